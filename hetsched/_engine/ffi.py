@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.ending import cancelled
 from .._base.waits import PIECE
 from ..errors import InfeasibleError
 from ._hetsched import ffi as ffi
@@ -26,6 +27,8 @@ _EXCEPTIONS = {
 
 def check_status(status: int) -> None:
     """Raise what a status other than HS_OK means."""
+    if status == lib.HS_ERROR_CANCELLED:
+        raise cancelled()
     if status != lib.HS_OK:
         raise _EXCEPTIONS.get(status, RuntimeError)(ffi.string(lib.hs_status_string(status)).decode())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.ending import before_the_end, cancelled, is_refused
 from . import kernels as kernels  # which chooses one
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
@@ -77,6 +80,9 @@ def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) ->
     ffi.from_handle(context)(row, col, height, width)
 
 
+_living: weakref.WeakValueDictionary[int, Threads] = weakref.WeakValueDictionary()
+
+
 class Threads:
     """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
 
@@ -94,6 +100,9 @@ class Threads:
             check_status(lib.hs_pool_create(workers, pinned, handle))
         self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
         self.size = workers
+        _living[id(self)] = self
+        if is_refused():  # _end_runs may not have seen it
+            raise cancelled()
 
     def trim(self) -> None:
         """hs_pool_trim."""
@@ -104,6 +113,16 @@ class Threads:
         found = np.empty(self.size)
         lib.hs_pool_availability(self.handle, or_null(speeds, doubles), doubles(found))
         return found
+
+
+@before_the_end
+def _end_runs(left: Callable[[], float]) -> None:
+    """With the stack of a thread that Python ends in a poll would go its run, on which workers of a pool are still at work."""
+    pools = [pool for pool in (ref() for ref in _living.valuerefs()) if pool is not None]
+    for pool in pools:
+        lib.hs_pool_claim(pool.handle, 0.0)
+    for pool in pools:
+        lib.hs_pool_claim(pool.handle, left())
 
 
 def address(array: NDArray[Any]) -> Any:
@@ -348,6 +367,8 @@ def run_wavefront(
 ) -> RunResult:
     """hs_run_wavefront; the kernel is a stencil's weights and rule, addresses of a C function and its context, or Python."""
     if callable(kernel):
+        if sys.is_finalizing():  # it would end the workers, which are other threads
+            raise RuntimeError("the interpreter is ending: no other thread can call kernel any more")
         function, alive = lib.hs_python_tile, ffi.new_handle(Tile(kernel, array, poll))
     elif isinstance(kernel[0], int):
         function, alive = ffi.cast("hs_tile_function", kernel[0]), ffi.cast("void *", kernel[1])
@@ -472,6 +493,6 @@ def finish(status: int, poll: Poll | None) -> None:
 
 def raise_error(status: int, poll: Poll | None) -> NoReturn:
     if status == lib.HS_ERROR_CANCELLED:
-        raise (poll and poll.error) or KeyboardInterrupt()
+        raise (poll and poll.error) or cancelled()
     check_status(status)
     raise AssertionError("unreachable")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dtypes import CODES
-from .ffi import check_status, doubles, ffi, lib, or_null
-from .run import Poll, Threads
+from .ffi import doubles, ffi, lib, or_null
+from .run import Poll, Threads, finish
 
 
 def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
@@ -37,6 +37,4 @@ def tall_qr(
     handle = ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     status = lib.hs_tall_qr(threads.handle, ffi.new("hs_tall *", fields), options, ffi.NULL)
-    if status == lib.HS_ERROR_CANCELLED:
-        raise poll.error or KeyboardInterrupt
-    check_status(status)
+    finish(status, poll)

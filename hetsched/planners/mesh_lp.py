@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.ending import before_the_end, cancelled, is_refused
 from .._base.need import need
 from .._base.waits import PIECE
 from ..errors import InfeasibleError
@@ -416,7 +418,11 @@ class Program:
         HiGHS keeps helpers for each thread that calls it: it is told to use none.
         """
         entered, done = threading.Event(), threading.Event()  # Thread.join is wrong after Ctrl-C up to Python 3.12
+        solve = self._stopped, done
         try:
+            _solves.add(solve)
+            if is_refused():  # _end_solves may not have seen it
+                raise cancelled()
             threading.Thread(target=_solve, args=(self._solver, self._stopped, entered, done)).start()
             while not done.wait(PIECE):
                 pass
@@ -426,9 +432,27 @@ class Program:
                 with contextlib.suppress(KeyboardInterrupt):
                     done.wait()
             raise
+        finally:
+            _solves.discard(solve)
+        if is_refused():
+            raise cancelled()
         self.solves += 1
         self.iterations += max(0, int(self._solver.getInfo().simplex_iteration_count))
         return str(self._solver.getModelStatus().name)
+
+
+#: Those in progress: what stops each, and whether it has ended.
+_solves: set[tuple[threading.Event, threading.Event]] = set()
+
+
+@before_the_end
+def _end_solves(left: Callable[[], float]) -> None:
+    """Where Python ends a thread that comes back from HiGHS, or is called by it, the C++ in between ends the process."""
+    solves = list(_solves)
+    for stopped, _ in solves:
+        stopped.set()
+    for _, done in solves:
+        done.wait(left())
 
 
 def _silent(highs: Any) -> Any:

@@ -100,7 +100,7 @@ class _Farm:
         self._owner: dict[Future[Any], int] = {}
 
     def start(self) -> None:
-        ready = [executor.submit(os.getpid) for executor in self._executors]
+        ready = [self._submitted(worker, os.getpid) for worker in range(len(self._executors))]
         try:
             while wait(ready, PIECE).not_done:
                 pass
@@ -112,7 +112,18 @@ class _Farm:
             ) from error
 
     def submit(self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> None:
-        self._owner[self._executors[worker].submit(work, function, first, tasks)] = worker
+        self._owner[self._submitted(worker, work, function, first, tasks)] = worker
+
+    def _submitted(self, worker: int, *call: Any) -> Future[Any]:
+        try:
+            return self._executors[worker].submit(*call)
+        except BrokenProcessPool:
+            raise
+        except RuntimeError as error:
+            # The program has ended around this thread, and with it Python's executors: the thread ends without a word.
+            if "shutdown" in str(error) and threading.current_thread().daemon:
+                raise SystemExit from None
+            raise
 
     def done(self) -> Iterator[tuple[int, Piece]]:
         """Pieces as they end, with their workers, until there are no more."""
