@@ -1,5 +1,6 @@
 """Waits of the main thread for calls of the engine, other threads and processes: Ctrl-C ends them at once, whenever it comes."""
 
+import os
 import queue
 import signal
 import subprocess
@@ -183,3 +184,63 @@ def test_interrupts_at_every_step(wait):
     code = AT_EVERY_STEP.replace("WAIT", str(wait))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert int(done.stdout) > 50
+
+
+POOLS_AT_EVERY_STEP = """if True:
+    import os, sys, time
+    import hetsched as hs
+    from hetsched._engine import run
+    from hetsched._engine.kernels import Blocking
+    from hetsched.runners.pool import Pool
+
+    followed = {Pool.__init__.__code__, Pool._started.__code__, run.Threads.__init__.__code__}
+    threads = lambda: len(os.listdir("/proc/self/task"))
+
+    def interrupting(step):
+        # Raises before the step-th operation of a constructor of pools.
+        count = 0
+        def follow(frame, event, _):
+            nonlocal count
+            if frame.f_code not in followed:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                count += 1
+                if count == step:
+                    raise KeyboardInterrupt
+            return follow
+        return follow
+
+    def interrupted(make):
+        step, interrupts = 0, 0
+        while interrupts == step:
+            step += 1
+            sys.settrace(interrupting(step))
+            try:
+                make()
+            except KeyboardInterrupt:
+                interrupts += 1
+            finally:
+                sys.settrace(None)
+        return interrupts
+
+    hs.Pool(2)
+    before, gang = threads(), Blocking(None, (0, 0), (0, 0), (0, 0))
+    counts = [interrupted(lambda: hs.Pool(2)), interrupted(lambda: run.Threads(2, None, [gang], [0, 0]))]
+    for _ in range(1000):  # of a thread that was joined the system may know a moment longer
+        if threads() == before:
+            break
+        time.sleep(0.01)
+    print(*counts, threads() - before, len(run._living))
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_interrupts_at_every_step_of_a_constructor():
+    """No thread is left. Those of a pool were, where the interrupt came between its making and its owner's."""
+    done = subprocess.run([sys.executable, "-c", POOLS_AT_EVERY_STEP], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    pool, domains, left, living = map(int, done.stdout.split())
+    assert pool > 80
+    assert domains > 80
+    assert (left, living) == (0, 0)

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import cffi
 
+#: Beside what the headers have, declared and defined: the end of a pool whose owner is a cell, which may be empty yet. In C no
+#: interrupt can come in between.
+OWN = {"void hs_python_end_pool(hs_pool **cell)": "hs_pool_destroy(*cell);"}
+
 
 def included(header: Path, seen: set[str]) -> str:
     """The header with those that it includes in their places, each once."""
@@ -33,7 +37,9 @@ def main() -> None:
     ffi.cdef('extern "Python" int hs_python_poll(void *context, double fraction);')
     tile = "void *context, int64_t row, int64_t col, int64_t height, int64_t width"
     ffi.cdef(f'extern "Python" void hs_python_tile({tile});')
-    ffi.set_source("hetsched._engine._hetsched", '#include "hetsched.h"\n', py_limited_api=True)
+    ffi.cdef("".join(f"{head};" for head in OWN))
+    source = "".join(f"static {head} {{ {body} }}\n" for head, body in OWN.items())
+    ffi.set_source("hetsched._engine._hetsched", f'#include "hetsched.h"\n{source}', py_limited_api=True)
     ffi.emit_c_code(target)
 
 

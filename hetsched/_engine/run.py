@@ -90,16 +90,16 @@ class Threads:
         self, workers: int, cores: Sequence[int] | None, domains: Sequence[kernels.Blocking] = (), domain_of: Sequence[int] = ()
     ) -> None:
         """domains, with which of them each worker is in; none: the workers are alike, and share a cache."""
-        handle = ffi.new("hs_pool **")
+        # The owner comes first: between a call that makes a pool and the next step of Python an interrupt may come.
+        owner = ffi.gc(ffi.new("hs_pool **"), lib.hs_python_end_pool)
         pinned = ffi.NULL if cores is None else list(cores)
         if domains:
             names = [ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode()) for x in domains]
             given = [(name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)]
-            check_status(lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), handle))
+            check_status(lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), owner))
         else:
-            check_status(lib.hs_pool_create(workers, pinned, handle))
-        self.handle = ffi.gc(handle[0], lib.hs_pool_destroy)
-        self.size = workers
+            check_status(lib.hs_pool_create(workers, pinned, owner))
+        self._owner, self.handle, self.size = owner, owner[0], workers
         _living[id(self)] = self
         if is_refused():  # _end_runs may not have seen it
             raise cancelled()
