@@ -28,7 +28,7 @@ def interrupted(program: str, after: float = 0.3, limit: float = 5.0) -> list[st
     word, when, *words = first.split() or ["", "0"]
     assert word == "interrupted"
     assert float(when) - sent < limit  # generous: a loaded machine; without the poll it is minutes
-    # Python ends by the signal, though the program caught it, if it came within exec of a string: as dataclasses are made, for example,
-    # where a busy machine still imports what the program works with.
+    # Python ends by the signal, though the program caught it, if it came within exec of a string. On a busy machine the program
+    # may still import what it works with, and dataclasses are made by exec.
     assert process.returncode in (0, -signal.SIGINT)
     return [*words, *lines]
