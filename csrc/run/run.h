@@ -71,8 +71,8 @@ hs_status hs__run_held(hs__run *run);
 int hs__valid_run(const hs__run *run);
 int hs__valid_transfers(const double *transfers, int32_t count);
 
-/* Asks whether the run is to end: whether the pool was claimed, at once, and the poll function, 50 ms after it has last answered at the
- * earliest. Only on the calling thread. */
+/* Asks whether the run is to end: whether the pool was claimed, at once, and the poll function, 50 ms after it has last answered
+ * at the earliest. Only on the calling thread. */
 void hs__poll(hs__run *run);
 
 static inline double hs__since_start(const hs__run *run) { return hs_clock() - run->start; }

@@ -128,7 +128,8 @@ static void *multiply_for_minutes(void *context)
     enum { SIDE = 400, DEPTH = 100 * 1000 * 1000 };
     computing *self = context;
     double *c = malloc(SIDE * SIDE * sizeof *c);
-    const hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = DEPTH, .a = x, .b = x, .c = c, .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
+    const hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = DEPTH, .a = x, .b = x, .c = c,
+                                .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
     self->status = c ? hs_gemm(self->pool, &product, NULL, self->poll, NULL) : HS_ERROR_MEMORY;
     free(c);
     return NULL;
@@ -155,7 +156,8 @@ static void claimed(void)
             each[i] = (computing){pool, (i + p) % 2 ? never : NULL, HS_ERROR_VALUE};
             if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0)) return;
         }
-        while (atomic_load(&pool->callers) < THREADS - 1 || !atomic_load(&pool->runner)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        while (atomic_load(&pool->callers) < THREADS - 1 || !atomic_load(&pool->runner))
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         const hs_status at_once = hs_pool_claim(pool, 0.0);
         CHECK(at_once == HS_ERROR_BUSY || at_once == HS_OK);
         CHECK(hs_pool_claim(pool, INFINITY) == HS_OK);
@@ -181,7 +183,8 @@ static void claimed_from_within(void)
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
     CHECK(hs_pool_claim(pool, 1.0) == HS_ERROR_BUSY);
     hs__pool_unlock(pool);
-    CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE && hs_pool_claim(pool, NAN) == HS_ERROR_VALUE && hs_pool_claim(NULL, 1.0) == HS_ERROR_VALUE);
+    CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE && hs_pool_claim(pool, NAN) == HS_ERROR_VALUE);
+    CHECK(hs_pool_claim(NULL, 1.0) == HS_ERROR_VALUE);
     computing more = {pool, NULL, HS_ERROR_VALUE};
     pthread_t other;
     if (!CHECK(pthread_create(&other, NULL, multiply_once, &more) == 0)) return;

@@ -217,7 +217,8 @@ hs_status hs_pool_trim(hs_pool *pool)
     return HS_OK;
 }
 
-/* Whoever has passed hs__pool_lock before the pool had an owner holds the lock; whoever has not is refused, and counted until it knows. */
+/* A thread that has passed hs__pool_lock before the pool had an owner holds the lock; another one is refused, and counted until
+ * it knows. */
 static int is_empty(hs_pool *pool)
 {
     if (pthread_mutex_trylock(&pool->run_lock)) return 0;

@@ -81,12 +81,12 @@ HS_API hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t
  * given back. */
 HS_API void hs_pool_destroy(hs_pool *pool);
 
-/* For a program that is about to end while other threads compute: makes the pool the calling thread's own. Runs of other threads in
- * progress are cancelled, those that wait for their turn and all later ones are refused, with HS_ERROR_CANCELLED. Returns when no other
- * thread is inside a run, so that no poll function or tile is called any more.
+/* For a program that is about to end while other threads compute: makes the pool the calling thread's own. Runs of other threads
+ * in progress are cancelled, those that wait for their turn and all later ones are refused, with HS_ERROR_CANCELLED. Returns when
+ * no other thread is inside a run, so that no poll function or tile is called any more.
  *   seconds  how long to wait for that, >= 0
- * HS_ERROR_BUSY if one still is inside then (it stays cancelled), or the calling thread works on the run itself; HS_ERROR_THREAD in a
- * forked child. */
+ * HS_ERROR_BUSY if one still is inside then (it stays cancelled), or the calling thread works on the run itself; HS_ERROR_THREAD
+ * in a forked child. */
 HS_API hs_status hs_pool_claim(hs_pool *pool, double seconds);
 
 /* Gives back the memory that the pool keeps for its next run, after a run in progress: at most 32 MiB for each worker's packed
