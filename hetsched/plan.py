@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import MethodType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import check
+from ._base import check, schema
 from ._base.drawn import Drawn
 from ._base.frozen import Frozen
 from ._base.regular import read_regular
@@ -56,6 +54,9 @@ KINDS = {
     "Wavefront": "planners.wavefront",
     "WorkersWorth": "planners.worth",
 }
+
+#: What a file begins with.
+_FORMAT = {"format": "hetsched-plan", "version": 1}
 
 
 class Step(NamedTuple):
@@ -128,12 +129,41 @@ class _Load:
             If it is not such a plan; the message names the file and the key.
         """
         try:
-            content = json.loads(read_regular(path))
-            if not isinstance(content, dict) or content.get("format") != "hetsched-plan" or content.get("version") != 1:
+            content = json.loads(read_regular(path), object_pairs_hook=_object, parse_constant=_constant)
+            if not isinstance(content, dict) or not {"format", "version"} <= set(content):
                 raise ValueError("this is no file of a plan, or of a later version")
             return kind.from_dict(content)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which each key is there once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"the key {schema.shown(check.repeated(key for key, _ in pairs))} is there twice")
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f'{name} is no number of JSON: infinities are the strings "Infinity" and "-Infinity"')
+
+
+class _Unit(schema.Field):
+    """A Unit, which checks its own fields."""
+
+    def check(self, name: str, value: Any, sizes: schema.Sized) -> Any:
+        if type(value) is not Unit:
+            raise TypeError(f"{name} must be a Unit, got {schema.shown(value)}")
+        for key in ("work", "data"):
+            schema.require_unicode(f"{name}.{key}", getattr(value, key))
+        return value
+
+    def read(self, given: Any) -> Unit:
+        if not isinstance(given, dict):
+            raise TypeError(f"it must be an object, got {schema.shown(given)}")
+        check.keys(given, [f.name for f in fields(Unit)])
+        return Unit(**given)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -174,15 +204,45 @@ class Plan(Frozen, Drawn):
     _value: ClassVar[str] = "makespan"  # the name of the attribute that the bound is of
     _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
-    _records: ClassVar[dict[str, np.dtype[Any]]] = {}  # of the fields that are tables
-    _added: ClassVar[dict[str, int]] = {}  # how many last columns of such a table older files do not have: they are 0
     _fixed: ClassVar[str] = ""  # why it has no meaning on other workers
     sense: ClassVar[str] = "min"
 
+    #: Every field, of this type: with those of its bases all fields of a plan.
+    _table: ClassVar[dict[str, schema.Field]] = {
+        "method": schema.Text(),
+        "bound": schema.Real(),
+        "optimal": schema.Flag(),
+        "scope": schema.Text(),
+        "asked": schema.Text(),
+        "unit": schema.Maybe(_Unit()),
+        "names": schema.Tuple(schema.Text(), "p"),
+    }
+    _checks: ClassVar[list[tuple[str, schema.Field]]] = []  # the same, in the order in which they are checked
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._table = {name: field for kind in reversed(cls.__mro__) for name, field in vars(kind).get("_table", {}).items()}
+        cls._checks = schema.ordered(cls._table)
+
     def __post_init__(self) -> None:
         self.__dict__["asked"] = self.asked or self.method
+        self._hold()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._hold()
+
+    def _hold(self) -> None:
+        """Refuse what is no such plan, however it was made: TypeError or ValueError, whose message names the field."""
+        content = self.__dict__
+        schema.check_fields(self._checks, content, content.get("_waiting", {}))
         if not math.isfinite(self.value):  # of which no plan is better than another
             raise ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse fields that do not go together. Their types, shapes and ranges are those of the table; nothing is made for this
+        that is made later."""
 
     @property
     def value(self) -> float:
@@ -318,19 +378,34 @@ class Plan(Frozen, Drawn):
             For what is no such plan; the message names the key.
         """
         if not isinstance(content, Mapping):
-            raise ValueError(f"content must be a table of names and values, got {content!r:.60}")
+            raise ValueError(f"content must be a table of names and values, got {schema.shown(content)}")
         name = content.get("type")
         if not isinstance(name, str) or name not in KINDS:
-            raise ValueError(f"content['type'] must be one of {', '.join(KINDS)}, got {name!r:.60}")
+            raise ValueError(f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}")
+        for key, wanted in _FORMAT.items():
+            if type(found := content.get(key, wanted)) is not type(wanted) or found != wanted:
+                raise ValueError(
+                    f"content[{key!r}] must be {wanted!r}, got {schema.shown(found)}: no file of a plan, or of a later version"
+                )
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
             raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any")
-        given, content = {f.name: f.type for f in fields(kind)}, kind._completed(content)
-        if unknown := set(content) - {*given, *kind._derived, "type", "gap", "certificate", "format", "version"}:
-            raise ValueError(f"content has an unknown key {min(unknown, key=str)!r}: it is none of a {name}")
+        content = kind._completed(content)
+        if unknown := set(content) - {*kind._table, *kind._derived, "type", "gap", "certificate", *_FORMAT}:
+            raise ValueError(f"content has an unknown key {schema.shown(min(unknown, key=str))}: it is none of a {name}")
         if missing := {f.name for f in fields(kind) if f.default is MISSING} - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
-        return kind(**{key: _read(key, content[key], str(text), kind) for key, text in given.items() if key in content})
+        given = {}
+        for key, field in kind._table.items():
+            try:
+                if key in content:
+                    given[key] = field.read(content[key])
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"content[{key!r}] is not what a {name} has: {error}") from error
+        try:
+            return kind(**given)
+        except TypeError as error:
+            raise ValueError(f"content is not that of a {name}: {error}") from error
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -347,7 +422,7 @@ class Plan(Frozen, Drawn):
         """
         if Path(path).suffix != ".json":
             raise ValueError(f"path must end in .json, got {str(path)!r}")
-        content = {"format": "hetsched-plan", "version": 1, **self.to_dict()}
+        content = {**_FORMAT, **self.to_dict()}
         text = json.dumps(content, allow_nan=False, ensure_ascii=False)
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())
@@ -389,72 +464,6 @@ def _plain_array(value: NDArray[Any]) -> Any:
         return {"shape": list(value.shape), "dtype": value.dtype.name}
     found = value.tolist()
     return plain(found) if value.dtype.kind == "f" and not np.isfinite(value).all() else found
-
-
-_PLAIN = {"str": str, "bool": bool, "int": int, "float": int | float}
-
-
-def _read(key: str, value: Any, text: str, kind: type[Plan]) -> Any:
-    """A field from what `plain` made of it; text is the field's annotation."""
-    try:
-        if value is None and text.endswith("None"):
-            return None
-        if wanted := _PLAIN.get(text.removesuffix(" | None")):
-            found = _read_floats(value) if "float" in text else value
-            if not isinstance(found, wanted) or (wanted is not bool and isinstance(found, bool)):
-                raise TypeError(f"it must be {text}, got {value!r:.60}")
-            return found
-        if not isinstance(value, list | dict) and not (text.startswith("float |") and isinstance(value, int | float)):
-            raise TypeError(f"got {value!r:.60}")
-        if text.startswith("tuple[str"):
-            return tuple(_read(key, name, "str", kind) for name in list(value))  # type: ignore[arg-type]
-        if isinstance(value, dict) and text.startswith("Unit"):
-            return Unit(**value)
-        if isinstance(value, list) and text.startswith("tuple[") and value and isinstance(value[0], dict):
-            return tuple(_read(key, inner, text[6:].partition(",")[0], kind) for inner in value)
-        if isinstance(value, dict) and text in KINDS:
-            found = Plan.from_dict(value)
-            if type(found).__name__ != text:
-                raise TypeError(f"it must be a {text}, got a {type(found).__name__}")
-            return found
-        if isinstance(value, dict) and "type" in value:
-            inner = getattr(sys.modules[kind.__module__], value["type"])
-            return inner(
-                **{
-                    name: _read(name, value[name], getattr(of, "__forward_arg__", str(of)), kind)
-                    for name, of in inner.__annotations__.items()
-                }
-            )
-        if isinstance(value, dict) and not text.startswith("dict"):
-            return check.frozen(np.zeros(value["shape"], value["dtype"]))
-        if key in kind._records:
-            return check.frozen(_read_table(value, kind._records[key], kind._added.get(key, 0)))
-        if isinstance(value, list) and not text.startswith("tuple"):
-            found = re.search(r"np\.(\w+)", text) if text.count("np.") == 1 else None
-            return check.frozen(np.array(_read_floats(value), found[1] if found else None))
-        if isinstance(value, dict):
-            return check.FrozenDict(_read_floats(value))
-        return _tuples(_read_floats(value))
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ValueError(f"content[{key!r}] is not what a {kind.__name__} has: {error}") from error
-
-
-def _read_table(rows: Any, record: np.dtype[Any], added: int) -> NDArray[Any]:
-    """Where all rows lack the last columns, which older files do not have, these are 0."""
-    older = (0,) * added if all(len(row) == len(record.names or ()) - added for row in rows) else ()
-    return np.array([(*row, *older) for row in _read_floats(rows)], record)
-
-
-def _read_floats(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_read_floats(inner) for inner in value]
-    if isinstance(value, dict):
-        return {key: _read_floats(inner) for key, inner in value.items()}
-    return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
 
 
 def proven(value: float, bound: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
 
 
 def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
@@ -24,7 +24,7 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
     rows, p = cycle_times.shape
     counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
     times = doubles(cycle_times.reshape(-1))
-    given, found = (rows, int64s(n), p, times), (int64s(counts.reshape(-1)), doubles(makespans))
+    given, found = (rows, int64s(n, rows), p, times), (int64s(counts.reshape(-1)), doubles(makespans))
     cancellable(lambda cancel: lib.hs_distribute_batch(*given, cancel, *found), rows * p > LONG)
     return counts, makespans
 
@@ -32,7 +32,7 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
 def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
     """hs_distribute_after; the vectors are contiguous."""
     counts = np.zeros(len(cycle_times), np.int64)
-    given, found = (n, len(counts), doubles(cycle_times), doubles(starts)), (int64s(counts), ffi.NULL)
+    given, found = (n, len(counts), doubles(cycle_times), doubles(starts, len(counts))), (int64s(counts), ffi.NULL)
     cancellable(lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10)
     return counts
 
@@ -41,7 +41,7 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
     """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
     counts = np.empty(len(times), np.int64)
     makespan = ffi.new("double *")
-    given, found = (n, len(times), doubles(times.reshape(-1))), (int64s(counts), makespan)
+    given, found = (n, len(times), doubles(times.reshape(-1), len(times) * (n + 1))), (int64s(counts), makespan)
     cancellable(lambda cancel: lib.hs_distribute_profile(*given, cancel, *found), times.size > LONG)
     return counts, makespan[0]
 
@@ -112,8 +112,9 @@ def factor_simulate(
 ) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Makespan, multiply-adds, tasks and messages of hs_factor_simulate; times are per multiply-add, links per element."""
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
-    costs, alive = factor_costs(panel_times, links, late_panel)
-    given = FACTORS[kind], m, n, block, len(times), doubles(times), int32s(owner.reshape(-1)), owner.ndim == 2, costs
+    p, owners = len(times), factor_owners(m, n, block, owner)
+    costs, alive = factor_costs(p, panel_times, links, late_panel)
+    given = FACTORS[kind], m, n, block, p, doubles(times), owners, owner.ndim == 2, costs
 
     def call(tasks: Any, messages: Any) -> None:
         found = makespan, work, tasks, counts, messages, counts + 1
@@ -121,7 +122,7 @@ def factor_simulate(
 
     call(ffi.NULL, ffi.NULL)
     tasks, messages = np.empty(counts[0], FACTOR_TASK), np.empty(counts[1], FACTOR_MESSAGE)
-    call(ffi.from_buffer("hs_factor_task[]", tasks), ffi.from_buffer("hs_factor_message[]", messages))
+    call(buffer("hs_factor_task[]", tasks, FACTOR_TASK), buffer("hs_factor_message[]", messages, FACTOR_MESSAGE))
     del alive
     return makespan[0], work[0], tasks, messages
 
@@ -132,17 +133,24 @@ def factor_bound(
 ) -> tuple[float, float]:  # fmt: skip
     """The work divided perfectly, and the bound, of hs_factor_bound; grid: of owners in both directions."""
     ideal, bound = ffi.new("double *"), ffi.new("double *")
-    given = FACTORS[kind], m, n, block, len(times), doubles(times), or_null(panel_times, doubles), grid
+    p = len(times)
+    given = FACTORS[kind], m, n, block, p, doubles(times), or_null(panel_times, doubles, p), grid
     found = ideal, bound
     cancellable(lambda cancel: lib.hs_factor_bound(*given, cancel, *found), len(times) > LONG // 100)
     return ideal[0], bound[0]
 
 
+def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
+    """The workers of the blocks of columns, or of rows and columns, as hs_factor_blocks cuts them."""
+    rows = factor_blocks(n, m, block) if owner.ndim == 2 else 1
+    return int32s(owner.reshape(-1), rows * factor_blocks(m, n, block))
+
+
 def factor_costs(
-    panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
+    p: int, panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_factor_costs and what must stay alive with it."""
-    views = or_null(panel_times, doubles), or_null(None if links is None else links.reshape(-1), doubles)
+    """The hs_factor_costs for p workers and what must stay alive with it."""
+    views = or_null(panel_times, doubles, p), or_null(None if links is None else links.reshape(-1), doubles, p * p)
     return ffi.new("hs_factor_costs *", (*views, late_panel)), views
 
 
@@ -167,7 +175,7 @@ def lu_grid_evaluate(
     """Loads, traffic and what each worker receives, of hs_lu_grid_evaluate."""
     n, p = len(owner), len(times)
     loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
-    given = n, p, doubles(times), int32s(owner.reshape(-1))
+    given = n, p, doubles(times), int32s(owner.reshape(-1), n * n)
     found = doubles(loads), int64s(traffic), int64s(received)
     cancellable(lambda cancel: lib.hs_lu_grid_evaluate(*given, cancel, *found), owner.size > LONG)
     return loads, traffic, received

@@ -27,7 +27,8 @@ def task_counts(
 ) -> NDArray[np.int64]:
     """(p, slots) counts of hs_task_counts."""
     counts = np.empty((len(times), slots), np.int64)
-    given = bound, len(times), doubles(times), send, receive, slots, or_null(receive_slots, int32s)
+    p = len(times)
+    given = bound, p, doubles(times), send, receive, slots, or_null(receive_slots, int32s, p)
     cancellable(lambda cancel: lib.hs_task_counts(*given, cancel, int64s(counts.reshape(-1))), counts.size > LONG)
     return counts
 
@@ -37,13 +38,14 @@ def task_deadlines(
 ) -> NDArray[np.int32]:
     """Deadlines of hs_task_deadlines."""
     deadlines = np.empty(len(times), np.int32)
-    given = bound, len(times), doubles(times), send, slots, int64s(counts)
+    p = len(times)
+    given = bound, p, doubles(times), send, slots, int64s(counts, p)
     cancellable(lambda cancel: lib.hs_task_deadlines(*given, cancel, int32s(deadlines)), len(times) > LONG)
     return deadlines
 
 
-def _links(sends: NDArray[np.float64], receives: NDArray[np.float64] | None) -> tuple[Any, Any]:
-    return doubles(sends), or_null(receives, doubles)
+def _links(p: int, sends: NDArray[np.float64], receives: NDArray[np.float64] | None) -> tuple[Any, Any]:
+    return doubles(sends, p), or_null(receives, doubles, p)
 
 
 def task_orders(
@@ -51,9 +53,9 @@ def task_orders(
     send_order: NDArray[np.int32], receive_order: NDArray[np.int32],
 ) -> NDArray[np.int64]:  # fmt: skip
     """Counts of hs_task_orders."""
-    counts, q = np.empty(len(times), np.int64), len(send_order)
-    orders = int32s(send_order), int32s(receive_order)
-    check_status(lib.hs_task_orders(bound, len(times), doubles(times), *_links(sends, receives), q, *orders, int64s(counts)))
+    p, q = len(times), len(send_order)
+    counts, orders = np.empty(p, np.int64), (int32s(send_order, q), int32s(receive_order, q))
+    check_status(lib.hs_task_orders(bound, p, doubles(times), *_links(p, sends, receives), q, *orders, int64s(counts)))
     return counts
 
 
@@ -64,7 +66,7 @@ def task_links(
     p = len(times)
     out, back = np.empty(p, np.int32), np.empty(p, np.int32)
     enrolled, optimal = ffi.new("int32_t *"), ffi.new("int *")
-    given = bound, p, doubles(times), *_links(sends, receives), work, 1
+    given = bound, p, doubles(times), *_links(p, sends, receives), work, 1
     found = enrolled, int32s(out), int32s(back), optimal
     cancellable(lambda cancel: lib.hs_task_links(*given, cancel, *found), work > LONG or p > 5)
     return out[: enrolled[0]].copy(), back[: enrolled[0]].copy(), bool(optimal[0])
@@ -76,7 +78,7 @@ def task_positions(
     """(p, p, depth) weights of hs_task_positions."""
     p = len(times)
     weights = np.empty((p, p, depth), np.int64)
-    given = bound, p, doubles(times), *_links(sends, receives), depth
+    given = bound, p, doubles(times), *_links(p, sends, receives), depth
     cancellable(lambda cancel: lib.hs_task_positions(*given, cancel, int64s(weights.reshape(-1))), weights.size > LONG)
     return weights
 
@@ -85,7 +87,7 @@ def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray
     """Columns, tubes and total of hs_assign_axial."""
     p = len(weights)
     columns, tubes, total = np.empty(p, np.int32), np.empty(p, np.int32), ffi.new("int64_t *")
-    given, found = (p, int64s(weights.reshape(-1))), (int32s(columns), int32s(tubes), total)
+    given, found = (p, int64s(weights.reshape(-1), p**3)), (int32s(columns), int32s(tubes), total)
     cancellable(lambda cancel: lib.hs_assign_axial(*given, cancel, *found), p > 9)
     return columns, tubes, total[0]
 
@@ -98,8 +100,8 @@ def divisible_orders(
     p = len(times)
     orders, shares = (out.copy(), back.copy()), np.empty(p)
     makespan, optimal = ffi.new("double *"), ffi.new("int *")
-    given = p, doubles(times), doubles(sends), doubles(receives), work, 1, enough
-    found = *map(int32s, orders), doubles(shares), makespan, optimal
+    given = p, doubles(times), doubles(sends, p), doubles(receives, p), work, 1, enough
+    found = *(int32s(order, p) for order in orders), doubles(shares), makespan, optimal
     cancellable(lambda cancel: lib.hs_divisible_orders(*given, cancel, *found), (p > 5 and work > 0) or p > 100)
     return *orders, shares, makespan[0], bool(optimal[0])
 
@@ -107,6 +109,6 @@ def divisible_orders(
 def divisible_bound(times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]) -> float:
     """hs_divisible_bound."""
     bound, p = ffi.new("double *"), len(times)
-    given = p, doubles(times), doubles(sends), doubles(receives)
+    given = p, doubles(times), doubles(sends, p), doubles(receives, p)
     cancellable(lambda cancel: lib.hs_divisible_bound(*given, cancel, bound), p > 500)
     return bound[0]  # type: ignore[no-any-return]

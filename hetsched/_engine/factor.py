@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .allocate import FACTORS, factor_costs
+from .allocate import FACTORS, factor_costs, factor_owners
 from .dtypes import CODES, DTYPES
 from .ffi import ffi, int32s, lib, or_null
 from .run import Poll, Recorder, RunResult, Threads, address, raise_error
@@ -51,10 +51,12 @@ def _strided(array: Matrix) -> tuple[Any, int, int]:
 
 
 def _problem(
-    kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool
+    kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool, workers: int = 0
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
-    rows = ffi.NULL if pivots is None else int32s(pivots)
+    rows = or_null(pivots, int32s, min(x.shape))
+    if tau is not None and (tau.dtype != x.dtype or tau.size != min(x.shape)):
+        raise ValueError(f"tau must be {min(x.shape)} x {x.dtype}, got an array of {tau.dtype} and shape {tau.shape}")
     scales = ffi.NULL if tau is None else address(tau)
     source = _NONE if a is None else _strided(a)
     if order is _ANY:
@@ -63,8 +65,8 @@ def _problem(
         return ffi.new(_FACTOR, fields), (rows, scales, a, x)
     owner = order.owner
     grid = owner is not None and owner.ndim == 2
-    owners = or_null(None if owner is None else owner.reshape(-1), int32s)
-    costs, views = factor_costs(order.panel_pace, order.links, order.late_panel)
+    owners = ffi.NULL if owner is None else factor_owners(x.shape[0], x.shape[1], order.block, owner)
+    costs, views = factor_costs(workers, order.panel_pace, order.links, order.late_panel)
     fields = (
         FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, owners, grid,
         order.pace is None and not grid, costs, rows, scales, -1,
@@ -87,7 +89,7 @@ def run(
     event_capacity: int = 0,
 ) -> tuple[int, RunResult]:
     """hs_run_factor: what failed or -1, and what was recorded. a is None where x holds the matrix."""
-    problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear)
+    problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear, workers)
     if order is None and event_capacity == 0:
         handle = ffi.NULL if poll.progress is None and x.size * min(x.shape) < _SHORT else ffi.new_handle(poll)
         options = ffi.new(_OPTIONS, (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL

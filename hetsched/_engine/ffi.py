@@ -33,20 +33,32 @@ def check_status(status: int) -> None:
         raise _EXCEPTIONS.get(status, RuntimeError)(ffi.string(lib.hs_status_string(status)).decode())
 
 
-def doubles(array: NDArray[np.float64]) -> Any:
-    return ffi.from_buffer("double[]", array)
+def buffer(kind: str, array: NDArray[Any], dtype: np.dtype[Any], count: int | None = None) -> Any:
+    """The memory of a contiguous array of that dtype as C has it, and of so many entries where the callee takes that for granted:
+    what C reads and writes is there, whatever the planners and the files of plans say."""
+    if array.dtype != dtype or (count is not None and array.size != count):
+        wanted = f"{dtype}" if count is None else f"{count} x {dtype}"
+        raise ValueError(f"the engine needs an array of {wanted}, got one of {array.dtype} and shape {array.shape}")
+    return ffi.from_buffer(kind, array)
 
 
-def int32s(array: NDArray[np.int32]) -> Any:
-    return ffi.from_buffer("int32_t[]", array)
+_DOUBLE, _INT32, _INT64 = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
 
 
-def int64s(array: NDArray[np.int64]) -> Any:
-    return ffi.from_buffer("int64_t[]", array)
+def doubles(array: NDArray[np.float64], count: int | None = None) -> Any:
+    return buffer("double[]", array, _DOUBLE, count)
 
 
-def or_null(array: NDArray[Any] | None, view: Callable[[NDArray[Any]], Any]) -> Any:
-    return ffi.NULL if array is None else view(array)
+def int32s(array: NDArray[np.int32], count: int | None = None) -> Any:
+    return buffer("int32_t[]", array, _INT32, count)
+
+
+def int64s(array: NDArray[np.int64], count: int | None = None) -> Any:
+    return buffer("int64_t[]", array, _INT64, count)
+
+
+def or_null(array: NDArray[Any] | None, view: Callable[..., Any], *count: int) -> Any:
+    return ffi.NULL if array is None else view(array, *count)
 
 
 #: Calls on more entries are made beside the main thread: the longest of the others take some ten milliseconds.

@@ -21,19 +21,21 @@ class Layers:
         self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None = None
     ) -> None:
         self.n, self.p = n, len(compute)
-        self._views = doubles(compute), doubles(send), or_null(most, int64s)
-        self.handle = ffi.new("hs_layers *", (mode, self.p, n, *self._views))
+        p = self.p
+        self._views = doubles(compute), doubles(send, p), or_null(most, int64s, p)
+        self.handle = ffi.new("hs_layers *", (mode, p, n, *self._views))
 
     def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
         """(3, p) start of the message, its end and that of the work, and the makespan, of hs_layers_schedule."""
         times, makespan = np.empty((3, self.p)), ffi.new("double *")
-        check_status(lib.hs_layers_schedule(self.handle, int32s(order), int64s(counts), *map(doubles, times), makespan))
+        views = int32s(order, self.p), int64s(counts, self.p)
+        check_status(lib.hs_layers_schedule(self.handle, *views, *map(doubles, times), makespan))
         return times, makespan[0]
 
     def relaxed(self, order: NDArray[np.int32] | None = None) -> tuple[NDArray[np.float64], float]:
         """Shares and makespan of hs_layers_relaxed."""
         shares, makespan = np.empty(self.p), ffi.new("double *")
-        check_status(lib.hs_layers_relaxed(self.handle, or_null(order, int32s), doubles(shares), makespan))
+        check_status(lib.hs_layers_relaxed(self.handle, or_null(order, int32s, self.p), doubles(shares), makespan))
         return shares, makespan[0]
 
     def bound(self) -> float:
@@ -71,8 +73,8 @@ def layers_batch(
     rows, p = compute.shape
     order, counts, proven = np.empty((rows, p), np.int32), np.empty((rows, p), np.int64), np.empty(rows, np.int32)
     makespans, bounds = np.empty(rows), np.empty(rows)
-    times, messages = doubles(compute.reshape(-1)), doubles(send.reshape(-1))
-    limits = None if most is None else int64s(most.reshape(-1))
+    times, messages = doubles(compute.reshape(-1), rows * p), doubles(send.reshape(-1), rows * p)
+    limits = None if most is None else int64s(most.reshape(-1), rows * p)
     outputs = (
         (int32s(order.reshape(-1)), p),
         (int64s(counts.reshape(-1)), p),

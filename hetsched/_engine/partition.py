@@ -48,10 +48,9 @@ def partition_batch(
 def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:
     """(p, 2) heights and widths of hs_column_sides."""
     sides = np.empty((len(areas), 2))
-    columns = len(starts) - 1
-    check_status(
-        lib.hs_column_sides(len(areas), doubles(areas), int32s(order), int32s(starts), columns, doubles(sides.reshape(-1)))
-    )
+    p, columns = len(areas), len(starts) - 1
+    given = p, doubles(areas), int32s(order, int(starts[-1])), int32s(starts), columns
+    check_status(lib.hs_column_sides(*given, doubles(sides.reshape(-1))))
     return sides
 
 
@@ -64,7 +63,7 @@ def floorplan_rects(
     pieces, cost = ffi.new("int32_t *"), ffi.new("double *")
     check_status(
         lib.hs_floorplan_rects(
-            p, doubles(areas), or_null(weights, doubles), aspect, int32s(plan), len(plan),
+            p, doubles(areas), or_null(weights, doubles, p), aspect, int32s(plan), len(plan),
             int32s(workers), doubles(rects.reshape(-1)), pieces, cost,
         )
     )  # fmt: skip
@@ -89,9 +88,14 @@ def _floorplan(
 ) -> tuple[NDArray[np.int32], float]:
     p = len(areas)
     plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = p, doubles(areas), or_null(weights, doubles), aspect, *rest
+    given = p, doubles(areas), or_null(weights, doubles, p), aspect, *rest
     cancellable(lambda cancel: function(*given, cancel, int32s(plan), length, cost), long)
     return plan[: length[0]].copy(), cost[0]
+
+
+def _order(areas: NDArray[np.float64], order: NDArray[np.int32] | None) -> Any:
+    """The order of the workers with a positive area, if it is given."""
+    return or_null(order, int32s, int(np.count_nonzero(areas)))
 
 
 def partition_interval(
@@ -104,7 +108,7 @@ def partition_interval(
     reach: int = 0,
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_interval."""
-    rest = or_null(order, int32s), or_null(groups, int32s), group_weight, reach
+    rest = _order(areas, order), or_null(groups, int32s, len(areas)), group_weight, reach
     return _floorplan(lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60)
 
 
@@ -119,7 +123,7 @@ def partition_around(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_nonrectangular."""
-    rest = or_null(order, int32s)
+    rest = _order(areas, order)
     return _floorplan(lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40)
 
 
@@ -127,7 +131,7 @@ def partition_narrow(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and largest half perimeter of hs_partition_largest."""
-    rest = or_null(order, int32s)
+    rest = _order(areas, order)
     return _floorplan(lib.hs_partition_largest, areas, weights, aspect, rest, long=len(areas) > 9)
 
 
@@ -142,8 +146,10 @@ def partition_search(
 ) -> tuple[NDArray[np.int32], int, float]:
     """Floorplan, state of the random numbers and cost that hs_partition_search found from a guillotine plan."""
     plan, state, cost = plan.copy(), ffi.new("uint64_t *", seed), ffi.new("double *")
-    given = len(areas), doubles(areas), or_null(weights, doubles), aspect, evaluations, temperature
-    cancellable(lambda cancel: lib.hs_partition_search(*given, cancel, int32s(plan), len(plan), state, cost), True)
+    p = len(areas)
+    given = p, doubles(areas), or_null(weights, doubles, p), aspect, evaluations, temperature
+    found = int32s(plan), len(plan), state, cost
+    cancellable(lambda cancel: lib.hs_partition_search(*given, cancel, *found), True)
     return plan, state[0], cost[0]
 
 
@@ -175,7 +181,8 @@ def zones_bound(
 ) -> float:
     """hs_zones_bound."""
     bound = ffi.new("double *")
-    check_status(lib.hs_zones_bound(len(areas), doubles(areas), or_null(weights, doubles), height, width, largest, bound))
+    p = len(areas)
+    check_status(lib.hs_zones_bound(p, doubles(areas), or_null(weights, doubles, p), height, width, largest, bound))
     return bound[0]  # type: ignore[no-any-return]
 
 
@@ -188,7 +195,7 @@ def partition_cuboids(
     """tree and cost of hs_partition_cuboids."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = p, doubles(volumes), doubles(faces), axes, or_null(order, int32s), tries, seed
+    given = p, doubles(volumes), doubles(faces, 3), axes, _order(volumes, order), tries, seed
     cancellable(lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16)
     return tree[: length[0]].copy(), cost[0]
 
@@ -199,7 +206,7 @@ def partition_cuboids_exact(
     """tree and cost of hs_partition_cuboids_exact."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (p, doubles(volumes), doubles(faces), axes), (int32s(tree), length, cost)
+    given, found = (p, doubles(volumes), doubles(faces, 3), axes), (int32s(tree), length, cost)
     cancellable(lambda cancel: lib.hs_partition_cuboids_exact(*given, cancel, *found), p > 8)
     return tree[: length[0]].copy(), cost[0]
 
@@ -222,5 +229,5 @@ def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree
 def cuboids_bound(volumes: NDArray[np.float64], faces: NDArray[np.float64]) -> float:
     """hs_cuboids_bound."""
     bound = ffi.new("double *")
-    check_status(lib.hs_cuboids_bound(len(volumes), doubles(volumes), doubles(faces), bound))
+    check_status(lib.hs_cuboids_bound(len(volumes), doubles(volumes), doubles(faces, 3), bound))
     return bound[0]  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ def ring_batch(
     """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of hs_ring_batch."""
     rows, p = times.shape
     shares, makespans, bounds, exact = np.empty((rows, p)), np.empty(rows), np.empty(rows), np.empty(rows, np.int32)
-    own_times, own_links = doubles(times.reshape(-1)), doubles(links.reshape(-1))
+    own_times, own_links = doubles(times.reshape(-1), rows * p), doubles(links.reshape(-1), rows * p * p)
     outputs = (doubles(shares.reshape(-1)), p), (doubles(makespans), 1), (doubles(bounds), 1), (int32s(exact), 1)
 
     def call(first: int, last: int, cancel: Any) -> int:
@@ -46,7 +46,7 @@ class Ring:
         self, times: NDArray[np.float64], links: NDArray[np.float64], work: float, volume: float, relays: bool = False
     ) -> None:
         self.p = len(times)
-        self._views = doubles(times), doubles(links.reshape(-1))
+        self._views = doubles(times), doubles(links.reshape(-1), self.p**2)
         self.handle = ffi.new("hs_ring *", (self.p, *self._views, work, volume, relays))
 
     def _found(self, function: Any, *given: Any, long: bool) -> NDArray[np.int32]:

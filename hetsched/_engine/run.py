@@ -15,7 +15,7 @@ from .._base.ending import before_the_end, cancelled, is_refused
 from . import kernels as kernels  # which chooses one
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
-from .star import STAR_MESSAGE, Star
+from .star import STAR_MESSAGE, Star, star_chunks, star_messages
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
@@ -90,6 +90,9 @@ class Threads:
         self, workers: int, cores: Sequence[int] | None, domains: Sequence[kernels.Blocking] = (), domain_of: Sequence[int] = ()
     ) -> None:
         """domains, with which of them each worker is in; none: the workers are alike, and share a cache."""
+        for name, each in (("cores", cores), ("domain_of", domain_of if domains else None)):
+            if each is not None and len(each) != workers:
+                raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(each)}")
         # The owner comes first: between a call that makes a pool and the next step of Python an interrupt may come.
         owner = ffi.gc(ffi.new("hs_pool **"), lib.hs_python_end_pool)
         pinned = ffi.NULL if cores is None else list(cores)
@@ -111,7 +114,7 @@ class Threads:
     def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """hs_pool_availability: (p,)."""
         found = np.empty(self.size)
-        lib.hs_pool_availability(self.handle, or_null(speeds, doubles), doubles(found))
+        lib.hs_pool_availability(self.handle, or_null(speeds, doubles, self.size), doubles(found))
         return found
 
 
@@ -182,7 +185,7 @@ def gemm(
     """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that,
     and its conjugate is meant."""
     product, alive = _product(a, b, c, alpha, beta, beta == 0 and is_transpose(a, b), hermitian)
-    shares = ffi.NULL if speeds is None else doubles(speeds)
+    shares = or_null(speeds, doubles, threads.size)
     if poll is None:
         status = lib.hs_gemm(threads.handle, product, shares, ffi.NULL, ffi.NULL)
     else:
@@ -195,7 +198,7 @@ def gemm(
 
 def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> list[tuple[int, int, int]]:
     """(worker, depth, length) of hs_gemm_boxes: none where hs_gemm is not layered."""
-    shares = or_null(speeds, doubles)
+    shares = or_null(speeds, doubles, workers)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
     boxes = ffi.new("hs_box[]", count)
     lib.hs_gemm_boxes(*sizes, workers, shares, boxes, count)
@@ -264,10 +267,15 @@ def run_product(
     """hs_run_product with everything recorded. boxes: as of `fault_of_boxes`; halves: of a triangle and its mirror image;
     layers: where those of each worker go that are kept, with rows side by side."""
     product, alive = _product(a, b, c, alpha, beta, halves)
-    rows, shares = or_null(sum_rows, int64s), or_null(speeds, doubles)
-    transfers = [or_null(x, lambda y: doubles(np.ascontiguousarray(y).reshape(-1))) for x in (sum_receive, receive)]
+    rows, shares = or_null(sum_rows, int64s, workers + 1), or_null(speeds, doubles, workers)
+    transfers = [
+        ffi.NULL if times is None else doubles(np.ascontiguousarray(times).reshape(-1), 2 * count)
+        for times, count in ((sum_receive, workers), (receive, len(boxes)))
+    ]
     kept = ffi.NULL
     if layers is not None:
+        if len(layers) != workers:
+            raise ValueError(f"layers must have {workers} entries, one for each worker, got {len(layers)}")
         kept = ffi.new("void *[]", [ffi.NULL if x is None else ffi.cast("void *", x.ctypes.data) for x in layers])
     box_array = _boxes(boxes)
     fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], kept, overlap)
@@ -308,7 +316,7 @@ def run_star(
     product, alive = _product(a, b, c, alpha, beta)
     recorder = Recorder(star.p, pace, poll, 0)
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
-    views = ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages), int64s(peak)
+    views = star_chunks(chunks), star_messages(messages), int64s(peak)
     order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), int32s(served))
     task = ffi.new(
         "hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], message_count, 0, views[2], 0.0)
@@ -326,7 +334,7 @@ class Recorder:
         self.poll = poll
         self.events = ffi.new("hs_event[]", event_capacity)
         self.times = [ffi.new("double[]", workers) for _ in range(3)]
-        self.alive = or_null(pace, doubles), ffi.new_handle(poll)
+        self.alive = or_null(pace, doubles, workers), ffi.new_handle(poll)
         self.options = ffi.new("hs_options *", (self.alive[0], lib.hs_python_poll, self.alive[1]))
         self.trace = ffi.new("hs_trace *", (self.events, event_capacity, 0, self.times))
 
@@ -374,7 +382,7 @@ def run_wavefront(
         function, alive = ffi.cast("hs_tile_function", kernel[0]), ffi.cast("void *", kernel[1])
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
-    problem = (*array.shape, *shape, axis, int32s(owner), reach, order, function, alive)
+    problem = (*array.shape, *shape, axis, int32s(owner, shape[axis]), reach, order, function, alive)
     recorder = Recorder(workers, pace, poll, event_capacity)
     task = ffi.new("hs_wavefront *", problem)
     return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
@@ -398,11 +406,11 @@ def run_slices(
     """hs_run_slices; source and target are 2-D, of one supported dtype, aligned; exchange is (size, 2)."""
     e = target.itemsize
     source_at, target_at = (ffi.cast("void *", array.ctypes.data) for array in (source, target))
-    times = or_null(exchange, lambda x: doubles(x.reshape(-1)))
+    times = ffi.NULL if exchange is None else doubles(exchange.reshape(-1), 2 * len(ring))
     strides = [[stride // e for stride in array.strides] for array in (source, target)]
     problem = (
         CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
-        int32s(ring), int64s(widths), times,
+        int32s(ring), int64s(widths, len(ring)), times,
     )  # fmt: skip
     recorder = Recorder(workers, pace, poll or Poll(), event_capacity)
     return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace))

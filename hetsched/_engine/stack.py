@@ -98,10 +98,10 @@ def _run(
     size = ffi.new("int64_t[]", sizes)
     info = np.empty(stack, np.int64)
     found = ffi.NULL if operation == lib.HS_STACK_MULTIPLY else int64s(info.reshape(-1))
-    rows = or_null(pivots, lambda x: int32s(x.reshape(-1)))
+    rows = ffi.NULL if pivots is None else int32s(pivots.reshape(-1), info.size * min(c.shape[-2:]))
     problem = ffi.new("hs_stack *", (operation, len(sizes), size, *views, product, rows, found))
     handle = ffi.NULL if poll is None else ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, ffi.NULL if poll is None else lib.hs_python_poll, handle))
-    status = lib.hs_run_stack(threads.handle, problem, or_null(speeds, doubles), options, ffi.NULL)
+    status = lib.hs_run_stack(threads.handle, problem, or_null(speeds, doubles, threads.size), options, ffi.NULL)
     finish(status, poll)
     return info

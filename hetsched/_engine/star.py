@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib
+from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib
 
 
 class StarResult(NamedTuple):
@@ -37,6 +37,14 @@ STAR_CHUNK = np.dtype(
 )
 
 
+def star_chunks(chunks: NDArray[Any]) -> Any:
+    return buffer("hs_star_chunk[]", chunks, STAR_CHUNK)
+
+
+def star_messages(messages: NDArray[Any]) -> Any:
+    return buffer("hs_star_message[]", messages, STAR_MESSAGE)
+
+
 class Star:
     """An hs_star and the arrays that it points to."""
 
@@ -48,7 +56,7 @@ class Star:
         memory: NDArray[np.int64],
     ) -> None:
         self.p = len(times)
-        self._views = doubles(times), doubles(costs), int64s(memory)
+        self._views = doubles(times), doubles(costs, self.p), int64s(memory, self.p)
         self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
 
     def plan(self, method: int, variant: int, eager: bool, most: int, long: bool) -> StarResult:
@@ -68,7 +76,7 @@ class Star:
             if variant < 0 and method == lib.HS_STAR_HET:
                 variant = result
             chunks, messages = np.zeros(summary.chunk_count, STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
-            call((ffi.from_buffer("hs_star_chunk[]", chunks), ffi.from_buffer("hs_star_message[]", messages)))
+            call((star_chunks(chunks), star_messages(messages)))
         return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, chunks, messages)
 
     def search(self, eager: bool, seed: int, effort: int) -> tuple[NDArray[Any], int, float]:
@@ -79,14 +87,14 @@ class Star:
         cancellable(lambda cancel: lib.hs_star_search(self.handle, eager, seed, effort, cancel, *found), effort > 0)
         check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.NULL))
         chunks = np.zeros(count[0], STAR_CHUNK)
-        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.from_buffer("hs_star_chunk[]", chunks)))
+        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, star_chunks(chunks)))
         return chunks, order[0], makespan[0]
 
     def exact(self, most_chunks: int, effort: int, limit: float) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header says."""
         chunks, served = np.zeros(most_chunks, STAR_CHUNK), np.empty(most_chunks * (self.handle.t + 2), np.int32)
         count, length, makespan = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
-        found = count, ffi.from_buffer("hs_star_chunk[]", chunks), length, int32s(served), makespan
+        found = count, star_chunks(chunks), length, int32s(served), makespan
         cancellable(lambda cancel: lib.hs_star_exact(self.handle, effort, limit, cancel, *found), effort > 0)
         return chunks[: count[0]].copy(), served[: length[0]].copy()
 
@@ -95,7 +103,7 @@ class Star:
     ) -> tuple[float, NDArray[Any]]:
         """Makespan and messages of hs_star_simulate for an array of STAR_CHUNK."""
         count, makespan = ffi.new("int64_t *"), ffi.new("double *")
-        given = (len(chunks), ffi.from_buffer("hs_star_chunk[]", chunks), order, len(served), int32s(served), eager)
+        given = (len(chunks), star_chunks(chunks), order, len(served), int32s(served), eager)
 
         def call(messages: Any) -> None:
             out = (messages, count, makespan)
@@ -103,7 +111,7 @@ class Star:
 
         call(ffi.NULL)
         messages = np.zeros(count[0], STAR_MESSAGE)
-        call(ffi.from_buffer("hs_star_message[]", messages))
+        call(star_messages(messages))
         return makespan[0], messages
 
     def bounds(self, layout: int) -> list[float]:

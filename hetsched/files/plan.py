@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
-from .._engine.dtypes import flops_per_update
+from .._base import check, schema
+from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import InfeasibleError
 from ..plan import Plan, certified
 from ..platform import UNIT
@@ -30,6 +30,7 @@ _BALANCE, _EDGE, _SHALLOW = 100.0, 30.0, 10.0
 _DEEP = 128
 #: Bounds on the executor's packed blocks: depth, columns that it packs at least, bytes of a worker's block of A.
 _PACK_DEPTH, _PACK_COLS, _PACK_BLOCK = 512, 512, 3 * 2**19
+_NAMES = ("C", "A", "B")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -95,12 +96,31 @@ class FilesPlan(Plan):
     peak: int
 
     _value: ClassVar[str] = "traffic"
+    _table: ClassVar = {
+        "shape": schema.Sizes("m", "n", "k"),
+        "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),
+        "tile": schema.Sizes("height", "width", low=1),
+        "depth": schema.Integer(1),
+        "stationary": schema.Text(*_NAMES),
+        "read": schema.Sizes("A", "B", high=2**63 - 1),
+        "written": schema.Integer(),
+        "traffic": schema.Integer(),
+        "compulsory": schema.Integer(),
+        "io_bound": schema.Real(),
+        "pieces": schema.Integer(),
+        "memory": schema.Integer(),
+        "peak": schema.Integer(),
+    }
     _fixed: ClassVar[str] = "it is of one machine, and what it reads and writes does not depend on speeds"
 
     def _load(self) -> Any:
         """Gigaflops."""
         m, n, k = self.shape
         return np.array([flops_per_update(np.dtype(self.dtype)) * m * n * k / UNIT])
+
+    def _check(self) -> None:
+        if sum(self.read) + self.written != self.traffic:
+            raise ValueError("traffic must be the sum of read and written")
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -150,9 +170,6 @@ class _Choices(NamedTuple):
     h: Int
     v: Int
     d: Int
-
-
-_NAMES = ("C", "A", "B")
 
 
 def plan_tiles(problem: Problem) -> FilesPlan:

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
+from .floorplan import require_kind
 
 _AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
 METHODS = tuple(_AXES)
@@ -51,6 +52,19 @@ class Cuboids(Lazy, Plan):
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "alpha, beta and gamma"
+    _table: ClassVar = {
+        "boxes": schema.Array(("f8", "i8"), "p", 6),
+        "cost": schema.Real(high=math.inf),
+        "weights": schema.Tuple(schema.Real(), 3),
+        "volumes": schema.Array("f8", "p", high=1.0),
+        "shape": schema.Maybe(schema.Sizes("m", "n", "k", low=1)),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        require_kind("boxes", self.boxes, self.shape)
+        schema.require_inside("boxes", self.boxes, self.shape or (1, 1, 1), 0.0 if self.shape else 1e-9)
+        schema.require_close("sum of volumes", math.fsum(self.volumes.tolist()), 1.0)
 
     @cached_property
     def actual_volumes(self) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import allocate as engine
 from ..plan import Plan, Step
@@ -35,6 +36,17 @@ class Distribution(Lazy, Plan):
     displs: NDArray[np.int64]
     makespan: float
     cycle_times: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "counts": schema.Array("i8", "p", high=schema.COUNT),
+        "displs": schema.Array("i8", "p", high=schema.COUNT),
+        "makespan": schema.Real(high=math.inf),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
+        schema.require_able("counts", self.counts, self.cycle_times)
 
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
@@ -69,7 +81,19 @@ class DistributionStack(Lazy, Plan):
     makespan: NDArray[np.float64]
     cycle_times: NDArray[np.float64]
 
+    _table: ClassVar = {
+        "counts": schema.Array("i8", "*stack", "p", high=schema.COUNT),
+        "displs": schema.Array("i8", "*stack", "p", high=schema.COUNT),
+        "makespan": schema.Array("f8", "*stack", high=math.inf),
+        "cycle_times": schema.Array("f8", "*stack", "p", low=schema.LEAST, high=math.inf),
+    }
     _fixed: ClassVar[str] = "each distribution has its own; take one, such as stack[0]"
+
+    def _check(self) -> None:
+        if self.makespan.ndim == 0:
+            raise ValueError("makespan must have a dimension at least: of one distribution there is a Distribution")
+        schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
+        schema.require_able("counts", self.counts, self.cycle_times)
 
     @property
     def value(self) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import assign as engine
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, whose
@@ -51,6 +51,27 @@ class DivisibleLoad(Plan):
     return_ratio: float
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "shares": schema.EACH,
+        "amount": schema.Real(schema.LEAST),
+        "makespan": schema.Real(high=math.inf),
+        "send_order": schema.Array("i8", "served", high="p - 1"),
+        "receive_order": schema.Array("i8", "returning", high="p - 1"),
+        "enrolled": schema.Tuple(schema.Integer(0, "p - 1")),
+        "return_ratio": schema.Real(),
+        "cycle_times": schema.CYCLE_TIMES,
+        "link_costs": schema.EACH,
+    }
+
+    def _check(self) -> None:
+        schema.require_close("sum of shares", math.fsum(self.shares.tolist()), self.amount, 1e-6)
+        schema.require_able("shares", self.shares, self.cycle_times)
+        schema.require_order("send_order", self.send_order, self.shares)
+        if self.return_ratio or len(self.receive_order):
+            schema.require_order("receive_order", self.receive_order, self.shares)
+        if list(self.enrolled) != np.flatnonzero(self.shares).tolist():
+            raise ValueError("enrolled must be the workers with a share, ascending")
 
     def _on(self, platform: Platform) -> Plan:
         """The bound is the best of all orders for up to 6 workers, and without results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.table import table
 from .._engine import allocate, factor
 from .._engine.dtypes import DTYPES, flops_per_update
@@ -79,7 +80,42 @@ class FactorPlan(Plan):
     ideal: float
     dtype: str
 
-    _records: ClassVar = {"tasks": _TASK, "messages": allocate.FACTOR_MESSAGE}
+    _table: ClassVar = {
+        "kind": schema.Text(*KINDS),
+        "shape": schema.Sizes("m", "n", high=_HIGH),
+        "block": schema.Integer(1, _HIGH),
+        "owner": schema.Array("i4", "*blocks", high="p - 1"),
+        "counts": schema.Array("i8", "p"),
+        "makespan": schema.Real(high=math.inf),
+        "tasks": schema.Columns(_TASK, "tasks", worker=(0, "p - 1")),
+        "messages": schema.Columns(allocate.FACTOR_MESSAGE, "messages", sender=(0, "p - 1"), receiver=(0, "p - 1")),
+        "cycle_times": schema.CYCLE_TIMES,
+        "panel_times": schema.CYCLE_TIMES,
+        "links": schema.Maybe(schema.Array("f8", "p", "p")),
+        "look_ahead": schema.Flag(),
+        "ideal": schema.Real(),
+        "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),
+    }
+
+    def _check(self) -> None:
+        (m, n), owner = self.shape, self.owner
+        blocks = _blocks(m, n, self.block)
+        if owner.shape not in ((blocks,), (_blocks(n, m, self.block), blocks)):
+            raise ValueError(f"owner has shape {owner.shape}, {m} x {n} elements make {blocks} blocks of {self.block} columns")
+        if self.kind == "cholesky" and m != n:
+            raise ValueError(f"shape must be square of a Cholesky factorisation, got {self.shape}")
+        schema.require_owners("owner", owner, self.counts, self.cycle_times)
+        panels = min(owner.shape)
+        for name, numbers, most in (
+            ("tasks['panel']", self.tasks["panel"], panels),
+            ("tasks['block']", self.tasks["block"], blocks),
+            ("messages['panel']", self.messages["panel"], panels),
+        ):
+            if numbers.max(initial=-1) >= most:
+                raise ValueError(f"{name} must be less than {most}, the number of blocks, got {numbers.max()}")
+        for name, steps in (("tasks", self.tasks), ("messages", self.messages)):
+            if (steps["start"] > steps["end"]).any():
+                raise ValueError(f"{name}['start'] must be at most {name}['end']")
 
     @cached_property
     def step_times(self) -> NDArray[np.float64]:

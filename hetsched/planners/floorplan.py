@@ -161,6 +161,25 @@ def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
     return total
 
 
+def require_kind(name: str, zones: NDArray[Any], shape: tuple[int, ...] | None) -> None:
+    """Zones in cells of a shape are integers, those of the unit square or cube are not."""
+    if zones.dtype.kind != ("f" if shape is None else "i"):
+        raise ValueError(f"{name} must be {'float64 without' if shape is None else 'int64 in'} a shape, got {zones.dtype}")
+
+
+def require_floorplan(plan: tuple[int, ...]) -> None:
+    """A floorplan in postfix notation, in which each worker is once."""
+    depth, takes = 0, {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2}
+    for i, entry in enumerate(plan):
+        depth -= takes.get(entry, 0)
+        if depth < 0:
+            raise ValueError(f"floorplan[{i}] has too few zones before it")
+        depth += 1
+    workers = [entry for entry in plan if entry >= 0]
+    if depth != 1 or len(set(workers)) < len(workers):
+        raise ValueError("floorplan must have each worker once, and end in one zone")
+
+
 def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
     """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]], top to bottom."""
     sizes = np.diff(starts)

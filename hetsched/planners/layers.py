@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine.layers import Layers, layers_batch
 from ..errors import InfeasibleError
@@ -23,6 +24,7 @@ from .stacked import PlanStack, certified_rows, stack_of
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
 METHODS = ("exact", "best", "paper")
 _SEQUENTIAL, _OVERLAPPING = MODES[:2], ("scss", "pcss")
+MOST_LAYERS = 2**30
 _LEAST, _MOST = 2.0**-300, 2.0**300  # HS_LAYERS_MOST
 _WORK = 3 * 10**6  # of the search over orders: at most half a second
 
@@ -82,6 +84,31 @@ class LayersPlan(Plan):
     disk: bool
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "n": schema.Count(0, MOST_LAYERS),
+        "mode": schema.Text(*MODES),
+        "counts": schema.Array("i8", "p", high="n"),
+        "displs": schema.Array("i8", "p", high="n"),
+        "order": schema.Array("i8", "served", high="p - 1"),
+        "receive": schema.Array("f8", "p", 2),
+        "compute": schema.Array("f8", "p", 2),
+        "makespan": schema.Real(high=math.inf),
+        "shares": schema.EACH,
+        "relaxed": schema.Real(high=math.inf),
+        "volume": schema.Integer(),
+        "volume_with_sum": schema.Integer(),
+        "elements_held": schema.Array("i8", "p"),
+        "memory": schema.Array("f8", "p", high=math.inf),
+        "disk": schema.Flag(),
+        "cycle_times": schema.CYCLE_TIMES,
+        "link_costs": schema.EACH,
+    }
+
+    def _check(self) -> None:
+        schema.require_dealt("counts", self.counts, self.n, self.displs)
+        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_order("order", self.order, self.counts)
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -204,7 +231,7 @@ def layers_star(
     >>> [hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], disk=disk, **short).counts.tolist() for disk in (False, True)]
     [[25, 25, 29, 21], [43, 28, 17, 12]]
     """
-    side = check.integer("n", n, low=0, high=2**30)
+    side = check.integer("n", n, low=0, high=MOST_LAYERS)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         check.choice(name, value, choices)
     if any(map(check.is_stack, (cycle_times, speeds))):

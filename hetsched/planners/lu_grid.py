@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.replace import replace_file
 from .._engine import allocate, partition
 from ..plan import Plan, Step, certified
@@ -65,6 +66,23 @@ class LuGrid(Plan):
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "cycle_times or link_cost"
+    _table: ClassVar = {
+        "owner": schema.Array("i4", "n", "n", high="p - 1"),
+        "counts": schema.Array("i8", "p"),
+        "loads": schema.Array("f8", "n", high=math.inf),
+        "ideal": schema.Array("f8", "n", high=math.inf),
+        "traffic": schema.Array("i8", "n"),
+        "received": schema.Array("i8", "p"),
+        "makespan": schema.Real(high=math.inf),
+        "cost": schema.Real(high=math.inf),
+        "link_cost": schema.Real(),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        if not 1 <= len(self.owner) <= _MOST:
+            raise ValueError(f"owner must have 1 to {_MOST} rows, got {len(self.owner)}")
+        schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
 
     @cached_property
     def updates(self) -> NDArray[np.int64]:

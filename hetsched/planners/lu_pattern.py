@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import allocate as engine
 from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
@@ -45,6 +46,17 @@ class LuPattern(Plan):
     cycle_times: NDArray[np.float64]
 
     _value: ClassVar[str] = "cost"
+    _table: ClassVar = {
+        "owner": schema.Array("i4", "n", high="p - 1"),
+        "counts": schema.Array("i8", "p", high="n"),
+        "step_costs": schema.Array("f8", "n - 1"),
+        "cost": schema.Real(high=math.inf),
+        "period": schema.Maybe(schema.Integer(1)),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
 
     def _on(self, platform: Platform) -> Plan:
         return lu_pattern(len(self.owner), platform, owner=self.owner)

@@ -6,16 +6,17 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
 from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
+from .layers import MOST_LAYERS
 from .mesh_lp import TOLERANCE, Mode, Network, Program, Solution
 from .mesh_rounds import Pipeline, timed
 from .ring import links_between
@@ -92,6 +93,39 @@ class MeshPlan(Plan):
     disk: bool
     sources: tuple[int, ...] = ()
     mode: str = "pccs"
+
+    _table: ClassVar = {
+        "n": schema.Count(1, MOST_LAYERS),
+        "counts": schema.Array(("i8", "f8"), "*nodes"),
+        "links": schema.Array("i8", "links", 2, high="p - 1"),
+        "flows": schema.Array("f8", "links"),
+        "start": schema.Array("f8", "*nodes"),
+        "finish": schema.Array("f8", "*nodes"),
+        "makespan": schema.Real(high=math.inf),
+        "source": schema.Integer(0, "p - 1"),
+        "source_computes": schema.Flag(),
+        "shape": schema.Maybe(schema.Sizes("X", "Y", low=1)),
+        "cycle_times": schema.CYCLE_TIMES,
+        "link_costs": schema.Array("f8", "links"),
+        "lp_solves": schema.Integer(),
+        "iterations": schema.Integer(),
+        "planning_time": schema.Real(),
+        "memory": schema.Array("f8", "p", high=math.inf),
+        "disk": schema.Flag(),
+        "sources": schema.Tuple(schema.Integer(0, "p - 1")),
+        "mode": schema.Text(*_MODES),
+    }
+
+    def _check(self) -> None:
+        p = len(self.names)
+        shape = self.shape or (p,)
+        if self.counts.shape != shape or self.counts.size != p:
+            raise ValueError(f"counts must have a node for each of {p} workers, in shape {shape}, got {self.counts.shape}")
+        schema.require_close("sum of counts", float(self.counts.sum()), float(self.n))
+        schema.require_able("counts", self.counts.ravel(), self.cycle_times)
+        if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
+            raise ValueError(f"sources must begin with source {self.source} and have each node once, got {self.sources}")
+        _order(p, self.links, self._roots)
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -236,6 +270,20 @@ class InstallmentPlan(MeshPlan):
     round_flows: NDArray[np.float64]
     round_start: NDArray[np.float64]
     round_finish: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "round_counts": schema.Array(("i8", "f8"), "rounds", "p"),
+        "round_flows": schema.Array("f8", "rounds", "links"),
+        "round_start": schema.Array("f8", "rounds", "p"),
+        "round_finish": schema.Array("f8", "rounds", "p"),
+    }
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("counts", "flows"):
+            rounds, total = getattr(self, f"round_{name}"), getattr(self, name).ravel()
+            if not len(rounds) or not np.allclose(rounds.sum(axis=0), total, rtol=1e-9, atol=1e-9 * self.n**2):
+                raise ValueError(f"round_{name} must sum to {name} over the installments")
 
     @property
     def installments(self) -> int:

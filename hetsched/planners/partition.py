@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.frozen import Frozen
 from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
@@ -20,6 +20,7 @@ from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
+    AROUND,
     FULL_COLUMNS,
     METHODS,
     MOST_CUT,
@@ -31,6 +32,8 @@ from .floorplan import (
     laid_out,
     of_pieces,
     plan_floorplan,
+    require_floorplan,
+    require_kind,
     zones,
 )
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
@@ -89,6 +92,30 @@ class Partition(Lazy, Plan):
     _value: ClassVar[str] = "cost"
     _derived: ClassVar[tuple[str, ...]] = ("rects",)
     _scale: ClassVar[str] = "link_costs and group_cost"
+    _table: ClassVar = {
+        "pieces": schema.Array(("f8", "i8"), "pieces", 5),
+        "columns": schema.Tuple(schema.Tuple(schema.Integer(0, "p - 1"))),
+        "floorplan": schema.Tuple(schema.Integer(AROUND, "p - 1")),
+        "cost": schema.Real(high=math.inf),
+        "areas": schema.Array("f8", "p", high=1.0),
+        "shape": schema.Maybe(schema.Sizes("m", "n", low=1)),
+        "cycle_times": schema.CYCLE_TIMES,
+        "objective": schema.Text(*OBJECTIVES),
+        "link_costs": schema.Array("f8", "p", low=schema.LEAST),
+        "groups": schema.Maybe(schema.Array("i4", "p", high="p - 1")),
+        "group_cost": schema.Real(),
+    }
+
+    def _check(self) -> None:
+        schema.require_close("sum of areas", float(self.areas.sum()), 1.0)
+        if (pieces := self.__dict__.get("pieces")) is not None:
+            require_kind("pieces", pieces, self.shape)
+            owners = pieces[:, 0]
+            if not len(pieces) or owners[-1] >= len(self.areas) or (owners[1:] < owners[:-1]).any() or (owners % 1).any():
+                raise ValueError(f"pieces must begin with a worker of {len(self.areas)}, ascending")
+            schema.require_inside("pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9)
+        if floorplan := self.__dict__.get("floorplan"):
+            require_floorplan(floorplan)
 
     @cached_property
     def rects(self) -> Pieces:

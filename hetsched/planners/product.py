@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
+from .._base import check, schema
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
@@ -105,7 +105,57 @@ class ProductPlan(Plan):
     links: NDArray[np.float64] | None = None
     domains: Domains | None = None
 
-    _records: ClassVar = {"messages": MESSAGE}
+    _table: ClassVar = {
+        "shape": schema.Sizes("m", "n", "k"),
+        "boxes": schema.Array("i8", "boxes", 7),
+        "shared": schema.Flag(),
+        "triangle": schema.Flag(),
+        "makespan": schema.Real(high=math.inf),
+        "flops": schema.EACH,
+        "sent": schema.Array("f8", "boxes"),
+        "receive": schema.Array("f8", "boxes", 2, high=math.inf),
+        "communication": schema.Text(*COMMUNICATION),
+        "layers": schema.Maybe(
+            schema.Record(
+                LayerSum,
+                rows=schema.Array("i8", "p + 1", high="m"),
+                sent=schema.EACH,
+                receive=schema.Array("f8", "p", 2, high=math.inf),
+                flops=schema.EACH,
+                start=schema.Real(high=math.inf),
+            )
+        ),
+        "cycle_times": schema.CYCLE_TIMES,
+        "link_costs": schema.EACH,
+        "messages": schema.Maybe(
+            schema.Columns(MESSAGE, "messages", box=(0, "boxes - 1"), sender=(0, "p - 1"), after=(-1, "boxes - 1"))
+        ),
+        "links": schema.Maybe(schema.Array("f8", "p", "p")),
+        "domains": schema.Maybe(
+            schema.Record(
+                Domains,
+                names=schema.Tuple(schema.Text(), "domains"),
+                of=schema.Array("i8", "p", high="domains - 1"),
+                packed=schema.Array("f8", "domains"),
+                traffic=schema.Array("f8", "domains", 2),
+                synchronisations=schema.Array("i8", "domains"),
+            )
+        ),
+    }
+
+    def _check(self) -> None:
+        boxes, layers, messages = self.boxes, self.layers, self.messages
+        if boxes[:, 0].max(initial=0) >= len(self.names):
+            raise ValueError(f"boxes must begin with a worker of {len(self.names)}, got {boxes[:, 0].max()}")
+        schema.require_inside("boxes", boxes[:, 1:], self.shape)
+        if self.triangle and self.shape[0] != self.shape[1]:
+            raise ValueError(f"shape must be m, m, k of a triangle, got {self.shape}")
+        if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
+            raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
+        if (messages is None) != (self.links is None):
+            raise ValueError("messages and links must be there both, or none of them")
+        if messages is not None and (bad := messages["after"] >= messages["box"]).any():
+            raise ValueError(f"messages[{int(np.argmax(bad))}] must come after the transfer of an earlier box")
 
     @property
     def received(self) -> NDArray[np.float64]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import allocate as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step
@@ -40,6 +41,16 @@ class ProfileDistribution(Plan):
     displs: NDArray[np.int64]
     times: NDArray[np.float64]
     makespan: float
+
+    _table: ClassVar = {
+        "counts": schema.Array("i8", "p", high=schema.COUNT),
+        "displs": schema.Array("i8", "p", high=schema.COUNT),
+        "times": schema.EACH,
+        "makespan": schema.Real(high=math.inf),
+    }
+
+    def _check(self) -> None:
+        schema.require_dealt("counts", self.counts, displs=self.displs)
 
     @cached_property
     def cycle_times(self) -> NDArray[np.float64]:

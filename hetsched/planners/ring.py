@@ -6,12 +6,12 @@ import math
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
 from .._base.progress import Progress, reporting
@@ -64,6 +64,25 @@ class SliceRing(Plan):
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     latencies: NDArray[np.float64] | None = None
+
+    _table: ClassVar = {
+        "ring": schema.Array("i8", "members", high="p - 1"),
+        "shares": schema.Array("f8", "p", high=1.0),
+        "makespan": schema.Real(high=math.inf),
+        "work": schema.Real(schema.LEAST),
+        "volume": schema.Real(),
+        "relays": schema.Flag(),
+        "cycle_times": schema.CYCLE_TIMES,
+        "links": schema.Array("f8", "p", "p", high=math.inf),
+        "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=math.inf)),
+    }
+
+    def _check(self) -> None:
+        ring = self.ring.tolist()
+        if not ring or len(set(ring)) < len(ring) or not set(np.flatnonzero(self.shares).tolist()) <= set(ring):
+            raise ValueError("ring must have each worker with a share, and none twice")
+        schema.require_close("sum of shares", math.fsum(self.shares.tolist()), 1.0)
+        schema.require_able("shares", self.shares, self.cycle_times)
 
     @property
     def transfers(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine import star as engine
 from ..errors import InfeasibleError
@@ -40,6 +40,7 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "local+spread-c": 12,
     "local+ahead+spread-c": 14,
 }
+_KINDS = ("held", "panel", "result")  # of messages, in the order of their numbers
 HELD = ("C", "A", "B")  # in the order of hs_star_held
 _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")  # in the order of hs_star_bounds
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # hold for every plan
@@ -49,6 +50,7 @@ LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}
 STREAM_A, STREAM_B = 0, -1  # in the place of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
+_LARGEST = 2**31 - 1  # blocks of a side
 _MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; from here on Ctrl-C is looked for
 _MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
@@ -116,8 +118,41 @@ class StarPlan(Plan):
     memory: NDArray[np.int64]
     planning_time: float = field(compare=False)
 
-    _records: ClassVar = {"chunks": engine.STAR_CHUNK, "messages": engine.STAR_MESSAGE}
-    _added: ClassVar = {"chunks": 1}  # ahead
+    _table: ClassVar = {
+        "shape": schema.Sizes("r", "s", "t", low=1, high=_LARGEST),
+        "makespan": schema.Real(high=math.inf),
+        "columns": schema.Array("i8", "p", high="s"),
+        "enrolled": schema.Array("i8", "enrolled", high="p - 1"),
+        "mu": schema.Array("i8", "p"),
+        "chunks": schema.Columns(
+            engine.STAR_CHUNK, "chunks", added=1, worker=(0, "p - 1"), held=(0, len(HELD) - 1), buffers=(STREAM_B, 2**31 - 1),
+            height=(1, "r"), width=(1, "s"), depth=(1, 2**63 - 1), ahead=(0, 1),
+        ),  # older files do not have the column ahead
+        "messages": schema.Columns(
+            engine.STAR_MESSAGE, "messages", worker=(0, "p - 1"), kind=(0, len(_KINDS) - 1), chunk=(0, "chunks - 1"),
+        ),
+        "updates": schema.Array("i8", "p"),
+        "bounds": schema.Numbers(_BOUNDS, _FOR_ALL),
+        "returns": schema.Text(*RETURNS, ""),
+        "variant": schema.Text(*VARIANTS, ""),
+        "variants": schema.Numbers(VARIANTS),
+        "cycle_times": schema.Array("f8", "p", low=schema.LEAST, high=_MOST),
+        "link_costs": schema.Array("f8", "p", high=_MOST),
+        "memory": schema.Array("i8", "p"),
+        "planning_time": schema.Real(),
+    }  # fmt: skip
+
+    def _check(self) -> None:
+        (r, s, t), chunks, messages = self.shape, self.chunks, self.messages
+        if r * s * t >= 2**63:
+            raise ValueError(f"shape must have less than 2^63 block updates, got {self.shape}")
+        for start, length, side in (("row", "height", r), ("col", "width", s)):
+            if (bad := chunks[start] > side - chunks[length]).any():
+                raise ValueError(f"chunks[{int(np.argmax(bad))}] must lie inside the {r} x {s} blocks of C")
+        if (bad := messages["worker"] != chunks["worker"][messages["chunk"]]).any():
+            raise ValueError(f"messages[{int(np.argmax(bad))}] must be one of the worker of its chunk")
+        if not np.array_equal(self.enrolled, np.flatnonzero(self.updates)):
+            raise ValueError("enrolled must be the workers with updates, ascending")
 
     @property
     def binding(self) -> str:
@@ -277,11 +312,10 @@ def planned(
 ) -> StarPlan:
     """What `plan_product` returns; effort is the number of messages of a search without a budget."""
     start = time.perf_counter()
-    most = 2**31 - 1
     shape = (
-        check.integer("r", r, low=1, high=most),
-        check.integer("s", s, low=1, high=most),
-        check.integer("t", t, low=1, high=most),
+        check.integer("r", r, low=1, high=_LARGEST),
+        check.integer("s", s, low=1, high=_LARGEST),
+        check.integer("t", t, low=1, high=_LARGEST),
     )
     times, costs, memory = star_of(platform, shape)
     check.choice("method", method, ("best", *METHODS))

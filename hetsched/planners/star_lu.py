@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine.star import Star
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
@@ -80,6 +80,40 @@ class StarLuPlan(Plan):
     link_costs: NDArray[np.float64]
     memory: NDArray[np.int64]
     planning_time: float = field(compare=False)
+
+    _table: ClassVar = {
+        "blocks": schema.Count(1, _MOST),
+        "width": schema.Integer(1, "blocks"),
+        "makespan": schema.Real(high=math.inf),
+        "panels": schema.Tuple(
+            schema.Record(
+                LuStep,
+                first=schema.Integer(0, "blocks - 1"),
+                width=schema.Integer(1, "blocks"),
+                start=schema.Real(),
+                end=schema.Real(),
+            )
+        ),
+        "products": schema.Tuple(schema.Part(StarPlan, StarPlan.from_dict)),
+        "master_time": schema.Real(schema.LEAST),
+        "updates": schema.Array("i8", "p"),
+        "cycle_times": schema.Array("f8", "p", low=schema.LEAST),
+        "link_costs": schema.EACH,
+        "memory": schema.Array("i8", "p"),
+        "planning_time": schema.Real(),
+    }
+
+    def _check(self) -> None:
+        n, width = self.blocks, self.width
+        steps = [(first, min(width, n - first)) for first in range(0, n, width)]
+        if [(panel.first, panel.width) for panel in self.panels] != steps:
+            raise ValueError(f"panels must be those of {n} blocks, {width} wide")
+        left = [n - first - width for first, _ in steps[:-1]]
+        if [product.shape for product in self.products] != [(side, side, width) for side in left]:
+            raise ValueError("products must follow all panels but the last, with the shape of what is left")
+        for product in self.products:
+            if product.names != self.names:
+                raise ValueError("products must be for the workers of the plan")
 
     def _on(self, platform: Platform) -> Plan:
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import allocate as engine
 from ..plan import MOST_STEPS, Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
@@ -62,6 +63,27 @@ class StencilPlan(Plan):
     itemsize: int
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "shape": schema.Sizes("rows", "cols", low=1),
+        "iterations": schema.Integer(0, _MOST),
+        "ring": schema.Array("i8", "members", high="p - 1"),
+        "counts": schema.Array("i8", "p", high="cols"),
+        "displs": schema.Array("i8", "p", high="cols"),
+        "step_time": schema.Real(high=math.inf),
+        "makespan": schema.Real(high=math.inf),
+        "itemsize": schema.Integer(1, 16),
+        "cycle_times": schema.CYCLE_TIMES,
+        "links": schema.Array("f8", "p", "p", high=math.inf),
+    }
+
+    def _check(self) -> None:
+        schema.require_order("ring", self.ring, self.counts)
+        own = self.counts[self.ring]
+        schema.require_dealt("counts", own, self.shape[1])
+        if not np.array_equal(self.displs[self.ring], np.cumsum(own) - own):
+            raise ValueError("displs must be the sums of the counts before each member of the ring")
+        schema.require_able("counts", self.counts, self.cycle_times)
 
     @property
     def work(self) -> float:

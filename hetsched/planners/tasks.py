@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._base.progress import Progress, reporting
 from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
@@ -32,6 +32,25 @@ class _TaskPlan(Plan):
     send: float | NDArray[np.float64]
     receive: float | NDArray[np.float64]
     cycle_times: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "counts": schema.Array("i8", "p", high=schema.COUNT),
+        "tasks": schema.Integer(0, schema.COUNT),
+        "makespan": schema.Real(high=math.inf),
+        "send_order": schema.Array("i8", "served", high="p - 1"),
+        "receive_order": schema.Array("i8", "returning", high="p - 1"),
+        "send": schema.Either(schema.Real(), schema.EACH),
+        "receive": schema.Either(schema.Real(), schema.EACH),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        schema.require_dealt("counts", self.counts, self.tasks)
+        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_order("send_order", self.send_order, self.counts)
+        answers = self.receive.any() if isinstance(self.receive, np.ndarray) else self.receive
+        if answers or len(self.receive_order):
+            schema.require_order("receive_order", self.receive_order, self.counts)
 
     def _last(self, platform: Platform) -> float:
         """When the last one ends, if these are the slaves."""
@@ -83,6 +102,7 @@ class MaxTasks(_TaskPlan):
     T: float
 
     _value: ClassVar[str] = "tasks"
+    _table: ClassVar = {"T": schema.Real()}
     sense: ClassVar[str] = "max"
 
     def _on(self, platform: Platform) -> Plan:

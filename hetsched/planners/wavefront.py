@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import allocate as engine
 from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
 ORDERS = ("across", "along")
+_MOST = 2**53  # tiles
 _MASK = ("W", "N", "NW", "NE", "SW")
 
 
@@ -58,6 +60,26 @@ class Wavefront(Plan):
     mask: tuple[str, ...]
     makespan: float
     cycle_times: NDArray[np.float64]
+
+    _table: ClassVar = {
+        "shape": schema.Sizes("rows", "cols", low=1),
+        "axis": schema.Integer(0, 1),
+        "owner": schema.Array("i4", "lines", high="p - 1"),
+        "counts": schema.Array("i8", "p", high="lines"),
+        "period": schema.Integer(1, schema.COUNT),
+        "redistributed": schema.Flag(),
+        "order": schema.Text(*ORDERS),
+        "mask": schema.Tuple(schema.Text(*_MASK)),
+        "makespan": schema.Real(high=math.inf),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        if len(self.owner) != self.shape[self.axis] or math.prod(self.shape) > _MOST:
+            raise ValueError(f"owner must have a worker for each line of shape {self.shape}, got {len(self.owner)}")
+        if self.mask != _mask(self.mask, self.axis):
+            raise ValueError(f"mask must have each neighbour once, in the order of {', '.join(_MASK)}, got {self.mask}")
+        schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
 
     @property
     def reach(self) -> int:
@@ -179,7 +201,7 @@ def wavefront(
     axis = check.integer("axis", axis, low=0, high=1)
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
-    if lines > 2**31 - 1 or rows * cols > 2**53:
+    if lines > 2**31 - 1 or rows * cols > _MOST:
         raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
     reach, turn, redistributed = _reach(neighbours), ORDERS.index(order), False
     if method == "panels":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
 from ..machine.topology import topology
@@ -54,6 +55,23 @@ class WorkersWorth(Plan):
     cycle_times: NDArray[np.float64]
 
     _scale: ClassVar[str] = "platform and quota"
+    _table: ClassVar = {
+        "workers": schema.Count(1),
+        "enrolled": schema.Tuple(schema.Integer(0, "p - 1"), "workers"),
+        "times": schema.Array("f8", "p", high=math.inf),
+        "bounds": schema.Array("f8", "p", high=math.inf),
+        "makespan": schema.Real(high=math.inf),
+        "shape": schema.Sizes("m", "n", "k"),
+        "quota": schema.Maybe(schema.Real(schema.LEAST)),
+        "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),
+        "cycle_times": schema.CYCLE_TIMES,
+    }
+
+    def _check(self) -> None:
+        if len(set(self.enrolled)) < len(self.enrolled):
+            raise ValueError(f"enrolled must have each worker once, got {self.enrolled}")
+        enrolled = np.isin(np.arange(len(self.names)), self.enrolled)
+        schema.require_able("enrolled", enrolled, self.cycle_times)
 
     def _on(self, platform: Platform) -> Plan:
         """The same workers are enrolled, first in `times` and `bounds`; the others follow as they are worth it there."""

@@ -1,0 +1,597 @@
+"""Tables of fields: the type, the dtype, the shape and the range of everything that a result says.
+
+A class has one table, a dict from the name of each field to a `Field`. The same table refuses what is wrong in a result made by
+hand or unpickled (`check_fields`), and reads what JSON has (`Field.read`), so that no other code has to look at the annotations.
+
+Shapes and ranges are written in sizes. "p" is the number of names. The name of a `Count` field, or one of the names of `Sizes`,
+is its value. Any other name is a size that its first use sets and that is the same from then on. "n - 1" is one less than the
+size n. A name that begins with * stands for any number of axes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import check
+
+Sized = dict[str, Any]  # of a name an int, of a name with * a tuple
+Limit = int | float | str
+
+#: The largest finite double, the smallest positive one, and the largest integer that every double up to it can count.
+MOST, LEAST, COUNT = sys.float_info.max, 5e-324, 2**53
+_FEW = 64  # entries up to which a list is compared sooner than an array
+_DIMENSIONS = 32  # that NumPy has at most, in every version
+_READ_ONLY, _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x501, 0x001, 0x100, 0x400  # bits of ndarray.flags.num
+_INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
+
+
+def shown(value: Any) -> str:
+    """A value in a message: never long, never deep."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} and shape {value.shape}"
+    if isinstance(value, list | tuple | dict):
+        return f"a {type(value).__name__} of {len(value)}" if value else repr(value)
+    if isinstance(value, int) and value.bit_length() > 130:
+        return f"an integer of {value.bit_length()} bits"
+    return f"{value[:60] if isinstance(value, str | bytes) else value!r:.60}"
+
+
+class _Expression(NamedTuple):
+    """A size plus a number; without a name the number."""
+
+    name: str
+    plus: int
+
+    @classmethod
+    def of(cls, text: int | str) -> _Expression:
+        if isinstance(text, int):
+            return cls("", text)
+        name, sign, number = re.fullmatch(r"(\*?\w+)(?: ([+-]) (\d+))?", text).groups()  # type: ignore[union-attr]
+        return cls(name, int(f"{sign}{number}") if sign else 0)
+
+    def __str__(self) -> str:
+        return self.name + (f" {'+-'[self.plus < 0]} {abs(self.plus)}" if self.plus else "") if self.name else str(self.plus)
+
+
+class _Range:
+    """From low to high, each a number or one in terms of sizes."""
+
+    def __init__(self, low: Limit, high: Limit) -> None:
+        self.low, self.high = (_Expression.of(x) if isinstance(x, str) else x for x in (low, high))
+        self.fixed = not isinstance(low, str) and not isinstance(high, str)
+
+    def of(self, sizes: Sized) -> tuple[float, float]:
+        low, high = self.low, self.high
+        if self.fixed:
+            return low, high  # type: ignore[return-value]
+        return (
+            sizes[low.name] + low.plus if isinstance(low, _Expression) else low,
+            sizes[high.name] + high.plus if isinstance(high, _Expression) else high,
+        )
+
+    def words(self, sizes: Sized) -> str:
+        low, high = self.of(sizes)
+        if high not in (MOST, math.inf):
+            return f"in [{low}, {high}]"
+        finite = "finite and " if high == MOST else ""
+        return finite + ("positive" if low == LEAST else "not negative" if low == 0 else "a number")
+
+    def require(self, name: str, array: NDArray[Any], sizes: Sized) -> None:
+        """ValueError unless all entries are in the range; NaN is in none."""
+        low, high = self.of(sizes)
+        if array.size <= _FEW:
+            for value in array.tolist() if array.ndim == 1 else array.ravel().tolist():
+                if not low <= value <= high:
+                    break
+            else:
+                return
+        elif array.min() >= low and array.max() <= high:
+            return
+        index, where = check.first(~((array >= low) & (array <= high)))
+        raise ValueError(f"{name}{where} must be {self.words(sizes)}, got {array[index]}")
+
+
+class Field:
+    """What a field may be."""
+
+    #: Whether its value sets sizes, so that it is looked at first.
+    binds = False
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        """The value itself, or what takes its place; TypeError or ValueError, whose message has the name, for what is wrong."""
+        raise NotImplementedError
+
+    def read(self, given: Any) -> Any:
+        """What JSON has as the type that `check` wants; TypeError or ValueError, without a name, for what cannot become one."""
+        return given
+
+
+class Text(Field):
+    """A string, which UTF-8 can hold; with words one of these."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, got {shown(value)}")
+        if self.words and value not in self.words:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.words))}, got {value[:60]!r}")
+        if not value.isascii():
+            require_unicode(name, value)
+        return value
+
+    def read(self, given: Any) -> str:
+        if not isinstance(given, str):
+            raise TypeError(f"it must be a string, got {shown(given)}")
+        return given
+
+
+def require_unicode(name: str, text: str) -> None:
+    """ValueError for half of a surrogate pair, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be text that UTF-8 can hold, got {text[:60]!r}") from None
+
+
+class Flag(Field):
+    """True or False."""
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if value is not True and value is not False:
+            raise TypeError(f"{name} must be True or False, got {shown(value)}")
+        return value
+
+    def read(self, given: Any) -> bool:
+        if not isinstance(given, bool):
+            raise TypeError(f"it must be true or false, got {shown(given)}")
+        return given
+
+
+class Integer(Field):
+    """An int from low to high."""
+
+    def __init__(self, low: Limit = 0, high: Limit = 2**63 - 1) -> None:
+        self.range = _Range(low, high)
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if type(value) is not int:
+            raise TypeError(f"{name} must be an int, got {shown(value)}")
+        low, high = self.range.of(sizes)
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be in [{low}, {high}], got {shown(value)}")
+        return value
+
+    def read(self, given: Any) -> int:
+        if type(given) is not int:
+            raise TypeError(f"it must be an integer, got {shown(given)}")
+        return given
+
+
+class Count(Integer):
+    """An int that is a size, by the name of its field."""
+
+    binds = True
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        sizes[name] = super().check(name, value, sizes)
+        return value
+
+
+class Real(Field):
+    """A float, or an int that is not beyond one, from low to high: with high MOST it is finite."""
+
+    def __init__(self, low: float = 0.0, high: float = MOST) -> None:
+        self.range = _Range(low, high)
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if not isinstance(value, float | int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be a float, got {shown(value)}")
+        low, high = self.range.of(sizes)
+        if not low <= value <= high or (isinstance(value, int) and abs(value) > MOST):
+            raise ValueError(f"{name} must be {self.range.words(sizes)}, got {shown(value)}")
+        return value
+
+    def read(self, given: Any) -> float:
+        if isinstance(given, str) and given in _INFINITIES:
+            return _INFINITIES[given]
+        if type(given) not in (int, float):
+            raise TypeError(f"it must be a number, got {shown(given)}")
+        return given  # type: ignore[no-any-return]
+
+
+class Maybe(Field):
+    """None, or what another field may be."""
+
+    def __init__(self, inner: Field) -> None:
+        self.inner, self.binds = inner, inner.binds
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        return None if value is None else self.inner.check(name, value, sizes)
+
+    def read(self, given: Any) -> Any:
+        return None if given is None else self.inner.read(given)
+
+
+class Either(Field):
+    """What one field may be, or an array that another one may be; JSON has lists for arrays only."""
+
+    def __init__(self, one: Field, array: Array) -> None:
+        self.one, self.array = one, array
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        return (self.array if isinstance(value, np.ndarray) else self.one).check(name, value, sizes)
+
+    def read(self, given: Any) -> Any:
+        return (self.array if isinstance(given, list | dict) else self.one).read(given)
+
+
+class Sizes(Field):
+    """A tuple of ints from low to high, of which each is a size by the name that it has here."""
+
+    binds = True
+
+    def __init__(self, *names: str, low: int = 0, high: int = COUNT) -> None:
+        self.names, self.entry = names, Integer(low, high)
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if not isinstance(value, tuple):
+            raise TypeError(f"{name} must be a tuple of {len(self.names)} ints, got {shown(value)}")
+        if len(value) != len(self.names):
+            raise ValueError(f"{name} must be ({', '.join(self.names)}), got {len(value)} entries")
+        each = f"an entry of {name}"
+        for axis, size in zip(self.names, value, strict=True):
+            sizes[axis] = self.entry.check(each, size, sizes)
+        return value
+
+    def read(self, given: Any) -> tuple[int, ...]:
+        return tuple(map(self.entry.read, _list(given)))
+
+
+class Tuple(Field):
+    """A tuple of what another field may be, of any length or of a given one."""
+
+    def __init__(self, entry: Field, length: int | str | None = None) -> None:
+        self.entry = entry
+        self.length = None if length is None else _Expression.of(length)
+        self.binds = length == "p"
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if not isinstance(value, tuple):
+            raise TypeError(f"{name} must be a tuple, got {shown(value)}")
+        if self.length is not None:
+            _equal(name, (len(value),), (self.length,), sizes)
+        each = f"an entry of {name}"
+        found = [self.entry.check(each, inner, sizes) for inner in value]
+        return value if all(map(_is, found, value)) else tuple(found)
+
+    def read(self, given: Any) -> tuple[Any, ...]:
+        return tuple(map(self.entry.read, _list(given)))
+
+
+def _is(a: Any, b: Any) -> bool:
+    return a is b
+
+
+class Numbers(Field):
+    """A dict from some words, of which some have to be there, to finite numbers that are not negative."""
+
+    def __init__(self, words: Iterable[str], needed: Iterable[str] = ()) -> None:
+        self.words, self.needed, self.number = tuple(words), tuple(needed), Real()
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if not isinstance(value, dict):
+            raise TypeError(f"{name} must be a dict, got {shown(value)}")
+        for key, number in value.items():
+            if key not in self.words:
+                raise ValueError(f"{name} must have keys of {', '.join(self.words)}, got {shown(key)}")
+            self.number.check(f"{name}[{key!r}]", number, sizes)
+        if missing := [key for key in self.needed if key not in value]:
+            raise ValueError(f"{name} must have the key {missing[0]!r}")
+        return value if type(value) is check.FrozenDict else check.FrozenDict(value)
+
+    def read(self, given: Any) -> Any:
+        if not isinstance(given, dict):
+            raise TypeError(f"it must be an object, got {shown(given)}")
+        return check.FrozenDict({key: self.number.read(number) for key, number in given.items()})
+
+
+class Record(Field):
+    """A NamedTuple with a table of its own."""
+
+    def __init__(self, kind: type[Any], **table: Field) -> None:
+        self.kind, self.table = kind, table
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if type(value) is not self.kind:
+            raise TypeError(f"{name} must be a {self.kind.__name__}, got {shown(value)}")
+        found = [field.check(f"{name}.{key}", getattr(value, key), sizes) for key, field in self.table.items()]
+        return value if all(map(_is, found, value)) else self.kind(*found)
+
+    def read(self, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("type") != self.kind.__name__:
+            raise TypeError(f"it must be an object of type {self.kind.__name__}, got {shown(given)}")
+        content = {key: value for key, value in given.items() if key != "type"}
+        return self.kind(**read_fields(self.table, content))
+
+
+class Part(Field):
+    """A result of another class, with a table of its own."""
+
+    def __init__(self, kind: type[Any], reader: Callable[[Any], Any]) -> None:
+        self.kind, self.reader = kind, reader
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if type(value) is not self.kind:
+            raise TypeError(f"{name} must be a {self.kind.__name__}, got {shown(value)}")
+        return value
+
+    def read(self, given: Any) -> Any:
+        return self.reader(given)
+
+
+class Array(Field):
+    """An array of a dtype, or of one of several, of a shape, with entries from low to high: with high MOST they are finite."""
+
+    def __init__(self, dtypes: str | Sequence[str], *shape: int | str, low: Limit = 0, high: Limit | None = None) -> None:
+        self.dtypes = tuple(map(np.dtype, (dtypes,) if isinstance(dtypes, str) else dtypes))
+        self.shape = tuple(map(_Expression.of, shape))
+        self.any = next((i for i, axis in enumerate(self.shape) if axis.name.startswith("*")), -1)
+        self.range = _Range(low, (MOST if "f8" in dtypes else 2**63 - 1) if high is None else high)
+
+    def check(self, name: str, value: Any, sizes: Sized) -> Any:
+        if type(value) is not np.ndarray:
+            raise TypeError(f"{name} must be an array of {self._kinds()}, got {shown(value)}")
+        if value.dtype not in self.dtypes:
+            raise TypeError(f"{name} must be an array of {self._kinds()}, got {shown(value)}")
+        shape = value.shape
+        if self.any >= 0:
+            shape = self._gathered(name, shape)
+        _equal(name, shape, self.shape, sizes)
+        self._require(name, value, sizes)
+        return own(value)
+
+    def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
+        self.range.require(name, value, sizes)
+
+    def _kinds(self) -> str:
+        return " or ".join(str(dtype) for dtype in self.dtypes)
+
+    def _gathered(self, name: str, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        """The shape with those axes as one entry that a name with * stands for."""
+        after = len(self.shape) - self.any - 1
+        if len(shape) < len(self.shape) - 1:
+            raise ValueError(f"{name} must have {len(self.shape) - 1} dimensions or more, got shape {shape}")
+        return (*shape[: self.any], shape[self.any : len(shape) - after], *shape[len(shape) - after :])
+
+    def read(self, given: Any) -> NDArray[Any]:
+        if isinstance(given, dict):
+            return self._empty(given)
+        entries, shape = _list(given), [len(given)]
+        most = len(self.shape) if self.any < 0 else _DIMENSIONS
+        while len(shape) < most and entries and (self.any < 0 or type(entries[0]) is list):
+            if set(map(type, entries)) != {list}:
+                raise TypeError(f"it must have {len(self.shape)} dimensions, got {shown(entries[0])} among its entries")
+            lengths = set(map(len, entries))
+            if len(lengths) > 1:
+                raise ValueError(f"its rows must be of one length, got {min(lengths)} and {max(lengths)} entries")
+            shape += lengths
+            entries = list(chain.from_iterable(entries))
+        if len(shape) < most and self.any < 0:
+            raise ValueError(f"it must have {len(self.shape)} dimensions, got {shown(given)}")
+        kinds = self.dtypes if len(self.dtypes) == 1 or set(map(type, entries)) != {int} else (np.dtype(np.int64),)
+        return check.frozen(_numbers(entries, kinds[0]).reshape(shape))
+
+    def _empty(self, given: dict[Any, Any]) -> NDArray[Any]:
+        """An array without entries, which no list has the shape of."""
+        if set(given) != {"shape", "dtype"}:
+            raise ValueError("it must be a list, or an object with the keys shape and dtype")
+        shape, dtypes = [Integer(0, COUNT).read(size) for size in _list(given["shape"])], [x.name for x in self.dtypes]
+        if 0 not in shape or not all(0 <= size <= COUNT for size in shape) or len(shape) > _DIMENSIONS:
+            raise ValueError(f"an object is for an array without entries, got the shape {str(shape):.60}")
+        if given["dtype"] not in dtypes:
+            raise ValueError(f"its dtype must be {' or '.join(dtypes)}, got {shown(given['dtype'])}")
+        return check.frozen(np.zeros(shape, given["dtype"]))
+
+
+class Columns(Array):
+    """A structured array of one axis, with a range for each of its columns; others are only finite."""
+
+    def __init__(self, dtype: np.dtype[Any], length: str, *, added: int = 0, **ranges: tuple[Limit, Limit]) -> None:
+        """added: of this many last columns that older files do not have; they are 0."""
+        self.dtypes, self.shape, self.any = (dtype,), (_Expression.of(length),), -1
+        self.added = added
+        names = dtype.names or ()
+        self.columns = [(name, _Range(*ranges.get(name, (0, MOST if dtype[name].kind == "f" else 2**63 - 1)))) for name in names]
+
+    def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
+        for column, limits in self.columns:
+            limits.require(f"{name}[{column!r}]", value[column], sizes)
+
+    def _kinds(self) -> str:
+        return f"({', '.join(name for name, _ in self.columns)})"
+
+    def read(self, given: Any) -> NDArray[Any]:
+        rows, dtype = _list(given), self.dtypes[0]
+        lengths = set(map(len, map(_list, rows)))
+        older = bool(rows) and lengths == {len(self.columns) - self.added}
+        if rows and not older and lengths != {len(self.columns)}:
+            raise ValueError(f"its rows must be {self._kinds()}, got {min(lengths)} to {max(lengths)} entries")
+        found = np.zeros(len(rows), dtype)
+        for (name, _), entries in zip(self.columns, zip(*rows, strict=True), strict=False):
+            found[name] = _numbers(entries, dtype[name])
+        return check.frozen(found)
+
+
+def _list(given: Any) -> list[Any]:
+    if type(given) is not list:
+        raise TypeError(f"it must be a list, got {shown(given)}")
+    return given
+
+
+def _numbers(entries: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Numbers of JSON, to a dtype that holds each as it is."""
+    kinds, real = set(map(type, entries)), dtype.kind == "f"
+    if real and str in kinds:
+        entries = [_INFINITIES.get(x, x) if type(x) is str else x for x in entries]
+        kinds = set(map(type, entries))
+    if wrong := kinds - ({int, float} if real else {int}):
+        bad = next(x for x in entries if type(x) in wrong)
+        raise TypeError(f"its entries must be {'numbers' if real else 'integers'}, got {shown(bad)}")
+    try:
+        wide = np.array(entries, np.float64 if real else np.int64)
+    except OverflowError:
+        raise ValueError(f"its entries must be numbers that {dtype} can hold") from None
+    found = wide.astype(dtype)
+    if not real and not np.array_equal(found, wide):
+        raise ValueError(f"its entries must be integers that {dtype} can hold")
+    return found
+
+
+def _equal(name: str, shape: tuple[Any, ...], axes: tuple[_Expression, ...], sizes: Sized) -> None:
+    """ValueError for a shape that is not that of the axes; sizes that are not known yet are set."""
+    if len(shape) == len(axes):
+        for given, (size, plus) in zip(shape, axes, strict=True):
+            if not size:
+                wanted = plus
+            elif size in sizes:
+                wanted = sizes[size] + plus if plus else sizes[size]
+            else:
+                wanted = given
+                sizes[size] = given - plus if plus else given
+            if given != wanted:
+                break
+        else:
+            return
+    known = ", ".join(f"{size} = {sizes[size]}" for size, _ in axes if size in sizes)
+    flat = tuple(chain.from_iterable(x if isinstance(x, tuple) else (x,) for x in shape))
+    raise ValueError(f"{name} must have shape ({', '.join(map(str, axes))}){f' with {known}' if known else ''}, got {flat}")
+
+
+def own(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself if it is contiguous and nobody can write to it, else such a copy."""
+    if array.flags.num & _READ_ONLY == _CONTIGUOUS | _ALIGNED:
+        base = array.base
+        if not isinstance(base, np.ndarray) or not base.flags.num & _WRITEABLE:
+            return array
+    return check.frozen(np.array(array, order="C"))
+
+
+def ordered(table: Mapping[str, Field]) -> list[tuple[str, Field]]:
+    """The fields in an order in which they can be checked: those first that set sizes."""
+    return sorted(table.items(), key=lambda entry: not entry[1].binds)
+
+
+def check_fields(table: Sequence[tuple[str, Field]], content: dict[str, Any], waiting: dict[str, Callable[[], Any]]) -> None:
+    """Check the fields of an object, in its __dict__, and put what takes their places there. What is made later, by the functions
+    in `waiting`, is checked when it is made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message names the field.
+    """
+    sizes: Sized = {}
+    for name, field in table:
+        if name in content:
+            value = content[name]
+            found = field.check(name, value, sizes)
+            if found is not value:
+                content[name] = found
+        elif name in waiting:
+            waiting[name] = _checked(name, field, waiting[name], sizes)
+        else:
+            raise ValueError(f"{name} is missing")
+
+
+def _checked(name: str, field: Field, make: Callable[[], Any], sizes: Sized) -> Callable[[], Any]:
+    return lambda: field.check(name, make(), sizes)
+
+
+def read_fields(table: Mapping[str, Field], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of all fields of a table from JSON; ValueError, which names the key, for what is wrong, missing or unknown."""
+    if unknown := set(content) - set(table):
+        raise ValueError(f"it has an unknown key {shown(min(unknown, key=str))}")
+    if missing := set(table) - set(content):
+        raise ValueError(f"it needs the key {min(missing)!r}")
+    found = {}
+    for name, field in table.items():
+        try:
+            found[name] = field.read(content[name])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+# ---- rules that several kinds of results share ----
+
+
+#: Of each worker its time per unit of work; infinite for one that does none.
+CYCLE_TIMES = Array("f8", "p", low=LEAST, high=math.inf)
+#: Of each worker: something finite that is not negative.
+EACH = Array("f8", "p")
+
+
+def require_dealt(
+    name: str, counts: NDArray[np.int64], total: int | None = None, displs: NDArray[np.int64] | None = None
+) -> None:
+    """Counts along the last axis that have a given sum, if any, of at most 2^53, and the places where those of each begin."""
+    if counts.size <= _FEW and counts.ndim == 1:
+        own = counts.tolist()
+        many, wrong = sum(own), displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist()
+    else:
+        many = int(counts.sum(axis=-1, dtype=np.float64).max(initial=0.0))
+        wrong = displs is not None and not np.array_equal(displs, np.cumsum(counts, axis=-1) - counts)
+    if many > COUNT or (total is not None and many != total):
+        raise ValueError(f"{name} must sum to {f'at most {COUNT}' if total is None else total}, got {many}")
+    if wrong:
+        raise ValueError(f"displs must be the sums of the {name} before each")
+
+
+def require_able(name: str, busy: NDArray[Any], cycle_times: NDArray[np.float64]) -> None:
+    """Workers along the last axis, some of which can work: only those have something to do; busy is not 0 for them."""
+    if (cycle_times.size <= _FEW and math.inf not in cycle_times.ravel().tolist()) or cycle_times.max(initial=0.0) < math.inf:
+        return
+    idle = np.isinf(cycle_times)
+    if idle.all(axis=-1).any():
+        raise ValueError("cycle_times must be finite for a worker at least: nobody can work")
+    if (bad := (busy > 0) & idle).any():
+        raise ValueError(f"{name}{check.first(bad)[1]} must be 0: the worker has an infinite cycle-time")
+
+
+def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
+    """An order of exactly the workers that are busy, each once."""
+    if sorted(order.tolist()) != [i for i, much in enumerate(busy.tolist()) if much]:
+        raise ValueError(f"{name} must have each worker with something to do once, and no other")
+
+
+def require_owners(name: str, owner: NDArray[np.int32], counts: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> None:
+    """Owners that can work, and have as many as is said."""
+    require_able("counts", counts, cycle_times)
+    if not np.array_equal(counts, np.bincount(owner.ravel(), minlength=len(counts))):
+        raise ValueError(f"counts must be how often each worker is in {name}")
+
+
+def require_inside(name: str, boxes: NDArray[Any], sides: Sequence[float], near: float = 0.0) -> None:
+    """Boxes (..., places, lengths) of which none reaches beyond the sides, up to a relative rounding."""
+    d = len(sides)
+    for axis, side in enumerate(sides):
+        start, length = boxes[:, axis], boxes[:, axis + d]
+        if (bad := start > side * (1 + near) - length).any():  # the sum could overflow
+            i = int(np.argmax(bad))
+            raise ValueError(f"{name}[{i}] must lie inside {' x '.join(map(str, sides))}, got {boxes[i].tolist()}")
+
+
+def require_close(name: str, found: float, wanted: float, near: float = 1e-9) -> None:
+    """Two numbers that are equal up to rounding."""
+    if not math.isclose(found, wanted, rel_tol=near, abs_tol=1e-300):
+        raise ValueError(f"{name} must be {wanted:.15g}, got {found:.15g}")
