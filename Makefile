@@ -54,8 +54,8 @@ $(CTESTS): $(BIN)/cmake
 # process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
 # have the usual engine) or says whether the host keeps up. The C++ library is there from the start for others' exceptions. The engine is
 # that of the tests in C: their folder once more, with the extension.
-SANITIZED := tests/test_dropin_lapack.py tests/test_dropin_products.py tests/test_edges.py tests/test_pool.py \
-             tests/test_product_layers.py tests/test_star_run.py tests/test_stencil.py tests/test_sweep.py
+SANITIZED := tests/test_dropin_lapack.py tests/test_dropin_products.py tests/test_edges.py tests/test_plan_files.py \
+             tests/test_pool.py tests/test_product_layers.py tests/test_star_run.py tests/test_stencil.py tests/test_sweep.py
 UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast or host or rings_and_divisions
 
 pytest-address: $(VENV)/installed-test build/ctest-address

@@ -225,7 +225,6 @@ class Plan(Frozen, Drawn):
         cls._checks = schema.ordered(cls._table)
 
     def __post_init__(self) -> None:
-        self.__dict__["asked"] = self.asked or self.method
         self._hold()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -235,10 +234,18 @@ class Plan(Frozen, Drawn):
     def _hold(self) -> None:
         """Refuse what is no such plan, however it was made: TypeError or ValueError, whose message names the field."""
         content = self.__dict__
+        for value in (content.get(self._value), content.get("bound")):
+            if isinstance(value, float) and value == math.inf:
+                raise self._overflow()
         schema.check_fields(self._checks, content, content.get("_waiting", {}))
-        if not math.isfinite(self.value):  # of which no plan is better than another
-            raise ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
+        if not math.isfinite(self.value):
+            raise self._overflow()
+        content["asked"] = self.asked or self.method
         self._check()
+
+    def _overflow(self) -> ValueError:
+        """Of a value than which no plan's is worse."""
+        return ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
     def _check(self) -> None:
         """Refuse fields that do not go together. Their types, shapes and ranges are those of the table; nothing is made for this

@@ -682,6 +682,11 @@ def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
     return speeds
 
 
+def divided_time(work: float, cycle_times: NDArray[np.float64]) -> float:
+    """The time of so much work divided perfectly over the speeds. Never overflows before it has to."""
+    return work / float(relative_speeds(cycle_times).sum()) * float(cycle_times.min())
+
+
 def link_matrix(links: ArrayLike, p: int, name: str = "links") -> NDArray[np.float64]:
     if type(links) is np.ndarray and links.dtype == np.float64 and links.ndim == 2:
         matrix: NDArray[np.float64] = np.empty(links.shape)

@@ -207,16 +207,15 @@ class TestPlans:
             if q > 1:
                 links[k][k - 1] = float(before)
                 links[k][(k + 1) % q] = float(after)
-        plan = hs.StencilPlan(
-            method="", bound=0.0, optimal=False, scope="", shape=(3, sum(counts)), iterations=steps, ring=np.arange(q),
-            counts=np.array(counts), displs=np.zeros(q, int), step_time=0.0, makespan=0.0, itemsize=8, names=("",) * q,
-            cycle_times=np.array(times, float), links=np.array(links),
-        )  # fmt: skip
         update = [Fraction(7, 10**9) * n * t for n, t in zip(counts, times, strict=True)]
         pairs = [(Fraction(links[k][(k + 1) % q]), Fraction(links[k][k - 1])) if q > 1 else (Fraction(0),) * 2 for k in range(q)]
         durations = [u + Fraction(8, 10**9) * (a + b) for u, (a, b) in zip(update, pairs, strict=True)]
         slowest = float(max(durations))
-        plan = hs.StencilPlan(**{**vars(plan), "step_time": slowest, "makespan": steps * slowest})
+        plan = hs.StencilPlan(
+            method="", bound=0.0, optimal=False, scope="", shape=(3, sum(counts)), iterations=steps, ring=np.arange(q),
+            counts=np.array(counts), displs=np.cumsum(counts) - counts, step_time=slowest, makespan=steps * slowest, itemsize=8,
+            names=("",) * q, cycle_times=np.array(times, float), links=np.array(links),
+        )  # fmt: skip
         want = [float(end) for end in ends(steps, durations)]
         np.testing.assert_allclose(plan.finish, want, rtol=1e-12)
         simulated = hs.simulate(plan)

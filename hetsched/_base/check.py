@@ -283,9 +283,9 @@ def keys(given: Collection[Any], known: Collection[str], where: str = "") -> Non
     """Refuse what is not among the known keys of a table, and say which may have been meant."""
     for key in given:
         if key not in known:
-            likely = difflib.get_close_matches(str(key).lower().replace("-", "_"), known, 1)
+            likely = difflib.get_close_matches(str(key)[:60].lower().replace("-", "_"), known, 1)
             hint = f"did you mean {likely[0]!r}?" if likely else f"known are {', '.join(known)}"
-            raise ValueError(f"unknown key {key!r}{where}; {hint}")
+            raise ValueError(f"unknown key {key!r:.60}{where}; {hint}")
 
 
 def repeated(given: Iterable[str]) -> str | None:

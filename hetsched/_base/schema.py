@@ -27,6 +27,8 @@ Limit = int | float | str
 
 #: The largest finite double, the smallest positive one, and the largest integer that every double up to it can count.
 MOST, LEAST, COUNT = sys.float_info.max, 5e-324, 2**53
+#: The longest time of a part of a schedule: a few of them together are still finite.
+LONG = MOST / 4
 _FEW = 64  # entries up to which a list is compared sooner than an array
 _DIMENSIONS = 32  # that NumPy has at most, in every version
 _READ_ONLY, _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x501, 0x001, 0x100, 0x400  # bits of ndarray.flags.num
@@ -79,9 +81,9 @@ class _Range:
 
     def words(self, sizes: Sized) -> str:
         low, high = self.of(sizes)
-        if high not in (MOST, math.inf):
+        if high not in (LONG, MOST, math.inf):
             return f"in [{low}, {high}]"
-        finite = "finite and " if high == MOST else ""
+        finite = "finite and " if high != math.inf else ""
         return finite + ("positive" if low == LEAST else "not negative" if low == 0 else "a number")
 
     def require(self, name: str, array: NDArray[Any], sizes: Sized) -> None:
@@ -127,7 +129,7 @@ class Text(Field):
             raise ValueError(f"{name} must be one of {', '.join(map(repr, self.words))}, got {value[:60]!r}")
         if not value.isascii():
             require_unicode(name, value)
-        return value
+        return value if type(value) is str else str(value)
 
     def read(self, given: Any) -> str:
         if not isinstance(given, str):
@@ -199,7 +201,7 @@ class Real(Field):
         low, high = self.range.of(sizes)
         if not low <= value <= high or (isinstance(value, int) and abs(value) > MOST):
             raise ValueError(f"{name} must be {self.range.words(sizes)}, got {shown(value)}")
-        return value
+        return value if type(value) is float or type(value) is int else float(value)
 
     def read(self, given: Any) -> float:
         if isinstance(given, str) and given in _INFINITIES:
@@ -283,10 +285,10 @@ def _is(a: Any, b: Any) -> bool:
 
 
 class Numbers(Field):
-    """A dict from some words, of which some have to be there, to finite numbers that are not negative."""
+    """A dict from some words, of which some have to be there, to numbers that are not negative."""
 
     def __init__(self, words: Iterable[str], needed: Iterable[str] = ()) -> None:
-        self.words, self.needed, self.number = tuple(words), tuple(needed), Real()
+        self.words, self.needed, self.number = tuple(words), tuple(needed), Real(high=math.inf)
 
     def check(self, name: str, value: Any, sizes: Sized) -> Any:
         if not isinstance(value, dict):
@@ -336,6 +338,11 @@ class Part(Field):
         return value
 
     def read(self, given: Any) -> Any:
+        name = given.get("type") if isinstance(given, dict) else None
+        if name != self.kind.__name__:
+            raise TypeError(
+                f"it must be a {self.kind.__name__}, got {f'a {name:.60}' if isinstance(name, str) else shown(given)}"
+            )
         return self.reader(given)
 
 
@@ -357,8 +364,9 @@ class Array(Field):
         if self.any >= 0:
             shape = self._gathered(name, shape)
         _equal(name, shape, self.shape, sizes)
-        self._require(name, value, sizes)
-        return own(value)
+        alike = value.size > _FEW and not any(value.strides)  # one number, and no memory for more
+        self._require(name, value[(slice(1),) * value.ndim] if alike else value, sizes)
+        return value if alike and not value.flags.writeable else own(value)
 
     def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
         self.range.require(name, value, sizes)
@@ -388,8 +396,10 @@ class Array(Field):
             entries = list(chain.from_iterable(entries))
         if len(shape) < most and self.any < 0:
             raise ValueError(f"it must have {len(self.shape)} dimensions, got {shown(given)}")
-        kinds = self.dtypes if len(self.dtypes) == 1 or set(map(type, entries)) != {int} else (np.dtype(np.int64),)
-        return check.frozen(_numbers(entries, kinds[0]).reshape(shape))
+        dtype = self.dtypes[0]
+        if len(self.dtypes) > 1:
+            dtype = np.dtype(np.int64 if set(map(type, entries)) == {int} else np.float64)
+        return check.frozen(_numbers(entries, dtype).reshape(shape))
 
     def _empty(self, given: dict[Any, Any]) -> NDArray[Any]:
         """An array without entries, which no list has the shape of."""
@@ -411,7 +421,7 @@ class Columns(Array):
         self.dtypes, self.shape, self.any = (dtype,), (_Expression.of(length),), -1
         self.added = added
         names = dtype.names or ()
-        self.columns = [(name, _Range(*ranges.get(name, (0, MOST if dtype[name].kind == "f" else 2**63 - 1)))) for name in names]
+        self.columns = [(name, _Range(*ranges.get(name, (0, LONG if dtype[name].kind == "f" else 2**63 - 1)))) for name in names]
 
     def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
         for column, limits in self.columns:
@@ -544,28 +554,36 @@ EACH = Array("f8", "p")
 def require_dealt(
     name: str, counts: NDArray[np.int64], total: int | None = None, displs: NDArray[np.int64] | None = None
 ) -> None:
-    """Counts along the last axis that have a given sum, if any, of at most 2^53, and the places where those of each begin."""
+    """Counts along the last axis that have a given sum, if any, that an int64 holds, and the places where those of each begin."""
     if counts.size <= _FEW and counts.ndim == 1:
         own = counts.tolist()
         many, wrong = sum(own), displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist()
     else:
         many = int(counts.sum(axis=-1, dtype=np.float64).max(initial=0.0))
         wrong = displs is not None and not np.array_equal(displs, np.cumsum(counts, axis=-1) - counts)
-    if many > COUNT or (total is not None and many != total):
-        raise ValueError(f"{name} must sum to {f'at most {COUNT}' if total is None else total}, got {many}")
+    if many >= 2**63 or (total is not None and many != total):
+        raise ValueError(f"{name} must sum to {'less than 2^63' if total is None else total}, got {many}")
     if wrong:
         raise ValueError(f"displs must be the sums of the {name} before each")
 
 
-def require_able(name: str, busy: NDArray[Any], cycle_times: NDArray[np.float64]) -> None:
-    """Workers along the last axis, some of which can work: only those have something to do; busy is not 0 for them."""
-    if (cycle_times.size <= _FEW and math.inf not in cycle_times.ravel().tolist()) or cycle_times.max(initial=0.0) < math.inf:
+def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]) -> None:
+    """Workers along the last axis, some of which can work: only those have something to do, for a time that is finite."""
+    if work.size <= _FEW and work.ndim == 1:
+        times = cycle_times.tolist()
+        longest = max([w * t for w, t in zip(work.tolist(), times, strict=True) if w], default=0.0)
+        able = min(times) < math.inf
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            longest = np.where(work > 0, work * cycle_times, 0.0).max(initial=0.0)
+        able = bool((cycle_times.min(axis=-1, initial=math.inf) < math.inf).all())
+    if able and longest <= MOST:
         return
-    idle = np.isinf(cycle_times)
-    if idle.all(axis=-1).any():
+    if (idle := np.isinf(cycle_times)).all(axis=-1).any():
         raise ValueError("cycle_times must be finite for a worker at least: nobody can work")
-    if (bad := (busy > 0) & idle).any():
+    if (bad := (work > 0) & idle).any():
         raise ValueError(f"{name}{check.first(bad)[1]} must be 0: the worker has an infinite cycle-time")
+    raise ValueError(f"{name} take longer than a double can say: give cycle_times in a larger unit")
 
 
 def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
@@ -576,7 +594,7 @@ def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
 
 def require_owners(name: str, owner: NDArray[np.int32], counts: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> None:
     """Owners that can work, and have as many as is said."""
-    require_able("counts", counts, cycle_times)
+    require_able("counts", counts > 0, cycle_times)
     if not np.array_equal(counts, np.bincount(owner.ravel(), minlength=len(counts))):
         raise ValueError(f"counts must be how often each worker is in {name}")
 

@@ -97,6 +97,7 @@ class FilesPlan(Plan):
 
     _value: ClassVar[str] = "traffic"
     _table: ClassVar = {
+        "names": schema.Tuple(schema.Text(), 1),
         "shape": schema.Sizes("m", "n", "k"),
         "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),
         "tile": schema.Sizes("height", "width", low=1),

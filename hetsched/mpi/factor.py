@@ -16,7 +16,7 @@ from ..plan import simulate
 from ..planners.cover import require_owners
 from ..planners.factor import FactorPlan, plan_factor
 from ..planners.lu_pattern import LuPattern, lu_pattern
-from ..platform import Platform, Unit
+from ..platform import Platform, Unit, relative_speeds
 from ..runners.arguments import as_columns, require_finite, right_sides, square
 from ..runners.arguments import columns as by_columns
 from ..runners.lu import warn_singular
@@ -467,7 +467,7 @@ class _Run:
             return Trace.from_steps(
                 steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size
             )
-        speeds = (1.0 / plan.cycle_times).tolist()
+        speeds = relative_speeds(plan.cycle_times).tolist()
         if isinstance(plan, LuPattern) and plan.unit == Unit.gigaflop():
             times = Platform.star(plan.cycle_times, names=plan.names, unit=plan.unit)
             plan = plan_factor(job.n, job.n, times, kind=job.kind, owner=job.owner, block=job.block, dtype=job.dtype)

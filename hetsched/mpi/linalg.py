@@ -19,7 +19,7 @@ from ..planners.product import ProductPlan
 from ..planners.product_methods import plan_of_boxes, plan_of_partition
 from ..planners.star import METHODS as CHUNKS
 from ..planners.star import StarPlan
-from ..platform import Platform, Unit, names_of
+from ..platform import Platform, Unit, names_of, relative_speeds
 from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
@@ -251,8 +251,8 @@ def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], 
         return None
     steps, error = on_one_clock([each[:3] for each in found], start)
     return Trace.from_steps(
-        steps, plan.names, kind="real", speeds=(1.0 / plan.cycle_times).tolist(), predicted=plan.makespan, ideal=plan.lower_bound,
-        clock_error=error, received=[each[3] for each in found],
+        steps, plan.names, kind="real", speeds=relative_speeds(plan.cycle_times).tolist(), predicted=plan.makespan,
+        ideal=plan.lower_bound, clock_error=error, received=[each[3] for each in found],
     )  # fmt: skip
 
 

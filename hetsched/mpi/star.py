@@ -12,7 +12,7 @@ from .._base import check
 from .._base.progress import Progress
 from .._engine.star import STAR_CHUNK, STAR_MESSAGE
 from ..planners.star import StarPlan
-from ..platform import Unit
+from ..platform import Unit, divided_time, relative_speeds
 from ..runners.operands import Operands, operands
 from ..runners.pool import Pool
 from ..runners.star import ORDERS, block_of, checked, peak_blocks
@@ -135,7 +135,7 @@ def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
     predicted = ideal = finish = None
     if plan.unit == Unit.block_update(master.product.block, x.c.dtype):
         predicted = float(simulated["end"].max())
-        ideal = float(plan.updates.sum() / (1.0 / plan.cycle_times).sum())
+        ideal = divided_time(float(plan.updates.sum()), plan.cycle_times)
         ends = np.zeros(len(plan.names))
         np.maximum.at(ends, simulated["worker"], simulated["compute_end"])
         finish = ends.tolist()
@@ -143,7 +143,7 @@ def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
         log.steps(),
         plan.names,
         kind="real",
-        speeds=(1.0 / plan.cycle_times).tolist(),
+        speeds=relative_speeds(plan.cycle_times).tolist(),
         predicted=predicted,
         ideal=ideal,
         cpu=[0.0 if peer.report is None else peer.report.cpu for peer in master.peers],

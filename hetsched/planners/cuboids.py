@@ -54,7 +54,7 @@ class Cuboids(Lazy, Plan):
     _scale: ClassVar[str] = "alpha, beta and gamma"
     _table: ClassVar = {
         "boxes": schema.Array(("f8", "i8"), "p", 6),
-        "cost": schema.Real(high=math.inf),
+        "cost": schema.Real(),
         "weights": schema.Tuple(schema.Real(), 3),
         "volumes": schema.Array("f8", "p", high=1.0),
         "shape": schema.Maybe(schema.Sizes("m", "n", "k", low=1)),
@@ -64,6 +64,8 @@ class Cuboids(Lazy, Plan):
     def _check(self) -> None:
         require_kind("boxes", self.boxes, self.shape)
         schema.require_inside("boxes", self.boxes, self.shape or (1, 1, 1), 0.0 if self.shape else 1e-9)
+        if (bad := (self.volumes == 0) & (self.boxes[:, 3:] > 0).all(axis=1)).any():
+            raise ValueError(f"boxes[{int(np.argmax(bad))}] must be empty: the worker has no volume")
         schema.require_close("sum of volumes", math.fsum(self.volumes.tolist()), 1.0)
 
     @cached_property

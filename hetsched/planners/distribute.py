@@ -40,7 +40,7 @@ class Distribution(Lazy, Plan):
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "cycle_times": schema.CYCLE_TIMES,
     }
 

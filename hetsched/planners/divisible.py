@@ -55,7 +55,7 @@ class DivisibleLoad(Plan):
     _table: ClassVar = {
         "shares": schema.EACH,
         "amount": schema.Real(schema.LEAST),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "send_order": schema.Array("i8", "served", high="p - 1"),
         "receive_order": schema.Array("i8", "returning", high="p - 1"),
         "enrolled": schema.Tuple(schema.Integer(0, "p - 1")),
@@ -67,6 +67,8 @@ class DivisibleLoad(Plan):
     def _check(self) -> None:
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), self.amount, 1e-6)
         schema.require_able("shares", self.shares, self.cycle_times)
+        if not self.amount * max(self.link_costs.tolist()) * max(1.0, self.return_ratio) <= schema.LONG:
+            raise ValueError("link_costs make messages longer than a double can say: give them in a larger unit")
         schema.require_order("send_order", self.send_order, self.shares)
         if self.return_ratio or len(self.receive_order):
             schema.require_order("receive_order", self.receive_order, self.shares)

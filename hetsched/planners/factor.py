@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -86,7 +85,7 @@ class FactorPlan(Plan):
         "block": schema.Integer(1, _HIGH),
         "owner": schema.Array("i4", "*blocks", high="p - 1"),
         "counts": schema.Array("i8", "p"),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "tasks": schema.Columns(_TASK, "tasks", worker=(0, "p - 1")),
         "messages": schema.Columns(allocate.FACTOR_MESSAGE, "messages", sender=(0, "p - 1"), receiver=(0, "p - 1")),
         "cycle_times": schema.CYCLE_TIMES,

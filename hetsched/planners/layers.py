@@ -91,13 +91,13 @@ class LayersPlan(Plan):
         "counts": schema.Array("i8", "p", high="n"),
         "displs": schema.Array("i8", "p", high="n"),
         "order": schema.Array("i8", "served", high="p - 1"),
-        "receive": schema.Array("f8", "p", 2),
-        "compute": schema.Array("f8", "p", 2),
-        "makespan": schema.Real(high=math.inf),
+        "receive": schema.Array("f8", "p", 2, high=schema.LONG),
+        "compute": schema.Array("f8", "p", 2, high=schema.LONG),
+        "makespan": schema.Real(),
         "shares": schema.EACH,
-        "relaxed": schema.Real(high=math.inf),
-        "volume": schema.Integer(),
-        "volume_with_sum": schema.Integer(),
+        "relaxed": schema.Real(),
+        "volume": schema.Integer(high=2**100),
+        "volume_with_sum": schema.Integer(high=2**100),
         "elements_held": schema.Array("i8", "p"),
         "memory": schema.Array("f8", "p", high=math.inf),
         "disk": schema.Flag(),
@@ -107,7 +107,7 @@ class LayersPlan(Plan):
 
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, self.n, self.displs)
-        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_able("counts", self._load(), self.cycle_times)
         schema.require_order("order", self.order, self.counts)
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,12 +68,12 @@ class LuGrid(Plan):
     _table: ClassVar = {
         "owner": schema.Array("i4", "n", "n", high="p - 1"),
         "counts": schema.Array("i8", "p"),
-        "loads": schema.Array("f8", "n", high=math.inf),
-        "ideal": schema.Array("f8", "n", high=math.inf),
+        "loads": schema.Array("f8", "n"),
+        "ideal": schema.Array("f8", "n"),
         "traffic": schema.Array("i8", "n"),
         "received": schema.Array("i8", "p"),
-        "makespan": schema.Real(high=math.inf),
-        "cost": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
+        "cost": schema.Real(),
         "link_cost": schema.Real(),
         "cycle_times": schema.CYCLE_TIMES,
     }
@@ -83,6 +82,9 @@ class LuGrid(Plan):
         if not 1 <= len(self.owner) <= _MOST:
             raise ValueError(f"owner must have 1 to {_MOST} rows, got {len(self.owner)}")
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
+        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_close("makespan", self.makespan, float(self.loads.sum()))
+        schema.require_close("cost", self.cost, self.makespan + self.link_cost * float(self.traffic.sum(dtype=np.float64)))
 
     @cached_property
     def updates(self) -> NDArray[np.int64]:

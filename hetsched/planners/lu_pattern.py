@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -50,13 +49,15 @@ class LuPattern(Plan):
         "owner": schema.Array("i4", "n", high="p - 1"),
         "counts": schema.Array("i8", "p", high="n"),
         "step_costs": schema.Array("f8", "n - 1"),
-        "cost": schema.Real(high=math.inf),
+        "cost": schema.Real(),
         "period": schema.Maybe(schema.Integer(1)),
         "cycle_times": schema.CYCLE_TIMES,
     }
 
     def _check(self) -> None:
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
+        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_close("cost", self.cost, float(self.step_costs.sum()))
 
     def _on(self, platform: Platform) -> Plan:
         return lu_pattern(len(self.owner), platform, owner=self.owner)

@@ -98,15 +98,15 @@ class MeshPlan(Plan):
         "n": schema.Count(1, MOST_LAYERS),
         "counts": schema.Array(("i8", "f8"), "*nodes"),
         "links": schema.Array("i8", "links", 2, high="p - 1"),
-        "flows": schema.Array("f8", "links"),
-        "start": schema.Array("f8", "*nodes"),
-        "finish": schema.Array("f8", "*nodes"),
-        "makespan": schema.Real(high=math.inf),
+        "flows": schema.Array("f8", "links", high=_MOST),
+        "start": schema.Array("f8", "*nodes", high=schema.LONG),
+        "finish": schema.Array("f8", "*nodes", high=schema.LONG),
+        "makespan": schema.Real(),
         "source": schema.Integer(0, "p - 1"),
         "source_computes": schema.Flag(),
         "shape": schema.Maybe(schema.Sizes("X", "Y", low=1)),
         "cycle_times": schema.CYCLE_TIMES,
-        "link_costs": schema.Array("f8", "links"),
+        "link_costs": schema.Array("f8", "links", high=_MOST),
         "lp_solves": schema.Integer(),
         "iterations": schema.Integer(),
         "planning_time": schema.Real(),
@@ -122,7 +122,7 @@ class MeshPlan(Plan):
         if self.counts.shape != shape or self.counts.size != p:
             raise ValueError(f"counts must have a node for each of {p} workers, in shape {shape}, got {self.counts.shape}")
         schema.require_close("sum of counts", float(self.counts.sum()), float(self.n))
-        schema.require_able("counts", self.counts.ravel(), self.cycle_times)
+        schema.require_able("counts", self._load(), self.cycle_times)
         if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
             raise ValueError(f"sources must begin with source {self.source} and have each node once, got {self.sources}")
         _order(p, self.links, self._roots)
@@ -273,9 +273,9 @@ class InstallmentPlan(MeshPlan):
 
     _table: ClassVar = {
         "round_counts": schema.Array(("i8", "f8"), "rounds", "p"),
-        "round_flows": schema.Array("f8", "rounds", "links"),
-        "round_start": schema.Array("f8", "rounds", "p"),
-        "round_finish": schema.Array("f8", "rounds", "p"),
+        "round_flows": schema.Array("f8", "rounds", "links", high=_MOST),
+        "round_start": schema.Array("f8", "rounds", "p", high=schema.LONG),
+        "round_finish": schema.Array("f8", "rounds", "p", high=schema.LONG),
     }
 
     def _check(self) -> None:

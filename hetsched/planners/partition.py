@@ -96,7 +96,7 @@ class Partition(Lazy, Plan):
         "pieces": schema.Array(("f8", "i8"), "pieces", 5),
         "columns": schema.Tuple(schema.Tuple(schema.Integer(0, "p - 1"))),
         "floorplan": schema.Tuple(schema.Integer(AROUND, "p - 1")),
-        "cost": schema.Real(high=math.inf),
+        "cost": schema.Real(),
         "areas": schema.Array("f8", "p", high=1.0),
         "shape": schema.Maybe(schema.Sizes("m", "n", low=1)),
         "cycle_times": schema.CYCLE_TIMES,
@@ -113,6 +113,8 @@ class Partition(Lazy, Plan):
             owners = pieces[:, 0]
             if not len(pieces) or owners[-1] >= len(self.areas) or (owners[1:] < owners[:-1]).any() or (owners % 1).any():
                 raise ValueError(f"pieces must begin with a worker of {len(self.areas)}, ascending")
+            if (bad := self.areas[owners.astype(np.int64)] == 0).any():
+                raise ValueError(f"pieces[{int(np.argmax(bad))}] must be of a worker with an area")
             schema.require_inside("pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9)
         if floorplan := self.__dict__.get("floorplan"):
             require_floorplan(floorplan)

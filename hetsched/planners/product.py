@@ -110,19 +110,19 @@ class ProductPlan(Plan):
         "boxes": schema.Array("i8", "boxes", 7),
         "shared": schema.Flag(),
         "triangle": schema.Flag(),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "flops": schema.EACH,
         "sent": schema.Array("f8", "boxes"),
-        "receive": schema.Array("f8", "boxes", 2, high=math.inf),
+        "receive": schema.Array("f8", "boxes", 2, high=schema.LONG),
         "communication": schema.Text(*COMMUNICATION),
         "layers": schema.Maybe(
             schema.Record(
                 LayerSum,
                 rows=schema.Array("i8", "p + 1", high="m"),
                 sent=schema.EACH,
-                receive=schema.Array("f8", "p", 2, high=math.inf),
+                receive=schema.Array("f8", "p", 2, high=schema.LONG),
                 flops=schema.EACH,
-                start=schema.Real(high=math.inf),
+                start=schema.Real(),
             )
         ),
         "cycle_times": schema.CYCLE_TIMES,
@@ -148,10 +148,16 @@ class ProductPlan(Plan):
         if boxes[:, 0].max(initial=0) >= len(self.names):
             raise ValueError(f"boxes must begin with a worker of {len(self.names)}, got {boxes[:, 0].max()}")
         schema.require_inside("boxes", boxes[:, 1:], self.shape)
+        for name, times in (("receive", self.receive), ("layers.receive", layers and layers.receive)):
+            if times is not None and (times[:, 0] > times[:, 1]).any():
+                raise ValueError(f"{name} must be the start and the end of each transfer")
         if self.triangle and self.shape[0] != self.shape[1]:
             raise ValueError(f"shape must be m, m, k of a triangle, got {self.shape}")
         if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
+        schema.require_able("flops", self.flops / UNIT, self.cycle_times)
+        if not np.allclose(np.bincount(boxes[:, 0], self._box_flops(), len(self.names)), self.flops, rtol=1e-9, atol=1.0):
+            raise ValueError("flops must be those of the boxes of each worker")
         if (messages is None) != (self.links is None):
             raise ValueError("messages and links must be there both, or none of them")
         if messages is not None and (bad := messages["after"] >= messages["box"]).any():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,11 +45,13 @@ class ProfileDistribution(Plan):
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),
         "times": schema.EACH,
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
     }
 
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, displs=self.displs)
+        if ((self.times > 0) != (self.counts > 0)).any():
+            raise ValueError("times must be positive for the workers with chunks, and 0 for the others")
 
     @cached_property
     def cycle_times(self) -> NDArray[np.float64]:
@@ -58,7 +59,8 @@ class ProfileDistribution(Plan):
         if not self.counts.any():
             return check.frozen(np.ones(len(self.counts)))
         with np.errstate(over="ignore"):
-            return check.frozen(np.where(self.counts > 0, self.times / np.maximum(self.counts, 1), np.inf))
+            mean = np.maximum(self.times / np.maximum(self.counts, 1), schema.LEAST)
+            return check.frozen(np.where(self.counts > 0, mean, np.inf))
 
     def _on(self, platform: Platform) -> Plan:
         """With times in proportion to the chunks, as `distribute_profile` reads a Platform; the bound has no limits on chunks."""

@@ -68,13 +68,13 @@ class SliceRing(Plan):
     _table: ClassVar = {
         "ring": schema.Array("i8", "members", high="p - 1"),
         "shares": schema.Array("f8", "p", high=1.0),
-        "makespan": schema.Real(high=math.inf),
-        "work": schema.Real(schema.LEAST),
-        "volume": schema.Real(),
+        "makespan": schema.Real(),
+        "work": schema.Real(schema.LEAST, _MOST),
+        "volume": schema.Real(0.0, _MOST),
         "relays": schema.Flag(),
-        "cycle_times": schema.CYCLE_TIMES,
-        "links": schema.Array("f8", "p", "p", high=math.inf),
-        "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=math.inf)),
+        "cycle_times": schema.Array("f8", "p", low=_LEAST, high=math.inf),
+        "links": schema.Array("f8", "p", "p", high=_MOST),
+        "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=_MOST)),
     }
 
     def _check(self) -> None:
@@ -82,7 +82,9 @@ class SliceRing(Plan):
         if not ring or len(set(ring)) < len(ring) or not set(np.flatnonzero(self.shares).tolist()) <= set(ring):
             raise ValueError("ring must have each worker with a share, and none twice")
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), 1.0)
-        schema.require_able("shares", self.shares, self.cycle_times)
+        schema.require_able("shares", self._load(), self.cycle_times)
+        if np.isinf(self.cycle_times[self.ring]).any():
+            raise ValueError("ring must have no worker with an infinite cycle-time")
 
     @property
     def transfers(self) -> NDArray[np.float64]:

@@ -120,7 +120,7 @@ class StarPlan(Plan):
 
     _table: ClassVar = {
         "shape": schema.Sizes("r", "s", "t", low=1, high=_LARGEST),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "columns": schema.Array("i8", "p", high="s"),
         "enrolled": schema.Array("i8", "enrolled", high="p - 1"),
         "mu": schema.Array("i8", "p"),
@@ -151,6 +151,9 @@ class StarPlan(Plan):
                 raise ValueError(f"chunks[{int(np.argmax(bad))}] must lie inside the {r} x {s} blocks of C")
         if (bad := messages["worker"] != chunks["worker"][messages["chunk"]]).any():
             raise ValueError(f"messages[{int(np.argmax(bad))}] must be one of the worker of its chunk")
+        for first, last in (("start", "end"), ("compute_start", "compute_end")):
+            if (bad := messages[first] > messages[last]).any():
+                raise ValueError(f"messages[{int(np.argmax(bad))}]: {first} must be at most {last}")
         if not np.array_equal(self.enrolled, np.flatnonzero(self.updates)):
             raise ValueError("enrolled must be the workers with updates, ascending")
 
@@ -168,8 +171,8 @@ class StarPlan(Plan):
         """The same chunks, and the port serves the workers in the same order."""
         times, costs, memory = star_of(platform, self.shape)
         require_room(self, memory)
-        star, served = engine.Star(self.shape, times, costs, memory), np.ascontiguousarray(self.messages["worker"])
-        makespan, log = star.simulate(self.chunks, _LISTED, served, False, len(served) > _LONG)
+        star = engine.Star(self.shape, times, costs, memory)
+        makespan, log = port_log(self, star, _LISTED)
         bounds = dict(zip(_BOUNDS, star.bounds(_DOUBLE), strict=True))
         return self._carried(
             platform, makespan, max(bounds[name] for name in _FOR_ALL), messages=check.frozen(log), variant="",
@@ -471,6 +474,21 @@ def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDAr
     columns, rest = np.divmod(updates // t, r)
     columns[np.argsort(-rest, kind="stable")[: s - columns.sum()]] += 1
     return columns
+
+
+def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDArray[Any]]:
+    """Makespan and messages of the chunks of a plan on another star; order is an hs_star_order.
+
+    Raises
+    ------
+    ValueError
+        Where no port can send the chunks and their messages in that order.
+    """
+    served = np.ascontiguousarray(plan.messages["worker"])
+    try:
+        return star.simulate(plan.chunks, order, served, False, len(served) > _LONG)
+    except ValueError as error:
+        raise ValueError(f"plan has chunks and messages that no port can send: {error}") from error
 
 
 def star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:

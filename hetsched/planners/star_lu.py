@@ -84,14 +84,14 @@ class StarLuPlan(Plan):
     _table: ClassVar = {
         "blocks": schema.Count(1, _MOST),
         "width": schema.Integer(1, "blocks"),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "panels": schema.Tuple(
             schema.Record(
                 LuStep,
                 first=schema.Integer(0, "blocks - 1"),
                 width=schema.Integer(1, "blocks"),
-                start=schema.Real(),
-                end=schema.Real(),
+                start=schema.Real(high=schema.LONG),
+                end=schema.Real(high=schema.LONG),
             )
         ),
         "products": schema.Tuple(schema.Part(StarPlan, StarPlan.from_dict)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -70,11 +69,11 @@ class StencilPlan(Plan):
         "ring": schema.Array("i8", "members", high="p - 1"),
         "counts": schema.Array("i8", "p", high="cols"),
         "displs": schema.Array("i8", "p", high="cols"),
-        "step_time": schema.Real(high=math.inf),
-        "makespan": schema.Real(high=math.inf),
+        "step_time": schema.Real(),
+        "makespan": schema.Real(),
         "itemsize": schema.Integer(1, 16),
         "cycle_times": schema.CYCLE_TIMES,
-        "links": schema.Array("f8", "p", "p", high=math.inf),
+        "links": schema.Array("f8", "p", "p"),
     }
 
     def _check(self) -> None:
@@ -83,7 +82,10 @@ class StencilPlan(Plan):
         schema.require_dealt("counts", own, self.shape[1])
         if not np.array_equal(self.displs[self.ring], np.cumsum(own) - own):
             raise ValueError("displs must be the sums of the counts before each member of the ring")
-        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_able("counts", self._load(), self.cycle_times)
+        with np.errstate(over="ignore"):
+            slowest = float((self.update_times + self.exchange_times.sum(axis=1)).max())
+        schema.require_close("step_time", self.step_time, slowest)
 
     @property
     def work(self) -> float:

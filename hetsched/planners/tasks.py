@@ -35,8 +35,8 @@ class _TaskPlan(Plan):
 
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
-        "tasks": schema.Integer(0, schema.COUNT),
-        "makespan": schema.Real(high=math.inf),
+        "tasks": schema.Integer(),
+        "makespan": schema.Real(),
         "send_order": schema.Array("i8", "served", high="p - 1"),
         "receive_order": schema.Array("i8", "returning", high="p - 1"),
         "send": schema.Either(schema.Real(), schema.EACH),
@@ -47,6 +47,10 @@ class _TaskPlan(Plan):
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, self.tasks)
         schema.require_able("counts", self.counts, self.cycle_times)
+        for name, message in (("send", self.send), ("receive", self.receive)):
+            longest = max(message.tolist()) if isinstance(message, np.ndarray) else message
+            if longest * len(self.counts) > schema.LONG:
+                raise ValueError(f"{name} of all workers takes longer than a double can say: give times in a larger unit")
         schema.require_order("send_order", self.send_order, self.counts)
         answers = self.receive.any() if isinstance(self.receive, np.ndarray) else self.receive
         if answers or len(self.receive_order):

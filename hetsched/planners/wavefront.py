@@ -70,7 +70,7 @@ class Wavefront(Plan):
         "redistributed": schema.Flag(),
         "order": schema.Text(*ORDERS),
         "mask": schema.Tuple(schema.Text(*_MASK)),
-        "makespan": schema.Real(high=math.inf),
+        "makespan": schema.Real(),
         "cycle_times": schema.CYCLE_TIMES,
     }
 
@@ -80,6 +80,7 @@ class Wavefront(Plan):
         if self.mask != _mask(self.mask, self.axis):
             raise ValueError(f"mask must have each neighbour once, in the order of {', '.join(_MASK)}, got {self.mask}")
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
+        schema.require_able("counts", self._load(), self.cycle_times)
 
     @property
     def reach(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,9 +57,9 @@ class WorkersWorth(Plan):
     _table: ClassVar = {
         "workers": schema.Count(1),
         "enrolled": schema.Tuple(schema.Integer(0, "p - 1"), "workers"),
-        "times": schema.Array("f8", "p", high=math.inf),
-        "bounds": schema.Array("f8", "p", high=math.inf),
-        "makespan": schema.Real(high=math.inf),
+        "times": schema.EACH,
+        "bounds": schema.EACH,
+        "makespan": schema.Real(),
         "shape": schema.Sizes("m", "n", "k"),
         "quota": schema.Maybe(schema.Real(schema.LEAST)),
         "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),

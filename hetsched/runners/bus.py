@@ -20,7 +20,7 @@ from ..errors import TaskError
 from ..planners.cover import require_load, require_tasks
 from ..planners.divisible import DivisibleLoad
 from ..planners.tasks import MaxTasks, MinTime
-from ..platform import Unit
+from ..platform import Unit, relative_speeds
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _trace(workers: Workers, plan: BusPlan, own: _Run, slaves: dict[int, _Slave]
         steps,
         plan.names,
         kind=workers.kind,
-        speeds=(1.0 / plan.cycle_times).tolist(),
+        speeds=relative_speeds(plan.cycle_times).tolist(),
         predicted=end if predicted else None,
         cpu=busy.tolist(),
         predicted_finish=finish.tolist() if predicted else None,

@@ -15,8 +15,8 @@ from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
 from .._engine.star import Star
 from ..planners.cover import require_chunks
-from ..planners.star import STREAM_A, STREAM_B, StarPlan, forms, require_room
-from ..platform import UNIT, Unit
+from ..planners.star import STREAM_A, STREAM_B, StarPlan, forms, port_log, require_room
+from ..platform import UNIT, Unit, divided_time, relative_speeds
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -85,14 +85,14 @@ class StarRun:
         predicted = ideal = finish = None
         if self.times is not None:
             predicted = float(self.simulated["end"].max())
-            ideal = float(plan.updates.sum() / (1.0 / self.times).sum())
+            ideal = divided_time(float(plan.updates.sum()), self.times)
             finish = np.zeros(p)
             np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])  # that of other messages is their end
         trace = Trace.from_steps(
             replace(plan, messages=result.messages).steps(),
             plan.names,
             kind=kind,
-            speeds=(1.0 / (plan.cycle_times if self.times is None else self.times)).tolist(),
+            speeds=relative_speeds(plan.cycle_times if self.times is None else self.times).tolist(),
             predicted=predicted,
             ideal=ideal,
             cpu=result.busy,
@@ -141,16 +141,7 @@ def checked(
             )
     model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
     star = Star(plan.shape, *model, limits)
-    served = np.ascontiguousarray(plan.messages["worker"])
-    try:
-        _, simulated = star.simulate(plan.chunks, _LISTED if order == "plan" else _DEMAND, served, False)
-    except ValueError:
-        what = (
-            "plan.messages must serve each worker's chunks"
-            if order == "plan"
-            else "plan.chunks must be such as a worker can hold"
-        )
-        raise ValueError(f"{what}, as those of plan_product do") from None
+    _, simulated = port_log(plan, star, _LISTED if order == "plan" else _DEMAND)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from .._base.progress import share_of
 from ..planners.cover import require_panels
 from ..planners.star_lu import LuStep, StarLuPlan
+from ..platform import divided_time, relative_speeds
 from ..trace import Trace
 from . import star
 from .factor import Problem
@@ -114,12 +115,12 @@ def _trace(workers: Workers, plan: StarLuPlan, records: list[tuple[float, Trace]
             finish = np.where(busy > 0.0, now + busy, finish)
             now += record.predicted
     last = plan.panels[-1]
-    ideal = float(plan.updates.sum() / (1.0 / plan.cycle_times).sum()) * scale
+    ideal = divided_time(float(plan.updates.sum()), plan.cycle_times) * scale
     trace = Trace.from_steps(
         steps,
         plan.names,
         kind=workers.kind,
-        speeds=(1.0 / plan.cycle_times).tolist(),
+        speeds=relative_speeds(plan.cycle_times).tolist(),
         predicted=now + (last.end - last.start) * scale if workers.emulated else None,
         ideal=ideal if workers.emulated else None,
         cpu=cpu.tolist(),

@@ -14,7 +14,7 @@ from ..planners.cover import require_slices
 from ..planners.remap import messages, transfers
 from ..planners.ring import SliceRing
 from ..planners.stencil import FLOPS, Members, StencilPlan, inner_rows, plan_stencil, timed_for
-from ..platform import UNIT
+from ..platform import UNIT, divided_time
 from .operands import Array, as_array, element_strides, writable
 from .watch import Choice, Record, Stretch, Watch, rates
 
@@ -94,7 +94,7 @@ def _label(plan: StencilPlan, first: int = 0) -> Callable[[int, str, int], str]:
 
 
 def _ideal(plan: StencilPlan) -> float:
-    return float(plan.iterations * plan.work / (1.0 / plan.cycle_times).sum())
+    return divided_time(plan.iterations * plan.work, plan.cycle_times)
 
 
 def _run_whole(

@@ -13,7 +13,7 @@ from .._engine import run as engine
 from .._engine.run import seconds
 from ..planners.cover import require_owners
 from ..planners.wavefront import ORDERS, Wavefront, tile_label
-from ..platform import UNIT, relative_speeds
+from ..platform import UNIT, divided_time, relative_speeds
 from ..trace import Trace
 from .operands import Array, as_array, element_strides, writable
 from .recurrence import RULES, Kernel, Stencil
@@ -54,12 +54,12 @@ def run(
     finish = ideal = None
     if times is not None:
         finish = _finish(plan, times * (work * x.size / (rows * cols))).tolist()
-        ideal = float(work * x.size / (1.0 / times).sum())
+        ideal = divided_time(work * x.size, times)
     return array, Trace.from_steps(
         ((worker, event, start, end, tile_label(tile, cols)) for worker, event, start, end, tile in result.events),
         plan.names,
         kind=workers.kind,
-        speeds=(1.0 / workers.in_gigaflops.cycle_times).tolist(),
+        speeds=relative_speeds(workers.in_gigaflops.cycle_times).tolist(),
         predicted=None if finish is None else max(finish),
         ideal=ideal,
         cpu=result.busy,

@@ -17,7 +17,7 @@ from ..machine.blocks import gangs
 from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
-from ..platform import UNIT, Platform, Unit, names_of
+from ..platform import UNIT, Platform, Unit, names_of, relative_speeds
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Workers:
             ((worker, kind, start, end, label(worker, kind, box)) for worker, kind, start, end, box in result.events),
             plan.names,
             kind=self.kind,
-            speeds=(1.0 / plan.cycle_times).tolist(),
+            speeds=relative_speeds(plan.cycle_times).tolist(),
             predicted=plan.makespan * self.time_scale,
             ideal=ideal * self.time_scale,
             cpu=result.busy,
