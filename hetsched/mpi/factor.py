@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.progress import Progress, reporting
 from ..plan import simulate
-from ..planners.cover import require_owners
 from ..planners.factor import FactorPlan, plan_factor
 from ..planners.lu_pattern import LuPattern, lu_pattern
 from ..platform import Platform, Unit, relative_speeds
@@ -117,7 +116,6 @@ def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) ->
         raise TypeError(f"plan must be of lu_pattern or plan_factor, got {type(plan).__name__}")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
-    require_owners("plan.owner", plan.owner, size)
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
         raise ValueError(f'plan must be of kind "{kind}" with owners of block columns')
     if isinstance(plan, FactorPlan) and (plan.shape != (n, n) or plan.dtype != dtype.name):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import check
 from ..plan import Plan
-from ..planners.cover import require_owners, require_zones
+from ..planners.cover import require_zones
 from ..planners.distribute import Distribution
 from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
@@ -121,8 +121,6 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
         raise TypeError(f"plan must say who holds which rectangles, got {type(plan).__name__}")
     require_ranks(plan, size)
-    if isinstance(plan, LuPattern | LuGrid):
-        require_owners("plan.owner", plan.owner, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
         cuts = blocks("plan", len(plan.owner), cols)

@@ -121,6 +121,8 @@ class MeshPlan(Plan):
         shape = self.shape or (p,)
         if self.counts.shape != shape or self.counts.size != p:
             raise ValueError(f"counts must have a node for each of {p} workers, in shape {shape}, got {self.counts.shape}")
+        if self.counts.dtype.kind == "i":
+            schema.require_dealt("counts", self.counts.ravel(), self.n)
         schema.require_close("sum of counts", float(self.counts.sum()), float(self.n))
         schema.require_able("counts", self._load(), self.cycle_times)
         if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
@@ -280,9 +282,10 @@ class InstallmentPlan(MeshPlan):
 
     def _check(self) -> None:
         super()._check()
-        for name in ("counts", "flows"):
+        for name, most in (("counts", self.n), ("flows", self.n**2)):
             rounds, total = getattr(self, f"round_{name}"), getattr(self, name).ravel()
-            if not len(rounds) or not np.allclose(rounds.sum(axis=0), total, rtol=1e-9, atol=1e-9 * self.n**2):
+            near = 0.0 if rounds.dtype.kind == total.dtype.kind == "i" else 1e-9
+            if not len(rounds) or not np.allclose(rounds.sum(axis=0), total, rtol=near, atol=near * most):
                 raise ValueError(f"round_{name} must sum to {name} over the installments")
 
     @property

@@ -13,7 +13,7 @@ from .._base import check
 from .._engine.layers import Layers
 from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
-from .cover import require_cuboids, require_layers, require_nodes, require_pieces
+from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
@@ -200,7 +200,6 @@ def plan_of_boxes(
     if p != len(platform):
         raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
     if isinstance(given, LayersPlan):
-        require_layers(given)
         block = max(1, -(-k // max(given.n, 1)))
         if -(-k // block) != given.n:
             raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
@@ -234,7 +233,6 @@ def plan_of_mesh(
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
     rounds = given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
     counts, block = rounds.ravel(), max(1, -(-k // given.n))  # worker by worker, of each its installments
-    require_nodes(counts, given.n)
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
     elif -(-k // block) != given.n:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from .._base import check
 from .._base.waits import PIECE
 from ..errors import TaskError
-from ..planners.cover import require_load, require_tasks
 from ..planners.divisible import DivisibleLoad
 from ..planners.tasks import MaxTasks, MinTime
 from ..platform import Unit, relative_speeds
@@ -156,7 +155,6 @@ def run(
 
 def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, Share]:
     """Tasks by the plan's counts: the first ones to whom the first message goes."""
-    require_tasks(plan)
     given = check.entries("B", tasks, "an iterable of tasks")
     if len(given) != plan.tasks:
         raise ValueError(f"B must have the {plan.tasks} tasks of the plan, got {len(given)}")
@@ -175,7 +173,6 @@ def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Shar
     array = np.asarray(load)
     if array.ndim == 0:
         raise ValueError("B must be an array whose rows are the load, got a number")
-    require_load(plan)
     rows, scale = len(array), workers.time_scale
     times = _times(workers, plan, None)
     order = plan.send_order.tolist()

@@ -11,7 +11,6 @@ from .._engine import factor
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
-from ..planners.cover import require_owners
 from ..planners.factor import FactorPlan, plan_factor
 from ..platform import UNIT
 
@@ -110,7 +109,6 @@ def _checked(workers: Workers, plan: FactorPlan, x: Problem, block: int | None) 
     if block is not None and block != plan.block:
         raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
     workers.require_as_many(plan.names, "owner is a plan")
-    require_owners("owner.owner", plan.owner, len(plan.names))
     if workers.emulated and not np.array_equal(plan.cycle_times, workers.in_gigaflops.cycle_times):
         raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.in_gigaflops.cycle_times}")
     return plan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.progress import share_of
-from ..planners.cover import require_panels
+from ..planners.cover import require_chunks
 from ..planners.star_lu import LuStep, StarLuPlan
 from ..platform import divided_time, relative_speeds
 from ..trace import Trace
@@ -34,7 +34,8 @@ def perform(
     pivots, lu = x.pivots, x.x
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
-    require_panels(plan)
+    for product in plan.products:  # each is looked at again when it is run: then a part is factored
+        require_chunks(product)
     q = _block(plan, lu.shape)
     if x.a is not None:
         lu[...] = x.a

@@ -11,7 +11,6 @@ from .._base import check
 from .._engine import allocate
 from .._engine import run as engine
 from .._engine.run import seconds
-from ..planners.cover import require_owners
 from ..planners.wavefront import ORDERS, Wavefront, tile_label
 from ..platform import UNIT, divided_time, relative_speeds
 from ..trace import Trace
@@ -92,7 +91,6 @@ def _checked(
     if not isinstance(plan, Wavefront):
         raise TypeError(f"plan must be a plan of wavefront(), got {type(plan).__name__}")
     workers.require_as_many(plan.names)
-    require_owners("plan.owner", plan.owner, len(plan.names))
     array = as_array("image", image)
     if array.ndim != 2:
         raise ValueError(f"image must be a matrix, got {array.ndim} dimensions")
