@@ -1,6 +1,6 @@
 """Plans that are wrong: every type of plan, every field changed, from JSON, by hand and unpickled, and then used in all ways.
 
-    .venv/bin/python tests/test_plan_files.py [--seconds N] [--seed S] [--case N]
+    .venv/bin/python tests/test_plan_files.py [--seconds N] [--seed S] [--case N] [--values]
 
 A case is a plan, a way, and a change of one field, all drawn from the seed and the number of the case. What is wrong has to be
 refused by a ValueError (by hand and unpickled also a TypeError) that the package means and whose message names a field. What is
@@ -20,6 +20,7 @@ import inspect
 import json
 import linecache
 import math
+import os
 import pickle
 import re
 import resource
@@ -50,7 +51,9 @@ mpl.use("Agg")
 
 _PACKAGE = str(Path(hs.__file__).parent)
 _MEMORY = 4 << 30  # of a child
-_SECONDS = 20  # of processor time for a case
+_SANITIZED = "HETSCHED_EXTENSION"  # names an engine with sanitizers, as of make pytest-address
+_INSTRUMENTED = "import runpy, sys, instrumented; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+_SECONDS = 60  # of processor time for a case
 
 
 # ---- plans, and what they are good for ----------------------------------------------------------------------------
@@ -320,7 +323,7 @@ def changed_array(x: Any, rng: Random) -> Any:
     ways: list[Callable[[], Any]] = [
         lambda: x[:-1], lambda: x[1:], lambda: x[:0], lambda: np.concatenate((x, x)), lambda: x[None], lambda: x.reshape(-1),
         lambda: x[::-1], lambda: np.roll(x, 1, axis=0), lambda: np.zeros_like(x), lambda: x.copy(), lambda: x.tolist(),
-        lambda: x.ravel()[0], lambda: np.asfortranarray(x).copy("F"), lambda: np.repeat(x, 2, axis=0)[::2],
+        lambda: x.reshape(-1)[:1].squeeze()[()], lambda: np.asfortranarray(x).copy("F"), lambda: np.repeat(x, 2, axis=0)[::2],
         lambda: x.astype("f8"), lambda: x.astype("i8"), lambda: x.astype("i1"), lambda: x.astype(object),
         lambda: x.astype(x.dtype.newbyteorder()), lambda: np.ma.masked_array(x), lambda: x.view(type("Other", (np.ndarray,), {})),
         *(lambda value=value: with_entry(value) for value in entries * 2),
@@ -629,7 +632,8 @@ def test_changed_fields(part):
 
 def child(seed: int, start: int, stop: int, values: bool) -> None:
     """A line for each case, its number in advance."""
-    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    if _SANITIZED not in os.environ:  # else the tables of the sanitizer are counted too
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
     faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)  # says where, then ends the process
@@ -654,16 +658,8 @@ def fuzz(seed: int, seconds: float, values: bool) -> int:
     began, number = time.monotonic(), 0
     while time.monotonic() - began < seconds:
         stop, last, after = number + 1000, number, number
-        command = [
-            sys.executable,
-            __file__,
-            "--seed",
-            str(seed),
-            "--child",
-            str(number),
-            str(stop),
-            *(["--values"] if values else []),
-        ]
+        python = [sys.executable, *(["-c", _INSTRUMENTED] if _SANITIZED in os.environ else [])]
+        command = [*python, __file__, "--seed", str(seed), "--child", str(number), str(stop), *(["--values"] if values else [])]
         with tempfile.TemporaryFile() as errors:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
             errors.seek(0)

@@ -567,8 +567,9 @@ def require_dealt(
         raise ValueError(f"displs must be the sums of the {name} before each")
 
 
-def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]) -> None:
-    """Workers along the last axis, some of which can work: only those have something to do, for a time that is finite."""
+def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]) -> float:
+    """Workers along the last axis, some of which can work: only those have something to do, for a time that is finite. Returns
+    the longest of these times."""
     if work.size <= _FEW and work.ndim == 1:
         times = cycle_times.tolist()
         longest = max([w * t for w, t in zip(work.tolist(), times, strict=True) if w], default=0.0)
@@ -578,7 +579,7 @@ def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]
             longest = np.where(work > 0, work * cycle_times, 0.0).max(initial=0.0)
         able = bool((cycle_times.min(axis=-1, initial=math.inf) < math.inf).all())
     if able and longest <= MOST:
-        return
+        return float(longest)
     if (idle := np.isinf(cycle_times)).all(axis=-1).any():
         raise ValueError("cycle_times must be finite for a worker at least: nobody can work")
     if (bad := (work > 0) & idle).any():

@@ -16,7 +16,7 @@ from .._engine import partition as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
-from .floorplan import require_kind
+from .floorplan import require_kind, require_times
 
 _AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
 METHODS = tuple(_AXES)
@@ -67,6 +67,8 @@ class Cuboids(Lazy, Plan):
         if (bad := (self.volumes == 0) & (self.boxes[:, 3:] > 0).all(axis=1)).any():
             raise ValueError(f"boxes[{int(np.argmax(bad))}] must be empty: the worker has no volume")
         schema.require_close("sum of volumes", math.fsum(self.volumes.tolist()), 1.0)
+        if (times := self.__dict__.get("cycle_times")) is not None:
+            require_times("volumes", self.volumes * math.prod(self.shape or (1,)), times)
 
     @cached_property
     def actual_volumes(self) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ class Distribution(Lazy, Plan):
 
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
-        schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_close("makespan", self.makespan, schema.require_able("counts", self.counts, self.cycle_times))
 
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
@@ -93,7 +93,8 @@ class DistributionStack(Lazy, Plan):
         if self.makespan.ndim == 0:
             raise ValueError("makespan must have a dimension at least: of one distribution there is a Distribution")
         schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
-        schema.require_able("counts", self.counts, self.cycle_times)
+        longest = schema.require_able("counts", self.counts, self.cycle_times)
+        schema.require_close("largest makespan", self.value, longest)
 
     @property
     def value(self) -> float:

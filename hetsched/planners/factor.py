@@ -194,7 +194,7 @@ class FactorPlan(Plan):
 
     def _on(self, platform: Platform) -> Plan:
         times = platform.per(Unit.gigaflop(), "cycle_times: plan_factor").cycle_times
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
         if panels is not None and not (panels > 0.0).all():
             raise ValueError("platform gives work to a worker that had none: its panel time is not known")

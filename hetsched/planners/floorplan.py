@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import schema
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
@@ -165,6 +166,11 @@ def require_kind(name: str, zones: NDArray[Any], shape: tuple[int, ...] | None) 
     """Zones in cells of a shape are integers, those of the unit square or cube are not."""
     if zones.dtype.kind != ("f" if shape is None else "i"):
         raise ValueError(f"{name} must be {'float64 without' if shape is None else 'int64 in'} a shape, got {zones.dtype}")
+
+
+def require_times(name: str, work: NDArray[np.float64], cycle_times: NDArray[np.float64]) -> None:
+    """Shares of the work whose times are finite; an infinite cycle-time is 1 / area of a sliver, and is not used."""
+    schema.require_able(name, work, np.where(np.isinf(cycle_times), 0.0, cycle_times))
 
 
 def require_floorplan(plan: tuple[int, ...]) -> None:

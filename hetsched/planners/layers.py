@@ -109,6 +109,7 @@ class LayersPlan(Plan):
         schema.require_dealt("counts", self.counts, self.n, self.displs)
         schema.require_able("counts", self._load(), self.cycle_times)
         schema.require_order("order", self.order, self.counts)
+        schema.require_close("makespan", self.makespan, float(self.compute.max()))
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -127,6 +127,7 @@ class MeshPlan(Plan):
         schema.require_able("counts", self._load(), self.cycle_times)
         if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
             raise ValueError(f"sources must begin with source {self.source} and have each node once, got {self.sources}")
+        schema.require_close("makespan", self.makespan, float(self.finish.max()))
         _order(p, self.links, self._roots)
 
     @classmethod

@@ -34,6 +34,7 @@ from .floorplan import (
     plan_floorplan,
     require_floorplan,
     require_kind,
+    require_times,
     zones,
 )
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
@@ -108,6 +109,8 @@ class Partition(Lazy, Plan):
 
     def _check(self) -> None:
         schema.require_close("sum of areas", float(self.areas.sum()), 1.0)
+        if (times := self.__dict__.get("cycle_times")) is not None:
+            require_times("areas", self.areas * math.prod(self.shape or (1,)), times)
         if (pieces := self.__dict__.get("pieces")) is not None:
             require_kind("pieces", pieces, self.shape)
             owners = pieces[:, 0]

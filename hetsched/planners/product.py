@@ -125,7 +125,7 @@ class ProductPlan(Plan):
                 start=schema.Real(),
             )
         ),
-        "cycle_times": schema.CYCLE_TIMES,
+        "cycle_times": schema.Array("f8", "p", low=schema.LEAST),
         "link_costs": schema.EACH,
         "messages": schema.Maybe(
             schema.Columns(MESSAGE, "messages", box=(0, "boxes - 1"), sender=(0, "p - 1"), after=(-1, "boxes - 1"))
@@ -156,6 +156,8 @@ class ProductPlan(Plan):
         if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
+        if layers is not None:
+            schema.require_able("layers.flops", layers.flops / UNIT, self.cycle_times)
         if not np.allclose(np.bincount(boxes[:, 0], self._box_flops(), len(self.names)), self.flops, rtol=1e-9, atol=1.0):
             raise ValueError("flops must be those of the boxes of each worker")
         if (messages is None) != (self.links is None):

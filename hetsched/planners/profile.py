@@ -50,6 +50,7 @@ class ProfileDistribution(Plan):
 
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, displs=self.displs)
+        schema.require_close("makespan", self.makespan, float(self.times.max()))
         if ((self.times > 0) != (self.counts > 0)).any():
             raise ValueError("times must be positive for the workers with chunks, and 0 for the others")
 

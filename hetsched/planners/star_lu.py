@@ -111,9 +111,10 @@ class StarLuPlan(Plan):
         left = [n - first - width for first, _ in steps[:-1]]
         if [product.shape for product in self.products] != [(side, side, width) for side in left]:
             raise ValueError("products must follow all panels but the last, with the shape of what is left")
-        for product in self.products:
-            if product.names != self.names:
-                raise ValueError("products must be for the workers of the plan")
+        if any(product.names != self.names for product in self.products):
+            raise ValueError("products must be for the workers of the plan")
+        if not np.array_equal(self.updates, sum((product.updates for product in self.products), np.zeros_like(self.updates))):
+            raise ValueError("updates must be those of all products together")
 
     def _on(self, platform: Platform) -> Plan:
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")
