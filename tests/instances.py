@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -431,3 +432,12 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "plan_stencil": _plan_stencil,
     "workers_worth": _workers_worth,
 }
+
+
+def with_boxes(plan, boxes):
+    """A plan with other boxes, and what a plan says of each."""
+    count, volumes = len(boxes), boxes[:, 4:].astype(float).prod(axis=1)
+    if plan.triangle:
+        volumes -= boxes[:, 5] * (boxes[:, 5] - 1.0) / 2.0 * boxes[:, 6]
+    flops = np.bincount(boxes[:, 0], 2.0 * volumes, len(plan.names)).astype(float)
+    return replace(plan, boxes=boxes, sent=np.zeros(count), receive=np.zeros((count, 2)), flops=flops)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mpi_run
 import numpy as np
+from instances import with_boxes
 from mpi4py import MPI
 
 import hetsched as hs
@@ -323,10 +324,8 @@ def case_cover(comm):
     a = matrix(12, 12)
     for method in ("columns", "rows", "layers"):
         plan = hs.plan_matmul(12, 12, 12, platform(p), method=method)
-        longer = plan.boxes.copy()
-        longer[0, 4:] += 1
-        for boxes in (plan.boxes[1:], np.concatenate((plan.boxes, plan.boxes[:1])), longer):
-            wrong = replace(plan, boxes=boxes)
+        for boxes in (plan.boxes[1:], np.concatenate((plan.boxes, plan.boxes[:1]))):
+            wrong = with_boxes(plan, boxes)
             _same_error(
                 comm, ValueError, "plan ", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong))
             )
@@ -337,15 +336,10 @@ def case_cover(comm):
         _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong)))
         _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.scatter(comm, at(comm, a), at(comm, wrong)))
     boxes = np.array([(0, 0, 0, 0, 12, 12, 5), (0, 0, 0, 5, 5, 12, 7), (0, 5, 0, 5, 7, 12, 7)])
-    across = replace(
-        hs.plan_matmul(12, 12, 12, platform(p), method="columns"), boxes=boxes, sent=np.zeros(3), receive=np.zeros((3, 2))
-    )
+    across = with_boxes(hs.plan_matmul(12, 12, 12, platform(p), method="columns"), boxes)
     _same_error(
         comm, ValueError, "both rectangles 0 and 1", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, across))
     )
-    owners = replace(hs.lu_pattern(6, np.ones(p)), owner=np.array([0, 0, 0, 0, 0, p], np.int32))
-    _same_error(comm, ValueError, "plan.owner[5]", lambda: hs.mpi.lu_factor(comm, at(comm, a), at(comm, owners)))
-    _same_error(comm, ValueError, "plan.owner[5]", lambda: hs.mpi.scatter(comm, at(comm, a), at(comm, owners)))
     zone = hs.mpi.scatter(comm, at(comm, a), partition)
     _same_error(comm, ValueError, "boxes does not cover the matrix", lambda: replace(zone, boxes=zone.boxes[:-1]))
     checked(comm, a, a, partition)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instances import with_boxes
 
 import hetsched as hs
 
@@ -53,15 +54,6 @@ def refused(call, match=r"plan|boxes\[|chunks\[|pieces\["):
     """By the run, or already when such a plan comes into being."""
     with pytest.raises(ValueError, match=match):
         call()
-
-
-def with_boxes(plan, boxes):
-    """A plan with other boxes, and what a plan says of each."""
-    count, volumes = len(boxes), boxes[:, 4:].astype(float).prod(axis=1)
-    if plan.triangle:
-        volumes -= boxes[:, 5] * (boxes[:, 5] - 1.0) / 2.0 * boxes[:, 6]
-    flops = np.bincount(boxes[:, 0], 2.0 * volumes, len(plan.names)).astype(float)
-    return replace(plan, boxes=boxes, sent=np.zeros(count), receive=np.zeros((count, 2)), flops=flops)
 
 
 BOX = range(1, 7)
