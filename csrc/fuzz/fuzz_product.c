@@ -231,8 +231,8 @@ static void gemm(bytes *in)
     int64_t m, n, k;
     extents(in, &kernel, dtype, &m, &n, &k);
     if (pick(in, 16) == 0) { /* in layers: a long inner dimension, and one of C that is long, too, or none that is */
-        k = 256 * p + pick(in, 3) * 255;
-        m = pick(in, 2) ? 1 + pick(in, 8) : long_extent(in) / p, n = 1 + pick(in, m > 8 ? 1 : 4);
+        k = 1024 + 256 * p + pick(in, 3) * 255;
+        m = pick(in, 2) ? 1 + pick(in, 80) : long_extent(in) / p, n = 1 + pick(in, m > 8 ? 1 : 4);
         if (pick(in, 2)) { const int64_t other = m; m = n, n = other; }
     }
     product x = product_or_triangle(in, dtype, m, n, k);
@@ -242,12 +242,13 @@ static void gemm(bytes *in)
     HOLDS(count >= 0);
     hs_box *layers = out(in, (size_t)count * sizeof *layers);
     HOLDS(hs_gemm_boxes(m, n, k, p, speeds, layers, count) == count);
-    int64_t next = 0;
+    int64_t next = 0, rows = 0; /* of the layers, each from its first row to its last */
     for (int32_t i = 0; i < count; i++) {
-        HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 && layers[i].worker < p && layers[i].height == m && layers[i].width == n);
-        next += layers[i].length;
+        HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 && layers[i].worker < p && layers[i].row == rows && layers[i].width == n);
+        rows += layers[i].height;
+        if (rows == m) next += layers[i].length, rows = 0;
     }
-    HOLDS(!count || next == k);
+    HOLDS(!count || (next == k && rows == 0));
     const hs_status status = hs_gemm(pool_of(p), &x.x, speeds, NULL, NULL);
     HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && speeds));
     if (status) HOLDS(same_bytes(&x.c));

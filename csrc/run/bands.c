@@ -81,13 +81,6 @@ static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several,
     return count;
 }
 
-/* Whether the kernel sees C transposed. */
-static int is_turned(const hs__bands *x, const hs_box *box, const hs__panel_product *seen)
-{
-    const hs_product *p = x->product;
-    return seen->c.rows == box->width && seen->c.row_stride == p->c_col_stride && !(seen->c.rows == box->height && seen->c.row_stride == p->c_row_stride);
-}
-
 /* Halves of the crews have halves of the box by their speed, along its longer side, and so on: what each packs of A and B is little where
  * its share is nearly square. A box too small for that is the fastest one's. turned: which side of a square counts as longer. */
 static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t count, int turned, const hs__panel_product *seen, hs_box *share)
@@ -118,11 +111,11 @@ typedef struct {
     int64_t lines, most, unit;
 } cut;
 
-static cut cut_of(const hs__bands *x, const hs_box *box, const hs__panel_product *seen)
+static cut cut_of(const hs__bands *x, const hs__panel_product *seen)
 {
     const int across = seen->c.rows > 2 * seen->c.cols;
     const int64_t most = seen->kernel->cols / (1 + seen->complex), unit = across ? hs__row_unit(seen) : hs__col_unit(seen);
-    return (cut){.by_rows = is_turned(x, box, seen) != across, .several = x->crews > 1, .lines = across ? seen->c.rows : seen->c.cols,
+    return (cut){.by_rows = seen->turned != across, .several = x->crews > 1, .lines = across ? seen->c.rows : seen->c.cols,
                  .most = hs__max(most, unit), .unit = unit};
 }
 
@@ -130,8 +123,8 @@ static cut cut_of(const hs__bands *x, const hs_box *box, const hs__panel_product
 static cut cut_share_of(const hs__bands *x, const hs__crew *crew, const hs_box *share)
 {
     hs__panel_product seen;
-    if (!crew->members || !hs__panel_product_init(&seen, crew->kernel, x->product, share, crew->members)) return (cut){0};
-    return cut_of(x, share, &seen);
+    if (!crew->members || !hs__panel_product_init(&seen, crew->kernel, x->product, share, x->layers, crew->members)) return (cut){0};
+    return cut_of(x, &seen);
 }
 
 /* The bands of one crew, whose room begins at x->count. */
@@ -182,7 +175,7 @@ static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product
     if (!crews || !share) return HS_ERROR_MEMORY;
     for (int32_t c = 0; c < x->crews; c++)
         if (x->crew[c].speed > 0.0) crews[count++] = c;
-    deal(x, *box, crews, count, is_turned(x, box, seen), seen, share);
+    deal(x, *box, crews, count, seen->turned, seen, share);
     return make_bands(x, share);
 }
 
@@ -197,10 +190,10 @@ static hs_status need(const hs__bands *x, hs__crew *crew, const hs__band *band, 
 {
     hs__panel_product product;
     size_t bytes;
-    if (!hs__panel_product_init(&product, crew->kernel, x->product, &band->box, crew->members)) return HS_OK;
+    if (!hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers, crew->members)) return HS_OK;
     const hs_status status = hs__gang_measure(&product, crew->members, crew->speeds, &bytes, tiles);
     if (status) return status;
-    const int64_t panels = hs__ceil_div(product.c.cols, product.panel_cols) * hs__ceil_div(product.a.cols, product.depth);
+    const int64_t panels = hs__ceil_div(product.c.cols, product.panel_cols) * hs__level_count(&product);
     if (product.buffers > 1 && (x->count > 1 || panels > 1)) crew->buffers = 2;
     *tables = larger(*tables, bytes);
     crew->panel_space = larger(crew->panel_space, panel_space(&product)), crew->block = larger(crew->block, hs__block_bytes(&product));
@@ -244,15 +237,16 @@ static hs_status provide(hs__bands *x)
     return HS_OK;
 }
 
-hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box, const hs__kernel *kernel, const double *speeds, int alone)
+hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box, const hs__in_layers *layers,
+                         const hs__kernel *kernel, const double *speeds, int alone)
 {
-    *x = (hs__bands){.run = run, .product = product};
+    *x = (hs__bands){.run = run, .product = product, .layers = layers};
     if (pthread_mutex_init(&x->lock, NULL)) return HS_ERROR_MEMORY;
     x->opened = 1;
     hs_status status = man(x, kernel, speeds, alone);
     if (status) return status;
     hs__panel_product seen;
-    if (!hs__panel_product_init(&seen, x->crew[0].kernel, product, box, x->crew[0].members)) return HS_OK;
+    if (!hs__panel_product_init(&seen, x->crew[0].kernel, product, box, layers, x->crew[0].members)) return HS_OK;
     status = divide(x, box, &seen);
     return status ? status : provide(x);
 }
@@ -294,7 +288,7 @@ static void take(hs__bands *x, hs__crew *crew, hs__band *band)
 {
     hs__panel_product product;
     char *panels = hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, 0); /* sized before the run */
-    hs__panel_product_init(&product, crew->kernel, x->product, &band->box, crew->members);
+    hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers, crew->members);
     hs__gang_place(&band->gang, &product, crew->members, crew->speeds, crew->front == crew->back, crew->last ? &crew->last->gang : NULL, band->room);
     band->gang.panels[0] = panels, band->gang.panels[1] = panels + (size_t)(crew->buffers - 1) * crew->panel_space;
     crew->last = band;

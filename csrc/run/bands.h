@@ -36,6 +36,7 @@ typedef struct hs__crew {
 typedef struct hs__bands {
     hs__run *run;
     const hs_product *product;
+    const hs__in_layers *layers;
     hs__crew *crew;         /* [crews] */
     int32_t crews, workers;
     const int32_t *crew_of; /* [workers], and which of its members each is */
@@ -49,10 +50,12 @@ typedef struct hs__bands {
 
 /* Cuts the box and asks for all memory, of the run and the pool's scratch. left is 0 where there is nothing to multiply. Ended by
  * hs__bands_close, also if it has failed.
+ *   layers  of a box with the whole of the depth, or NULL
  *   kernel  [domains of the pool]
  *   speeds  [workers], of a positive sum
  *   alone   only worker 0 works, on all of it */
-hs_status hs__bands_open(hs__bands *bands, hs__run *run, const hs_product *product, const hs_box *box, const hs__kernel *kernel, const double *speeds, int alone);
+hs_status hs__bands_open(hs__bands *bands, hs__run *run, const hs_product *product, const hs_box *box, const hs__in_layers *layers,
+                         const hs__kernel *kernel, const double *speeds, int alone);
 void hs__bands_close(hs__bands *bands);
 
 /* The part of a worker, until no band is left and its last one leaves it nothing to do; returns its flops. As hs__gang_work. */

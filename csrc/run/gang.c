@@ -116,12 +116,14 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
-    const int64_t levels = hs__ceil_div(x->a.cols, x->depth), col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col);
+    const int64_t levels = hs__level_count(x), col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, col, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, first_of(gang, col));
-    for (int64_t l = 0; l < levels; l++)
-        gang->panel[j * levels + l] = (hs__panel){.col = col, .cols = cols, .level = l * x->depth,
-                                                  .levels = hs__min(x->depth, x->a.cols - l * x->depth), .tile_first = (int32_t)*next, .tile_count = count,
-                                                  .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
+    for (int64_t l = 0; l < levels; l++) {
+        hs__panel *panel = &gang->panel[j * levels + l];
+        *panel = (hs__panel){.col = col, .cols = cols, .before = (int32_t)l, .tile_first = (int32_t)*next, .tile_count = count,
+                             .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
+        hs__level_at(x, l, &panel->level, &panel->levels);
+    }
     *next += count;
 }
 
@@ -147,7 +149,7 @@ static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 /* The parts that need no tables; 0: too many panels. */
 static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t members)
 {
-    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__ceil_div(x->a.cols, x->depth);
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__level_count(x);
     *gang = (hs__gang){.x = *x, .members = members};
     if (col_panels > INT32_MAX / levels) return 0;
     gang->panel_count = col_panels * levels;
@@ -176,7 +178,7 @@ hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const do
     const int64_t count = count_tiles(x, members, speeds);
     if (count < 0) return HS_ERROR_MEMORY;
     *bytes = lay_out_tables(&gang, count, NULL);
-    *tiles = count * hs__ceil_div(x->a.cols, x->depth);
+    *tiles = count * hs__level_count(x);
     return HS_OK;
 }
 
@@ -334,7 +336,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
             const int all = offset == 0 || last || !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
             for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 && !hs__stopped(self);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
-                const int32_t before = (int32_t)(panel->level / x->depth); /* the earlier levels of this tile, maybe in other hands */
+                const int32_t before = panel->before; /* the earlier levels of this tile, maybe in other hands */
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;
                 const double start = timed ? hs_clock() : 0.0;

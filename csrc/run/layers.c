@@ -5,6 +5,22 @@
 
 #include "core/numbers.h"
 
+/* ---- how deep ------------------------------------------------------------------------------------------------- */
+
+int64_t hs__layer_depth(const hs_product *x)
+{
+    enum { PANEL = 256, SHORT = 1024, SHORTEST = 512, FEW = 4, MOST = 64, SHARE = 20 }; /* depths; layers; of the operands */
+    /* Layers take a twentieth of the operands as a rule, and a tenth at most. They are so deep that adding one to C takes about a hundredth
+     * of the time in which it is computed, whole panels of the usual depths, and if possible more than a few workers need. */
+    const double layer = (double)x->m * (double)x->n, room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    const double fit = fmin(room / fmax(layer, 1.0), MOST);
+    if (2.0 * fit < FEW || x->k < 2 * SHORTEST) return x->k;
+    const int64_t count = hs__min((int64_t)fmax(fit, FEW), hs__max(x->k / SHORT, hs__min(FEW, x->k / SHORTEST)));
+    return hs__round_up(x->k / count + (x->k % count != 0), PANEL);
+}
+
+/* ---- boxes ---------------------------------------------------------------------------------------------------- */
+
 /* The first box of the worker that has this one: its part of C is that of all of them. */
 static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
 {
@@ -13,14 +29,31 @@ static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
     return first;
 }
 
+/* Whether a box of a shared run begins a layer, rather than that it has more rows of the one before it. */
+static int begins_layer(const hs_box *box) { return box->row == 0; }
+
+/* Whether the boxes of a shared run are layers of the whole of C, each in one box or in rows from the first to the last. */
+static int are_layers(const hs_product *p, const hs_boxes *boxes)
+{
+    int64_t rows = p->m; /* of the layer so far */
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
+        const int goes_on = i && b->row == rows && b->depth == b[-1].depth && b->length == b[-1].length;
+        if (b->col != 0 || b->width != p->n || !(begins_layer(b) ? rows == p->m : goes_on)) return 0;
+        rows = b->row + b->height;
+    }
+    return rows == p->m;
+}
+
 int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t workers)
 {
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (b->worker < 0 || b->worker >= workers) return 0;
-        const hs_box whole = {.height = p->m, .width = p->n}, *like = boxes->cooperative ? &whole : first_of(boxes, b);
+        const hs_box *like = boxes->cooperative ? b : first_of(boxes, b);
         if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
     }
+    if (boxes->cooperative && !are_layers(p, boxes)) return 0;
     const int64_t *rows = boxes->sum_rows;
     if (boxes->cooperative && (rows || boxes->sum_receive)) return 0; /* who takes part is not known before */
     if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
@@ -44,15 +77,35 @@ static size_t lay_out(hs__matrix *x, const hs_product *p)
     return bytes / PAGE * PAGE + PAGE;
 }
 
-static hs__layer *layer_of(const hs__layered *sum, int32_t box)
+hs_status hs__one_layer(hs__in_layers *layers, hs__run *run, const hs_product *product)
 {
-    return &sum->layer[sum->boxes->cooperative ? box : sum->boxes->box[box].worker];
+    layers->room = (hs__matrix){.element = hs__element_bytes(product->dtype), .rows = product->m, .cols = product->n};
+    const size_t bytes = lay_out(&layers->room, product);
+    layers->room.data = bytes ? hs__run_pages(run, bytes) : NULL;
+    return layers->room.data ? HS_OK : HS_ERROR_MEMORY;
+}
+
+static hs__layer *layer_of(const hs__layered *sum, int32_t box) { return &sum->layer[sum->of[box]]; }
+
+/* Which layer each box is of. */
+static void assign_layers(hs__layered *sum)
+{
+    const hs_boxes *boxes = sum->boxes;
+    int32_t count = 0;
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
+        count += begins_layer(b);
+        sum->of[i] = boxes->cooperative ? count - 1 : b->worker;
+        sum->depth = hs__max(sum->depth, b->length);
+    }
+    sum->count = boxes->cooperative ? count : sum->run->workers;
 }
 
 hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product, const hs_boxes *boxes)
 {
-    *sum = (hs__layered){.run = run, .product = product, .boxes = boxes, .count = boxes->cooperative ? boxes->count : run->workers,
-                         .joined = boxes->cooperative ? 0 : run->workers};
+    *sum = (hs__layered){.run = run, .product = product, .boxes = boxes, .joined = boxes->cooperative ? 0 : run->workers};
+    if (!(sum->of = hs__run_zeros(run, (size_t)boxes->count, sizeof *sum->of))) return HS_ERROR_MEMORY;
+    assign_layers(sum);
     sum->layer = hs__run_zeros(run, (size_t)sum->count, sizeof *sum->layer);
     if (!sum->layer || !hs__run_signals(run, run->workers)) return HS_ERROR_MEMORY;
     size_t total = 0;
@@ -61,7 +114,8 @@ hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *pro
         hs__layer *layer = layer_of(sum, i);
         if (layer->bytes) continue;
         layer->row = b->row, layer->col = b->col;
-        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype), .rows = b->height, .cols = b->width};
+        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype), .rows = boxes->cooperative ? product->m : b->height, .cols = b->width};
+        layer->begun = boxes->cooperative && b->length && !hs__no_product(product);
         layer->bytes = lay_out(&layer->x, product);
         if (!layer->bytes || __builtin_add_overflow(total, layer->bytes, &total)) return HS_ERROR_MEMORY;
     }
@@ -71,55 +125,36 @@ hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *pro
     return HS_OK;
 }
 
-hs_product hs__layered_product(const hs__layered *sum, int32_t box)
+int hs__layered_product(const hs__layered *sum, int32_t box, const hs__kernel *kernel, hs__panel_product *x)
 {
     hs_product like = *sum->product;
-    const hs__matrix *x = &layer_of(sum, box)->x;
+    const hs_box *b = &sum->boxes->box[box];
+    const hs__matrix *to = &layer_of(sum, box)->x;
+    const hs__in_layers layers = {.depth = sum->depth};
     if (like.triangle == HS_TRIANGLE_MIRRORED) like.triangle = HS_TRIANGLE_LOWER; /* the sum is */
-    like.c_row_stride = x->row_stride, like.c_col_stride = x->col_stride;
-    return like;
+    like.c_row_stride = to->row_stride, like.c_col_stride = to->col_stride;
+    return hs__panel_product_init(x, kernel, &like, b, sum->boxes->cooperative ? &layers : NULL, 1);
 }
 
 void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
 {
     hs__layer *layer = layer_of(sum, box);
-    gang->x.c.data = layer->x.data;
-    gang->x.beta[0] = layer->begun, gang->x.beta[1] = 0.0;
-    layer->begun = 1;
+    const hs_box *b = &sum->boxes->box[box];
+    gang->x.c.data = hs__at(&layer->x, b->row - layer->row, 0);
+    gang->x.beta[0] = !sum->boxes->cooperative && layer->begun, gang->x.beta[1] = 0.0;
+    if (!sum->boxes->cooperative) layer->begun = 1; /* of a shared run others may be at other rows of it */
 }
 
 /* ---- the sum -------------------------------------------------------------------------------------------------- */
 
-/* y[i] += x[i], or = */
-#define ADD(NAME, REAL)                                                                                                                    \
-    static void NAME(int64_t count, int64_t stride, const REAL *restrict x, REAL *restrict y)                                              \
-    {                                                                                                                                      \
-        if (stride == 1)                                                                                                                   \
-            for (int64_t i = 0; i < count; i++) y[i] += x[i];                                                                              \
-        else                                                                                                                               \
-            for (int64_t i = 0; i < count; i++) y[i * stride] += x[i];                                                                     \
-    }
-ADD(add_float, float)
-ADD(add_double, double)
-
 /* The part of a layer in rows first .. end - 1 and columns left .. right - 1, onto C. Returns its elements. */
 static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first, int64_t end, int64_t left, int64_t right)
 {
-    const int complex = dtype >> 1;
     const int64_t from = hs__max(first, layer->row), rows = hs__min(end, layer->row + layer->x.rows) - from;
     const int64_t col = hs__max(left, layer->col), cols = hs__min(right, layer->col + layer->x.cols) - col;
     if (!layer->begun || rows <= 0 || cols <= 0) return 0.0;
-    hs__matrix x = hs__part(&layer->x, from - layer->row, col - layer->col, rows, cols), y = hs__part(c, from, col, rows, cols);
-    if (hs__by_columns(&x)) x = hs__transposed(x), y = hs__transposed(y);
-    /* Real and imaginary parts go together where they are side by side in both, else element by element. */
-    const int64_t together = !complex || y.col_stride == 1 ? x.cols : 1, count = together << complex;
-    for (int64_t i = 0; i < x.rows; i++)
-        for (int64_t j = 0; j < x.cols; j += together) {
-            const void *add = hs__at(&x, i, j);
-            void *to = hs__at(&y, i, j);
-            if (dtype & 1) add_double(count, complex ? 1 : y.col_stride, add, to);
-            else add_float(count, complex ? 1 : y.col_stride, add, to);
-        }
+    const hs__matrix x = hs__part(&layer->x, from - layer->row, col - layer->col, rows, cols), y = hs__part(c, from, col, rows, cols);
+    hs__add(dtype, &x, &y);
     return (double)rows * (double)cols;
 }
 

@@ -132,6 +132,34 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
     else scale_float(&lines, dtype >> 1, factor);
 }
 
+/* y[i] += x[i] */
+#define ADD(REAL)                                                                                                                     \
+    static void add_##REAL(int64_t count, int64_t x_stride, const REAL *x, int64_t y_stride, REAL *y)                                 \
+    {                                                                                                                                 \
+        if (x_stride == 1 && y_stride == 1)                                                                                           \
+            for (int64_t i = 0; i < count; i++) y[i] += x[i];                                                                         \
+        else                                                                                                                          \
+            for (int64_t i = 0; i < count; i++) y[i * y_stride] += x[i * x_stride];                                                   \
+    }
+ADD(float)
+ADD(double)
+
+/* Real and imaginary parts go together where they are side by side in both, else element by element. */
+void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
+{
+    const int complex = dtype >> 1, turned = hs__by_columns(from);
+    const hs__matrix x = turned ? hs__transposed(*from) : *from, y = turned ? hs__transposed(*to) : *to;
+    const int64_t together = !complex || (x.col_stride == 1 && y.col_stride == 1) ? x.cols : 1, count = together << complex;
+    const int64_t x_stride = complex ? 1 : x.col_stride, y_stride = complex ? 1 : y.col_stride;
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t j = 0; j < x.cols; j += together) {
+            const void *more = hs__at(&x, i, j);
+            void *sum = hs__at(&y, i, j);
+            if (dtype & 1) add_double(count, x_stride, more, y_stride, sum);
+            else add_float(count, x_stride, more, y_stride, sum);
+        }
+}
+
 #define COMBINE(REAL)                                                                                                                 \
     static void combine_##REAL(const hs__matrix *from, int complex, const double alpha[2], const double beta[2], const hs__matrix *to) \
     {                                                                                                                                 \

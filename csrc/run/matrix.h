@@ -49,6 +49,9 @@ static inline int hs__scales_b(const hs_product *p) { return p->alpha_first && !
 /* x <- factor x; with 0 the old content does not matter. */
 void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2]);
 
+/* to <- to + from, of one size. */
+void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to);
+
 /* to <- alpha from + beta to, of one size; with beta 0 the old content does not matter. */
 void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2], const hs__matrix *to);
 

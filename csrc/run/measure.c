@@ -58,7 +58,7 @@ static int open_gemm(bench *b)
     hs_product product;
     hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes, operands + 2 * bytes);
     const hs_box whole = {.height = n, .width = n, .length = n};
-    hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, 1);
+    hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, NULL, 1);
     b->packed = hs__run_pages(&b->run, hs__panel_bytes(&b->gemm));
     b->work = hs__run_pages(&b->run, hs__block_bytes(&b->gemm));
     return b->packed && b->work;

@@ -14,7 +14,24 @@ int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit)
 
 /* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
 
-int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, int32_t members)
+/* C <- beta C and the layers: c takes the place of C for what the kernel does. */
+static void add_layers(hs__panel_product *x, const hs_box *box, const hs__in_layers *layers)
+{
+    x->layer = hs__min(x->a.cols, layers->depth);
+    if (!layers->room.data) return;
+    x->onto = x->c;
+    x->c = hs__part(&layers->room, box->row, box->col, box->height, box->width);
+}
+
+/* Whether C^T = B^T A^T gives C the stride that the kernel likes. By the whole of it: one row of it is no reason. */
+static int is_turned(const hs__panel_product *x, const hs_product *p)
+{
+    const int rows_fast = x->c.col_stride == 1 && p->n > 1, columns_fast = x->c.row_stride == 1 && p->m > 1;
+    return x->kernel->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
+}
+
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, const hs__in_layers *layers,
+                           int32_t members)
 {
     if (box->height == 0 || box->width == 0) return 0;
     const int real_type = p->dtype & 1, complex = p->dtype >> 1;
@@ -28,14 +45,14 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->beta[0] = box->depth ? 1.0 : p->beta[0];
     x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
     x->triangle = hs__triangle_of(p, box->row, box->col);
+    x->layer = x->a.cols;
+    if (layers) add_layers(x, box, layers);
     if (hs__triangle_meets(&x->triangle, 0, box->height, 0, box->width) == HS__OUTSIDE) return 0;
 
-    /* C^T = B^T A^T where that gives C the stride that the kernel likes. */
-    const int rows_fast = x->c.col_stride == 1 && x->c.cols > 1, columns_fast = x->c.row_stride == 1 && x->c.rows > 1;
-    const int turned = blocking->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
+    const int turned = x->turned = is_turned(x, p);
     if (turned) {
         const hs__matrix a = x->a;
-        x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c);
+        x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c), x->onto = hs__transposed(x->onto);
         x->triangle = hs__triangle_transposed(x->triangle);
     }
     if (hs__scales_b(p)) {
@@ -52,7 +69,7 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0, p->conjugate && !turned};
 
     const int c = 1 + complex;
-    x->depth = hs__even_parts(x->a.cols, blocking->depth / c, 4);
+    x->depth = hs__even_parts(layers ? layers->depth : x->a.cols, blocking->depth / c, 4);
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
     int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
     x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
@@ -66,6 +83,22 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
     x->panel_cols = hs__even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;
+}
+
+/* Of a layer that is not cut off. */
+static int64_t levels_of_layer(const hs__panel_product *x) { return hs__ceil_div(x->layer, x->depth); }
+
+int64_t hs__level_count(const hs__panel_product *x)
+{
+    const int64_t layers = x->layer ? x->a.cols / x->layer : 0;
+    return layers * levels_of_layer(x) + hs__ceil_div(x->a.cols - layers * x->layer, x->depth);
+}
+
+void hs__level_at(const hs__panel_product *x, int64_t index, int64_t *level, int64_t *levels)
+{
+    const int64_t each = levels_of_layer(x), layer = index / each * x->layer, within = index % each * x->depth;
+    *level = layer + within;
+    *levels = hs__min(x->depth, hs__min(x->layer - within, x->a.cols - *level));
 }
 
 static int32_t type_of(const hs__panel_product *x) { return x->pack_a.real_type | x->complex << 1; }
@@ -145,13 +178,11 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
         *have = (hs__packed_block){t->row, t->rows, panel->level};
     }
 
-    double beta = panel->level ? 1.0 : x->beta[0];
-    const int first = panel->level == 0, aside = x->beta[1] != 0 || isnan(beta) || ((x->general || x->triangle.which) && beta != 0 && beta != 1.0);
-    if (first && aside) { /* the kernels take a real beta that is a number */
-        const hs__matrix all = hs__part(&x->c, t->row, panel->col + t->col, t->rows, t->cols);
-        hs__triangle_scale(type_of(x), &x->triangle, &all, t->row, panel->col + t->col, x->beta);
-        beta = 1.0;
-    }
+    const int layered = x->onto.data != NULL, first = panel->level == 0;
+    const hs__matrix *const c = layered ? &x->onto : &x->c;
+    /* Kernels are asked for a beta of 0 or 1 only: with another one they round in one way inside of C and in another at its edges. */
+    const int scales = first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
+    const double beta = layered ? (panel->level % x->layer != 0) : first && !scales ? x->beta[0] : 1.0;
     const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
@@ -161,7 +192,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     enum { MIRRORED_BYTES = 1024 }; /* of a line: each is in another page */
-    const int ends = x->triangle.which && panel->level + panel->levels == x->a.cols;
+    const int64_t done = panel->level + panel->levels;
+    const int ends = x->triangle.which && done == x->a.cols, adds = layered && (done % x->layer == 0 || done == x->a.cols);
     const int64_t together = MIRRORED_BYTES / x->c.element;
     int64_t finished = 0;
     for (int64_t j = 0; j < t->cols; j += nu) {
@@ -171,6 +203,10 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
             const int64_t m = hs__min(mu, t->rows - i), row = t->row + i;
             const hs__meeting meets = hs__triangle_meets(&x->triangle, row, m, col, n);
             if (meets == HS__OUTSIDE) continue;
+            if (scales) {
+                const hs__matrix old = hs__part(c, row, col, m, n);
+                hs__triangle_scale(type_of(x), &x->triangle, &old, row, col, x->beta);
+            }
             const char *a = block + (size_t)(i / mu) * a_bytes;
             const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
             if (x->general || meets == HS__CROSSES) {
@@ -179,8 +215,12 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
             }
             x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, hs__at(&x->c, row, col), row_stride, col_stride, a_next, b_next);
         }
-        if (ends && (j + n == t->cols || j + n - finished >= together)) { /* while it is in the cache */
-            hs__triangle_finish(type_of(x), &x->triangle, &x->c, t->row, t->rows, panel->col + t->col + finished, j + n - finished);
+        if (adds) { /* while it is in the cache */
+            const hs__matrix from = hs__part(&x->c, t->row, col, t->rows, n), to = hs__part(c, t->row, col, t->rows, n);
+            hs__triangle_add(type_of(x), &x->triangle, &from, &to, t->row, col);
+        }
+        if (ends && (j + n == t->cols || j + n - finished >= together)) {
+            hs__triangle_finish(type_of(x), &x->triangle, c, t->row, t->rows, panel->col + t->col + finished, j + n - finished);
             finished = j + n;
         }
     }
@@ -199,9 +239,9 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
     const int64_t rows = hs__even_parts(x->c.rows, x->block_rows, hs__row_unit(x));
     hs__packed_block have = {.row = -1};
     for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
-        for (int64_t level = 0; level < x->a.cols; level += x->depth) {
-            const hs__panel panel = {.col = col, .cols = hs__min(x->panel_cols, x->c.cols - col),
-                                     .level = level, .levels = hs__min(x->depth, x->a.cols - level)};
+        for (int64_t index = 0, count = hs__level_count(x); index < count; index++) {
+            hs__panel panel = {.col = col, .cols = hs__min(x->panel_cols, x->c.cols - col)};
+            hs__level_at(x, index, &panel.level, &panel.levels);
             hs__pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;

@@ -30,6 +30,7 @@ typedef struct {
     double *done;   /* [workers] flops */
     int64_t *depth; /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
     hs__layered sum;
+    hs__in_layers layers; /* of boxes with the whole of the depth, where those of all workers have one order */
     atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
     void **room;       /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
 } job;
@@ -73,12 +74,18 @@ static hs_product product_of(const job *j, hs_box *box)
     return own;
 }
 
+static int has_all_depth(const job *j, const hs_box *box) { return box->depth == 0 && box->length == j->product->k; }
+
+/* The layers that a box adds up one after the other, or NULL. */
+static const hs__in_layers *layers_of(const job *j, const hs_box *box) { return j->layers.room.data && has_all_depth(j, box) ? &j->layers : NULL; }
+
 /* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
 static int seen_by(const job *j, int32_t domain, int32_t i, hs__panel_product *x)
 {
+    if (j->boxes->layered) return hs__layered_product(&j->sum, i, &j->kernel[domain], x);
     hs_box box = j->boxes->box[i];
-    const hs_product product = j->boxes->layered ? hs__layered_product(&j->sum, i) : product_of(j, &box);
-    return hs__panel_product_init(x, &j->kernel[domain], &product, &box, 1);
+    const hs_product product = product_of(j, &box);
+    return hs__panel_product_init(x, &j->kernel[domain], &product, &box, layers_of(j, &box), 1);
 }
 
 static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__member *self)
@@ -218,32 +225,65 @@ static hs_status open_box(job *j, int32_t i)
 {
     const hs_boxes *boxes = j->boxes;
     if (boxes->box[i].length == 0 || hs__no_product(j->product)) return HS_OK;
-    if (j->bands) return hs__bands_open(&j->bands[i], &j->run, j->product, &boxes->box[i], j->kernel, j->speeds, j->run.manner == HS__ALONE);
+    const hs_box *box = &boxes->box[i];
+    if (j->bands) return hs__bands_open(&j->bands[i], &j->run, j->product, box, layers_of(j, box), j->kernel, j->speeds, j->run.manner == HS__ALONE);
     return j->taken ? open_layer(j, i) : open_own(j, i);
 }
 
-/* hs_gemm_boxes; of a triangle half a layer is to be summed, and the other half mirrored. */
+/* Boxes of equal work dealt to workers by their speeds, each some that follow each other. */
+typedef struct {
+    const double *speeds; /* [p] or NULL */
+    double total, sum;    /* of all, and of those up to `worker` */
+    int32_t p, worker;
+} deal;
+
+static deal begin_deal(int32_t p, const double *speeds)
+{
+    deal x = {.speeds = speeds, .p = p, .worker = -1};
+    for (int32_t w = 0; w < p; w++) x.total += speeds ? speeds[w] : 1.0;
+    return x;
+}
+
+/* Who has box i of count. */
+static int32_t owner_of(deal *x, int32_t i, int32_t count)
+{
+    while (x->worker < 0 || (x->worker + 1 < x->p && (i + 0.5) * x->total >= x->sum * count)) {
+        x->worker++;
+        x->sum += x->speeds ? x->speeds[x->worker] : 1.0;
+    }
+    return x->worker;
+}
+
+static int32_t common_divisor(int32_t x, int32_t y) { return y ? common_divisor(y, x % y) : x; }
+
+/* Rows of a layer before band i of so many with equal work. */
+static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
+{
+    const double share = (double)i / bands, upper = 1.0 - sqrt(1.0 - share);
+    const double part = !x->triangle ? share : x->triangle == HS_TRIANGLE_UPPER ? upper : sqrt(share);
+    return i == bands ? x->m : (int64_t)((double)x->m * part);
+}
+
+/* hs_gemm_boxes. Layers are as deep as the sizes say, so there are not as many as are good for p workers: those that are left over when all have
+ * as many as each other are cut into bands of rows, all of them where there are less than workers. */
 static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
 {
-    enum { SHORTEST = 256, LEAST = 2, MOST = 8, SHARE = 20 };
-    /* Layers take a twentieth of the operands, and their sum less than meeting at each panel; but each worker has two at least, so
-     * that one can take over another's. */
-    const int64_t m = x->m, n = x->n, k = x->k;
-    const double layer = (double)m * (double)n / (x->triangle ? 4.0 / 3.0 : 1.0), room = (double)k * ((double)m + (double)n) / SHARE;
-    if (p < 2 || p * layer > room || k / SHORTEST < p) return 0;
-    const double fit = fmin(fmax(room / fmax(layer, 1.0), (double)LEAST * p), fmin((double)MOST * p, (double)(k / SHORTEST)));
-    const int32_t count = (int32_t)fit;
-    double total = 0.0, sum = 0.0;
-    for (int32_t w = 0; w < p; w++) total += speeds ? speeds[w] : 1.0;
-    for (int32_t w = 0, i = 0; w < p; w++) {
-        sum += speeds ? speeds[w] : 1.0;
-        for (; i < count && (w + 1 == p || (i + 0.5) * total < sum * count); i++) {
-            if (i >= capacity || !boxes) continue;
-            const int64_t from = k / count * i + k % count * i / count, to = k / count * (i + 1) + k % count * (i + 1) / count;
-            boxes[i] = (hs_box){.worker = w, .depth = from, .height = m, .width = n, .length = to - from};
+    enum { SHARE = 20, FEWEST = 32 };
+    /* A layer for each worker takes a twentieth of the operands at most: then their sum takes less than meeting at each panel. */
+    const int64_t depth = hs__layer_depth(x);
+    const double layer = (double)x->m * (double)x->n / (x->triangle ? 4.0 / 3.0 : 1.0), room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    if (p < 2 || depth >= x->k || p * layer > room) return 0;
+    const int32_t count = (int32_t)(x->k / depth + (x->k % depth != 0)), cut = count % p, whole = count - cut;
+    const int32_t bands = cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / FEWEST)) : 1;
+    if (whole + cut * bands < p) return 0;
+    deal first = begin_deal(p, speeds), last = first;
+    for (int32_t i = 0, at = 0; boxes && i < count; i++)
+        for (int32_t band = 0, own = i < whole ? 1 : bands; band < own && at < capacity; band++) {
+            const int64_t row = rows_before(x, band, own), end = rows_before(x, band + 1, own);
+            boxes[at++] = (hs_box){.worker = i < whole ? owner_of(&first, i, whole) : owner_of(&last, (i - whole) * bands + band, cut * bands), .row = row,
+                                   .depth = i * depth, .height = end - row, .width = x->n, .length = hs__min(depth, x->k - i * depth)};
         }
-    }
-    return count;
+    return whole + cut * bands;
 }
 
 static hs_status choose_layers(job *j, hs_boxes *boxes)
@@ -256,6 +296,17 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
     layered_boxes(p, j->run.workers, j->speeds, layers, count);
     boxes->box = layers, boxes->count = count, boxes->layered = 1;
     return HS_OK;
+}
+
+/* Memory for one layer, where the product is a sum of them that are not computed at the same time. */
+static hs_status open_layers(job *j)
+{
+    const hs_boxes *boxes = j->boxes;
+    int32_t i = 0;
+    j->layers.depth = hs__layer_depth(j->product);
+    if (boxes->layered || boxes->layers || j->layers.depth >= j->product->k || hs__no_product(j->product)) return HS_OK;
+    while (i < boxes->count && !has_all_depth(j, &boxes->box[i])) i++;
+    return i < boxes->count ? hs__one_layer(&j->layers, &j->run, j->product) : HS_OK;
 }
 
 /* The arrays that this kind of boxes has. */
@@ -293,6 +344,7 @@ static hs_status open_all(job *j)
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
     hs__domain_kernels(domains, j->kernel);
     hs_status status = j->chosen ? choose_layers(j, j->chosen) : boxes->layers ? find_depths(j) : HS_OK;
+    if (!status) status = open_layers(j);
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
     if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1)) status = HS_ERROR_MEMORY;
     if (!status) status = open_arrays(j);

@@ -274,7 +274,7 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.alpha_first = product->alpha_first;
     small.beta[0] = 1.0;
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
-    return hs__panel_product_init(x, &j->kernel[hs__pool_domain(j->run.pool, worker)], &small, &box, 1);
+    return hs__panel_product_init(x, &j->kernel[hs__pool_domain(j->run.pool, worker)], &small, &box, NULL, 1);
 }
 
 /* Whether an operand of a panel is not needed after it: what stays for a layer is free after the layer's last block. */

@@ -29,18 +29,43 @@ double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, i
     return count;
 }
 
-void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double beta[2])
+/* What is asked of the parts of a triangle: x <- beta x, or x <- x + other. */
+static void change(int32_t dtype, const hs__matrix *x, const double *beta, const hs__matrix *other)
+{
+    if (other) hs__add(dtype, other, x);
+    else hs__scale(dtype, x, beta);
+}
+
+/* Of the part from (row, col) on what is in the triangle, line by line where the diagonal crosses it. */
+static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double *beta, const hs__matrix *other)
 {
     if (x->rows == 0 || x->cols == 0) return;
+    if (hs__by_columns(x)) {
+        const hs__triangle turned = hs__triangle_transposed(*t);
+        const hs__matrix lines = hs__transposed(*x), more = other ? hs__transposed(*other) : lines;
+        change_all(dtype, &turned, &lines, col, row, beta, other ? &more : NULL);
+        return;
+    }
     const hs__meeting meets = hs__triangle_meets(t, row, x->rows, col, x->cols);
-    if (meets == HS__INSIDE) hs__scale(dtype, x, beta);
+    if (meets == HS__INSIDE) change(dtype, x, beta, other);
     for (int64_t i = 0, from, to; meets == HS__CROSSES && i < x->rows; i++) {
         hs__triangle_columns(t, row + i, 1, col + x->cols, &from, &to);
         from = hs__max(from, col);
         if (from >= to) continue;
         const hs__matrix line = hs__part(x, i, from - col, 1, to - from);
-        hs__scale(dtype, &line, beta);
+        const hs__matrix more = other ? hs__part(other, i, from - col, 1, to - from) : (hs__matrix){0};
+        change(dtype, &line, beta, other ? &more : NULL);
     }
+}
+
+void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double beta[2])
+{
+    change_all(dtype, t, x, row, col, beta, NULL);
+}
+
+void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *from, const hs__matrix *to, int64_t row, int64_t col)
+{
+    change_all(dtype, t, to, row, col, NULL, from);
 }
 
 /* ---- the image ------------------------------------------------------------------------------------------------ */

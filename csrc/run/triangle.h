@@ -45,6 +45,9 @@ double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, i
 /* x <- beta x in the triangle, x being the part of the box from (row, col) on. */
 void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double beta[2]);
 
+/* The same part of `to` plus that of `from`. */
+void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *from, const hs__matrix *to, int64_t row, int64_t col);
+
 /* The elements row .. row + rows - 1, col .. col + cols - 1 of the box c are done: those of a real diagonal lose their imaginary parts,
  * and all are mirrored, by halves until the diagonal is beside a part. The image must be memory of C. */
 void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols);

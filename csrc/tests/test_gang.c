@@ -11,7 +11,7 @@ static int open_gang(hs__gang *gang, hs__run *run, int64_t n, int32_t members)
                                 .b_col_stride = 1, .c_row_stride = n, .c_col_stride = 1, .alpha = {1}};
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product x;
-    return CHECK(hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, members)) && CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
+    return CHECK(hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, NULL, members)) && CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
 }
 
 /* What 64 workers need besides the packed operands is little beside 320 GB of each matrix. */

@@ -105,6 +105,28 @@ static void layers_of_the_whole(hs_pool *pool)
         }
     }
     one_case(pool, HS_FLOAT64, 512, 1, 16 * 1024, 0, 1, 0, NULL); /* a line of 4096 bytes is spread */
+
+    /* Five layers for three workers: two of them in three bands of rows each; which must be of one layer, from its first row to its last. */
+    enum { M = 100, N = 90, LONG = 5200 };
+    const int32_t banded = hs_gemm_boxes(M, N, LONG, 3, NULL, boxes, 64), whole = 3;
+    CHECK(banded == whole + 2 * 3 && boxes[whole].height < M && boxes[whole + 1].row == boxes[whole].height && boxes[whole + 1].depth == boxes[whole].depth);
+    const test_run in_bands = {.boxes.box = boxes, .boxes.count = banded, .boxes.cooperative = 1, .boxes.layered = 1};
+    for (int dtype = 0; dtype < 4; dtype++) {
+        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
+        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
+    }
+    hs_product product;
+    double few[4] = {0};
+    hs_product_default(&product, HS_FLOAT64, 2, 2, 1, few, few, few + 2);
+    const hs_box bad[][3] = {{{.height = 1, .width = 2, .length = 1}},                                                  /* a layer that ends early */
+                             {{.row = 2, .width = 2, .length = 1}, {.height = 2, .width = 2, .length = 1}},           /* rows before the first layer */
+                             {{.height = 1, .width = 2, .length = 1}, {.height = 2, .width = 2, .length = 1}},        /* the next one before that */
+                             {{.height = 1, .width = 2, .length = 1}, {.row = 1, .height = 1, .width = 2}},           /* of another depth */
+                             {{.height = 2, .width = 1, .length = 1}, {.col = 1, .height = 2, .width = 1, .length = 1}}}; /* columns */
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const hs_boxes refused = {.box = bad[i], .count = i ? 2 : 1, .cooperative = 1, .layered = 1};
+        CHECK(hs_run_product(pool, &product, &refused, NULL, NULL) == HS_ERROR_VALUE);
+    }
     CHECK(hs_gemm_boxes(9, 14, 700, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(9, 14, K, 1, NULL, NULL, 0) == 0);
     CHECK(hs_gemm_boxes(900, 1400, K, 3, NULL, NULL, 0) == 0 && hs_gemm_boxes(0, 0, 0, 3, NULL, NULL, 0) == 0);
 }

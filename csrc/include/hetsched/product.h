@@ -52,8 +52,8 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *   cooperative non-zero: all workers share every box, split by speeds; ends are taken over from slower workers. Excludes pace and
  *               receive. Zero: each worker does its own boxes, alone
  *   layered     non-zero: each worker adds its boxes up in a layer of its own; when all have ended, the layers are summed to C.
- *               Then cooperative asks for boxes of the whole of C, each of which has a layer, early workers take boxes over, and the
- *               two below are NULL
+ *               Then cooperative asks for layers of the whole of C, each in one box or in some that follow each other and have its rows
+ *               from the first to the last; early workers take boxes over, and the two below are NULL
  *   sum_rows    [p + 1] layered: the rows of C that worker i sums are sum_rows[i] .. sum_rows[i + 1] - 1, from 0 on to m; NULL: as they
  *               are free
  *   sum_receive [2 p] layered: start and end of the emulated transfer that each worker's sum waits for, in seconds from the end of
@@ -80,19 +80,27 @@ typedef struct hs_boxes {
 } hs_boxes;
 
 /* Runs the product. HS_ERROR_VALUE, with nothing changed, for boxes that do not tile it. Paced by seconds per flop; the box of an
- * event is its index, `count` for the sum of layers. The same operands, boxes and number of workers give the same bits, whoever did what: every element is the sum
- * of the same terms in one order. Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the
- * pool; the layers, and 40 bytes per tile of C and 56 per packed panel, not kept. Complexity: 2 m n k flops (8 m n k complex),
+ * event is its index, `count` for the sum of layers.
+ *
+ * The same operands and boxes give the same bits, whoever did what: every element is the sum of the same terms in one order. Boxes
+ * with the whole of the inner dimension, neither layered nor with layers to keep, give those of hs_gemm wherever they cut C, but for
+ * products of which hs_gemm reads one operand as it lies in memory (a side of at most 8).
+ *
+ * Extra memory: one or two packed panels of B and one block of A per worker, a few MiB, kept by the pool; the layers, one of the size
+ * of C where the inner dimension is divided by size, and 40 bytes per tile of C and 64 per packed panel, not kept. Complexity:
+ * 2 m n k flops (8 m n k complex),
  * layered an addition per element of a layer more; of a triangle half of all that. */
 HS_API hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace);
 
 /* The usual case without a plan: all workers of the pool share C, split by speeds ([p] or NULL); layered, by hs_gemm_boxes, where
- * C is small and the inner dimension long. */
+ * C is small and the inner dimension long. The same operands give the same bits for any number of workers and any speeds, with the same
+ * kernel and block sizes (hs_pool_create_domains). */
 HS_API hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context);
 
-/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not. A
- * product of which only a triangle is asked for is layered a little earlier. Layers pay where there is little to share but the inner
- * dimension: workers then meet once instead of at every panel. */
+/* The boxes of hs_gemm where that is layered: count of them, with those that boxes [capacity] has room for filled in; 0: it is not. How
+ * deep a layer is depends on m, n and k alone; those that cannot be dealt evenly are cut into rows. A product of which only a triangle is
+ * asked for is layered a little earlier. Layers pay where there is little to share but the inner dimension: workers then meet once instead
+ * of at every panel. */
 HS_API int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity);
 
 /* Number of flops of one multiply-add of dtype: 2 or 8. */
