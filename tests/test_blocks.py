@@ -73,6 +73,24 @@ def test_what_is_tried(two_kinds, planted):
     assert all(min(x.depth + x.rows + x.cols) > 0 for kind in (first, second) for starts in kind.starts.values() for x in starts)
 
 
+@pytest.mark.filterwarnings("ignore:the host could not keep up")
+def test_the_same_blocks_for_any_number_of_workers(planted):
+    """What is measured holds for workers on no cpu in particular, too: another depth would give other bits."""
+    hs.measure(blocks=True, **SMALL)
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((120, 110)), rng.standard_normal((110, 100))
+    platform = hs.Platform.star(speeds=[1, 2])
+    with hs.Pool(1) as one, hs.Pool(9) as many, hs.Pool(platform, emulate=True) as paced:
+        C = one.matmul(A, B)
+        for pool in (many, paced):
+            assert pool._workers.domains == (FOUND,)
+            assert (pool.matmul(A, B, method="columns") == C).all()
+    assert (hs.matmul(A, B) == C).all()
+    with hs.thread_limit(1):
+        assert (hs.matmul(A, B) == C).all()
+    renew_shared_pool()
+
+
 def test_kept_for_each_domain(two_kinds, planted):
     assert kept(two_kinds) is None
     found = blocks.measured(two_kinds, 1.0)

@@ -106,6 +106,12 @@ def gangs(
     return (None, None) if blocks == (Blocking(),) else (blocks, tuple(used.index(i) for i in members))
 
 
+def everywhere(host: Topology) -> Blocking | None:
+    """The blocks of workers on no cpu in particular: of all domains, if these have the same ones; None for the kernel's own."""
+    found = set(gangs(host, len(host.places))[0] or ())
+    return found.pop() if len(found) == 1 else None
+
+
 def _given(platform: Platform | None, members: Sequence[int], domain: int) -> Blocking | None:
     """What a platform says of a domain of this machine, if it says one thing."""
     if platform is None:

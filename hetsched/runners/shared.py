@@ -13,7 +13,9 @@ from .._base.progress import Progress
 from .._engine import fast
 from .._engine import run as engine
 from ..machine import limits
+from ..machine.blocks import everywhere
 from ..machine.measure import when_measured
+from ..machine.topology import topology
 from . import product as product_run
 from .operands import Array
 from .pool import Pool
@@ -29,7 +31,9 @@ class _Smaller(Pool):
     """Some workers on no cpu in particular: other threads, or processes, have others."""
 
     def _started(self) -> engine.Threads:
-        return engine.Threads(len(self._workers), None)
+        blocks = everywhere(topology())  # those of the pool whose part they are: another depth would give other bits
+        own = () if blocks is None else (blocks,)
+        return engine.Threads(len(self), None, own, (0,) * len(self))
 
 
 class _Own(threading.local):

@@ -13,7 +13,7 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
-from ..machine.blocks import gangs
+from ..machine.blocks import everywhere, gangs
 from ..machine.measure import MeasuredPlatform, rate, recent
 from ..machine.topology import topology
 from ..planners.worth import worth_here
@@ -86,6 +86,8 @@ class Workers:
         self.domain_of: tuple[int, ...] | None = None
         if placed:
             self.domains, self.domain_of = gangs(host, self._size, self.given)
+        elif (blocks := everywhere(host)) is not None:
+            self.domains, self.domain_of = (blocks,), (0,) * self._size
         self.shares: dict[Any, NDArray[np.float64] | None] = {}
         for kind in DTYPES:
             if self.given is not None:
