@@ -99,7 +99,8 @@ static hs_status open_pool(int32_t workers)
     if (status) return status;
     const int32_t count = hs__domains_of(workers, domain, of);
     status = count ? hs_pool_create_domains(workers, hs__set.cores, count, domain, of, &pools[workers]) : HS_ERROR_UNSUPPORTED;
-    return status == HS_ERROR_UNSUPPORTED ? hs_pool_create(workers, hs__set.cores, &pools[workers]) : status;
+    if (status == HS_ERROR_UNSUPPORTED) status = hs_pool_create(workers, hs__set.cores, &pools[workers]);
+    return status ? status : hs_pool_set_deterministic(pools[workers], hs__set.deterministic);
 }
 
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume)

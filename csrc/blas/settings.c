@@ -173,7 +173,7 @@ static void limit(const char *name)
 
 __attribute__((constructor)) static void read_all(void)
 {
-    const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT");
+    const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT"), *deterministic = getenv("HETSCHED_DETERMINISTIC");
     double numbers[HS__MOST_WORKERS];
     const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
     for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = numbers[i] < 1 << 20 ? (int32_t)numbers[i] : 1 << 20;
@@ -183,6 +183,7 @@ __attribute__((constructor)) static void read_all(void)
     read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
     limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
     hs__set.most = hs__set.workers;
+    hs__set.deterministic = deterministic && *deterministic && strcmp(deterministic, "0") != 0;
     hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
     if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);

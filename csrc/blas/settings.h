@@ -7,6 +7,7 @@
  *   HETSCHED_BLAS_DOMAINS=0,1    the domain of each; with
  *   HETSCHED_BLAS_BLOCKS=0,0,0,0,0,0;avx2:256,192,...   of each domain depth, rows and cols as of hs_domain, the kernel before a colon
  *   HETSCHED_NUM_THREADS=2, or OMP_NUM_THREADS   how many workers at most
+ *   HETSCHED_DETERMINISTIC=1     the same bits with any of them
  *   HETSCHED_BLAS_REPORT=1       a table on stderr at the end of the process
  * What cannot be read is as if it were not there: nothing is printed, for the program is not ours. */
 #ifndef HS_BLAS_SETTINGS_H
@@ -20,7 +21,7 @@
 enum { HS__MOST_WORKERS = 1024, HS__MOST_DOMAINS = 256 };
 
 typedef struct hs__settings {
-    int report;
+    int report, deterministic;
     atomic_int workers;               /* those in use, at least 1 */
     int32_t most;                     /* all there are */
     int32_t cores[HS__MOST_WORKERS];  /* [most] */

@@ -15,13 +15,15 @@ int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32
 {
     enum { CHOICES = 5 };
     static const int64_t blocks[CHOICES] = {128, 96, 48, 32, 16};
-    static const int64_t from[3][CHOICES] = {{2500, 768, 300}, {2500, 1500, 700}, {INT64_MAX, 768, 400}}; /* QR: T takes the cube of it */
+    static const int64_t from[3][CHOICES] = {{2500, 768, 300, 96}, {2500, 1500, 700, 96}, {INT64_MAX, 768, 400, 96}}; /* QR: T takes the cube of it */
     if (kind < HS_LU || kind > HS_QR || dtype < 0 || dtype > 3) return 0;
     hs__column_type type;
     hs__column_type_init(&type, hs__kernel_current(), dtype);
     const int64_t rank = hs__min(m, n), across = type.slice.across;
     int choice = 0;
-    while (choice + 1 < CHOICES && (rank < from[kind][choice] || rank < 3 * (int64_t)workers * blocks[choice])) choice++; /* something for everyone */
+    /* Something for everyone, and panels that others do not wait for long: more than two workers have narrower blocks. What is subtracted
+     * at a time decides how it is rounded. */
+    while (choice + 1 < CHOICES && (rank < from[kind][choice] || (workers > 2 && rank < 3 * (int64_t)workers * blocks[choice]))) choice++;
     return across > 96 ? blocks[choice] : hs__round_up(blocks[choice], across); /* whole slices can be in place */
 }
 
@@ -45,15 +47,16 @@ static int64_t block_of(const hs_factor *x, int32_t workers)
     return block;
 }
 
-static int is_valid(const hs_factor *x, const double *pace, int32_t workers, hs__factor_blocks *blocks)
+static int is_valid(const hs_factor *x, const double *pace, const hs_pool *pool, hs__factor_blocks *blocks)
 {
     const int some = x->m && x->n;
+    const int32_t workers = hs__pool_size(pool);
     if (x->kind < HS_LU || x->kind > HS_QR) return 0;
     if (x->dtype < 0 || x->dtype > 3 || x->m < 0 || x->n < 0 || x->m > INT32_MAX || x->n > INT32_MAX) return 0;
     if (x->block < 0 || x->block > INT32_MAX || (some && !x->matrix) || (x->cooperative && pace)) return 0;
     if (some && ((x->kind == HS_LU && !x->pivots) || (x->kind == HS_QR && !x->tau))) return 0;
     if ((x->clear && x->kind != HS_CHOLESKY) || (!x->a && (x->a_row_stride || x->a_col_stride))) return 0;
-    if (!hs__factor_blocks_init(blocks, x->kind, x->m, x->n, block_of(x, workers))) return 0;
+    if (!hs__factor_blocks_init(blocks, x->kind, x->m, x->n, block_of(x, hs__pool_cuts_for(pool)))) return 0;
     if (x->grid && (x->grid != 1 || !x->owner || x->cooperative || (x->costs && x->costs->links))) return 0;
     for (int32_t i = 0; x->owner && !x->grid && i < blocks->count; i++)
         if (x->owner[i] < 0 || x->owner[i] >= workers) return 0;
@@ -79,7 +82,7 @@ static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *give
 hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, hs_trace *trace)
 {
     hs__factor_blocks blocks;
-    if (!pool || !x || !is_valid(x, options ? options->pace : NULL, hs__pool_size(pool), &blocks)) return HS_ERROR_VALUE;
+    if (!pool || !x || !is_valid(x, options ? options->pace : NULL, pool, &blocks)) return HS_ERROR_VALUE;
     hs__tasks tasks = hs__tasks_of(kinds[x->kind], pool, options, trace);
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};

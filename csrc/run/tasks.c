@@ -331,7 +331,7 @@ hs_status hs__tasks_apply(hs__tasks *j, int64_t m, int64_t rank, int64_t cols, h
 {
     const int32_t workers = j->alone ? 1 : j->workers;
     j->dynamic = j->applies = 1;
-    j->x.width = hs__min(j->kind->widest, hs_factor_block(HS_LU, m, rank, j->x.type.dtype, workers));
+    j->x.width = hs__min(j->kind->widest, hs_factor_block(HS_LU, m, rank, j->x.type.dtype, j->alone ? 1 : hs__pool_cuts_for(j->run.pool)));
     if (!hs__factor_blocks_init(&j->x.blocks, HS_LU, m, cols, block_of(&j->x.type, cols, workers))) return HS_ERROR_VALUE;
     if (!hs__factor_blocks_init(&j->steps, HS_LU, m, rank, j->x.width)) return HS_ERROR_VALUE;
     return rank ? run(j) : HS_OK;

@@ -33,6 +33,7 @@ struct hs_pool {
     int32_t p;
     int32_t *cores; /* NULL: not pinned */
     int spin;       /* workers have cores of their own */
+    atomic_int deterministic;
     pid_t pid;
     hs__domains domains;
     hs__arena scratch; /* [2 p] panels of each worker, then blocks */
@@ -137,6 +138,15 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+
+int32_t hs__pool_cuts_for(const hs_pool *pool) { return atomic_load(&pool->deterministic) ? 1 : pool->p; }
+
+hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic)
+{
+    if (!pool) return HS_ERROR_VALUE;
+    atomic_store(&pool->deterministic, deterministic != 0);
+    return HS_OK;
+}
 
 const hs__domains *hs__pool_domains(const hs_pool *pool) { return &pool->domains; }
 int32_t hs__pool_domain(const hs_pool *pool, int32_t worker) { return hs__domain_of(&pool->domains, worker); }

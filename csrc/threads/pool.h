@@ -13,6 +13,9 @@
 typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
+
+/* For how many workers a matrix is cut where that changes how it is rounded: for one in a deterministic pool. */
+int32_t hs__pool_cuts_for(const hs_pool *pool);
 const hs__domains *hs__pool_domains(const hs_pool *pool);
 int32_t hs__pool_domain(const hs_pool *pool, int32_t worker);
 

@@ -87,9 +87,16 @@ class Threads:
     """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
 
     def __init__(
-        self, workers: int, cores: Sequence[int] | None, domains: Sequence[kernels.Blocking] = (), domain_of: Sequence[int] = ()
+        self,
+        workers: int,
+        cores: Sequence[int] | None,
+        domains: Sequence[kernels.Blocking] = (),
+        domain_of: Sequence[int] = (),
+        *,
+        deterministic: bool = False,
     ) -> None:
-        """domains, with which of them each worker is in; none: the workers are alike, and share a cache."""
+        """domains, with which of them each worker is in; none: the workers are alike, and share a cache. deterministic: of
+        hs_pool_set_deterministic."""
         for name, each in (("cores", cores), ("domain_of", domain_of if domains else None)):
             if each is not None and len(each) != workers:
                 raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(each)}")
@@ -103,6 +110,7 @@ class Threads:
         else:
             check_status(lib.hs_pool_create(workers, pinned, owner))
         self._owner, self.handle, self.size = owner, owner[0], workers
+        check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
         _living[id(self)] = self
         if is_refused():  # _end_runs may not have seen it
             raise cancelled()

@@ -27,6 +27,7 @@ def plan_matmul(
     block: int | None = None,
     communication: str = "once",
     dtype: DTypeLike = np.float64,
+    deterministic: bool = False,
 ) -> ProductPlan | StarPlan:
     """Plan C = A B, A m x k, B k x n, without a pool: `Pool.run` runs it.
 
@@ -48,6 +49,10 @@ def plan_matmul(
         Of boxes: as for `Pool.plan`.
     dtype : dtype_like
         float32, float64, complex64 or complex128.
+    deterministic : bool
+        Only zones of C, whose product has the same bits for all workers and speeds: "best" does not choose among the methods that
+        divide the inner dimension, "layers" and "cuboids". These, "cannon" and communication in steps are refused, and so is
+        limited memory, where the inner dimension is divided by what a worker holds.
 
     Returns
     -------
@@ -77,6 +82,8 @@ def plan_matmul(
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
             raise ValueError(f"communication is for boxes, got {communication!r} with limited memory")
+        if check.flag("deterministic", deterministic):
+            raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
         for name, size in (("m", m), ("k", k), ("n", n)):
             check.integer(name, size, low=1)  # the master has something to send
         q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
@@ -86,7 +93,7 @@ def plan_matmul(
         return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
     return plan_boxes(
         m, n, k, platform, method="auto" if method == "best" else method, block=1 if block is None else block,
-        communication=communication, itemsize=kind.itemsize, flops_per_update=flops_per_update(kind),
+        communication=communication, itemsize=kind.itemsize, flops_per_update=flops_per_update(kind), deterministic=deterministic,
     )  # fmt: skip
 
 

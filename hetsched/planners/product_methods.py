@@ -31,6 +31,9 @@ METHODS = ("auto", *_OWN, "cannon", "domains", *(name for name in PARTITIONS if 
 #: Workers up to which "auto" also looks for the best partition and the best boxes.
 _FEW = 64
 
+#: Of these the ones that divide the inner dimension as the platform says.
+_DIVIDE = ("layers", "cuboids")
+
 _OVERFLOWS = "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
 
 _MOST = 1e80  # times this far apart are as good as infinite
@@ -49,6 +52,7 @@ def plan_boxes(
     itemsize: int = 8,
     flops_per_update: float = 2.0,
     shared: bool = False,
+    deterministic: bool = False,
 ) -> ProductPlan:
     """Plan C = A B, A m x k, B k x n, for a star platform.
 
@@ -64,6 +68,8 @@ def plan_boxes(
         Bytes of an element; flops of one multiply-add (8 for complex).
     shared : bool
         See ProductPlan.
+    deterministic : bool
+        Only zones of C, whose product has the same bits for all workers and speeds.
 
     Returns
     -------
@@ -74,12 +80,14 @@ def plan_boxes(
     block = check.integer("block", block, low=1)
     check.choice("method", method, METHODS)
     check.choice("communication", communication, COMMUNICATION)
+    require_zones(check.flag("deterministic", deterministic), method, communication)
     platform = platform.per(Unit.gigaflop(), "a product")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer[0]).all():
         raise ValueError(_OVERFLOWS)
     plans = []
-    for name in _candidates(task) if method == "auto" else (method,):
+    names = _candidates(task) if method == "auto" else [method]
+    for name in [name for name in names if not (deterministic and name in _DIVIDE)]:
         try:
             plans.append(_by_method(name, task, search=method != "auto"))
         except InfeasibleError as error:  # fewer blocks than workers: slices do, or there is nothing to divide
@@ -93,6 +101,14 @@ def plan_boxes(
 def _makespan(plan: ProductPlan) -> float:
     """Infinite for what overflows."""
     return plan.makespan if math.isfinite(plan.makespan) else math.inf
+
+
+def require_zones(deterministic: bool, method: str, communication: str) -> None:
+    """Refuse what does not add up each element of C in the one order of `hs.matmul`."""
+    if deterministic and method in (*_DIVIDE, "cannon"):
+        raise ValueError(f"deterministic=True is for zones of C, and method {method!r} divides the inner dimension")
+    if deterministic and COMMUNICATION[communication][0]:
+        raise ValueError(f"deterministic=True is for zones of C, and communication {communication!r} divides it in steps")
 
 
 def require_finite(plan: ProductPlan) -> None:

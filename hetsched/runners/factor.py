@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._base import check
 from .._engine import factor
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
-from ..planners.factor import FactorPlan, plan_factor
+from ..planners.factor import KINDS, FactorPlan, plan_factor
 from ..platform import UNIT
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class Wish:
 
 
 NOTHING = Wish()
+
+#: Up to so many elements times columns the engine factors alone, by other loops where nothing is asked of it (csrc/run/factor.c).
+_ALONE = {"lu": 8e6, "cholesky": 4e7, "qr": 8e6}
 
 
 class Problem(NamedTuple):
@@ -64,7 +68,11 @@ def plan_for(
     """What `Pool.plan_factor` returns."""
     if link_costs is None and not workers.emulated:
         link_costs = 0.0
-    platform = workers.platform_for(dtype if dtype in DTYPES else np.dtype(np.float64))
+    known = dtype if dtype in DTYPES else np.dtype(np.float64)
+    platform = workers.platform_for(known)
+    if workers.deterministic and options.get("block") is None and isinstance(options["owner"], str):
+        m, n = check.integer("m", m, low=0, high=2**31 - 1), check.integer("n", n, low=0, high=2**31 - 1)
+        options["block"] = factor.block(check.choice("kind", options["kind"], KINDS), m, n, known, 1)
     return plan_factor(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
 
 
@@ -88,11 +96,12 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
 
 def _chosen(workers: Workers, x: Problem, wish: Wish) -> FactorPlan | None:
     """The plan given, if it is for this matrix and these workers; that of the owner and block given, or of the workers' speeds.
-    None where the engine knows best: equal cores with nothing given."""
+    None where the engine knows best: equal cores with nothing given, or so small a matrix that their speeds do not count."""
     owner, block = wish.owner, wish.block
     if isinstance(owner, FactorPlan):
         return _checked(workers, owner, x, block)
-    planned = workers.emulated or workers.shares[x.x.dtype] is not None
+    shared = x.x.size * min(x.x.shape) > _ALONE[x.kind]
+    planned = workers.emulated or (shared and workers.shares[x.x.dtype] is not None)
     if owner is None and block is None and not planned and not wish.trace:
         return None
     if owner is None:

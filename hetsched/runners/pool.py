@@ -70,6 +70,11 @@ class Pool:
     time_scale : float
         Of an emulated run: real seconds per second of the platform. Above 1 slows a platform that the host cannot keep up
         with; below 1 shortens the wait for a slow one.
+    deterministic : bool, optional
+        The same bits in a pool of any size. Factorisations, and what is solved with them, are then cut by their sizes alone: else
+        more than two workers have narrower blocks where a matrix is small for them, which takes less time. So are stacks of
+        matrices that are worth sharing. An emulated pool's method "auto" leaves out those that divide the inner dimension, and
+        methods that do so are refused. Default: False, or what the environment variable HETSCHED_DETERMINISTIC says (0 or 1).
 
     Raises
     ------
@@ -93,8 +98,15 @@ class Pool:
     (np.float64(300.0), 'emulated')
     """
 
-    def __init__(self, workers: int | Platform | None = None, *, emulate: bool = False, time_scale: float = 1.0) -> None:
-        self._workers = Workers(workers, emulate, time_scale)
+    def __init__(
+        self,
+        workers: int | Platform | None = None,
+        *,
+        emulate: bool = False,
+        time_scale: float = 1.0,
+        deterministic: bool | None = None,
+    ) -> None:
+        self._workers = Workers(workers, emulate, time_scale, deterministic)
         # The process and its threads, replaced as one: other threads see both or neither.
         self._own: tuple[int, engine.Threads] | None = (os.getpid(), self._started())
 
@@ -124,7 +136,7 @@ class Pool:
 
     def _started(self) -> engine.Threads:
         own = self._workers
-        return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or ())
+        return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or (), deterministic=own.deterministic)
 
     def _live(self) -> engine.Threads:
         own = self._own
@@ -146,6 +158,11 @@ class Pool:
     def emulated(self) -> bool:
         """Whether the workers are paced as the platform says."""
         return self._workers.emulated
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether results have the same bits in a pool of any size."""
+        return self._workers.deterministic
 
     @property
     def time_scale(self) -> float:

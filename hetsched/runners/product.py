@@ -27,6 +27,7 @@ from ..planners.product_methods import (
     plan_of_mesh,
     plan_of_partition,
     require_finite,
+    require_zones,
 )
 from ..platform import UNIT
 from .operands import as_array, element_strides, operands
@@ -49,6 +50,8 @@ SMALL = 100**3
 THIN = 6
 #: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
 LARGE = 1000**3
+#: In a deterministic pool fewer are few, of items of at most so many multiply-adds: the two ways round differently.
+_FEW = ((3 * 10**7, 8), (LARGE, 64))
 #: The method of plans for half a product, of a matrix by its own transpose; not among those for any product.
 TRIANGLE = "triangle"
 #: Longer ones look for Ctrl-C.
@@ -114,7 +117,8 @@ def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: P
     if count * work <= SMALL:
         x.by_numpy()
         return
-    if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= 4 * len(workers))):
+    few = 4 * len(workers) if not workers.deterministic else next((most for size, most in _FEW if work <= size), 0)
+    if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= few)):
         poll = engine.Poll(progress) if progress is not None or (count * work > _LONG and main) else None
         stack.products(threads, x.a, x.b, x.c, x.alpha, x.beta, poll, workers.shares[x.c.dtype])
         return
@@ -187,6 +191,7 @@ def plan_for(
     """What `Pool.plan` returns; own_transpose: B is that of A, so that "auto" may be "triangle"."""
     check.choice("method", method, (*METHODS, TRIANGLE))
     check.choice("communication", communication, COMMUNICATION)
+    require_zones(workers.deterministic, method, communication)
     platform = workers.platform_for(dtype)
     stepwise = COMMUNICATION[communication][0]
     if method == TRIANGLE and (m != n or stepwise):
@@ -212,7 +217,7 @@ def plan_for(
         method = "columns" if n >= m else "rows"
     return plan_boxes(
         m, n, k, platform, method=method, block=block, communication=communication, itemsize=dtype.itemsize,
-        flops_per_update=flops, shared=shared,
+        flops_per_update=flops, shared=shared, deterministic=workers.deterministic,
     )  # fmt: skip
 
 

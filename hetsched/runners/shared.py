@@ -33,7 +33,7 @@ class _Smaller(Pool):
     def _started(self) -> engine.Threads:
         blocks = everywhere(topology())  # those of the pool whose part they are: another depth would give other bits
         own = () if blocks is None else (blocks,)
-        return engine.Threads(len(self), None, own, (0,) * len(self))
+        return engine.Threads(len(self), None, own, (0,) * len(self), deterministic=self.deterministic)
 
 
 class _Own(threading.local):
@@ -64,7 +64,7 @@ def _smaller(whole: Pool, size: int) -> Pool:
         _own.whole, _own.pools = whole, {}
     pool = _own.pools.get(size)
     if pool is None:
-        pool = _own.pools[size] = _Smaller(size)
+        pool = _own.pools[size] = _Smaller(size, deterministic=whole.deterministic)
     return pool
 
 

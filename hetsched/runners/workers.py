@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,15 @@ class Workers:
     emulated : bool
     time_scale : float
         Real seconds per second of an emulated platform; 1 at real speed.
+    deterministic : bool
+        Nothing that changes how results are rounded may depend on how many workers there are; None: as the environment says.
     """
 
-    def __init__(self, workers: int | Platform | None, emulate: bool, time_scale: float) -> None:
+    def __init__(
+        self, workers: int | Platform | None, emulate: bool, time_scale: float, deterministic: bool | None = None
+    ) -> None:
+        asked = os.environ.get("HETSCHED_DETERMINISTIC", "0") not in ("", "0")
+        self.deterministic = asked if deterministic is None else check.flag("deterministic", deterministic)
         self.time_scale = check.number("time_scale", time_scale, above=0.0)
         self.emulated = check.flag("emulate", emulate)
         if not self.emulated and self.time_scale != 1.0:

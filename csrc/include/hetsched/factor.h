@@ -57,7 +57,8 @@ HS_API void hs_factor_default(hs_factor *factor, int32_t kind, int32_t dtype, in
  * that of Elmroth and Gustavson (IBM J. Res. Dev. 44, 2000). */
 HS_API hs_status hs_run_factor(hs_pool *pool, hs_factor *factor, const hs_options *options, hs_trace *trace);
 
-/* The block that hs_run_factor chooses for a kind with that many workers and the kernel in use; 0 for an unknown kind or dtype. */
+/* The block that hs_run_factor chooses for a kind with that many workers and the kernel in use; 0 for an unknown kind or dtype. More than two
+ * have narrower blocks where a matrix is small for them. In a deterministic pool it is that of one worker. */
 HS_API int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32_t workers);
 
 /* ---- systems ----------------------------------------------------------------------------------------------------------- */

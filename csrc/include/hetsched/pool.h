@@ -89,6 +89,11 @@ HS_API void hs_pool_destroy(hs_pool *pool);
  * in a forked child. */
 HS_API hs_status hs_pool_claim(hs_pool *pool, double seconds);
 
+/* Non-zero: the runs that begin after it give the same bits in a pool of any size. At first it is zero: then factorisations, systems and
+ * products with Q, of matrices that are small for more than two workers, are cut into narrower blocks for them, which takes less time.
+ * Products without layers of a plan, stacks and tall QR do not depend on the size of the pool in any case. */
+HS_API hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic);
+
 /* Gives back the memory that the pool keeps for its next run, after a run in progress: at most 32 MiB for each worker's packed
  * panels, and as much for its blocks. HS_ERROR_BUSY, HS_ERROR_THREAD as of a run. */
 HS_API hs_status hs_pool_trim(hs_pool *pool);
