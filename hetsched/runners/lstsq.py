@@ -187,11 +187,10 @@ def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: b
         q, tau = qr.reflectors(threads, adjoint)
         r = np.triu(q[:m])
     y, rank, s, method = _solved(threads, r, np.array(b, order="F"), cut, n, values, adjoint=True)
+    x = columns((n, k), a.dtype, zero=True)
     if tall:
-        with np.errstate(all="ignore"):
-            x = q @ y
+        engine.gemm(threads, q, y, x, 1.0, 0.0, None, engine.Poll())
     else:
-        x = columns((n, k), a.dtype, zero=True)
         x[:m] = y
         qr.apply(threads, q, tau, x, adjoint=False)
     return LeastSquares(x, np.empty(0, a.real.dtype), rank, s, method)
