@@ -204,13 +204,13 @@ def gemm(
         raise_error(status, poll)
 
 
-def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> list[Box]:
-    """hs_gemm_boxes: none where hs_gemm is not layered."""
+def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> NDArray[np.int64]:
+    """(b, 7) rows of hs_gemm_boxes: none where hs_gemm is not layered."""
     shares = or_null(speeds, doubles, workers)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
-    boxes = ffi.new("hs_box[]", count)
-    lib.hs_gemm_boxes(*sizes, workers, shares, boxes, count)
-    return [(box.worker, box.row, box.col, box.depth, box.height, box.width, box.length) for box in boxes]
+    boxes = np.zeros(count, _BOX)
+    lib.hs_gemm_boxes(*sizes, workers, shares, ffi.from_buffer("hs_box[]", boxes), count)
+    return np.stack([boxes[name].astype(np.int64) for name in _BOX.names or ()], axis=1)
 
 
 def _boxes(rows: NDArray[np.int64]) -> Any:

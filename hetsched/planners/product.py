@@ -459,12 +459,11 @@ def without_sum(plan: ProductPlan) -> ProductPlan:
     return replace(plan, layers=None, **certified(plan.bound, makespan=plan.layers.start))
 
 
-def in_shared_layers(boxes: Sequence[tuple[int, ...]], task: Task) -> ProductPlan:
+def in_shared_layers(given: NDArray[np.int64], task: Task) -> ProductPlan:
     """Layers of the whole of C, whose (worker, row, col, depth, height, width, length) boxes early workers take over. Nothing is
     sent."""
     m, n, _ = task.shape
     p = len(task.platform)
-    given = np.array(boxes, np.int64)
     rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
     added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
     layers = LayerSum(rows, np.zeros(p), np.zeros((p, 2)), added, 0.0)

@@ -212,7 +212,7 @@ def plan_for(
     shared = not workers.emulated and method == "auto" and communication == "once"
     flops = flops_per_update(dtype)
     if shared:
-        if layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype]):
+        if len(layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype])):
             return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True))
         method = "columns" if n >= m else "rows"
     return plan_boxes(
