@@ -555,7 +555,7 @@ class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
         monkeypatch.setattr(hetsched.runners.workers, "topology", topology)
-        monkeypatch.setattr(run, "Threads", lambda workers, cores, *_: ("threads", workers, cores))
+        monkeypatch.setattr(run, "Threads", lambda workers, cores, *_, **__: ("threads", workers, cores))
         return machine
 
     def test_unmeasured(self, uneven):
