@@ -280,8 +280,9 @@ static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speed
     for (int32_t i = 0, at = 0; boxes && i < count; i++)
         for (int32_t band = 0, own = i < whole ? 1 : bands; band < own && at < capacity; band++) {
             const int64_t row = rows_before(x, band, own), end = rows_before(x, band + 1, own);
-            boxes[at++] = (hs_box){.worker = i < whole ? owner_of(&first, i, whole) : owner_of(&last, (i - whole) * bands + band, cut * bands), .row = row,
-                                   .depth = i * depth, .height = end - row, .width = x->n, .length = hs__min(depth, x->k - i * depth)};
+            const int32_t worker = i < whole ? owner_of(&first, i, whole) : owner_of(&last, (i - whole) * bands + band, cut * bands);
+            boxes[at++] = (hs_box){.worker = worker, .row = row, .depth = i * depth, .height = end - row, .width = x->n,
+                                   .length = hs__min(depth, x->k - i * depth)};
         }
     return whole + cut * bands;
 }
