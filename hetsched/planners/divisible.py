@@ -67,7 +67,8 @@ class DivisibleLoad(Plan):
     def _check(self) -> None:
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), self.amount, 1e-6)
         schema.require_able("shares", self.shares, self.cycle_times)
-        if not self.amount * max(self.link_costs.tolist()) * max(1.0, self.return_ratio) <= schema.LONG:
+        messages = sum(share * cost for share, cost in zip(self.shares.tolist(), self.link_costs.tolist(), strict=True))
+        if not messages * (1.0 + self.return_ratio) <= schema.MOST:
             raise ValueError("link_costs make messages longer than a double can say: give them in a larger unit")
         schema.require_order("send_order", self.send_order, self.shares)
         if self.return_ratio or len(self.receive_order):
