@@ -149,6 +149,9 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f'{name} is no number of JSON: infinities are the strings "Infinity" and "-Infinity"')
 
 
+_UNIT = {"work": schema.Text(), "data": schema.Text(), "flops": schema.Real(), "bytes": schema.Real()}
+
+
 class _Unit(schema.Field):
     """A Unit, which checks its own fields."""
 
@@ -162,8 +165,8 @@ class _Unit(schema.Field):
     def read(self, given: Any) -> Unit:
         if not isinstance(given, dict):
             raise TypeError(f"it must be an object, got {schema.shown(given)}")
-        check.keys(given, [f.name for f in fields(Unit)])
-        return Unit(**given)
+        check.keys(given, _UNIT)
+        return Unit(**{key: _UNIT[key].read(value) for key, value in given.items()})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

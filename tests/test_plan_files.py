@@ -441,7 +441,7 @@ def case(seed: int, number: int, *, plots: float = 0.1, values: bool = False) ->
     expected, product = results(index)
     try:
         what, make, allowed = made(subject, rng)
-    except (TypeError, ValueError, OverflowError):  # of a part of a plan, or of what Python cannot work out
+    except (TypeError, ValueError, OverflowError, RuntimeWarning):  # of a part of a plan, or of what Python cannot work out
         return "unmade"
     try:
         plan = make()
@@ -561,6 +561,13 @@ class TestFiles:
             content["layers"]["type"] = name
             with pytest.raises(ValueError, match=r"content\['layers'\].*must be an object of type LayerSum"):
                 Plan.from_dict(content)
+
+    def test_small_files_make_no_large_tables(self):
+        """`rects` has room for as many pieces of each worker as one of them has."""
+        plan = hs.partition(np.ones(4000), "columns")
+        pieces = [[0.0, i / 4000, 0.0, 1 / 4000, 1.0] for i in range(4000)]
+        with pytest.raises(ValueError, match="pieces must be at most 16 of each"):
+            Plan.from_dict({**plan.to_dict(), "pieces": pieces})
 
     def test_messages_are_short(self):
         for value in (_deep(100_000), "x" * 10**6, [0] * 10**6, 10**5000, {"a" * 10**5: 1}):

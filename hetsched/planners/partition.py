@@ -40,6 +40,7 @@ from .floorplan import (
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 OBJECTIVES = ("sum", "max")
+_PIECES, _TABLE = 16, 10_000_000  # of a worker, where workers times pieces are more than this
 _NOT_BATCHED = ("shape", "link_costs", "groups", "columns")  # arguments for which a stack is planned one by one
 
 
@@ -118,6 +119,8 @@ class Partition(Lazy, Plan):
                 raise ValueError(f"pieces must begin with a worker of {len(self.areas)}, ascending")
             if (bad := self.areas[owners.astype(np.int64)] == 0).any():
                 raise ValueError(f"pieces[{int(np.argmax(bad))}] must be of a worker with an area")
+            if len(pieces) * len(self.areas) > _TABLE and int(np.bincount(owners.astype(np.int64)).max()) > _PIECES:
+                raise ValueError(f"pieces must be at most {_PIECES} of each of so many workers")  # rects has as many for all
             schema.require_inside("pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9)
         if floorplan := self.__dict__.get("floorplan"):
             require_floorplan(floorplan)

@@ -157,7 +157,7 @@ class ProductPlan(Plan):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
         if layers is not None:
-            schema.require_able("layers.flops", layers.flops / UNIT, self.cycle_times)
+            schema.require_able("layers.flops", layers.flops, self.cycle_times)
         if not np.allclose(np.bincount(boxes[:, 0], self._box_flops(), len(self.names)), self.flops, rtol=1e-9, atol=1.0):
             raise ValueError("flops must be those of the boxes of each worker")
         if (messages is None) != (self.links is None):
