@@ -424,8 +424,13 @@ class Columns(Array):
         self.columns = [(name, _Range(*ranges.get(name, (0, LONG if dtype[name].kind == "f" else 2**63 - 1)))) for name in names]
 
     def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
-        for column, limits in self.columns:
-            limits.require(f"{name}[{column!r}]", value[column], sizes)
+        if len(value) <= _FEW:
+            limits = [limits.of(sizes) for _, limits in self.columns]
+            rows = zip(*value.tolist(), strict=True)
+            if all(low <= x <= high for (low, high), column in zip(limits, rows, strict=False) for x in column):
+                return
+        for column, range_ in self.columns:
+            range_.require(f"{name}[{column!r}]", value[column], sizes)
 
     def _kinds(self) -> str:
         return f"({', '.join(name for name, _ in self.columns)})"

@@ -33,16 +33,16 @@ def check_status(status: int) -> None:
         raise _EXCEPTIONS.get(status, RuntimeError)(ffi.string(lib.hs_status_string(status)).decode())
 
 
+_DOUBLE, _INT32, _INT64 = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
+
+
 def buffer(kind: str, array: NDArray[Any], dtype: np.dtype[Any], count: int | None = None) -> Any:
-    """The memory of a contiguous array of that dtype as C has it, and of so many entries where the callee takes that for granted:
-    what C reads and writes is there, whatever the planners and the files of plans say."""
+    """The memory of a contiguous array of that dtype, as C has it, with so many entries where C takes that for granted: what C
+    reads and writes is there, whatever plans say."""
     if array.dtype != dtype or (count is not None and array.size != count):
         wanted = f"{dtype}" if count is None else f"{count} x {dtype}"
         raise ValueError(f"the engine needs an array of {wanted}, got one of {array.dtype} and shape {array.shape}")
     return ffi.from_buffer(kind, array)
-
-
-_DOUBLE, _INT32, _INT64 = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
 
 
 def doubles(array: NDArray[np.float64], count: int | None = None) -> Any:
