@@ -622,6 +622,19 @@ class TestByHand:
             plan.displs  # noqa: B018
 
 
+def test_a_star_run_has_room_for_its_log():
+    """As many messages as the chunks need, whatever the plan lists; in the plan's order they have to be there."""
+    star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0], memory=[30, 40, 60])
+    plan = hs.plan_product(4, 8, 3, star, "oddoml")
+    short = dataclasses.replace(plan, messages=plan.messages[:1])
+    a, b = np.arange(192.0).reshape(16, 12), np.ones((12, 32))
+    found, trace = pool_of(3).run(short, a, b, order="demand", trace=True)
+    assert np.array_equal(found, a @ b)
+    assert sum(event.kind == "transfer" for event in trace.events) == len(plan.messages)
+    with pytest.raises(ValueError, match="plan has chunks and messages that no port can send"):
+        pool_of(3).run(short, a, b)
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_changed_fields(part):
     found = Counter()
