@@ -45,6 +45,9 @@ import pytest
 import hetsched as hs
 from hetsched._base.later import later
 from hetsched._base.schema import Record
+from hetsched._engine import allocate
+from hetsched._engine.layers import Layers
+from hetsched._engine.star import Star
 from hetsched.plan import KINDS, Plan
 
 mpl.use("Agg")
@@ -620,6 +623,23 @@ class TestByHand:
         assert plan.makespan == PLAN.makespan
         with pytest.raises(ValueError, match=r"displs must have shape \(p\) with p = 3"):
             plan.displs  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: allocate.distribute_after(3, np.ones(3), np.ones(2)),
+        lambda: allocate.distribute(3, np.ones(3, np.float32)),
+        lambda: allocate.factor_simulate("lu", 40, 40, 8, np.zeros(4, np.int32), np.ones(2)),
+        lambda: allocate.factor_simulate("lu", 40, 40, 8, np.zeros(5, np.int8), np.ones(2)),
+        lambda: allocate.factor_simulate("lu", 40, 40, 8, np.zeros(5, np.int32), np.ones(2), links=np.ones((1, 2))),
+        lambda: Layers(0, 9, np.ones(2), np.ones(1)),
+        lambda: Star((2, 2, 2), np.ones(2), np.ones(2), np.ones(1, np.int64)),
+    ],
+)
+def test_the_engine_reads_no_further_than_its_arrays(call):
+    with pytest.raises(ValueError, match=r"the engine needs an array of .*, got one of"):
+        call()
 
 
 def test_a_star_run_has_room_for_its_log():
