@@ -1,6 +1,6 @@
 """Plans that are wrong: every type of plan, every field changed, from JSON, by hand and unpickled, and then used in all ways.
 
-    .venv/bin/python tests/test_plan_files.py [--seconds N] [--seed S] [--case N] [--values]
+    .venv/bin/python tests/test_plan_files.py [--seconds N] [--seed S] [--case N]
 
 A case is a plan, a way, and a change of one field, all drawn from the seed and the number of the case. What is wrong has to be
 refused by a ValueError (by hand and unpickled also a TypeError) that the package means and whose message names a field. What is
@@ -434,10 +434,9 @@ def made(subject: Subject, rng: Random) -> tuple[str, Callable[[], Any], tuple[t
     return f"{type(plan).__name__}.{name} unpickled", unpickled, (ValueError, TypeError)
 
 
-def case(seed: int, number: int, *, plots: float = 0.1, values: bool = False) -> str:
-    """ "refused" or "used"; a Finding for what is neither. plots: how many of the plans that are used are drawn and
-    saved. values: whether
-    results of runs are compared."""
+def case(seed: int, number: int, *, plots: float = 0.1) -> str:
+    """ "refused" or "used"; a Finding for what is neither, or gives another result. plots: how many of the plans that are used
+    are drawn and saved."""
     rng = Random(f"{seed}/{number}")
     index = rng.randrange(len(subjects()))
     subject = subjects()[index]
@@ -469,7 +468,7 @@ def case(seed: int, number: int, *, plots: float = 0.1, values: bool = False) ->
         except BaseException as error:
             _refused(subject, error, (ValueError, TypeError), f"{what}, then run")
         else:
-            if values and not np.allclose(found, product, rtol=1e-9, atol=1e-9 * np.abs(product).max(), equal_nan=False):
+            if not np.allclose(found, product, rtol=1e-9, atol=1e-9 * np.abs(product).max(), equal_nan=False):
                 raise Finding(f"{what}, then run: another result")
     return "used"
 
@@ -670,7 +669,7 @@ def test_changed_fields(part):
 # ---- without end --------------------------------------------------------------------------------------------------
 
 
-def child(seed: int, start: int, stop: int, values: bool) -> None:
+def child(seed: int, start: int, stop: int) -> None:
     """A line for each case, its number in advance."""
     if _SANITIZED not in os.environ:  # else the tables of the sanitizer are counted too
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
@@ -682,7 +681,7 @@ def child(seed: int, start: int, stop: int, values: bool) -> None:
         faulthandler.dump_traceback_later(10 * _SECONDS, exit=True)
         print(json.dumps({"number": number}), flush=True)
         try:
-            outcome = attempt(seed, number, values=values)
+            outcome = attempt(seed, number)
         except Finding as finding:
             print(json.dumps({"number": number, "finding": str(finding)}), flush=True)
         else:
@@ -691,7 +690,7 @@ def child(seed: int, start: int, stop: int, values: bool) -> None:
         faulthandler.cancel_dump_traceback_later()
 
 
-def fuzz(seed: int, seconds: float, values: bool) -> int:
+def fuzz(seed: int, seconds: float) -> int:
     """So long; the number of different findings."""
     counts: Counter[str] = Counter()
     found: dict[str, int] = {}
@@ -699,7 +698,7 @@ def fuzz(seed: int, seconds: float, values: bool) -> int:
     while time.monotonic() - began < seconds:
         stop, last, after = number + 1000, number, number
         python = [sys.executable, *(["-c", _INSTRUMENTED] if _SANITIZED in os.environ else [])]
-        command = [*python, __file__, "--seed", str(seed), "--child", str(number), str(stop), *(["--values"] if values else [])]
+        command = [*python, __file__, "--seed", str(seed), "--child", str(number), str(stop)]
         with tempfile.TemporaryFile() as errors:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
             errors.seek(0)
@@ -735,16 +734,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="one case, with the traceback of what it finds")
-    parser.add_argument("--values", action="store_true", help="compare the results of runs too")
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
-        child(given.seed, *given.child, given.values)
+        child(given.seed, *given.child)
         return 0
     if given.case is not None:
-        print(attempt(given.seed, given.case, plots=1.0, values=given.values))
+        print(attempt(given.seed, given.case, plots=1.0))
         return 0
-    return 1 if fuzz(given.seed, given.seconds, given.values) else 0
+    return 1 if fuzz(given.seed, given.seconds) else 0
 
 
 if __name__ == "__main__":

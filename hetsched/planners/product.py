@@ -155,6 +155,8 @@ class ProductPlan(Plan):
             raise ValueError(f"shape must be m, m, k of a triangle, got {self.shape}")
         if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
+        if layers is not None:
+            _require_layers(boxes, self.shape, self.shared)
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
         if layers is not None:
             schema.require_able("layers.flops", layers.flops, self.cycle_times)
@@ -392,6 +394,27 @@ def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
         middle = (low + high) / 2.0
         low, high = (low, middle) if cuts(middle)[-1] == n else (middle, high)
     return cuts(high)
+
+
+def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], shared: bool) -> None:
+    """Boxes that are summed: of the whole width of C where workers share them, else those of a worker in one place of C."""
+    zones, (m, n, _) = boxes[:, [1, 2, 4, 5]], shape
+    if shared:
+        bad = (zones[:, 1] != 0) | (zones[:, 3] != n)
+        starts = zones[:, 0] == 0
+        follows = np.zeros(len(boxes), bool)
+        follows[1:] = (zones[1:, 0] == zones[:-1, 0] + zones[:-1, 2]) & (boxes[1:, [3, 6]] == boxes[:-1, [3, 6]]).all(axis=1)
+        ends = zones[:, 0] + zones[:, 2] == m
+        before = np.append(True, ends[:-1])
+        bad |= np.where(starts, ~before, ~follows)
+        bad[-1:] |= ~ends[-1:]
+        what = "layers of the whole of C, or bands of their rows in turn, where workers share them"
+    else:
+        _, first, worker = np.unique(boxes[:, 0], return_index=True, return_inverse=True)
+        bad = (zones != zones[first][worker]).any(axis=1)
+        what = "in one place of C for each worker, as they are summed"
+    if bad.any():
+        raise ValueError(f"boxes[{int(np.argmax(bad))}] must be {what}, got {boxes[np.argmax(bad)].tolist()}")
 
 
 def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:

@@ -238,6 +238,8 @@ def checked(
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
     require_own_transpose(plan, x)
     workers.require_as_many(plan.names)
+    if plan.shared and workers.emulated:
+        raise ValueError("plan has tiles that real workers share; emulated workers need a plan of their own, such as pool.plan's")
     require_boxes(plan)
     return plan
 
