@@ -60,7 +60,7 @@ def test_cancelled_rows():
         return 0
 
     with pytest.raises(KeyboardInterrupt):
-        over_rows(work, 1, False)
+        over_rows(work, 1, False, lambda: 1)
     assert told.get()
 
 

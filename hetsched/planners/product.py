@@ -444,10 +444,11 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         top, low = rows[:-1, None], rows[1:, None]
         _, first = np.unique(worker, return_index=True)  # a worker has one layer
         worker, row, height, width = worker[first], row[first], height[first], width[first]
-        held = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None) * width  # of a worker's rows, in each layer
+        common = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None)
+        held = common * width.astype(np.float64)  # of a worker's rows, in each layer: their number may be more than 2^63
         own = worker == np.arange(p)[:, None]
-        bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1).astype(np.float64)
-        added = np.maximum(held.sum(axis=1) - np.diff(rows) * n, 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+        bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1)
+        added = np.maximum(held.sum(axis=1) - np.diff(rows) * float(n), 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
         layers = LayerSum(rows, bytes_sent, np.zeros((p, 2)), added, 0.0)
     return _with_times(method, "", boxes, sent, task, layers)
 
