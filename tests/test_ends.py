@@ -36,3 +36,31 @@ def test_executed():
     calls.skip_without_library()
     found = ends("4", "numpy: products", before=[sys.executable, "-m", "hetsched", "exec", "--"], OPENBLAS_NUM_THREADS="2")
     assert found == "4 ends\n"
+
+
+FORKED = """
+import os, sys, threading, time
+from hetsched.planners import mesh_lp
+
+class Slow:
+    def run(self):
+        time.sleep(1.0)
+
+program = mesh_lp.Program.__new__(mesh_lp.Program)
+program._solver, program._stopped = Slow(), threading.Event()
+begun = threading.Thread(target=lambda: program._solved(), daemon=True)
+begun.start()
+while not mesh_lp._solves:
+    time.sleep(0.001)
+if not (child := os.fork()):
+    sys.exit(0 if not mesh_lp._solves else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+os._exit(0)
+"""
+
+
+def test_a_child_does_not_wait_for_its_parents_solvers():
+    """The threads that would end them are not there: it waited for ten seconds."""
+    pytest.importorskip("highspy")
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "0\n", done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -431,6 +432,8 @@ class Program:
             while entered.is_set() and not done.is_set():  # a thread that enters after this finds that it was stopped
                 with contextlib.suppress(KeyboardInterrupt):
                     done.wait()
+            if not entered.is_set():
+                done.set()  # who ends the interpreter does not wait for what has not begun
             raise
         finally:
             _solves.discard(solve)
@@ -443,6 +446,8 @@ class Program:
 
 #: Those in progress: what stops each, and whether it has ended.
 _solves: set[tuple[threading.Event, threading.Event]] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_solves.clear)  # the threads of the parent, which would end them, are not there
 
 
 @before_the_end
