@@ -313,7 +313,7 @@ class TestWorth:
 
         t = read(two_sockets(tree))
         monkeypatch.setattr(workers, "topology", lambda: t)
-        monkeypatch.setattr(run, "Threads", lambda size, cores, *_: (size, cores))  # those cpus need not be here
+        monkeypatch.setattr(run, "Threads", lambda size, cores, *_, **__: (size, cores))  # those cpus need not be here
         for count, cpus in ((None, (0, 1, 2, 4, 5, 6, 7)), (9, (0, 1, 2, 4, 5, 6, 7, 8, 9)), (14, None)):
             with hs.Pool(count) as p:
                 assert p._own[1] == (count or 7, cpus)
