@@ -64,7 +64,10 @@ class Cuboids(Lazy, Plan):
     def _check(self) -> None:
         require_kind("boxes", self.boxes, self.shape)
         schema.require_inside("boxes", self.boxes, self.shape or (1, 1, 1), 0.0 if self.shape else 1e-9)
-        if (bad := (self.volumes == 0) & (self.boxes[:, 3:] > 0).all(axis=1)).any():
+        solid = (self.boxes[:, 3:] > 0).all(axis=1)
+        if not solid.any():
+            raise ValueError("boxes must not all be empty")
+        if (bad := (self.volumes == 0) & solid).any():
             raise ValueError(f"boxes[{int(np.argmax(bad))}] must be empty: the worker has no volume")
         schema.require_close("sum of volumes", math.fsum(self.volumes.tolist()), 1.0)
         if (times := self.__dict__.get("cycle_times")) is not None:

@@ -334,7 +334,7 @@ def planned(
     least = LEAST_MEMORY.get(method, 5)
     if memory.max() < least:
         raise InfeasibleError(
-            f"no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
+            f"platform: no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
         )
     if (product := math.prod(shape)) >= 2**63:
         raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
