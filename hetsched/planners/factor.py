@@ -323,7 +323,7 @@ def plan_factor(
     waits = None if links is None else links * (element.itemsize / UNIT)
     makespan, _, raw, messages = allocate.factor_simulate(kind, m, n, block, owners, updates, factoring, waits, not look_ahead)
     ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring, owners.ndim == 2)
-    if not math.isfinite(ideal):
+    if math.isfinite(makespan) and not math.isfinite(ideal):
         raise ValueError("the work divided over the workers overflows: give cycle_times and panel_times in a larger unit")
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
