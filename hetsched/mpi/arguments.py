@@ -12,7 +12,6 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.dtypes import DTYPES
 from ..plan import Plan
-from ..planners.cover import require_owners
 from ..planners.star import StarPlan
 from ..platform import Platform
 from ..runners.operands import SUPPORTED, operand
@@ -64,7 +63,7 @@ def agreed(name: str, found: list[Described], root: int) -> Described:
         if first.kind == "array" and rank != root and other.kind == "zone":
             raise ValueError(f"{name} is an array at the root, rank {root}, and a zone on rank {rank}")
     if first.kind == "zone":
-        require_owners(f"{name}.boxes[:, 0]", np.frombuffer(first.boxes, np.int64)[::5], len(found))
+        check.integers(f"{name}.boxes[:, 0]", np.frombuffer(first.boxes, np.int64)[::5], low=0, high=len(found) - 1)
     return first
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base import check
 from .._engine.run import OUTSIDE, OVERLAP, UNCOVERED, Fault, fault_of_boxes
 
 if TYPE_CHECKING:
@@ -83,8 +82,3 @@ def _words(name: str, fault: Fault, boxes: NDArray[Any], shape: Sequence[int], n
     if fault.kind == OVERLAP:
         return f"{name} does not cover {whole} once: {where} is in both {several} {first} and {second}"
     return f"{name} has two workers for {where} in {several} {first} and {second}, and no layers to be summed"
-
-
-def require_owners(name: str, owners: NDArray[Any], workers: int) -> None:
-    """All of them are workers."""
-    check.integers(name, owners, low=0, high=workers - 1)
