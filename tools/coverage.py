@@ -100,6 +100,8 @@ def table(files: dict[str, list[Line]]) -> str:
     return "\n".join(["| Folder | Lines | Branches |", "| --- | --- | --- |", *rows])
 
 
+#: Folders of csrc that run plans.
+EXECUTORS = ("kernel", "threads", "run", "product", "stack", "sweep", "factor", "measure")
 Key = tuple[str, str]  # file and text of a line: the text, unlike the number, stays when others change
 
 
@@ -107,7 +109,7 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
     """Where each line of the executors is that nothing reaches."""
     found: dict[Key, list[int]] = defaultdict(list)
     for name, lines in sorted(files.items()):
-        if name.startswith(("csrc/kernel/", "csrc/threads/", "csrc/run/")):
+        if name.split("/")[1] in EXECUTORS:
             text = (ROOT / name).read_text().splitlines()
             for number, (reached, _) in sorted(merged(lines).items()):
                 if not reached:
@@ -169,7 +171,7 @@ The build is without BLIS, on one machine, with its instruction sets: code that 
 one of gcc's: a line with several conditions has two for each, and code that is compiled once for each type or instruction set
 (csrc/assign, csrc/kernel) has them once for each. Counts that two threads spoil may hide a branch that was reached.
 """
-    exec_ = """## Lines of the executors (csrc/kernel, csrc/threads, csrc/run) that no test reaches
+    exec_ = """## Lines of the executors (csrc/kernel and above) that no test reaches
 
 Each with its reason (tools/unreached.toml, by the text of the line); `make coverage` fails where a line has none.
 """

@@ -1,6 +1,6 @@
 /* Products shared by the domains of a pool, each with its own kernel and block sizes: as the triple loop, the same bits whoever does
  * what, and as careful with arguments, memory and cancels as on one domain. With the source itself, for its cuts. */
-#include "run/bands.c"
+#include "product/bands.c"
 
 #include "check.h"
 #include "domains.h"

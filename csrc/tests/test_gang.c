@@ -1,5 +1,5 @@
 /* What a gang keeps of its panels. With the source itself, for its queues are nobody else's business. */
-#include "run/gang.c"
+#include "product/gang.c"
 
 #include "check.h"
 #include "hetsched.h"

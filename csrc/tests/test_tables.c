@@ -1,6 +1,6 @@
 /* What a pool of many workers and one product take beside the operands, packed panels and stacks: queues, tables of gangs,
  * signals, events. With the source itself, for a product that nobody waits for. */
-#include "run/product.c"
+#include "product/product.c"
 
 #include "check.h"
 #include "scarce.h"

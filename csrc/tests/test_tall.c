@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
-#include "run/qr_panel.h"
 #include "check.h"
 #include "elements.h"
+#include "factor/qr_panel.h"
+#include "kernel/kernel.h"
 #include "late.h"
 #include "scarce.h"
 

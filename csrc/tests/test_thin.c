@@ -7,7 +7,7 @@
 #include "kernel/kernel.h"
 #include "late.h"
 #include "matrices.h"
-#include "run/thin.h"
+#include "product/thin.h"
 #include "scarce.h"
 
 static int sets = 2;

@@ -1,4 +1,4 @@
-"""Factorisations and systems: csrc/run/factor.c, systems.c."""
+"""Factorisations and systems: csrc/factor."""
 
 from __future__ import annotations
 

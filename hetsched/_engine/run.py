@@ -1,4 +1,4 @@
-"""csrc/run and csrc/threads: pools of threads, and all that runs on them."""
+"""csrc/threads, csrc/run, csrc/product, csrc/sweep and csrc/measure: pools of threads, and all that runs on them."""
 
 from __future__ import annotations
 

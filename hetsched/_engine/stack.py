@@ -1,4 +1,4 @@
-"""csrc/run/stack.c: stacks of products, systems and factors.
+"""csrc/stack: stacks of products, systems and factors.
 
 Arrays are those of one supported dtype, aligned, with strides of whole elements; operands are broadcast to the stack of the
 output, whose items must not overlap. Products excepted, an output may be an operand itself."""

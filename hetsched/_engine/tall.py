@@ -1,4 +1,4 @@
-"""csrc/run/tall.c: QR factorisation of tall matrices."""
+"""csrc/factor/tall.c: QR factorisation of tall matrices."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Wish:
 
 NOTHING = Wish()
 
-#: Up to so many elements times columns the engine factors alone, by other loops where nothing is asked of it (csrc/run/factor.c).
+#: Elements times columns up to which the calling thread factors alone, by other loops (csrc/factor/factor.c).
 _ALONE = {"lu": 8e6, "cholesky": 4e7, "qr": 8e6}
 
 
