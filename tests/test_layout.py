@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,33 @@ def test_headers_include_each_other_without_circles():
 
     for name in graph:
         visit(name, ())
+
+
+#: A function of the engine that other files can call, from the start of its definition to its body.
+DEFINITION = re.compile(r"^(?!static|typedef|[#\s}/])[^;{}=]*?\b(hs_\w+)\([^;{}]*\)\s*\{", re.M)
+
+
+def calls():
+    """File -> files of the engine whose functions it names."""
+    code = {
+        path.relative_to(ROOT / "csrc"): re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        for path in sorted((ROOT / "csrc").rglob("*.c"))
+        if path.parent.name not in ("tests", "fuzz")
+    }
+    owner = {name: file for file, text in code.items() for name in DEFINITION.findall(text)}
+    assert len(owner) > 300
+    return {
+        file: {owner[name] for name in re.findall(r"\bhs_\w+", text) if owner.get(name, file) != file}
+        for file, text in code.items()
+    }
+
+
+def test_files_call_each_other_without_circles():
+    sorter = TopologicalSorter(calls())
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(map(str, error.args[1])))
 
 
 def test_there_are_includes_to_look_at():

@@ -1,4 +1,5 @@
-/* What the executor of tasks and its part for owners in both directions share. */
+/* What the files of the executor of tasks share: task_run.c (a whole run), task_open.c (its arrays), tasks.c (a worker's steps) and
+ * task_map.c (those with owners in both directions). */
 #ifndef HS_FACTOR_TASK_STATE_H
 #define HS_FACTOR_TASK_STATE_H
 
@@ -41,6 +42,12 @@ void hs__task_end(hs__tasks *tasks, hs__member *self, int32_t k, int32_t block, 
 
 /* Panel k, which has been taken. */
 void hs__task_factor(hs__tasks *tasks, hs__member *self, int32_t k);
+
+/* The steps of one worker: all its updates and panels. In a dynamic run it then takes over tasks of other workers. */
+void hs__task_steps(hs__tasks *tasks, hs__member *self);
+
+/* After the steps: waits for the last panel, and copies blocks that no worker reads any more to where they are wanted. */
+void hs__task_store(hs__tasks *tasks, hs__member *self);
 
 /* The steps of one worker with owners in both directions. */
 void hs__task_map_steps(hs__tasks *tasks, hs__member *self);

@@ -3,12 +3,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/cancel.h"
 #include "core/numbers.h"
 
-enum { WIDE = 4096, CLOSED = -1 };
+enum { WIDE = 4096 };
 
 /* ---- which numbers of layers can be left ---- */
 
@@ -254,62 +253,4 @@ hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker
         }
         return HS_OK;
     }
-}
-
-/* ---- the interface ---- */
-
-static hs_status open_solver(hs__layer_solver *s, int32_t p)
-{
-    s->sorted = malloc((size_t)p * sizeof *s->sorted), s->tables = malloc(((size_t)p + 1) * sizeof *s->tables);
-    s->shares = malloc(2 * (size_t)p * sizeof *s->shares), s->pool = malloc((size_t)p * sizeof *s->pool);
-    for (int i = 0; i < 2; i++) s->room[i] = hs__layers_curve(2 * (int64_t)p + 1);
-    if (!s->sorted || !s->tables || !s->shares || !s->pool || !s->room[0].layers || !s->room[1].layers) return HS_ERROR_MEMORY;
-    s->key = s->shares + p;
-    return HS_OK;
-}
-
-static void close_solver(hs__layer_solver *s)
-{
-    free(s->sorted), free(s->tables), free(s->shares), free(s->pool), free(s->room[0].layers), free(s->room[1].layers);
-    free(s->numbers), free(s->queue);
-}
-
-hs_status hs__layer_optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen,
-                          int64_t *counts, int *optimal)
-{
-    hs_status status = hs__layers_check(problem, order);
-    if (status) return status;
-    const size_t p = (size_t)problem->p;
-    hs__layer_solver s = {.n = problem->layers, .cancel = cancel};
-    hs__layer_worker *workers = malloc(p * sizeof *workers);
-    int64_t *own = malloc(p * sizeof *own);
-    status = workers && own ? open_solver(&s, problem->p) : HS_ERROR_MEMORY;
-    int32_t q = 0;
-    bool proven = true;
-    double end;
-    if (status == HS_OK) {
-        q = hs__layers_open(problem, order, workers);
-        if (!hs__layers_sequential(problem) || !s.n) status = hs__layers_apart(s.n, q, workers, cancel, own, &end);
-        else if (chosen) status = hs__layer_search(&s, q, workers, work, own, &end, &proven);
-        else status = hs__layer_solve(&s, q, workers, own, &end, &proven);
-    }
-    if (status == HS_OK) {
-        *optimal = proven;
-        for (int32_t i = 0; i < problem->p; i++) counts[i] = CLOSED;
-        for (int32_t d = 0; d < q; d++) counts[workers[d].index] = own[d];
-        for (int32_t d = 0; d < q && chosen; d++) chosen[d] = workers[d].index;
-        for (int32_t i = 0; i < problem->p; i++) {
-            if (counts[i] != CLOSED) continue;
-            counts[i] = 0;
-            if (chosen) chosen[q++] = i;
-        }
-    }
-    free(workers), free(own), close_solver(&s);
-    return status;
-}
-
-hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal)
-{
-    if (!counts || !optimal) return HS_ERROR_VALUE;
-    return hs__layer_optimise(problem, order, 0, cancel, NULL, counts, optimal);
 }

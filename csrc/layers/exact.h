@@ -61,11 +61,4 @@ void hs__layer_drop(int64_t excess, int32_t q, int64_t *counts);
 /* The best counts for this order, and when they end; *optimal says whether that is proven. */
 hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal);
 
-/* The best order and counts, from this order; the same. work: of the moves, in workers looked at. */
-hs_status hs__layer_search(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal);
-
-/* hs_layers_exact, or with chosen[p] hs_layers_best. */
-hs_status hs__layer_optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen,
-                             int64_t *counts, int *optimal);
-
 #endif

@@ -8,7 +8,7 @@
 #include "core/sort.h"
 #include "layers/exact.h"
 
-enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3 };
+enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3, CLOSED = -1 };
 
 /* The place of the worker moves from one place to the other. */
 static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
@@ -173,8 +173,9 @@ static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_work
     return status;
 }
 
-/* From the better of two orders, as given and the fastest links first, by the counts that are best in it, and by moves. */
-hs_status hs__layer_search(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
+/* The best order and counts, from the better of two orders, as given and the fastest links first, by the counts that are best in it, and
+ * by moves. work: of the moves, in workers looked at. */
+static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
 {
     enum { LINKS, TAILS, MOVES, STARTS };
     hs__layer_worker *other = malloc((size_t)q * sizeof *other);
@@ -206,8 +207,67 @@ hs_status hs__layer_search(hs__layer_solver *s, int32_t q, hs__layer_worker *wor
     return status;
 }
 
+/* ---- the interface ---- */
+
+static hs_status open_solver(hs__layer_solver *s, int32_t p)
+{
+    s->sorted = malloc((size_t)p * sizeof *s->sorted), s->tables = malloc(((size_t)p + 1) * sizeof *s->tables);
+    s->shares = malloc(2 * (size_t)p * sizeof *s->shares), s->pool = malloc((size_t)p * sizeof *s->pool);
+    for (int i = 0; i < 2; i++) s->room[i] = hs__layers_curve(2 * (int64_t)p + 1);
+    if (!s->sorted || !s->tables || !s->shares || !s->pool || !s->room[0].layers || !s->room[1].layers) return HS_ERROR_MEMORY;
+    s->key = s->shares + p;
+    return HS_OK;
+}
+
+static void close_solver(hs__layer_solver *s)
+{
+    free(s->sorted), free(s->tables), free(s->shares), free(s->pool), free(s->room[0].layers), free(s->room[1].layers);
+    free(s->numbers), free(s->queue);
+}
+
+/* hs_layers_exact, or with chosen[p] hs_layers_best. */
+static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen, int64_t *counts,
+                          int *optimal)
+{
+    hs_status status = hs__layers_check(problem, order);
+    if (status) return status;
+    const size_t p = (size_t)problem->p;
+    hs__layer_solver s = {.n = problem->layers, .cancel = cancel};
+    hs__layer_worker *workers = malloc(p * sizeof *workers);
+    int64_t *own = malloc(p * sizeof *own);
+    status = workers && own ? open_solver(&s, problem->p) : HS_ERROR_MEMORY;
+    int32_t q = 0;
+    bool proven = true;
+    double end;
+    if (status == HS_OK) {
+        q = hs__layers_open(problem, order, workers);
+        if (!hs__layers_sequential(problem) || !s.n) status = hs__layers_apart(s.n, q, workers, cancel, own, &end);
+        else if (chosen) status = search_orders(&s, q, workers, work, own, &end, &proven);
+        else status = hs__layer_solve(&s, q, workers, own, &end, &proven);
+    }
+    if (status == HS_OK) {
+        *optimal = proven;
+        for (int32_t i = 0; i < problem->p; i++) counts[i] = CLOSED;
+        for (int32_t d = 0; d < q; d++) counts[workers[d].index] = own[d];
+        for (int32_t d = 0; d < q && chosen; d++) chosen[d] = workers[d].index;
+        for (int32_t i = 0; i < problem->p; i++) {
+            if (counts[i] != CLOSED) continue;
+            counts[i] = 0;
+            if (chosen) chosen[q++] = i;
+        }
+    }
+    free(workers), free(own), close_solver(&s);
+    return status;
+}
+
+hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal)
+{
+    if (!counts || !optimal) return HS_ERROR_VALUE;
+    return optimise(problem, order, 0, cancel, NULL, counts, optimal);
+}
+
 hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal)
 {
     if (!order || !counts || !optimal) return HS_ERROR_VALUE;
-    return hs__layer_optimise(problem, NULL, work, cancel, order, counts, optimal);
+    return optimise(problem, NULL, work, cancel, order, counts, optimal);
 }

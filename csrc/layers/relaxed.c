@@ -308,3 +308,17 @@ hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *b
     if (!status) *bound = fmax(apart, shared * (1.0 - (double)(p + 8) * 0x1p-51)); /* for the rounding of the sums */
     return status;
 }
+
+hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+                                hs_certificate *certificate)
+{
+    double value, bound;
+    if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
+    const size_t p = (size_t)problem->p;
+    double *times = malloc(3 * p * sizeof *times);
+    if (!times) return HS_ERROR_MEMORY;
+    hs_status status = hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
+    free(times);
+    if (!status) status = hs_layers_bound(problem, cancel, &bound);
+    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+}

@@ -6,6 +6,8 @@
 #ifndef HS_PARTITION_CUBOIDS_H
 #define HS_PARTITION_CUBOIDS_H
 
+#include <math.h>
+
 #include "hetsched.h"
 
 /* The workers with positive volume in ascending order (ties to the lowest index), and the stretched cube.
@@ -18,6 +20,9 @@ typedef struct hs__cuboid_problem {
     double side[3];
     int free_axis;
 } hs__cuboid_problem;
+
+/* The share of a volume. One that underflows is a sliver of 2^-1000: only its place in the tree counts. */
+static inline double hs__cuboid_share(double volume, double total) { return fmax(volume / total, 0x1p-1000); }
 
 /* Checks the arguments of the planners and fills *problem. On HS_OK the caller frees worker and volume. */
 hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces, int32_t axes, hs__cuboid_problem *problem);
