@@ -56,7 +56,7 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
         const int64_t pivot = above + largest.row;
         data->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
         if (pivot != own) /* of complex elements their products with i, too */
-            hs__swap((ptrdiff_t)t->element, f->width * t->parts, hs__in_panel(f, own, 0), hs__in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
+            hs__swap_elements((ptrdiff_t)t->element, f->width * t->parts, hs__in_panel(f, own, 0), hs__in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
         if (largest.size == 0.0) hs__fail(data, f->first + own);
         hs__invert(t, hs__in_panel(f, own, own), scale);
     }

@@ -203,7 +203,7 @@ static void permute(const int32_t *pivots, int backwards, const hs__matrix *b)
     for (int64_t j = 0; j < b->cols; j++)
         for (int64_t k = 0; k < b->rows; k++) {
             const int64_t i = backwards ? b->rows - 1 - k : k;
-            if (pivots[i] != i) hs__swap(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
+            if (pivots[i] != i) hs__swap_elements(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
         }
 }
 

@@ -5,7 +5,7 @@
 
 
 #include "../tests/elements.h"
-#include "../tests/runs.h"
+#include "../tests/run_calls.h"
 #include "bytes.h"
 
 enum { MOST_POOL = 3 };

@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void swap(size_t element, int64_t c
     for (int64_t i = 0; i < count; i++, x += step, y += step) memcpy(kept, x, element), memcpy(x, y, element), memcpy(y, kept, element);
 }
 
-void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step)
+void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step)
 {
     if (element == 4) swap(4, count, x, y, step);
     else if (element == 8) swap(8, count, x, y, step);

@@ -35,7 +35,7 @@ int hs__by_columns(const hs__matrix *x);
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from);
 
 /* Exchanges count elements from x and from y on, each `step` bytes behind the last. */
-void hs__swap(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step);
+void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step);
 
 /* Factors are (real, imaginary), rounded to the type before use. Where one is real nothing is multiplied by its imaginary zero, which
  * would make NaN of infinities. */

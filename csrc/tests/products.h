@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "matrices.h"
-#include "runs.h"
+#include "run_calls.h"
 
 /* By the boxes and speeds of a run; NULL: by hs_gemm. */
 static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts, double complex alpha, double complex beta,

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
-#include "runs.h"
+#include "run_calls.h"
 
 static int near(double x, double y) { return fabs(x - y) < 1e-12; }
 

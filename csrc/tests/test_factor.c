@@ -10,7 +10,7 @@
 #include "elements.h"
 #include "hetsched.h"
 #include "late.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "scarce.h"
 
 enum { MAX = 75 };

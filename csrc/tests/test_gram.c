@@ -8,7 +8,7 @@
 #include "hetsched.h"
 #include "late.h"
 #include "matrices.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "scarce.h"
 
 typedef struct {

@@ -10,7 +10,7 @@
 #include "domains.h"
 #include "hetsched.h"
 #include "late.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "leaping.h"
 #include "scarce.h"
 

@@ -7,7 +7,7 @@
 #include "kernel/kernel.h"
 #include "check.h"
 #include "hetsched.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "scarce.h"
 
 enum { MAX = 24, ELEMENTS = 6 * MAX * MAX, STEPS = 9, P = 16 };

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "hetsched.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "leaping.h"
 #include "matrices.h"
 #include "scarce.h"

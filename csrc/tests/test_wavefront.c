@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "hetsched.h"
-#include "runs.h"
+#include "run_calls.h"
 #include "scarce.h"
 
 enum { MAX = 24 };

@@ -1,6 +1,6 @@
 /* What a run is asked for and what it gives, together: the three that the runners of the tests take apart. */
-#ifndef HETSCHED_TESTS_RUNS_H
-#define HETSCHED_TESTS_RUNS_H
+#ifndef HETSCHED_TESTS_RUN_CALLS_H
+#define HETSCHED_TESTS_RUN_CALLS_H
 
 #include "hetsched.h"
 
