@@ -1,4 +1,39 @@
-/* One run on a pool, from the check of its arguments to the last free: what is the same for all kinds of them. */
+/* The life of a run.
+ *
+ * A run is one execution of one plan on one pool: a matrix product, a factorisation, a stack, a sweep, a measurement. What differs
+ * from one kind of run to the next is a table of functions, hs__kind; all else is done here, once. The public function of a kind
+ * (hs_run_product, hs_run_factor, ...) puts its arguments into a job, whose first member is the hs__run, and calls hs__run_do:
+ *
+ *   1. check    Arguments are refused before anything is locked, allocated or written. After this step only a lack of memory, a
+ *               cancel or the pool itself (busy, forked, claimed by another thread) can make the run fail.
+ *   2. lock     A pool does one run at a time. A second caller waits, and its poll function is called meanwhile.
+ *   3. open     The kind cuts the matrix into tiles, boxes, blocks or slices, and takes its memory:
+ *               from the run (hs__run_zeros, hs__run_pages, freed at the end whatever happens) and
+ *               from the pool (hs__pool_scratch, kept for later runs). Outputs are untouched until
+ *               nothing can fail any more: a run that fails here leaves them as they were.
+ *   4. load     Optional: each worker copies its part of the operands before the clock starts. A platform that is emulated has its
+ *               data in place when its time begins.
+ *   5. work     The clock starts. Each worker runs work(job, worker, is_caller) on its own thread, the calling thread being one of
+ *               them (run->manner says which workers take part and who waits for whom). Inside, a worker is an hs__member
+ *               (member.h): it takes tiles or tasks, waits for other workers, keeps its emulated pace, and records events.
+ *   6. learn    A shared run that took long enough tells the pool how fast each worker was (threads/drift.h). The next plan that
+ *               shares a product uses that.
+ *   7. store    Optional: results that were kept aside are copied to the outputs, unless the run was cancelled.
+ *   8. report, close, unlock   The kind says what there is to tell; its memory and the run's are freed; the pool is free again.
+ *
+ * Ending early. Only the calling thread polls: at least every 50 ms it asks the caller's poll function, which is how Ctrl-C and
+ * progress bars reach a run, and looks whether another thread has claimed the pool. Both set run->cancel. Every loop that may take
+ * longer than some milliseconds looks at it, so all workers leave work within a tile, and the run returns HS_ERROR_CANCELLED.
+ *
+ * Waiting. Workers that have a core of their own spin for a short time, then sleep at a signal; workers that share cores sleep at
+ * once (hs__await). In a shared run a worker that waits also looks whether the one it waits for has lost its core to another
+ * program, and if so gives it its own (hs__pool_rescue).
+ *
+ * Example: a product of order 1000 on two workers. hs_run_product checks strides and boxes, locks the
+ * pool, makes one gang of the two workers, and gives each of them tiles of C in proportion to its
+ * speed. In `work` each worker packs its part of the next panel of B, which both use, and multiplies
+ * its tiles; when it has finished it takes tiles from the back of the other worker's queue. There is
+ * nothing to load or to store. The pool learns the two speeds and is unlocked. */
 #ifndef HS_RUN_RUN_H
 #define HS_RUN_RUN_H
 
