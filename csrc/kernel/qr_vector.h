@@ -37,7 +37,10 @@ typedef struct hs__qr_vector {
 /* Elements of the packed operand for n columns. */
 static inline int64_t hs__qr_packed(int64_t n) { return (n + 7) / 8 * 8 * HS__QR_DEPTH; }
 
-/* The widest vectors of this processor. */
+/* The functions of each instruction set, by hs_dtype. */
+extern const hs__qr_vector hs__qr_plain[4], hs__qr_avx2[4], hs__qr_avx512[4];
+
+/* The functions with the widest vectors of this processor. */
 hs__qr_vector hs__qr_vector_for(int32_t dtype);
 
 #endif

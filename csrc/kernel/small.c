@@ -1,15 +1,5 @@
-#include "kernel/small.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "core/element.h"
-#include "kernel/kernel.h"
-
-#define UNROLLED _Pragma("GCC unroll 16") /* before sums are laid out: as in kernel_c.c */
-
-#define TEMPLATE "kernel/small_template.h"
+/* Loops over small matrices for any processor, and which ones this processor has. */
+#include "kernel/small_set.h"
 
 /* An element at a time. */
 #define SET(x) one_##x
@@ -27,37 +17,15 @@
 #define VECTORS 2
 #include "kernel/each_type.h"
 
-#if defined(__x86_64__)
-#define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
-#define ROWS 4
-#define VECTORS HS__SMALL_VECTORS
-#include "kernel/each_type.h"
-
-#define SET(x) avx512_##x
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-#define BYTES 64
-#define ROWS HS__SMALL_ROWS
-#define VECTORS HS__SMALL_VECTORS
-#include "kernel/each_type.h"
-#endif
-
-#define FUNCTIONS(NAME, ACROSS) {NAME##_multiply, NAME##_substitute, NAME##_factor, NAME##_cholesky, ACROSS}
-#define TYPES(SET, BYTES)                                                                                       \
-    {                                                                                                           \
-        FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8),                                  \
-            FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)              \
-    }
-
 /* From the narrowest on. */
 static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1), FUNCTIONS(one_complex_float, 1),
                                 FUNCTIONS(one_complex_double, 1)};
-static const hs__small wider[][4] = {
-    TYPES(plain, 16),
+static const hs__small plain[] = TYPES(plain, 16);
+static const hs__small *const wider[] = {
+    plain,
 #if defined(__x86_64__)
-    TYPES(avx2, 32),
-    TYPES(avx512, 64),
+    hs__small_avx2,
+    hs__small_avx512,
 #endif
 };
 

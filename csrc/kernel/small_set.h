@@ -1,0 +1,27 @@
+/* What the files of small.h's loops share, one for each instruction set. */
+#ifndef HS_KERNEL_SMALL_SET_H
+#define HS_KERNEL_SMALL_SET_H
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/element.h"
+#include "kernel/kernel.h"
+#include "kernel/small.h"
+
+#define UNROLLED _Pragma("GCC unroll 16") /* before sums are laid out: as in kernel_c.c */
+
+#define TEMPLATE "kernel/small_template.h"
+
+#define FUNCTIONS(NAME, ACROSS) {NAME##_multiply, NAME##_substitute, NAME##_factor, NAME##_cholesky, ACROSS}
+#define TYPES(SET, BYTES)                                                                                       \
+    {                                                                                                           \
+        FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8),                                  \
+            FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)              \
+    }
+
+/* By hs_dtype. */
+extern const hs__small hs__small_avx2[4], hs__small_avx512[4];
+
+#endif
