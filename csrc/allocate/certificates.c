@@ -8,18 +8,24 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-typedef hs_status allocator(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan);
+typedef hs_status allocator(int64_t n, int32_t p, const double *times, const int *cancel,
+                            int64_t *counts, double *makespan);
 
-/* Counts beside the best ones, which `allocate` finds. tables: times is a row of n + 1 for each worker; else it is its time per chunk. */
-static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int32_t p, const double *times, const int64_t *counts,
-                                const int *cancel, hs_certificate *certificate)
+/* Counts beside the best ones, which `allocate` finds. tables: times is a row of n + 1 for each
+ * worker; else it is its time per chunk. */
+static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int32_t p,
+                                const double *times, const int64_t *counts, const int *cancel,
+                                hs_certificate *certificate)
 {
     if (n < 0 || p < 1 || !times || !counts || !certificate) return HS_ERROR_VALUE;
-    double value = 0.0, least;
+    double value = 0.0;
+    double least;
     int64_t left = n;
     for (int32_t i = 0; i < p; i++) {
         if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
-        if (counts[i] > 0) value = fmax(value, tables ? times[(n + 1) * i + counts[i]] : (double)counts[i] * times[i]);
+        if (counts[i] > 0)
+            value =
+                fmax(value, tables ? times[(n + 1) * i + counts[i]] : (double)counts[i] * times[i]);
         left -= counts[i];
     }
     if (left || !isfinite(value)) return HS_ERROR_VALUE;
@@ -30,19 +36,21 @@ static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
 }
 
-hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times, const int64_t *counts, const int *cancel,
+hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times,
+                                    const int64_t *counts, const int *cancel,
                                     hs_certificate *certificate)
 {
     return certify_counts(hs_distribute, false, n, p, cycle_times, counts, cancel, certificate);
 }
 
-hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts, const int *cancel,
-                                 hs_certificate *certificate)
+hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, const int64_t *counts,
+                                 const int *cancel, hs_certificate *certificate)
 {
     return certify_counts(hs_distribute_profile, true, n, p, times, counts, cancel, certificate);
 }
 
-hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times,
+                                 const int32_t *owner, const int *cancel,
                                  hs_certificate *certificate)
 {
     if (n < 1 || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
@@ -51,73 +59,108 @@ hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times
     int32_t *dealt = malloc((size_t)n * sizeof *dealt);
     double *makespans = malloc((size_t)n * sizeof *makespans);
     int64_t *counts = calloc((size_t)p, sizeof *counts);
-    hs_status status = dealt && makespans && counts ? hs_distribute_prefix(n, p, cycle_times, cancel, dealt, makespans) : HS_ERROR_MEMORY;
-    double value = 0.0, bound = 0.0, largest = 0.0;
+    hs_status status = dealt && makespans && counts
+                           ? hs_distribute_prefix(n, p, cycle_times, cancel, dealt, makespans)
+                           : HS_ERROR_MEMORY;
+    double value = 0.0;
+    double bound = 0.0;
+    double largest = 0.0;
     for (int64_t k = n - 1; !status && k > 0; k--) { /* the blocks from k on */
         largest = fmax(largest, (double)++counts[owner[k]] * cycle_times[owner[k]]);
-        value += largest, bound += makespans[n - 1 - k];
+        value += largest;
+        bound += makespans[n - 1 - k];
     }
-    free(dealt), free(makespans), free(counts);
+    free(dealt);
+    free(makespans);
+    free(counts);
     return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }
 
-hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach,
-                                   int32_t order, const int *cancel, hs_certificate *certificate)
+hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                                   const int32_t *owner, int64_t reach, int32_t order,
+                                   const int *cancel, hs_certificate *certificate)
 {
     double value, bound;
     if (!certificate) return HS_ERROR_VALUE;
-    hs_status status = hs_wavefront_makespan(rows, cols, p, cycle_times, owner, reach, order, cancel, &value, NULL, NULL);
+    hs_status status = hs_wavefront_makespan(rows, cols, p, cycle_times, owner, reach, order,
+                                             cancel, &value, NULL, NULL);
     if (!status) status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }
 
-hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel,
+hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times,
+                                 const int32_t *owner, const int *cancel,
                                  hs_certificate *certificate)
 {
     if (n < 1 || !certificate) return HS_ERROR_VALUE;
-    double *loads = malloc(2 * (size_t)n * sizeof *loads), value = 0.0, bound = 0.0;
+    double *loads = malloc(2 * (size_t)n * sizeof *loads);
+    double value = 0.0;
+    double bound = 0.0;
     if (!loads) return HS_ERROR_MEMORY;
     hs_status status = hs_lu_grid_evaluate(n, p, cycle_times, owner, cancel, loads, NULL, NULL);
     if (!status) status = hs_lu_grid_bound(n, p, cycle_times, cancel, loads + n);
-    for (int32_t k = 0; !status && k < n; k++) value += loads[k], bound += loads[n + k];
+    for (int32_t k = 0; !status && k < n; k++) {
+        value += loads[k];
+        bound += loads[n + k];
+    }
     free(loads);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }
 
-/* ---- LU by blocks of columns ------------------------------------------------------------------------------------- */
+/* ---- LU by blocks of columns ----------------------------------------------------------------- */
 
-/* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality it is the largest, over all r, of
- * (updates + r panels) / sum max(rate, r panel rate), and only the workers' own ratios matter for r, and 0 and infinity.
- * unit: the time of the fastest, so that no sum of rates overflows. */
-static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates, double panels, double unit, double *least)
+/* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality
+ * it is the largest, over all r, of (updates + r panels) / sum max(rate, r panel rate), and only
+ * the workers' own ratios matter for r, and 0 and infinity. unit: the time of the fastest, so that
+ * no sum of rates overflows. */
+static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates,
+                         double panels, double unit, double *least)
 {
-    double *ratio = malloc((size_t)p * sizeof *ratio), rest = 0.0, all_panels = 0.0, before = 0.0;
+    double *ratio = malloc((size_t)p * sizeof *ratio);
+    double rest = 0.0;
+    double all_panels = 0.0;
+    double before = 0.0;
     int32_t *order = malloc((size_t)p * sizeof *order);
     for (int32_t i = 0; i < p && ratio; i++) {
-        ratio[i] = isfinite(times[i]) ? panel_times[i] / times[i] : INFINITY; /* one that does no updates does nothing */
-        if (isfinite(times[i])) rest += unit / times[i], all_panels += unit / panel_times[i];
+        /* one that does no updates does nothing */
+        ratio[i] = isfinite(times[i]) ? panel_times[i] / times[i] : INFINITY;
+        if (isfinite(times[i])) {
+            rest += unit / times[i];
+            all_panels += unit / panel_times[i];
+        }
     }
     const hs_status status = ratio && order ? hs__sort(p, ratio, order) : HS_ERROR_MEMORY;
-    if (status) return free(ratio), free(order), status;
+    if (status) {
+        free(ratio);
+        free(order);
+        return status;
+    }
     *least = updates / rest;
     if (panels > 0.0) *least = fmax(*least, panels / all_panels);
-    for (int32_t k = 0; k < p && isfinite(ratio[order[k]]); k++) { /* those before are better in panels, those behind in updates */
+    /* those before are better in panels, those behind in updates */
+    for (int32_t k = 0; k < p && isfinite(ratio[order[k]]); k++) {
         const int32_t i = order[k];
-        rest -= unit / times[i], before += unit / panel_times[i];
+        rest -= unit / times[i];
+        before += unit / panel_times[i];
         const double together = ratio[i] * before + fmax(rest, 0.0);
         if (isfinite(together)) *least = fmax(*least, (updates + ratio[i] * panels) / together);
     }
     *least *= unit;
-    free(ratio), free(order);
+    free(ratio);
+    free(order);
     return HS_OK;
 }
 
-/* With owners in both directions: one after another the panels and the heads of what updates them, each by the fastest worker at it, and
- * the rest of these updates divided perfectly; all: the rate of the workers together in those of one with cycle-time `unit`. */
-static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double *times, const double *panel_times, double unit)
+/* With owners in both directions: one after another the panels and the heads of what updates them,
+ * each by the fastest worker at it, and the rest of these updates divided perfectly; all: the rate
+ * of the workers together in those of one with cycle-time `unit`. */
+static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double *times,
+                             const double *panel_times, double unit)
 {
     const hs__factor_map map = {.blocks = *b};
-    double panel_time = INFINITY, all = 0.0, sum = 0.0;
+    double panel_time = INFINITY;
+    double all = 0.0;
+    double sum = 0.0;
     for (int32_t i = 0; i < p; i++) {
         panel_time = fmin(panel_time, panel_times[i]);
         all += unit / times[i];
@@ -131,9 +174,11 @@ static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double
     return sum;
 }
 
-/* The first panel by the fastest worker; then, one after another, each further panel and what updates it, by the one of the workers that
- * is fastest at both together: they are the same worker's. */
-static double chain(const hs__factor_blocks *b, int32_t p, const double *times, const double *panel_times, const int *cancel)
+/* The first panel by the fastest worker; then, one after another, each further panel and what
+ * updates it, by the one of the workers that is fastest at both together: they are the same
+ * worker's. */
+static double chain(const hs__factor_blocks *b, int32_t p, const double *times,
+                    const double *panel_times, const int *cancel)
 {
     double sum = INFINITY;
     for (int32_t i = 0; i < p; i++) sum = fmin(sum, panel_times[i]);
@@ -142,18 +187,25 @@ static double chain(const hs__factor_blocks *b, int32_t p, const double *times, 
     for (int32_t k = 0; k + 1 < b->panels && !hs__cancelled(cancel); k++) {
         const double update = hs__update_work(b, k, k + 1), panel = hs__panel_work(b, k + 1);
         double least = INFINITY;
-        for (int32_t i = 0; i < p; i++) least = fmin(least, update * times[i] + panel * panel_times[i]);
+        for (int32_t i = 0; i < p; i++)
+            least = fmin(least, update * times[i] + panel * panel_times[i]);
         sum += least;
     }
     return sum;
 }
 
-hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const double *panel_times, int32_t grid,
+hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
+                          const double *cycle_times, const double *panel_times, int32_t grid,
                           const int *cancel, double *ideal, double *bound)
 {
     hs__factor_blocks b;
-    double panels = 0.0, updates = 0.0, least, unit = INFINITY;
-    if (p < 1 || !cycle_times || !bound || (grid != 0 && grid != 1) || !hs__factor_blocks_init(&b, kind, m, n, block)) return HS_ERROR_VALUE;
+    double panels = 0.0;
+    double updates = 0.0;
+    double least;
+    double unit = INFINITY;
+    if (p < 1 || !cycle_times || !bound || (grid != 0 && grid != 1) ||
+        !hs__factor_blocks_init(&b, kind, m, n, block))
+        return HS_ERROR_VALUE;
     if (!panel_times) panel_times = cycle_times;
     for (int32_t i = 0; i < p; i++) {
         if (!(cycle_times[i] > 0.0 && panel_times[i] > 0.0)) return HS_ERROR_VALUE;
@@ -161,21 +213,29 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
     }
     if (b.count && !isfinite(unit)) return HS_ERROR_VALUE;
     for (int32_t k = 0; k < b.panels; k++) {
-        panels += hs__panel_work(&b, k), updates += hs__updates_work(&b, k);
+        panels += hs__panel_work(&b, k);
+        updates += hs__updates_work(&b, k);
     }
-    hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least) : (least = 0.0, HS_OK);
+    hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least)
+                               : (least = 0.0, HS_OK);
     if (status) return status;
-    *bound = fmax(least, grid ? chain_of_parts(&b, p, cycle_times, panel_times, unit) : chain(&b, p, cycle_times, panel_times, cancel));
+    *bound = fmax(least, grid ? chain_of_parts(&b, p, cycle_times, panel_times, unit)
+                              : chain(&b, p, cycle_times, panel_times, cancel));
     if (ideal) *ideal = least;
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner,
-                                int32_t grid, const hs_factor_costs *costs, const int *cancel, hs_certificate *certificate)
+hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
+                                const double *cycle_times, const int32_t *owner, int32_t grid,
+                                const hs_factor_costs *costs, const int *cancel,
+                                hs_certificate *certificate)
 {
     double value, bound;
     if (!certificate) return HS_ERROR_VALUE;
-    hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, grid, costs, cancel, &value, NULL, NULL, NULL, NULL, NULL);
-    if (!status) status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL, grid, cancel, NULL, &bound);
+    hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, grid, costs,
+                                          cancel, &value, NULL, NULL, NULL, NULL, NULL);
+    if (!status)
+        status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL,
+                                 grid, cancel, NULL, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

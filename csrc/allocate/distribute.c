@@ -11,30 +11,39 @@ enum {
     GUESSES = 10,
 };
 
-/* Of the chunks k t_i in order of their ends, those that end by a time, counted in chunks of the fastest worker: as products with the
- * relative speeds they are off by 3 roundings, 2^-51 of them, so a count is surely at least the one and at most the other. */
+/* Of the chunks k t_i in order of their ends, those that end by a time, counted in chunks of the
+ * fastest worker: as products with the relative speeds they are off by 3 roundings, 2^-51 of them,
+ * so a count is surely at least the one and at most the other. */
 static double surely(double share) { return share - share * 0x1p-49; }
 static double perhaps(double share) { return share + share * 0x1p-49; }
 
-/* The sums over the workers of the counts at `time`. What is above 2^53 is rounded, and stays above it. */
+/* The sums over the workers of the counts at `time`. What is above 2^53 is rounded, and stays above
+ * it. */
 static void count_by(double time, int32_t p, const double *speeds, double *least, double *most)
 {
-    double low = 0.0, high = 0.0;
+    double low = 0.0;
+    double high = 0.0;
     for (int32_t i = 0; i < p; i++) {
         const double share = time * speeds[i];
-        low += (double)(int64_t)surely(share), high += (double)(int64_t)perhaps(share);
+        low += (double)(int64_t)surely(share);
+        high += (double)(int64_t)perhaps(share);
     }
-    *least = low, *most = high;
+    *least = low;
+    *most = high;
 }
 
-/* Two times between which the n-th chunk ends. It is not before n / total: in the end a chunk more would make each worker end no earlier
- * than the last does, so no worker has fewer chunks than its share rounded down, or one less if the share is whole. Each guess is
- * what is missing, dealt over all speeds, and a little more, to have the end between two guesses; else the middle. */
-static void enclose(int64_t n, int32_t p, const double *speeds, double total, double *early, double *late)
+/* Two times between which the n-th chunk ends. It is not before n / total: in the end a chunk more
+ * would make each worker end no earlier than the last does, so no worker has fewer chunks than its
+ * share rounded down, or one less if the share is whole. Each guess is what is missing, dealt over
+ * all speeds, and a little more, to have the end between two guesses; else the middle. */
+static void enclose(int64_t n, int32_t p, const double *speeds, double total, double *early,
+                    double *late)
 {
     const double wanted = (double)n, few = p / 64.0;
-    double least, most, time = wanted / total;
-    *early = time, *late = wanted; /* the fastest worker alone */
+    double least, most;
+    double time = wanted / total;
+    *early = time;
+    *late = wanted; /* the fastest worker alone */
     for (int guess = p < MANY || n < p / 4 ? GUESSES : 0; guess < GUESSES; guess++) {
         count_by(time, p, speeds, &least, &most);
         if (most <= wanted && most < 0x1p53) *early = time; /* 2^53 may be 2^53 + 1, rounded */
@@ -46,10 +55,12 @@ static void enclose(int64_t n, int32_t p, const double *speeds, double total, do
     }
 }
 
-/* The sum of fastest / cycle_times, which go to speeds [p]. Neumaier's: the error does not grow with p. */
+/* The sum of fastest / cycle_times, which go to speeds [p]. Neumaier's: the error does not grow
+ * with p. */
 static double relative_speeds(int32_t p, const double *cycle_times, double fastest, double *speeds)
 {
-    double total = 0.0, carry = 0.0;
+    double total = 0.0;
+    double carry = 0.0;
     for (int32_t i = 0; i < p; i++) {
         const double speed = speeds[i] = fastest / cycle_times[i], sum = total + speed;
         carry += total >= speed ? (total - sum) + speed : (speed - sum) + total;
@@ -58,13 +69,15 @@ static double relative_speeds(int32_t p, const double *cycle_times, double faste
     return total + carry;
 }
 
-/* One distribution; heap [p] and speeds [p] are work space. Any start below the optimum leads the greedy phase to the same, optimal, counts: of
- * the chunks that end first, n in all. Those that end by the earlier of two times that enclose the last are dealt at once, and only
- * workers with a chunk between the two may get one more. */
-static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, hs__timed *heap, double *speeds,
-                            int64_t *counts)
+/* One distribution; heap [p] and speeds [p] are work space. Any start below the optimum leads the
+ * greedy phase to the same, optimal, counts: of the chunks that end first, n in all. Those that end
+ * by the earlier of two times that enclose the last are dealt at once, and only workers with a
+ * chunk between the two may get one more. */
+static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
+                            hs__timed *heap, double *speeds, int64_t *counts)
 {
-    const double fastest = fastest_of(p, cycle_times), total = relative_speeds(p, cycle_times, fastest, speeds);
+    const double fastest = fastest_of(p, cycle_times);
+    const double total = relative_speeds(p, cycle_times, fastest, speeds);
     const int unit = unit_of(fastest);
     double early, late;
     enclose(n, p, speeds, total, &early, &late);
@@ -73,7 +86,8 @@ static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, con
     for (int32_t i = 0; i < p; i++) {
         counts[i] = (int64_t)surely(early * speeds[i]);
         left -= counts[i];
-        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1)) heap[size++] = end_of(counts[i] + 1, cycle_times[i], unit, i);
+        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1))
+            heap[size++] = end_of(counts[i] + 1, cycle_times[i], unit, i);
     }
     hs__heap_order(heap, size);
     for (; left > 0; left--) {
@@ -87,17 +101,19 @@ static double makespan_of(int32_t p, const double *cycle_times, const int64_t *c
 {
     double makespan = 0.0;
     for (int32_t i = 0; i < p; i++)
-        if (counts[i] > 0 && (double)counts[i] * cycle_times[i] > makespan) makespan = (double)counts[i] * cycle_times[i];
+        if (counts[i] > 0 && (double)counts[i] * cycle_times[i] > makespan)
+            makespan = (double)counts[i] * cycle_times[i];
     return makespan;
 }
 
-hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int64_t *counts, double *makespan)
+hs_status hs_distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
+                        int64_t *counts, double *makespan)
 {
     return hs_distribute_batch(1, &n, p, cycle_times, cancel, counts, makespan);
 }
 
-hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times, const int *cancel,
-                              int64_t *counts, double *makespans)
+hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const double *cycle_times,
+                              const int *cancel, int64_t *counts, double *makespans)
 {
     if (rows > 0 && (!n || !cycle_times || !counts)) return HS_ERROR_VALUE;
     if (rows < 0 || p < 1) return HS_ERROR_VALUE;
@@ -110,21 +126,27 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     double *speeds = (double *)(heap + p);
     hs_status status = HS_OK;
     for (int64_t row = 0; row < rows && !status; row++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : distribute(n[row], p, cycle_times + row * p, cancel, heap, speeds, counts + row * p);
-        if (makespans && !status) makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
+                                       : distribute(n[row], p, cycle_times + row * p, cancel, heap,
+                                                    speeds, counts + row * p);
+        if (makespans && !status)
+            makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }
     free(heap);
     return status;
 }
 
-/* The most of n chunks that a worker ends by the time `limit`, all times rounded: near the quotient, but where the start swallows
- * the chunks. */
+/* The most of n chunks that a worker ends by the time `limit`, all times rounded: near the
+ * quotient, but where the start swallows the chunks. */
 static int64_t ended_by(double limit, int64_t n, double cycle_time, double start)
 {
     if (start > limit || isinf(cycle_time)) return 0;
     const double quotient = (limit - start) / cycle_time;
-    int64_t ended = 0, late = n + 1, tried = quotient < (double)n ? (int64_t)quotient : n;
-    for (int64_t step = 1; late - ended > 1; step *= 2) { /* away from the first guess in growing steps, then by halves */
+    int64_t ended = 0;
+    int64_t late = n + 1;
+    int64_t tried = quotient < (double)n ? (int64_t)quotient : n;
+    /* away from the first guess in growing steps, then by halves */
+    for (int64_t step = 1; late - ended > 1; step *= 2) {
         const int on_time = fma((double)tried, cycle_time, start) <= limit;
         *(on_time ? &ended : &late) = tried;
         if (step > (late - ended) / 2) step = (late - ended) / 2;
@@ -133,19 +155,22 @@ static int64_t ended_by(double limit, int64_t n, double cycle_time, double start
     return ended;
 }
 
-static bool may_end_by(double limit, int64_t n, int32_t p, const double *cycle_times, const double *starts)
+static bool may_end_by(double limit, int64_t n, int32_t p, const double *cycle_times,
+                       const double *starts)
 {
     for (int32_t i = 0; i < p && n > 0; i++) n -= ended_by(limit, n, cycle_times[i], starts[i]);
     return n <= 0;
 }
 
-hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts, const int *cancel, int64_t *counts,
-                              double *makespan)
+hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, const double *starts,
+                              const int *cancel, int64_t *counts, double *makespan)
 {
     if (!cycle_times || !starts || !counts) return HS_ERROR_VALUE;
-    if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
+    if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times)))
+        return HS_ERROR_VALUE;
     if (!hs__valid_costs(p, starts)) return HS_ERROR_VALUE;
-    uint64_t early = 0, last = hs__bits_of(INFINITY); /* all chunks end by the latter, the makespan */
+    uint64_t early = 0;
+    uint64_t last = hs__bits_of(INFINITY); /* all chunks end by the latter, the makespan */
     for (int32_t i = 0; i < p; i++) {
         const uint64_t alone = hs__bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
         if (alone < last) last = alone;
@@ -154,13 +179,19 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         *(may_end_by(hs__of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
     }
-    /* Dealt one by one, to the worker that would end first: all that end before the makespan, then the lowest indices. */
+    /* Dealt one by one, to the worker that would end first: all that end before the makespan, then
+     * the lowest indices. */
     const double limit = hs__of_bits(last), before = last ? hs__of_bits(last - 1) : -1.0;
     double most = 0.0;
-    for (int32_t i = 0; i < p; i++) counts[i] = ended_by(before, n, cycle_times[i], starts[i]), n -= counts[i];
     for (int32_t i = 0; i < p; i++) {
-        const int64_t more = n > 0 ? ended_by(limit, counts[i] + n, cycle_times[i], starts[i]) - counts[i] : 0;
-        counts[i] += more, n -= more;
+        counts[i] = ended_by(before, n, cycle_times[i], starts[i]);
+        n -= counts[i];
+    }
+    for (int32_t i = 0; i < p; i++) {
+        const int64_t more =
+            n > 0 ? ended_by(limit, counts[i] + n, cycle_times[i], starts[i]) - counts[i] : 0;
+        counts[i] += more;
+        n -= more;
         if (counts[i] > 0) most = fmax(most, fma((double)counts[i], cycle_times[i], starts[i]));
     }
     if (makespan) *makespan = most;

@@ -10,8 +10,11 @@
 int hs__factor_blocks_init(hs__factor_blocks *b, int32_t kind, int64_t m, int64_t n, int64_t block)
 {
     if (kind < HS_LU || kind > HS_QR || (kind == HS_CHOLESKY && m != n)) return 0;
-    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
-    const int64_t rank = hs__min(m, n), panels = hs__ceil_div(rank, block), count = panels + hs__ceil_div(n - rank, block);
+    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX || block < 1 || block > INT32_MAX)
+        return 0;
+    const int64_t rank = hs__min(m, n);
+    const int64_t panels = hs__ceil_div(rank, block);
+    const int64_t count = panels + hs__ceil_div(n - rank, block);
     if (count > 46340) return 0;
     *b = (hs__factor_blocks){kind, m, n, block, (int32_t)panels, (int32_t)count};
     return 1;
@@ -25,11 +28,17 @@ hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
     return HS_OK;
 }
 
-/* ---- work ------------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 /* Rows from the diagonal of block j on; columns of one. */
-static double rows_of(const hs__factor_blocks *b, int32_t j) { return (double)(b->m - hs__block_first(b, j)); }
-static double width_of(const hs__factor_blocks *b, int32_t j) { return (double)hs__block_width(b, j); }
+static double rows_of(const hs__factor_blocks *b, int32_t j)
+{
+    return (double)(b->m - hs__block_first(b, j));
+}
+static double width_of(const hs__factor_blocks *b, int32_t j)
+{
+    return (double)hs__block_width(b, j);
+}
 
 double hs__panel_work(const hs__factor_blocks *b, int32_t k)
 {
@@ -49,13 +58,15 @@ static double column_work(const hs__factor_blocks *b, int32_t k)
 double hs__update_work(const hs__factor_blocks *b, int32_t k, int32_t j)
 {
     const double cols = width_of(b, j);
-    return b->kind == HS_CHOLESKY ? width_of(b, k) * cols * (rows_of(b, j) - cols / 2.0) : column_work(b, k) * cols;
+    return b->kind == HS_CHOLESKY ? width_of(b, k) * cols * (rows_of(b, j) - cols / 2.0)
+                                  : column_work(b, k) * cols;
 }
 
 double hs__updates_work(const hs__factor_blocks *b, int32_t k)
 {
     const double behind = (double)(b->n - hs__block_first(b, k)) - width_of(b, k);
-    return b->kind == HS_CHOLESKY ? width_of(b, k) * behind * behind / 2.0 : column_work(b, k) * behind;
+    return b->kind == HS_CHOLESKY ? width_of(b, k) * behind * behind / 2.0
+                                  : column_work(b, k) * behind;
 }
 
 double hs__panel_elements(const hs__factor_blocks *b, int32_t k)
@@ -64,21 +75,28 @@ double hs__panel_elements(const hs__factor_blocks *b, int32_t k)
     return (rows_of(b, k) + (b->kind == HS_QR ? width : 0.0)) * width;
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner)
+int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p,
+                           const int32_t *owner)
 {
     if (!costs) return 1;
-    if ((costs->panels && !hs__valid_times(p, costs->panels)) || (costs->links && !hs__valid_costs((int64_t)p * p, costs->links))) return 0;
+    if ((costs->panels && !hs__valid_times(p, costs->panels)) ||
+        (costs->links && !hs__valid_costs((int64_t)p * p, costs->links)))
+        return 0;
     for (int32_t k = 0; k < blocks->panels && costs->panels; k++)
         if (isinf(costs->panels[owner[k]])) return 0;
     return costs->late_panel == 0 || costs->late_panel == 1;
 }
 
-int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner, const double *links)
+int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
+                          const int32_t *owner, const double *links)
 {
-    *ports = (hs__factor_ports){.p = p, .owner = owner, .links = links, .out = calloc(2 * (size_t)p, sizeof *ports->out),
-                            .last = malloc((size_t)p * sizeof *ports->last)};
+    *ports = (hs__factor_ports){.p = p,
+                                .owner = owner,
+                                .links = links,
+                                .out = calloc(2 * (size_t)p, sizeof *ports->out),
+                                .last = malloc((size_t)p * sizeof *ports->last)};
     if (!ports->out || !ports->last) return 0;
     ports->in = ports->out + p;
     for (int32_t w = 0; w < p; w++) ports->last[w] = -1;
@@ -86,12 +104,18 @@ int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *bloc
     return 1;
 }
 
-void hs__factor_ports_end(hs__factor_ports *ports) { free(ports->out), free(ports->last); }
+void hs__factor_ports_end(hs__factor_ports *ports)
+{
+    free(ports->out);
+    free(ports->last);
+}
 
-int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b, int32_t k, double ready, double *arrivals, double *starts, int32_t *order)
+int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b, int32_t k,
+                             double ready, double *arrivals, double *starts, int32_t *order)
 {
     const int32_t p = ports->p, sender = ports->owner[k];
-    const int32_t urgent = k + 1 < b->panels && ports->owner[k + 1] != sender ? ports->owner[k + 1] : -1;
+    const int32_t urgent =
+        k + 1 < b->panels && ports->owner[k + 1] != sender ? ports->owner[k + 1] : -1;
     const double elements = hs__panel_elements(b, k);
     double now = fmax(ready, ports->out[sender]);
     int32_t count = 0;
@@ -109,18 +133,19 @@ int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b
     return count;
 }
 
-/* ---- the schedule ----------------------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 typedef struct {
     hs__factor_map map;
     hs__factor_ports ports;
     const double *cycle_times, *panel_times;
-    double *now;               /* [p] when each worker is free */
-    double *ready;             /* [p] when each has the panel of the step; without links [0] for all */
-    double *starts;            /* [p] of the messages */
-    double *changed;           /* [count] when the last part of each column has ended */
-    double *headed;            /* [count] when its parts may begin */
-    int32_t *order;            /* [p] */
+    double *now; /* [p] when each worker is free */
+    /* [p] when each has the panel of the step; without links [0] for all */
+    double *ready;
+    double *starts;  /* [p] of the messages */
+    double *changed; /* [count] when the last part of each column has ended */
+    double *headed;  /* [count] when its parts may begin */
+    int32_t *order;  /* [p] */
     hs_factor_task *tasks;
     hs_factor_message *messages;
     int64_t count, message_count;
@@ -130,47 +155,64 @@ typedef struct {
 /* A task, not before `ready`; returns the end. */
 static double add(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
 {
-    const double start = fmax(s->now[worker], ready), end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
+    const double start = fmax(s->now[worker], ready);
+    const double end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
     s->now[worker] = end;
-    if (s->tasks) s->tasks[s->count] = (hs_factor_task){.worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
+    if (s->tasks)
+        s->tasks[s->count] = (hs_factor_task){
+            .worker = worker, .panel = k, .block = j, .start = start, .end = end, .work = work};
     s->count++;
     s->work += work;
     s->end = fmax(s->end, end);
     return end;
 }
 
-static double factor_panel(schedule *s, int32_t k) { return add(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]); }
+static double factor_panel(schedule *s, int32_t k)
+{
+    return add(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]);
+}
 
 /* The head of update k of column j, if it has one. */
 static void add_head(schedule *s, int32_t k, int32_t j)
 {
     const int32_t worker = hs__head_owner(&s->map, k, j);
     s->headed[j] = fmax(s->changed[j], s->ready[s->ports.links ? worker : 0]);
-    if (!hs__is_whole(&s->map, k, j) && s->map.blocks.kind != HS_CHOLESKY) s->headed[j] = add(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
+    if (!hs__is_whole(&s->map, k, j) && s->map.blocks.kind != HS_CHOLESKY)
+        s->headed[j] = add(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
 }
 
 /* The rest of it, or all. */
 static void add_parts(schedule *s, int32_t k, int32_t j)
 {
     const double headed = s->headed[j];
-    if (hs__is_whole(&s->map, k, j)) s->changed[j] = add(s, k, j, hs__head_owner(&s->map, k, j), hs__update_work(&s->map.blocks, k, j), headed);
+    if (hs__is_whole(&s->map, k, j))
+        s->changed[j] = add(s, k, j, hs__head_owner(&s->map, k, j),
+                            hs__update_work(&s->map.blocks, k, j), headed);
     else {
         for (int32_t w = 0; w < s->map.p; w++)
-            if (hs__rows_of_part(&s->map, j, w)) s->changed[j] = fmax(s->changed[j], add(s, k, j, w, hs__part_work(&s->map, k, j, w), headed));
+            if (hs__rows_of_part(&s->map, j, w))
+                s->changed[j] =
+                    fmax(s->changed[j], add(s, k, j, w, hs__part_work(&s->map, k, j, w), headed));
     }
 }
 
-/* Panel k, once all updates of the step before are in the schedule, is sent to those who need it. */
+/* Panel k, once all updates of the step before are in the schedule, is sent to those who need
+ * it. */
 static void spread(schedule *s, int32_t k, double ready)
 {
     if (!s->ports.links) {
         s->ready[0] = ready;
         return;
     }
-    const int32_t count = hs__factor_broadcast(&s->ports, &s->map.blocks, k, ready, s->ready, s->starts, s->order);
+    const int32_t count =
+        hs__factor_broadcast(&s->ports, &s->map.blocks, k, ready, s->ready, s->starts, s->order);
     for (int32_t i = 0; i < count && s->messages; i++) {
         const int32_t w = s->order[i];
-        s->messages[s->message_count + i] = (hs_factor_message){.panel = k, .sender = s->map.column[k], .receiver = w, .start = s->starts[w], .end = s->ready[w]};
+        s->messages[s->message_count + i] = (hs_factor_message){.panel = k,
+                                                                .sender = s->map.column[k],
+                                                                .receiver = w,
+                                                                .start = s->starts[w],
+                                                                .end = s->ready[w]};
     }
     s->message_count += count;
 }
@@ -178,11 +220,17 @@ static void spread(schedule *s, int32_t k, double ready)
 /* The updates of step k, of the first panel those of none, and the next panel. */
 static void add_step(schedule *s, int32_t k, int late)
 {
-    const int32_t next = k + 1, panel = next < s->map.blocks.panels, early = panel && (k < 0 || !late), first = early ? next + 1 : next;
+    const int32_t next = k + 1;
+    const int32_t panel = next < s->map.blocks.panels;
+    const int32_t early = panel && (k < 0 || !late);
+    const int32_t first = early ? next + 1 : next;
     double factored = 0.0;
     if (k >= 0) hs__factor_map_step(&s->map, k, -1);
     if (early) { /* look-ahead: the next panel before the rest of the update */
-        if (k >= 0) add_head(s, k, next), add_parts(s, k, next);
+        if (k >= 0) {
+            add_head(s, k, next);
+            add_parts(s, k, next);
+        }
         factored = factor_panel(s, next);
     }
     for (int32_t j = first; k >= 0 && j < s->map.blocks.count; j++) add_head(s, k, j);
@@ -193,42 +241,59 @@ static void add_step(schedule *s, int32_t k, int late)
 
 static int owns_nothing_infinite(const hs__factor_map *map, const double *cycle_times)
 {
-    const int64_t all = map->grid ? (int64_t)map->row_blocks * map->blocks.count : map->blocks.count;
+    const int64_t all =
+        map->grid ? (int64_t)map->row_blocks * map->blocks.count : map->blocks.count;
     for (int64_t i = 0; i < all; i++)
         if (isinf(cycle_times[map->owner[i]])) return 0;
     return 1;
 }
 
-static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t p, const int32_t *owner, int32_t grid, const hs_factor_costs *costs)
+static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t p,
+                               const int32_t *owner, int32_t grid, const hs_factor_costs *costs)
 {
     const size_t all = (size_t)p, count = (size_t)b->count;
     const hs_status status = hs__factor_map_init(&s->map, b, p, owner, grid);
     if (status) return status;
-    if (!owns_nothing_infinite(&s->map, s->cycle_times) || !hs__factor_valid_costs(costs, b, p, s->map.column)) return HS_ERROR_VALUE;
+    if (!owns_nothing_infinite(&s->map, s->cycle_times) ||
+        !hs__factor_valid_costs(costs, b, p, s->map.column))
+        return HS_ERROR_VALUE;
     if (grid && costs && costs->links) return HS_ERROR_VALUE;
     s->now = calloc(3 * all + 2 * count, sizeof *s->now);
     s->order = malloc(all * sizeof *s->order);
     if (!s->now || !s->order) return HS_ERROR_MEMORY;
-    s->ready = s->now + all, s->starts = s->ready + all, s->changed = s->starts + all, s->headed = s->changed + count;
-    if (costs && costs->links && !hs__factor_ports_init(&s->ports, b, p, s->map.column, costs->links)) return HS_ERROR_MEMORY;
+    s->ready = s->now + all;
+    s->starts = s->ready + all;
+    s->changed = s->starts + all;
+    s->headed = s->changed + count;
+    if (costs && costs->links &&
+        !hs__factor_ports_init(&s->ports, b, p, s->map.column, costs->links))
+        return HS_ERROR_MEMORY;
     return HS_OK;
 }
 
-hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p, const double *cycle_times, const int32_t *owner, int32_t grid,
-                         const hs_factor_costs *costs, const int *cancel, double *makespan, double *work, hs_factor_task *tasks, int64_t *task_count,
-                         hs_factor_message *messages, int64_t *message_count)
+hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
+                             const double *cycle_times, const int32_t *owner, int32_t grid,
+                             const hs_factor_costs *costs, const int *cancel, double *makespan,
+                             double *work, hs_factor_task *tasks, int64_t *task_count,
+                             hs_factor_message *messages, int64_t *message_count)
 {
     hs__factor_blocks b;
-    if (!hs__factor_blocks_init(&b, kind, m, n, block) || p < 1 || !cycle_times || !makespan) return HS_ERROR_VALUE;
+    if (!hs__factor_blocks_init(&b, kind, m, n, block) || p < 1 || !cycle_times || !makespan)
+        return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
-    schedule s = {.cycle_times = cycle_times, .panel_times = costs && costs->panels ? costs->panels : cycle_times, .tasks = tasks, .messages = messages};
+    schedule s = {.cycle_times = cycle_times,
+                  .panel_times = costs && costs->panels ? costs->panels : cycle_times,
+                  .tasks = tasks,
+                  .messages = messages};
     hs_status status = open_schedule(&s, &b, p, owner, grid, costs);
     for (int32_t k = -1; !status && k < b.panels; k++) {
         add_step(&s, k, costs && costs->late_panel);
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
     }
-    hs__factor_ports_end(&s.ports), hs__factor_map_end(&s.map);
-    free(s.now), free(s.order);
+    hs__factor_ports_end(&s.ports);
+    hs__factor_map_end(&s.map);
+    free(s.now);
+    free(s.order);
     if (status) return status;
     *makespan = s.end;
     if (work) *work = s.work;

@@ -1,4 +1,5 @@
-/* The tasks of an LU factorisation by blocks of columns, as both its simulation and its execution see them. */
+/* The tasks of an LU factorisation by blocks of columns, as both its simulation and its execution
+ * see them. */
 #ifndef HS_ALLOCATE_FACTOR_H
 #define HS_ALLOCATE_FACTOR_H
 
@@ -6,20 +7,24 @@
 
 #include "hetsched.h"
 
-/* Blocks of `block` columns; the columns of an m x n matrix beyond the m-th begin a block. Panels are the first of them. */
+/* Blocks of `block` columns; the columns of an m x n matrix beyond the m-th begin a block. Panels
+ * are the first of them. */
 typedef struct hs__factor_blocks {
     int32_t kind; /* hs_factor_kind */
     int64_t m, n, block;
     int32_t panels, count;
 } hs__factor_blocks;
 
-/* Returns 0 for numbers out of their ranges, and where there would be more than 2^31 - 1 blocks or pairs of them. */
-int hs__factor_blocks_init(hs__factor_blocks *blocks, int32_t kind, int64_t m, int64_t n, int64_t block);
+/* Returns 0 for numbers out of their ranges, and where there would be more than 2^31 - 1 blocks or
+ * pairs of them. */
+int hs__factor_blocks_init(hs__factor_blocks *blocks, int32_t kind, int64_t m, int64_t n,
+                           int64_t block);
 
 static inline int64_t hs__block_first(const hs__factor_blocks *b, int32_t j)
 {
     const int64_t rank = b->m < b->n ? b->m : b->n;
-    return j <= b->panels ? (j < b->panels ? j * b->block : rank) : rank + (j - b->panels) * b->block;
+    return j <= b->panels ? (j < b->panels ? j * b->block : rank)
+                          : rank + (j - b->panels) * b->block;
 }
 
 static inline int64_t hs__block_width(const hs__factor_blocks *b, int32_t j)
@@ -27,8 +32,9 @@ static inline int64_t hs__block_width(const hs__factor_blocks *b, int32_t j)
     return (j + 1 < b->count ? hs__block_first(b, j + 1) : b->n) - hs__block_first(b, j);
 }
 
-/* Multiply-adds of panel k, of its update of block j > k, and of all its updates. A Cholesky factorisation works on the lower triangle
- * alone; in QR, where the factor of the block reflector is part of the panel, an update multiplies by V^H, T^H and V. */
+/* Multiply-adds of panel k, of its update of block j > k, and of all its updates. A Cholesky
+ * factorisation works on the lower triangle alone; in QR, where the factor of the block reflector
+ * is part of the panel, an update multiplies by V^H, T^H and V. */
 double hs__panel_work(const hs__factor_blocks *blocks, int32_t k);
 double hs__update_work(const hs__factor_blocks *blocks, int32_t k, int32_t j);
 double hs__updates_work(const hs__factor_blocks *blocks, int32_t k);
@@ -46,18 +52,21 @@ typedef struct hs__factor_ports {
 } hs__factor_ports;
 
 /* 0 if there is no memory. hs__factor_ports_end in any case. */
-int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner, const double *links);
+int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
+                          const int32_t *owner, const double *links);
 void hs__factor_ports_end(hs__factor_ports *ports);
 
 /* The messages of panel k, which is ready at `ready`; panels come in order.
- *   arrivals  [p] out: when each worker has it, its owner from `ready` on; others that do not need it are left out
+ *   arrivals  [p] out: when each worker has it, its owner from `ready` on; others that do not need
+ *             it are left out
  *   starts    [p] out, may be NULL: of the messages
  *   order     [p] out, may be NULL: the receivers in the order in which they are served
  * Returns the number of messages. */
-int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t k, double ready, double *arrivals, double *starts,
-                         int32_t *order);
+int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t k,
+                             double ready, double *arrivals, double *starts, int32_t *order);
 
 /* Whether the costs, which may be NULL, are in their ranges for valid owners. */
-int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p, const int32_t *owner);
+int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p,
+                           const int32_t *owner);
 
 #endif

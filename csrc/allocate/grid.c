@@ -1,4 +1,5 @@
-/* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be sent for them. */
+/* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be
+ * sent for them. */
 #include <stdlib.h>
 
 #include "allocate/load.h"
@@ -8,7 +9,8 @@
 
 enum { MOST = 46340 }; /* blocks on a side: the square is below 2^31 */
 
-/* Of each entry of a floorplan: the entries of its subtree, and the time of a block if its workers divide the work perfectly. */
+/* Of each entry of a floorplan: the entries of its subtree, and the time of a block if its workers
+ * divide the work perfectly. */
 typedef struct {
     int32_t size;
     double time;
@@ -21,20 +23,24 @@ typedef struct box {
     int32_t lines[]; /* [height + width] the rows, then the columns, ascending */
 } box;
 
-/* ---- dealing ---------------------------------------------------------------------------------------------------- */
+/* ---- dealing --------------------------------------------------------------------------------- */
 
-/* HS_ERROR_VALUE if the plan is no tree of straight cuts, or a worker has two places in it, or nobody in it can work. */
-static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, part *parts)
+/* HS_ERROR_VALUE if the plan is no tree of straight cuts, or a worker has two places in it, or
+ * nobody in it can work. */
+static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan, int32_t length,
+                       part *parts)
 {
     double fastest = INFINITY;
     char *seen = calloc((size_t)p, 1);
-    int valid = 1, operands = 0;
+    int valid = 1;
+    int operands = 0;
     if (!seen) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < length && valid; i++) {
         if (plan[i] >= 0) {
             valid = plan[i] < p && !seen[plan[i]];
             if (!valid) break;
-            seen[plan[i]] = 1, operands++;
+            seen[plan[i]] = 1;
+            operands++;
             fastest = fmin(fastest, cycle_times[plan[i]]);
         } else valid = (plan[i] == HS_BESIDE || plan[i] == HS_ABOVE) && --operands >= 1;
     }
@@ -44,22 +50,30 @@ static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan
     for (int32_t i = 0; i < length; i++) {
         if (plan[i] >= 0) parts[i] = (part){1, ldexp(cycle_times[plan[i]], -unit)};
         else {
-            const part *second = &parts[i - 1], *first = second - second->size;
-            parts[i] = (part){first->size + second->size + 1, 1.0 / (1.0 / first->time + 1.0 / second->time)};
+            const part *second = &parts[i - 1];
+            const part *first = second - second->size;
+            parts[i] = (part){first->size + second->size + 1,
+                              1.0 / (1.0 / first->time + 1.0 / second->time)};
         }
     }
     return HS_OK;
 }
 
-/* The parts of node i, from the first to the last; parallel cuts next to each other are one. work [length]; returns their number. */
-static int32_t parts_of(const int32_t *plan, const part *parts, int32_t i, int32_t *found, int32_t *work)
+/* The parts of node i, from the first to the last; parallel cuts next to each other are one. work
+ * [length]; returns their number. */
+static int32_t parts_of(const int32_t *plan, const part *parts, int32_t i, int32_t *found,
+                        int32_t *work)
 {
-    int32_t count = 0, left = 0;
+    int32_t count = 0;
+    int32_t left = 0;
     work[left++] = i;
     while (left) {
         const int32_t at = work[--left];
         if (plan[at] != plan[i]) found[count++] = at;
-        else work[left++] = at - 1, work[left++] = at - 1 - parts[at - 1].size;
+        else {
+            work[left++] = at - 1;
+            work[left++] = at - 1 - parts[at - 1].size;
+        }
     }
     return count;
 }
@@ -73,30 +87,38 @@ static box *box_of(int32_t node, int32_t height, int32_t width, box *next)
 
 typedef struct {
     const int32_t *plan;
-    part *parts;               /* [length] */
-    int32_t *found, *work;     /* [length] */
-    double *times;             /* [length] */
-    int32_t *dealt;            /* [n] */
-    int32_t *counts;           /* [length] */
+    part *parts;           /* [length] */
+    int32_t *found, *work; /* [length] */
+    double *times;         /* [length] */
+    int32_t *dealt;        /* [n] */
+    int32_t *counts;       /* [length] */
 } dealing;
 
-/* Deals the lines of a box across its cuts, the last line first. *pending gains a box for each part that gets some. */
+/* Deals the lines of a box across its cuts, the last line first. *pending gains a box for each part
+ * that gets some. */
 static hs_status deal(dealing *d, const box *self, box **pending)
 {
     const int beside = d->plan[self->node] == HS_BESIDE;
-    const int32_t q = parts_of(d->plan, d->parts, self->node, d->found, d->work), lines = beside ? self->width : self->height;
-    const int32_t *own = self->lines + (beside ? self->height : 0), *other = self->lines + (beside ? 0 : self->height);
+    const int32_t q = parts_of(d->plan, d->parts, self->node, d->found, d->work);
+    const int32_t lines = beside ? self->width : self->height;
+    const int32_t *own = self->lines + (beside ? self->height : 0);
+    const int32_t *other = self->lines + (beside ? 0 : self->height);
     const int32_t others = beside ? self->height : self->width;
-    for (int32_t c = 0; c < q; c++) d->times[c] = d->parts[d->found[c]].time, d->counts[c] = 0;
+    for (int32_t c = 0; c < q; c++) {
+        d->times[c] = d->parts[d->found[c]].time;
+        d->counts[c] = 0;
+    }
     const hs_status status = hs_distribute_prefix(lines, q, d->times, NULL, d->dealt, NULL);
     if (status) return status;
     for (int32_t l = 0; l < lines; l++) d->counts[d->dealt[l]]++;
     for (int32_t c = 0; c < q; c++) {
         if (!d->counts[c]) continue;
-        box *own_box = box_of(d->found[c], beside ? others : d->counts[c], beside ? d->counts[c] : others, *pending);
+        box *own_box = box_of(d->found[c], beside ? others : d->counts[c],
+                              beside ? d->counts[c] : others, *pending);
         if (!own_box) return HS_ERROR_MEMORY;
         *pending = own_box;
-        int32_t *to = own_box->lines + (beside ? others : 0), *same = own_box->lines + (beside ? 0 : d->counts[c]);
+        int32_t *to = own_box->lines + (beside ? others : 0);
+        int32_t *same = own_box->lines + (beside ? 0 : d->counts[c]);
         for (int32_t l = 0; l < lines; l++)
             if (d->dealt[lines - 1 - l] == c) *to++ = own[l];
         for (int32_t l = 0; l < others; l++) same[l] = other[l];
@@ -104,9 +126,12 @@ static hs_status deal(dealing *d, const box *self, box **pending)
     return HS_OK;
 }
 
-hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan, int32_t length, const int *cancel, int32_t *owner)
+hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan,
+                          int32_t length, const int *cancel, int32_t *owner)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !plan || length < 1 || length > 2 * (int64_t)p || !owner) return HS_ERROR_VALUE;
+    if (n < 1 || n > MOST || p < 1 || !cycle_times || !plan || length < 1 ||
+        length > 2 * (int64_t)p || !owner)
+        return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     const size_t size = (size_t)length;
     part *parts = malloc(size * sizeof *parts);
@@ -115,14 +140,19 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
     box *pending = parts && indices && times ? box_of(length - 1, n, n, NULL) : NULL;
     hs_status status = pending ? parse(p, cycle_times, plan, length, parts) : HS_ERROR_MEMORY;
     dealing d = {.plan = plan, .parts = parts, .times = times, .found = indices};
-    if (indices) d.work = indices + size, d.counts = d.work + size, d.dealt = d.counts + size;
+    if (indices) {
+        d.work = indices + size;
+        d.counts = d.work + size;
+        d.dealt = d.counts + size;
+    }
     for (int32_t l = 0; pending && l < n; l++) pending->lines[l] = pending->lines[n + l] = l;
     box *done = NULL; /* of single workers */
     while (pending) {
         box *self = pending;
         pending = self->next;
         if (!status && plan[self->node] >= 0) {
-            self->next = done, done = self;
+            self->next = done;
+            done = self;
             continue;
         }
         if (!status) status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : deal(&d, self, &pending);
@@ -133,38 +163,47 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
         done = self->next;
         for (int32_t i = 0; i < self->height && !status; i++) {
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
-            for (int32_t j = 0; j < self->width; j++) owner[(int64_t)self->lines[i] * n + self->lines[self->height + j]] = plan[self->node];
+            for (int32_t j = 0; j < self->width; j++)
+                owner[(int64_t)self->lines[i] * n + self->lines[self->height + j]] =
+                    plan[self->node];
         }
         free(self);
     }
-    free(parts), free(indices), free(times);
+    free(parts);
+    free(indices);
+    free(times);
     return status;
 }
 
-/* ---- what a map costs ------------------------------------------------------------------------------------------- */
+/* ---- what a map costs ------------------------------------------------------------------------ */
 
-/* A worker that occurs in row (column) i beyond column (row) k < i needs the panel's block of that row in step k, but for the
- * steps in which it owns it: so a scan of each line from its end is enough. */
-static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int *cancel, int32_t *seen, int64_t *change, int64_t *received)
+/* A worker that occurs in row (column) i beyond column (row) k < i needs the panel's block of that
+ * row in step k, but for the steps in which it owns it: so a scan of each line from its end is
+ * enough. */
+static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int *cancel,
+                        int32_t *seen, int64_t *change, int64_t *received)
 {
     const int64_t along = by_rows ? 1 : n, across = by_rows ? n : 1;
     for (int32_t i = 0; i < n && !hs__cancelled(cancel); i++)
         for (int32_t k = n - 1; k >= 0; k--) {
             const int32_t w = owner[i * across + k * along];
-            if (seen[w] != i + 1) { /* its last block of this line: needed in the steps before k and before i */
+            /* its last block of this line: needed in the steps before k and before i */
+            if (seen[w] != i + 1) {
                 const int32_t steps = k < i ? k : i;
                 seen[w] = i + 1;
-                change[0]++, change[steps]--;
+                change[0]++;
+                change[steps]--;
                 if (received) received[w] += steps;
             } else if (k < i) {
-                change[k]--, change[k + 1]++;
+                change[k]--;
+                change[k + 1]++;
                 if (received) received[w]--;
             }
         }
 }
 
-hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner, const int *cancel, double *loads,
-                              int64_t *traffic, int64_t *received)
+hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner,
+                              const int *cancel, double *loads, int64_t *traffic, int64_t *received)
 {
     if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !loads) return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
@@ -174,12 +213,19 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
         for (int32_t j = 0; j < n; j++)
             if (row[j] < 0 || row[j] >= p || isinf(cycle_times[row[j]])) return HS_ERROR_VALUE;
     }
-    int64_t *counts = calloc((size_t)p, sizeof *counts), *change = calloc((size_t)n + 1, sizeof *change);
+    int64_t *counts = calloc((size_t)p, sizeof *counts);
+    int64_t *change = calloc((size_t)n + 1, sizeof *change);
     int32_t *seen = calloc((size_t)p, sizeof *seen);
-    if (!counts || !change || !seen) return free(counts), free(change), free(seen), HS_ERROR_MEMORY;
+    if (!counts || !change || !seen) {
+        free(counts);
+        free(change);
+        free(seen);
+        return HS_ERROR_MEMORY;
+    }
     double most = 0.0;
     loads[n - 1] = 0.0;
-    for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) { /* step k - 1 updates row and column k more than step k */
+    /* step k - 1 updates row and column k more than step k */
+    for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) {
         for (int32_t j = k; j < n; j++) {
             const int32_t in_row = owner[(int64_t)k * n + j], in_column = owner[(int64_t)j * n + k];
             most = fmax(most, (double)++counts[in_row] * cycle_times[in_row]);
@@ -199,7 +245,8 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
             sent += change[k];
             if (traffic) traffic[k] = sent;
             seen[owner[(int64_t)k * n + k]] = k + 1;
-            for (int32_t i = k + 1; i < n; i++) /* the diagonal block, for the other blocks of the panel and of the pivot row */
+            /* the diagonal block, for the other blocks of the panel and of the pivot row */
+            for (int32_t i = k + 1; i < n; i++)
                 for (int by_rows = 0; by_rows < 2; by_rows++) {
                     const int32_t w = owner[by_rows ? (int64_t)k * n + i : (int64_t)i * n + k];
                     if (seen[w] == k + 1) continue;
@@ -209,18 +256,25 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
                 }
         }
     }
-    free(counts), free(change), free(seen);
+    free(counts);
+    free(change);
+    free(seen);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel, double *bounds)
+hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel,
+                           double *bounds)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !bounds || isnan(fastest_of(p, cycle_times))) return HS_ERROR_VALUE;
+    if (n < 1 || n > MOST || p < 1 || !cycle_times || !bounds || isnan(fastest_of(p, cycle_times)))
+        return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *found = malloc((size_t)n * sizeof *found);
     hs_status status = counts && found ? HS_OK : HS_ERROR_MEMORY;
-    for (int64_t k = 0; k < n && !status; k++) status = hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, cancel, counts, &found[k]);
+    for (int64_t k = 0; k < n && !status; k++)
+        status =
+            hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, cancel, counts, &found[k]);
     for (int64_t k = 0; k < n && !status; k++) bounds[k] = found[k];
-    free(counts), free(found);
+    free(counts);
+    free(found);
     return status;
 }

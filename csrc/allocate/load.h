@@ -1,4 +1,5 @@
-/* Chunks dealt one by one, each to the worker that would end it first: ends are compared exactly. */
+/* Chunks dealt one by one, each to the worker that would end it first: ends are compared
+ * exactly. */
 #ifndef HS_ALLOCATE_LOAD_H
 #define HS_ALLOCATE_LOAD_H
 
@@ -9,12 +10,15 @@
 /* The end of the k-th chunk, exact, with a power of two as the unit of time: see unit_of. */
 static inline hs__timed end_of(int64_t chunks, double cycle_time, int unit, int32_t worker)
 {
-    const double k = (double)chunks /* exact: chunks <= 2^53 */, time = ldexp(cycle_time, -unit), end = k * time;
+    const double k = (double)chunks /* exact: chunks <= 2^53 */, time = ldexp(cycle_time, -unit),
+                 end = k * time;
     return (hs__timed){end, isinf(end) ? 0.0 : fma(k, time, -end), worker};
 }
 
-/* Gives the next chunk to the worker of the heap that would end it first, ties to the lowest index; returns that worker. */
-static inline int32_t deal_one(hs__timed *heap, int32_t size, const double *cycle_times, int unit, int64_t *counts)
+/* Gives the next chunk to the worker of the heap that would end it first, ties to the lowest index;
+ * returns that worker. */
+static inline int32_t deal_one(hs__timed *heap, int32_t size, const double *cycle_times, int unit,
+                               int64_t *counts)
 {
     const int32_t i = heap[0].worker;
     counts[i]++;
@@ -33,8 +37,8 @@ static inline double fastest_of(int32_t p, const double *cycle_times)
     return isinf(fastest) ? NAN : fastest;
 }
 
-/* The exponent of a power of two to be the unit of time: no product overflows or loses bits for workers that could get a
- * chunk. */
+/* The exponent of a power of two to be the unit of time: no product overflows or loses bits for
+ * workers that could get a chunk. */
 static inline int unit_of(double fastest) { return ilogb(fastest) + 1; }
 
 #endif

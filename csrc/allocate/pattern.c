@@ -6,7 +6,8 @@
 
 enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
 
-hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel, int32_t *owner, double *makespans)
+hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
+                               int32_t *owner, double *makespans)
 {
     if (!cycle_times || (n > 0 && !owner)) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
@@ -25,10 +26,12 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
                 break;
             }
             int32_t i = owner[k] = deal_one(heap, p, cycle_times, unit, counts);
-            /* The multiples of the cycle-times are dealt in ascending order, so the last one is the makespan. */
+            /* The multiples of the cycle-times are dealt in ascending order, so the last one is the
+             * makespan. */
             if (makespans) makespans[k] = (double)counts[i] * cycle_times[i];
         }
     }
-    free(heap), free(counts);
+    free(heap);
+    free(counts);
     return status;
 }

@@ -7,7 +7,8 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-/* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for larger sums. */
+/* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for
+ * larger sums. */
 enum { WORD = 64, SAMPLE = 4096 };
 
 typedef struct {
@@ -15,13 +16,14 @@ typedef struct {
     int32_t p;
     const double *times; /* [p (n + 1)] */
     size_t words;
-    int64_t *top;        /* [p] no count above this is needed: it takes longer than a limit known to be enough */
-    int64_t *last;       /* [p] largest count within the limit tried last */
-    int64_t most;        /* their sum */
-    uint64_t *own;       /* the counts of one worker within that limit */
-    uint64_t *reach;     /* [p + 1] sets: the sums that the first i workers can have */
-    uint64_t *spread;    /* [levels] sets: one set plus 0 .. 2^j - 1 */
-    const int *cancel;   /* once it is set no result means anything */
+    /* [p] no count above this is needed: it takes longer than a limit known to be enough */
+    int64_t *top;
+    int64_t *last;     /* [p] largest count within the limit tried last */
+    int64_t most;      /* their sum */
+    uint64_t *own;     /* the counts of one worker within that limit */
+    uint64_t *reach;   /* [p + 1] sets: the sums that the first i workers can have */
+    uint64_t *spread;  /* [levels] sets: one set plus 0 .. 2^j - 1 */
+    const int *cancel; /* once it is set no result means anything */
 } search;
 
 /* One for each power of two up to the longest run, all bits of a set. */
@@ -32,7 +34,10 @@ static size_t levels_of(size_t words)
     return levels;
 }
 
-static const double *times_of(const search *s, int32_t i) { return s->times + (size_t)i * ((size_t)s->n + 1); }
+static const double *times_of(const search *s, int32_t i)
+{
+    return s->times + (size_t)i * ((size_t)s->n + 1);
+}
 
 static bool has(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
 
@@ -41,7 +46,8 @@ static int64_t next_bit(const uint64_t *set, size_t words, int64_t x, bool value
 {
     size_t w = (size_t)x / WORD;
     if (w >= words) return (int64_t)words * WORD;
-    uint64_t flip = value ? 0 : ~UINT64_C(0), found = (set[w] ^ flip) >> (x % WORD) << (x % WORD);
+    uint64_t flip = value ? 0 : ~UINT64_C(0);
+    uint64_t found = (set[w] ^ flip) >> (x % WORD) << (x % WORD);
     while (!found) {
         if (++w == words) return (int64_t)words * WORD;
         found = set[w] ^ flip;
@@ -61,7 +67,8 @@ static int64_t runs_of(const uint64_t *set, size_t words)
 }
 
 /* out |= in + shift, shift within the set; the arrays are different. */
-static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words, int64_t shift)
+static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words,
+                        int64_t shift)
 {
     size_t skip = (size_t)shift / WORD;
     unsigned bits = (unsigned)(shift % WORD);
@@ -70,23 +77,27 @@ static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, siz
         return;
     }
     out[skip] |= in[0] << bits;
-    for (size_t w = skip + 1; w < words; w++) out[w] |= in[w - skip] << bits | in[w - skip - 1] >> (WORD - bits);
+    for (size_t w = skip + 1; w < words; w++)
+        out[w] |= in[w - skip] << bits | in[w - skip - 1] >> (WORD - bits);
 }
 
-/* out = {a + b}. Every run of b is the union of two runs whose length is the same power of two, so each run costs two
- * shifts of a set that was spread by doubling. */
+/* out = {a + b}. Every run of b is the union of two runs whose length is the same power of two, so
+ * each run costs two shifts of a set that was spread by doubling. */
 static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint64_t *out)
 {
     size_t words = s->words;
     if (runs_of(a, words) < runs_of(b, words)) {
         const uint64_t *swap = a;
-        a = b, b = swap;
+        a = b;
+        b = swap;
     }
     memset(out, 0, words * sizeof *out);
     memcpy(s->spread, a, words * sizeof *a);
     int64_t end = (int64_t)words * WORD;
     size_t known = 0;
-    for (int64_t first = 0, stop; (first = next_bit(b, words, first, true)) < end && !hs__cancelled(s->cancel); first = stop) {
+    for (int64_t first = 0, stop;
+         (first = next_bit(b, words, first, true)) < end && !hs__cancelled(s->cancel);
+         first = stop) {
         stop = next_bit(b, words, first, false);
         size_t level = 0;
         while ((stop - first) >> (level + 1)) level++;
@@ -97,11 +108,13 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
         }
         const uint64_t *wide = s->spread + level * words;
         add_shifted(out, wide, words, first);
-        if ((stop - first) != INT64_C(1) << level) add_shifted(out, wide, words, stop - (INT64_C(1) << level));
+        if ((stop - first) != INT64_C(1) << level)
+            add_shifted(out, wide, words, stop - (INT64_C(1) << level));
     }
 }
 
-/* Finds last and most for a limit: whether n chunks could be done within it if every smaller count could be done, too. */
+/* Finds last and most for a limit: whether n chunks could be done within it if every smaller count
+ * could be done, too. */
 static bool has_room(search *s, double limit)
 {
     s->most = 0;
@@ -115,12 +128,13 @@ static bool has_room(search *s, double limit)
     return s->most >= s->n;
 }
 
-/* The counts of worker i that take no longer than limit, zero included, but for whole words of counts that are too few: the
- * others cannot do the rest. */
+/* The counts of worker i that take no longer than limit, zero included, but for whole words of
+ * counts that are too few: the others cannot do the rest. */
 static void counts_within(const search *s, int32_t i, double limit)
 {
     const double *times = times_of(s, i);
-    int64_t last = s->last[i], least = s->n - (s->most - last);
+    int64_t last = s->last[i];
+    int64_t least = s->n - (s->most - last);
     if (least < 0) least = 0;
     memset(s->own, 0, s->words * sizeof *s->own);
     for (int64_t x = least / WORD * WORD; x <= last; x += WORD) {
@@ -150,11 +164,14 @@ static bool reaches(search *s, double limit, bool all)
 
 static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
 
-/* Up to SAMPLE of the times strictly between low and high, sorted; *complete says whether these are all of them. */
-static int32_t sample_between(const search *s, double low, double high, double *sample, bool *complete)
+/* Up to SAMPLE of the times strictly between low and high, sorted; *complete says whether these are
+ * all of them. */
+static int32_t sample_between(const search *s, double low, double high, double *sample,
+                              bool *complete)
 {
     int32_t size = 0;
-    uint64_t seen = 0, stride = 1; /* a power of two: it keeps every stride-th */
+    uint64_t seen = 0;
+    uint64_t stride = 1; /* a power of two: it keeps every stride-th */
     for (int32_t i = 0; i < s->p && !hs__cancelled(s->cancel); i++) {
         const double *times = times_of(s, i);
         for (int64_t x = 1; x <= s->top[i]; x++) {
@@ -171,21 +188,27 @@ static int32_t sample_between(const search *s, double low, double high, double *
     return size;
 }
 
-/* The least of the times above low that passes a monotone test, infinite if none does. Bisection of a sample of the times,
- * then of those between the two neighbours found, until none is left out; with `gallop` in growing steps from below. */
-static double least_time(search *s, double *sample, double low, bool (*test)(search *, double), bool gallop)
+/* The least of the times above low that passes a monotone test, infinite if none does. Bisection of
+ * a sample of the times, then of those between the two neighbours found, until none is left out;
+ * with `gallop` in growing steps from below. */
+static double least_time(search *s, double *sample, double low, bool (*test)(search *, double),
+                         bool gallop)
 {
     double high = INFINITY;
     for (bool complete = false; !complete && !hs__cancelled(s->cancel);) {
         int32_t size = sample_between(s, low, high, sample, &complete);
-        int32_t first = 0, end = size; /* the first to pass is in [first, end] */
+        int32_t first = 0;
+        int32_t end = size; /* the first to pass is in [first, end] */
         for (int32_t step = gallop; first < end;) {
-            int32_t probe = step && first + step <= end ? first + step - 1 : first + (end - first) / 2;
+            int32_t probe =
+                step && first + step <= end ? first + step - 1 : first + (end - first) / 2;
             if (test(s, sample[probe])) {
                 memcpy(s->top, s->last, (size_t)s->p * sizeof *s->top);
-                end = probe, step = 0;
+                end = probe;
+                step = 0;
             } else {
-                first = probe + 1, step *= 2;
+                first = probe + 1;
+                step *= 2;
             }
         }
         if (first < size) high = sample[first];
@@ -194,23 +217,27 @@ static double least_time(search *s, double *sample, double low, bool (*test)(sea
     return high;
 }
 
-/* The least makespan is seldom far above the least limit that has room. Close to that, few counts are possible. */
+/* The least makespan is seldom far above the least limit that has room. Close to that, few counts
+ * are possible. */
 static double least_makespan(search *s, double *sample)
 {
     double bound = least_time(s, sample, 0.0, has_room, false);
     for (int32_t i = 0; i < s->p; i++) s->top[i] = s->n;
-    return isinf(bound) || feasible(s, bound) ? bound : least_time(s, sample, bound, feasible, true);
+    return isinf(bound) || feasible(s, bound) ? bound
+                                              : least_time(s, sample, bound, feasible, true);
 }
 
-/* From the last worker to the first: as many chunks as it can do in less than the makespan if the others can do the rest,
- * else as many as it can do in exactly that time. For non-decreasing times these are the counts of hs_distribute. */
+/* From the last worker to the first: as many chunks as it can do in less than the makespan if the
+ * others can do the rest, else as many as it can do in exactly that time. For non-decreasing times
+ * these are the counts of hs_distribute. */
 static void choose_counts(const search *s, double makespan, int64_t *counts)
 {
     int64_t rest = s->n;
     for (int32_t i = s->p; i-- > 0;) {
         const double *times = times_of(s, i);
         const uint64_t *before = s->reach + (size_t)i * s->words;
-        int64_t most = s->last[i] < rest ? s->last[i] : rest, x = most;
+        int64_t most = s->last[i] < rest ? s->last[i] : rest;
+        int64_t x = most;
         while (x >= 0 && !((x == 0 || times[x] < makespan) && has(before, rest - x))) x--;
         if (x < 0)
             for (x = most; !(times[x] == makespan && has(before, rest - x));) x--;
@@ -219,7 +246,8 @@ static void choose_counts(const search *s, double makespan, int64_t *counts)
     }
 }
 
-hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel, int64_t *counts, double *makespan)
+hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const int *cancel,
+                                int64_t *counts, double *makespan)
 {
     if (!times || !counts) return HS_ERROR_VALUE;
     if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
@@ -235,8 +263,11 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
     double *sample = malloc(SAMPLE * sizeof *sample);
     hs_status status = bits && limits && sample ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
-        s.own = bits, s.reach = bits + s.words, s.spread = s.reach + ((size_t)p + 1) * s.words;
-        s.top = limits, s.last = limits + p;
+        s.own = bits;
+        s.reach = bits + s.words;
+        s.spread = s.reach + ((size_t)p + 1) * s.words;
+        s.top = limits;
+        s.last = limits + p;
         for (int32_t i = 0; i < p; i++) s.top[i] = n;
         double least = n ? least_makespan(&s, sample) : 0.0;
         if (isfinite(least)) reaches(&s, least, true);
@@ -249,6 +280,8 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
             if (makespan) *makespan = least;
         }
     }
-    free(bits), free(limits), free(sample);
+    free(bits);
+    free(limits);
+    free(sample);
     return status;
 }

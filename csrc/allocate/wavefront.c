@@ -9,35 +9,43 @@
 #include "core/numbers.h"
 #include "core/sort.h"
 
-/* ---- the order of the tiles ----------------------------------------------------------------------------------- */
+/* ---- the order of the tiles ------------------------------------------------------------------ */
 
 int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chunk)
 {
     int32_t count = 0;
     for (int32_t j = 0, first = 0; j < cols; j++) {
         if (j + 1 < cols && owner[j + 1] == owner[j]) continue;
-        if (chunk) chunk[count] = (hs__chunk){.worker = owner[j], .first = first, .width = j + 1 - first};
+        if (chunk)
+            chunk[count] = (hs__chunk){.worker = owner[j], .first = first, .width = j + 1 - first};
         count++;
         first = j + 1;
     }
     return count;
 }
 
-/* Row-wise: step s does the tiles (s - reach j, j) from the left. With reach 0 these are the rows. With more, a row would wait
- * for the row below it in the column before, so that the rows are skewed: the diagonals of the paper's figure 3. */
+/* Row-wise: step s does the tiles (s - reach j, j) from the left. With reach 0 these are the rows.
+ * With more, a row would wait for the row below it in the column before, so that the rows are
+ * skewed: the diagonals of the paper's figure 3. */
 static int next_skewed_row(hs__walk *w, hs__stretch *x)
 {
     const int64_t s = w->at, last = w->width - 1;
     if (s >= w->rows + w->reach * last) return 0;
     w->at++;
-    const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1, to = w->reach ? hs__min(last, s / w->reach) : last;
-    *x = (hs__stretch){.row = s - w->reach * from, .col = from, .count = to - from + 1, .row_step = -w->reach, .col_step = 1};
+    const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1;
+    const int64_t to = w->reach ? hs__min(last, s / w->reach) : last;
+    *x = (hs__stretch){.row = s - w->reach * from,
+                       .col = from,
+                       .count = to - from + 1,
+                       .row_step = -w->reach,
+                       .col_step = 1};
     x->needs = from == 0 ? hs__min(s + w->reach, w->rows - 1) : -1;
     x->gives = to == last ? s - w->reach * last : -1;
     return 1;
 }
 
-/* Column-wise: the columns whose tiles wait or are waited for tile by tile, those between them in one go. */
+/* Column-wise: the columns whose tiles wait or are waited for tile by tile, those between them in
+ * one go. */
 static int next_column(hs__walk *w, hs__stretch *x)
 {
     const int64_t last = w->width - 1, inner = last > 1 ? last - 1 : 0;
@@ -49,9 +57,11 @@ static int next_column(hs__walk *w, hs__stretch *x)
         x->row = at;
         x->needs = hs__min(at + w->reach, w->rows - 1);
     } else if ((at -= w->rows) < inner) {
-        x->col = at + 1, x->count = w->rows;
+        x->col = at + 1;
+        x->count = w->rows;
     } else {
-        x->col = last, x->row = at - inner;
+        x->col = last;
+        x->row = at - inner;
     }
     if (x->col == last) x->gives = x->row;
     return 1;
@@ -64,30 +74,35 @@ int hs__walk_next(hs__walk *walk, hs__stretch *next)
 
 enum { BRIEF = 1 << 14 }; /* stretches between two looks at cancel */
 
-/* ---- simulation ----------------------------------------------------------------------------------------------- */
+/* ---- simulation ------------------------------------------------------------------------------ */
 
-static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach)
+static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                         int64_t reach)
 {
-    return rows >= 1 && cols >= 1 && rows <= (INT64_C(1) << 53) / cols && p >= 1 && reach >= 0 && !isnan(fastest_of(p, cycle_times));
+    return rows >= 1 && cols >= 1 && rows <= (INT64_C(1) << 53) / cols && p >= 1 && reach >= 0 &&
+           !isnan(fastest_of(p, cycle_times));
 }
 
-/* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken from the chunk before and
- * left for the next. A row is read before it is written: in step s of the row-wise order the row s + reach or the last is
- * read, and a row not below s is written. */
-static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first, int64_t cols, const int *cancel, double *free_at, double *arrival,
-                                double *start, double *end)
+/* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken
+ * from the chunk before and left for the next. A row is read before it is written: in step s of the
+ * row-wise order the row s + reach or the last is read, and a row not below s is written. */
+static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first, int64_t cols,
+                                const int *cancel, double *free_at, double *arrival, double *start,
+                                double *end)
 {
     double now = *free_at;
     int64_t work = BRIEF; /* a look at each chunk: there can be many short ones */
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
-        if ((work += start ? 64 * x.count : 1) >= BRIEF) { /* each tile can be the first in two pages of memory */
+        /* each tile can be the first in two pages of memory */
+        if ((work += start ? 64 * x.count : 1) >= BRIEF) {
             if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
             work = 0;
         }
         if (first && x.needs >= 0) now = fmax(now, arrival[x.needs]);
         if (start)
             for (int64_t k = 0; k < x.count; k++) {
-                const int64_t tile = (x.row + k * x.row_step) * cols + first + x.col + k * x.col_step;
+                const int64_t tile =
+                    (x.row + k * x.row_step) * cols + first + x.col + k * x.col_step;
                 start[tile] = now + (double)k * cycle_time;
                 end[tile] = now + (double)(k + 1) * cycle_time;
             }
@@ -98,18 +113,22 @@ static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first,
     return HS_OK;
 }
 
-/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass from the left does. It ends with some
- * makespan above `enough` as soon as it is known to be above it. */
-static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const hs__chunk *chunk, int32_t chunks, int64_t reach,
-                          int32_t order, double enough, const int *cancel, double *ready, double *arrival, double *makespan, double *start,
-                          double *end)
+/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass
+ * from the left does. It ends with some makespan above `enough` as soon as it is known to be above
+ * it. */
+static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                          const hs__chunk *chunk, int32_t chunks, int64_t reach, int32_t order,
+                          double enough, const int *cancel, double *ready, double *arrival,
+                          double *makespan, double *start, double *end)
 {
     double last = 0.0;
     memset(ready, 0, (size_t)p * sizeof *ready);
     for (int32_t c = 0; c < chunks && last <= enough; c++) {
-        const hs__walk walk = {.rows = rows, .width = chunk[c].width, .reach = reach, .order = order};
+        const hs__walk walk = {
+            .rows = rows, .width = chunk[c].width, .reach = reach, .order = order};
         double *mine = &ready[chunk[c].worker];
-        const hs_status status = simulate_chunk(walk, cycle_times[chunk[c].worker], chunk[c].first, cols, cancel, mine, arrival, start, end);
+        const hs_status status = simulate_chunk(walk, cycle_times[chunk[c].worker], chunk[c].first,
+                                                cols, cancel, mine, arrival, start, end);
         if (status) return status;
         last = fmax(last, *mine);
     }
@@ -117,49 +136,62 @@ static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *c
     return HS_OK;
 }
 
-hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, const int32_t *owner, int64_t reach, int32_t order,
+hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                                const int32_t *owner, int64_t reach, int32_t order,
                                 const int *cancel, double *makespan, double *start, double *end)
 {
     if (!cycle_times || !owner || !makespan) return HS_ERROR_VALUE;
-    if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || !start != !end)
+    if (!valid_problem(rows, cols, p, cycle_times, reach) ||
+        (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || !start != !end)
         return HS_ERROR_VALUE;
     for (int32_t j = 0; j < cols; j++)
         if (owner[j] < 0 || owner[j] >= p || isinf(cycle_times[owner[j]])) return HS_ERROR_VALUE;
     const int32_t chunks = hs__wavefront_chunks(cols, owner, NULL);
     hs__chunk *chunk = malloc((size_t)chunks * sizeof *chunk);
-    double *ready = malloc((size_t)p * sizeof *ready), *arrival = malloc((size_t)rows * sizeof *arrival);
+    double *ready = malloc((size_t)p * sizeof *ready);
+    double *arrival = malloc((size_t)rows * sizeof *arrival);
     hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         hs__wavefront_chunks(cols, owner, chunk);
-        status = simulate(rows, cols, p, cycle_times, chunk, chunks, hs__min(reach, rows - 1), order, INFINITY, cancel, ready, arrival, makespan, start,
-                          end);
+        status = simulate(rows, cols, p, cycle_times, chunk, chunks, hs__min(reach, rows - 1),
+                          order, INFINITY, cancel, ready, arrival, makespan, start, end);
     }
-    free(chunk), free(ready), free(arrival);
+    free(chunk);
+    free(ready);
+    free(arrival);
     return status;
 }
 
-/* ---- lower bound ---------------------------------------------------------------------------------------------- */
+/* ---- lower bound ----------------------------------------------------------------------------- */
 
-hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int64_t reach, const int *cancel,
-                             double *bound)
+hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                             int64_t reach, const int *cancel, double *bound)
 {
     if (!cycle_times || !bound) return HS_ERROR_VALUE;
     if (!valid_problem(rows, cols, p, cycle_times, reach)) return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
-    double *sorted = malloc((size_t)p * sizeof *sorted), columns = 0.0;
-    hs_status status = counts && sorted ? hs_distribute(cols, p, cycle_times, cancel, counts, &columns) : HS_ERROR_MEMORY;
+    double *sorted = malloc((size_t)p * sizeof *sorted);
+    double columns = 0.0;
+    hs_status status = counts && sorted
+                           ? hs_distribute(cols, p, cycle_times, cancel, counts, &columns)
+                           : HS_ERROR_MEMORY;
     if (!status) {
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
         qsort(sorted, (size_t)p, sizeof *sorted, hs__ascending);
         const double fastest = sorted[0];
-        /* A chain of tiles leads through `lag` of them from the top of a column to the top of the next. */
+        /* A chain of tiles leads through `lag` of them from the top of a column to the top of the
+         * next. */
         const double lag = (double)(reach < rows ? reach + 1 : rows);
-        double least = (double)rows + lag * (double)(cols - 1); /* in times of the fastest: the longest chain */
+        /* in times of the fastest: the longest chain */
+        double least = (double)rows + lag * (double)(cols - 1);
 
-        /* The first columns of the workers enrolled differ, so in some order they start k lag after the beginning at the
-         * earliest, k = 0, 1, ..; and likewise they end k lag before the end. The most is done by T if the fastest have the
-         * smallest k: sum over k of max(0, T - 2 k lag) / t_k >= rows cols. */
-        double speed = 0.0, work = (double)rows * (double)cols, filled = INFINITY;
+        /* The first columns of the workers enrolled differ, so in some order they start k lag after
+         * the beginning at the earliest, k = 0, 1, ..; and likewise they end k lag before the end.
+         * The most is done by T if the fastest have the smallest k: sum over k of max(0, T - 2 k
+         * lag) / t_k >= rows cols. */
+        double speed = 0.0;
+        double work = (double)rows * (double)cols;
+        double filled = INFINITY;
         for (int32_t k = 0; k < p && k < cols; k++) {
             speed += fastest / sorted[k];
             work += 2.0 * k * lag * (fastest / sorted[k]);
@@ -168,11 +200,12 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
         least = fmax(least, filled);
         *bound = fmax(least * fastest, (double)rows * columns);
     }
-    free(counts), free(sorted);
+    free(counts);
+    free(sorted);
     return status;
 }
 
-/* ---- panels --------------------------------------------------------------------------------------------------- */
+/* ---- panels ---------------------------------------------------------------------------------- */
 
 typedef struct {
     int32_t period, redistributed;
@@ -190,16 +223,19 @@ typedef struct {
     double *arrival;  /* [rows] */
 } planner;
 
-/* The shares of a panel of `period` columns, the earliest first by the time of a row; workers without columns are left out. */
+/* The shares of a panel of `period` columns, the earliest first by the time of a row; workers
+ * without columns are left out. */
 static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
 {
     hs_status status = hs_distribute(period, x->p, x->cycle_times, NULL, x->counts, NULL);
     if (status) return status;
-    for (int32_t i = 0; i < x->p; i++) x->load[i] = x->counts[i] > 0 ? (double)x->counts[i] * x->cycle_times[i] : 0.0;
+    for (int32_t i = 0; i < x->p; i++)
+        x->load[i] = x->counts[i] > 0 ? (double)x->counts[i] * x->cycle_times[i] : 0.0;
     return hs__sort_positive(x->p, x->load, x->panel, shares);
 }
 
-/* Panels from the left. The columns that are left over are the first ones of a panel, or are distributed anew. */
+/* Panels from the left. The columns that are left over are the first ones of a panel, or are
+ * distributed anew. */
 static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
 {
     int32_t shares;
@@ -209,7 +245,8 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
         if (k == 0 && by->redistributed && x->cols - first < by->period) {
             if ((status = divide_panel(x, x->cols - first, &shares))) break;
         }
-        const int32_t next = x->panel[k], width = (int32_t)hs__min(x->counts[next], x->cols - first);
+        const int32_t next = x->panel[k];
+        const int32_t width = (int32_t)hs__min(x->counts[next], x->cols - first);
         hs__chunk *last = *chunks ? &x->chunk[*chunks - 1] : NULL;
         if (last && last->worker == next) last->width += width;
         else x->chunk[(*chunks)++] = (hs__chunk){.worker = next, .first = first, .width = width};
@@ -218,20 +255,26 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
     return status;
 }
 
-/* Tiles of a chunk that lie between its first tile and what the chunk to the right needs for its first; as many lie between
- * the last tile of the chunk to the left and its own: reach + 1 + k reach of column k, but no more than there are rows. */
+/* Tiles of a chunk that lie between its first tile and what the chunk to the right needs for its
+ * first; as many lie between the last tile of the chunk to the left and its own: reach + 1 + k
+ * reach of column k, but no more than there are rows. */
 static double passage(const planner *x, int32_t width)
 {
     if (x->reach == 0) return width;
-    const double reach = (double)x->reach, skewed = (double)hs__min(width, (x->rows - 2) / x->reach);
-    return skewed * (reach + 1.0) + reach * (skewed * (skewed - 1.0) / 2.0) + (width - skewed) * (double)x->rows;
+    const double reach = (double)x->reach;
+    const double skewed = (double)hs__min(width, (x->rows - 2) / x->reach);
+    return skewed * (reach + 1.0) + reach * (skewed * (skewed - 1.0) / 2.0) +
+           (width - skewed) * (double)x->rows;
 }
 
-/* No order that does chunk after chunk is faster: a worker has its columns to do, after the first rows have passed the chunks
- * to the left of its first one, and before the last rows pass those to the right of its last one. */
+/* No order that does chunk after chunk is faster: a worker has its columns to do, after the first
+ * rows have passed the chunks to the left of its first one, and before the last rows pass those to
+ * the right of its last one. */
 static double bound_of_chunks(planner *x, int32_t chunks)
 {
-    double total = 0.0, passed = 0.0, bound = 0.0;
+    double total = 0.0;
+    double passed = 0.0;
+    double bound = 0.0;
     for (int32_t i = 0; i < x->p; i++) x->load[i] = -1.0;
     for (int32_t c = 0; c < chunks; c++) {
         const int32_t i = x->chunk[c].worker;
@@ -250,14 +293,17 @@ static double bound_of_chunks(planner *x, int32_t chunks)
 
 static int by_bound(const void *x, const void *y)
 {
-    const candidate *a = x, *b = y;
+    const candidate *a = x;
+    const candidate *b = y;
     if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
     if (a->period != b->period) return a->period > b->period ? -1 : 1;
     return a->redistributed - b->redistributed;
 }
 
-/* Simulates candidates by ascending bound until no later one can be better; of equals the longest period is kept. */
-static hs_status best_of(planner *x, candidate *list, int64_t count, const int *cancel, candidate *best, double *makespan)
+/* Simulates candidates by ascending bound until no later one can be better; of equals the longest
+ * period is kept. */
+static hs_status best_of(planner *x, candidate *list, int64_t count, const int *cancel,
+                         candidate *best, double *makespan)
 {
     int32_t chunks;
     hs_status status = HS_OK;
@@ -273,29 +319,45 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, const int *
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
         double time;
-        status = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach, x->order, *makespan, cancel, x->load, x->arrival, &time, NULL,
-                          NULL);
+        status = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach,
+                          x->order, *makespan, cancel, x->load, x->arrival, &time, NULL, NULL);
         if (status) return status;
-        const int longer = list[i].period > best->period || (list[i].period == best->period && list[i].redistributed < best->redistributed);
-        if (time < *makespan || (time == *makespan && longer)) *makespan = time, *best = list[i];
+        const int longer =
+            list[i].period > best->period ||
+            (list[i].period == best->period && list[i].redistributed < best->redistributed);
+        if (time < *makespan || (time == *makespan && longer)) {
+            *makespan = time;
+            *best = list[i];
+        }
     }
     return HS_OK;
 }
 
-hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times, int32_t period, int64_t reach, int32_t order,
-                              const int *cancel, int32_t *owner, int32_t *chosen, int32_t *redistributed, double *makespan)
+hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                              int32_t period, int64_t reach, int32_t order, const int *cancel,
+                              int32_t *owner, int32_t *chosen, int32_t *redistributed,
+                              double *makespan)
 {
     if (!cycle_times || !owner || !chosen || !redistributed || !makespan) return HS_ERROR_VALUE;
-    if (!valid_problem(rows, cols, p, cycle_times, reach) || (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0) return HS_ERROR_VALUE;
-    planner x = {.rows = rows, .reach = hs__min(reach, rows - 1), .cols = cols, .p = p, .order = order, .cycle_times = cycle_times};
+    if (!valid_problem(rows, cols, p, cycle_times, reach) ||
+        (order != HS_ROW_WISE && order != HS_COLUMN_WISE) || period < 0)
+        return HS_ERROR_VALUE;
+    planner x = {.rows = rows,
+                 .reach = hs__min(reach, rows - 1),
+                 .cols = cols,
+                 .p = p,
+                 .order = order,
+                 .cycle_times = cycle_times};
     const int32_t from = period ? period : 1, to = period ? period : cols;
-    candidate *list = malloc(2 * (size_t)(to - from + 1) * sizeof *list), best;
+    candidate *list = malloc(2 * (size_t)(to - from + 1) * sizeof *list);
+    candidate best;
     x.counts = malloc((size_t)p * sizeof *x.counts);
     x.panel = malloc((size_t)p * sizeof *x.panel);
     x.chunk = malloc((size_t)cols * sizeof *x.chunk);
     x.load = malloc((size_t)p * sizeof *x.load);
     x.arrival = malloc((size_t)rows * sizeof *x.arrival);
-    hs_status status = list && x.counts && x.panel && x.chunk && x.load && x.arrival ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status =
+        list && x.counts && x.panel && x.chunk && x.load && x.arrival ? HS_OK : HS_ERROR_MEMORY;
     int32_t chunks = 0;
     double least = INFINITY;
     if (!status) {
@@ -309,11 +371,17 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
     if (!status) status = lay_panels(&x, &best, &chunks);
     if (!status) {
         for (int32_t c = 0; c < chunks; c++)
-            for (int32_t j = 0; j < x.chunk[c].width; j++) owner[x.chunk[c].first + j] = x.chunk[c].worker;
+            for (int32_t j = 0; j < x.chunk[c].width; j++)
+                owner[x.chunk[c].first + j] = x.chunk[c].worker;
         *chosen = best.period;
         *redistributed = best.redistributed;
         *makespan = least;
     }
-    free(list), free(x.counts), free(x.panel), free(x.chunk), free(x.load), free(x.arrival);
+    free(list);
+    free(x.counts);
+    free(x.panel);
+    free(x.chunk);
+    free(x.load);
+    free(x.arrival);
     return status;
 }

@@ -43,14 +43,18 @@ enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
 #define TYPED(x) whole_##x
 #include "assign/assignment_type.h"
 
-hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride, int maximise, const int *cancel, int32_t *col_of_row,
-                    double *row_prices, double *col_prices)
+hs_status hs_assign(int32_t rows, int32_t cols, const double *costs, ptrdiff_t row_stride,
+                    int maximise, const int *cancel, int32_t *col_of_row, double *row_prices,
+                    double *col_prices)
 {
-    return real_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row, row_prices, col_prices);
+    return real_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row, row_prices,
+                       col_prices);
 }
 
-hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride, int maximise, const int *cancel, int32_t *col_of_row,
-                          int64_t *row_prices, int64_t *col_prices)
+hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrdiff_t row_stride,
+                          int maximise, const int *cancel, int32_t *col_of_row, int64_t *row_prices,
+                          int64_t *col_prices)
 {
-    return whole_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row, row_prices, col_prices);
+    return whole_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row,
+                        row_prices, col_prices);
 }

@@ -1,18 +1,21 @@
-/* The solver for one type of cost and one width of vectors, included once for each by assignment_type.h. rows <= cols, minimised;
- * a cost of LARGEST is a forbidden pair.
+/* The solver for one type of cost and one width of vectors, included once for each by
+ * assignment_type.h. rows <= cols, minimised; a cost of LARGEST is a forbidden pair.
  *
- * Shortest augmenting paths after Jonker and Volgenant (1987): column reduction, augmenting row reduction, then a path from each
- * row that is left. Only column prices v are kept. At all times c[i][j] - v[j] is least along row i at the column that the row
- * has; columns that no row has still have the price they started with, which is 0 where they are more than the rows.
+ * Shortest augmenting paths after Jonker and Volgenant (1987): column reduction, augmenting row
+ * reduction, then a path from each row that is left. Only column prices v are kept. At all times
+ * c[i][j] - v[j] is least along row i at the column that the row has; columns that no row has still
+ * have the price they started with, which is 0 where they are more than the rows.
  *
- * The scans go over whole rows without branches, LANES columns at a time; the least value of each block of BLOCK columns is kept
- * so that the column that has it is found without a second pass. */
+ * The scans go over whole rows without branches, LANES columns at a time; the least value of each
+ * block of BLOCK columns is kept so that the column that has it is found without a second pass. */
 
-typedef cost_t NAME(lanes) __attribute__((vector_size(LANES * sizeof(cost_t)), aligned(sizeof(cost_t)), may_alias));
+typedef cost_t NAME(lanes)
+    __attribute__((vector_size(LANES * sizeof(cost_t)), aligned(sizeof(cost_t)), may_alias));
 
-typedef int64_t NAME(indices) __attribute__((vector_size(LANES * sizeof(int64_t)), aligned(sizeof(int64_t)), may_alias));
+typedef int64_t NAME(indices)
+    __attribute__((vector_size(LANES * sizeof(int64_t)), aligned(sizeof(int64_t)), may_alias));
 
-static inline TARGET cost_t NAME(least_lane)(const NAME(lanes) *values)
+static inline TARGET cost_t NAME(least_lane)(const NAME(lanes) * values)
 {
     cost_t least = (*values)[0];
     for (int l = 1; l < LANES; l++) least = (*values)[l] < least ? (*values)[l] : least;
@@ -21,13 +24,17 @@ static inline TARGET cost_t NAME(least_lane)(const NAME(lanes) *values)
 
 /* a where the mask is set, b elsewhere. */
 #undef CHOOSE
-#define CHOOSE(mask, a, b) ((NAME(lanes))(((mask) & (NAME(indices))(a)) | (~(mask) & (NAME(indices))(b))))
+#define CHOOSE(mask, a, b) \
+    ((NAME(lanes))(((mask) & (NAME(indices))(a)) | (~(mask) & (NAME(indices))(b))))
 
 /* The least and the second least of c - v along a row; the least of each block. */
-static inline TARGET void NAME(two_least)(const PROBLEM *x, int32_t i, cost_t *first, cost_t *second)
+static inline TARGET void NAME(two_least)(const PROBLEM *x, int32_t i, cost_t *first,
+                                          cost_t *second)
 {
-    const cost_t *restrict c = x->costs + i * x->stride, *restrict v = x->v;
-    NAME(lanes) low = (NAME(lanes)){0} + LARGEST, next = low;
+    const cost_t *restrict c = x->costs + i * x->stride;
+    const cost_t *restrict v = x->v;
+    NAME(lanes) low = (NAME(lanes)){0} + LARGEST;
+    NAME(lanes) next = low;
     int32_t whole = x->cols / LANES * LANES;
     for (int32_t start = 0; start < whole; start += BLOCK) {
         NAME(lanes) here = (NAME(lanes)){0} + LARGEST;
@@ -42,23 +49,33 @@ static inline TARGET void NAME(two_least)(const PROBLEM *x, int32_t i, cost_t *f
         }
         x->least[start / BLOCK] = NAME(least_lane)(&here);
     }
-    cost_t one = LARGEST, two = LARGEST, least = LARGEST;
+    cost_t one = LARGEST;
+    cost_t two = LARGEST;
+    cost_t least = LARGEST;
     for (int32_t j = whole; j < x->cols; j++) {
         cost_t h = c[j] - v[j];
         least = h < least ? h : least;
-        if (h < one) two = one, one = h;
-        else if (h < two) two = h;
+        if (h < one) {
+            two = one;
+            one = h;
+        } else if (h < two) two = h;
     }
-    if (whole < x->cols) x->least[whole / BLOCK] = whole % BLOCK && x->least[whole / BLOCK] < least ? x->least[whole / BLOCK] : least;
+    if (whole < x->cols)
+        x->least[whole / BLOCK] =
+            whole % BLOCK && x->least[whole / BLOCK] < least ? x->least[whole / BLOCK] : least;
     for (int l = 0; l < LANES; l++) {
-        if (low[l] < one) two = one < next[l] ? one : next[l], one = low[l];
-        else if (low[l] < two) two = low[l];
+        if (low[l] < one) {
+            two = one < next[l] ? one : next[l];
+            one = low[l];
+        } else if (low[l] < two) two = low[l];
     }
-    *first = one, *second = two;
+    *first = one;
+    *second = two;
 }
 
 /* A column at which c - v is `value` along row i, a free one if there is any. */
-static inline TARGET int32_t NAME(column_with)(const PROBLEM *x, int32_t i, cost_t value, bool several)
+static inline TARGET int32_t NAME(column_with)(const PROBLEM *x, int32_t i, cost_t value,
+                                               bool several)
 {
     const cost_t *c = x->costs + i * x->stride;
     int32_t found = -1;
@@ -74,11 +91,14 @@ static inline TARGET int32_t NAME(column_with)(const PROBLEM *x, int32_t i, cost
     return found;
 }
 
-/* Each free row takes its best column, whose price falls until the second best is as good; who had it is free again and goes on,
- * at once if the price fell. Returns the number of rows still free. */
-static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassigned, int64_t *effort)
+/* Each free row takes its best column, whose price falls until the second best is as good; who had
+ * it is free again and goes on, at once if the price fell. Returns the number of rows still
+ * free. */
+static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassigned,
+                                               int64_t *effort)
 {
-    int32_t left = 0, *rows = x->free_rows;
+    int32_t left = 0;
+    int32_t *rows = x->free_rows;
     for (int32_t k = 0; k < unassigned;) {
         int32_t i = rows[k++];
         if (--*effort < 0 || hs__cancelled(x->cancel)) {
@@ -91,9 +111,11 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
             rows[left++] = i;
             continue;
         }
-        int32_t j = NAME(column_with)(x, i, first, first == second), before = x->row_of[j];
+        int32_t j = NAME(column_with)(x, i, first, first == second);
+        int32_t before = x->row_of[j];
         bool lower = false;
-        if (second != LARGEST && first < second) { /* with one possible column only, no price is enough */
+        /* with one possible column only, no price is enough */
+        if (second != LARGEST && first < second) {
             cost_t price = x->v[j] - (second - first);
             lower = price < x->v[j]; /* not always so, as doubles are rounded */
             x->v[j] = price;
@@ -101,7 +123,8 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
             rows[left++] = i;
             continue;
         }
-        x->row_of[j] = i, x->col_of[i] = j;
+        x->row_of[j] = i;
+        x->col_of[i] = j;
         if (before < 0) continue;
         x->col_of[before] = -1;
         if (lower) rows[--k] = before;
@@ -110,12 +133,15 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
     return left;
 }
 
-/* dist[j] = min(dist[j], c[i][j] - v[j] - base), from[j] = i where that is less; returns the least dist. Those done have the price
- * DONE, so that nothing is less than their dist, which is LARGEST (for integers: than that of a column not done). */
+/* dist[j] = min(dist[j], c[i][j] - v[j] - base), from[j] = i where that is less; returns the least
+ * dist. Those done have the price DONE, so that nothing is less than their dist, which is LARGEST
+ * (for integers: than that of a column not done). */
 static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base)
 {
-    const cost_t *restrict c = x->costs + i * x->stride, *restrict v = x->v;
-    cost_t *restrict dist = x->dist, lowest = LARGEST;
+    const cost_t *restrict c = x->costs + i * x->stride;
+    const cost_t *restrict v = x->v;
+    cost_t *restrict dist = x->dist;
+    cost_t lowest = LARGEST;
     int64_t *restrict from = x->from;
     int32_t whole = x->cols / LANES * LANES;
     NAME(lanes) bases = (NAME(lanes)){0} + base;
@@ -126,7 +152,8 @@ static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base
         for (int32_t j = start; j < end; j += LANES) {
             NAME(lanes) d = *(NAME(lanes) *)(dist + j);
             NAME(lanes) h = *(const NAME(lanes) *)(c + j) - *(const NAME(lanes) *)(v + j) - bases;
-            NAME(indices) *predecessors = (NAME(indices) *)(from + j), closer = h < d;
+            NAME(indices) *predecessors = (NAME(indices) *)(from + j);
+            NAME(indices) closer = h < d;
             *predecessors = (closer & own) | (~closer & *predecessors);
             d = CHOOSE(closer, h, d);
             *(NAME(lanes) *)(dist + j) = d;
@@ -140,7 +167,10 @@ static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base
         cost_t least = whole % BLOCK ? x->least[whole / BLOCK] : LARGEST;
         for (int32_t j = whole; j < x->cols; j++) {
             cost_t h = c[j] - v[j] - base;
-            if (h < dist[j]) dist[j] = h, from[j] = i;
+            if (h < dist[j]) {
+                dist[j] = h;
+                from[j] = i;
+            }
             if (dist[j] < least) least = dist[j];
         }
         x->least[whole / BLOCK] = least;
@@ -153,8 +183,11 @@ static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base
 static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
 {
     for (int32_t j = 0; j < x->cols; j++) x->dist[j] = LARGEST;
-    int32_t i = row, ready = 0, end = -1;
-    cost_t base = 0, lowest;
+    int32_t i = row;
+    int32_t ready = 0;
+    int32_t end = -1;
+    cost_t base = 0;
+    cost_t lowest;
     for (;;) {
         lowest = NAME(relax)(x, i, base);
         if (lowest == LARGEST || hs__cancelled(x->cancel)) break;
@@ -174,11 +207,16 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
         if (end >= 0) break;
         i = x->row_of[j];
         base = x->costs[i * x->stride + j] - x->v[j] - lowest;
-        x->done[ready] = j, x->kept[2 * ready] = x->v[j], x->kept[2 * ready + 1] = lowest, x->kept_from[ready++] = (int32_t)x->from[j];
-        x->dist[j] = LARGEST, x->v[j] = DONE;
+        x->done[ready] = j;
+        x->kept[2 * ready] = x->v[j];
+        x->kept[2 * ready + 1] = lowest;
+        x->kept_from[ready++] = (int32_t)x->from[j];
+        x->dist[j] = LARGEST;
+        x->v[j] = DONE;
     }
     for (int32_t k = 0; k < ready; k++) {
-        const cost_t fall = lowest - x->kept[2 * k + 1]; /* rounding may have let the distances fall: prices never rise */
+        /* rounding may have let the distances fall: prices never rise */
+        const cost_t fall = lowest - x->kept[2 * k + 1];
         x->v[x->done[k]] = x->kept[2 * k] - (fall > 0 ? fall : 0);
         x->from[x->done[k]] = x->kept_from[k];
     }
@@ -186,26 +224,36 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
     for (int32_t j = end;;) {
         i = (int32_t)x->from[j];
         int32_t next = x->col_of[i];
-        x->row_of[j] = i, x->col_of[i] = j;
+        x->row_of[j] = i;
+        x->col_of[i] = j;
         if (i == row) return true;
         j = next;
     }
 }
 
-/* Whether c - v is less than u, the least of these differences rounded, somewhere along row i; after two_least. */
+/* Whether c - v is less than u, the least of these differences rounded, somewhere along row i;
+ * after two_least. */
 static inline TARGET bool NAME(rounded_up)(const PROBLEM *x, int32_t i)
 {
-    const cost_t *c = x->costs + i * x->stride, *v = x->v, u = x->u[i];
+    const cost_t *c = x->costs + i * x->stride;
+    const cost_t *v = x->v;
+    const cost_t u = x->u[i];
     NAME(indices) above = {0};
     for (int32_t start = 0; start < x->cols; start += BLOCK) {
         if (x->least[start / BLOCK] != u) continue;
-        int32_t end = x->cols - start < BLOCK ? x->cols : start + BLOCK, j = start;
+        int32_t end = x->cols - start < BLOCK ? x->cols : start + BLOCK;
+        int32_t j = start;
         for (; j + LANES <= end; j += LANES) {
-            NAME(lanes) cost = *(const NAME(lanes) *)(c + j), price = *(const NAME(lanes) *)(v + j), h = cost - price, part = h - cost;
-            above |= (h == u) & ((cost - (h - part)) - (price + part) < 0); /* Knuth: what the rounding took away */
+            NAME(lanes) cost = *(const NAME(lanes) *)(c + j);
+            NAME(lanes) price = *(const NAME(lanes) *)(v + j);
+            NAME(lanes) h = cost - price;
+            NAME(lanes) part = h - cost;
+            /* Knuth: what the rounding took away */
+            above |= (h == u) & ((cost - (h - part)) - (price + part) < 0);
         }
         for (; j < end; j++) {
-            cost_t h = c[j] - v[j], part = h - c[j];
+            cost_t h = c[j] - v[j];
+            cost_t part = h - c[j];
             above[0] |= h == u && (c[j] - (h - part)) - (v[j] + part) < 0;
         }
     }
@@ -224,7 +272,8 @@ static inline TARGET bool NAME(column_least)(const PROBLEM *x)
         const cost_t *restrict c = x->costs + i * x->stride;
         cost_t *restrict v = x->v;
         for (int32_t j = 0; j < whole; j += LANES) {
-            NAME(lanes) cost = *(const NAME(lanes) *)(c + j), least = *(NAME(lanes) *)(v + j);
+            NAME(lanes) cost = *(const NAME(lanes) *)(c + j);
+            NAME(lanes) least = *(NAME(lanes) *)(v + j);
             good &= ((cost <= limit) & (cost >= -limit)) | (cost == FORBIDDEN);
             *(NAME(lanes) *)(v + j) = CHOOSE(cost < least, cost, least);
         }
@@ -240,20 +289,30 @@ static inline TARGET bool NAME(column_least)(const PROBLEM *x)
 
 static TARGET hs_status NAME(solve)(const PROBLEM *x)
 {
-    int32_t rows = x->rows, cols = x->cols;
-    for (int32_t j = 0; j < cols; j++) x->v[j] = LARGEST, x->row_of[j] = -1;
+    int32_t rows = x->rows;
+    int32_t cols = x->cols;
+    for (int32_t j = 0; j < cols; j++) {
+        x->v[j] = LARGEST;
+        x->row_of[j] = -1;
+    }
     if (!NAME(column_least)(x)) return HS_ERROR_VALUE;
     if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
     for (int32_t j = 0; j < cols; j++) {
         if (rows < cols) x->v[j] = 0;
         else if (x->v[j] == LARGEST) return HS_ERROR_INFEASIBLE;
     }
-    for (int32_t i = 0; i < rows; i++) x->col_of[i] = -1, x->free_rows[i] = i;
+    for (int32_t i = 0; i < rows; i++) {
+        x->col_of[i] = -1;
+        x->free_rows[i] = i;
+    }
     int32_t left = rows;
-    int64_t effort = EFFORT * (int64_t)rows; /* price wars can be long where costs are nearly structured */
-    for (int pass = 0; pass < PASSES && left > 0; pass++) left = NAME(reduce_rows)(x, left, &effort);
+    /* price wars can be long where costs are nearly structured */
+    int64_t effort = EFFORT * (int64_t)rows;
+    for (int pass = 0; pass < PASSES && left > 0; pass++)
+        left = NAME(reduce_rows)(x, left, &effort);
     for (int32_t k = 0; k < left; k++)
-        if (!NAME(augment)(x, x->free_rows[k])) return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
+        if (!NAME(augment)(x, x->free_rows[k]))
+            return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
     for (int32_t i = 0; i < rows; i++) {
         cost_t second;
         if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;

@@ -1,17 +1,18 @@
-/* Everything for one type of cost, included once for each: `cost_t` is the type, TYPED(x) names things; LARGEST stands above every
- * cost and DONE below every price; LIMIT bounds the costs, of which only FORBIDDEN may be larger. */
+/* Everything for one type of cost, included once for each: `cost_t` is the type, TYPED(x) names
+ * things; LARGEST stands above every cost and DONE below every price; LIMIT bounds the costs, of
+ * which only FORBIDDEN may be larger. */
 
 typedef struct {
     int32_t rows, cols;
     const cost_t *costs;
     ptrdiff_t stride;
-    int32_t *col_of, *row_of;   /* -1: free */
+    int32_t *col_of, *row_of; /* -1: free */
     int32_t *free_rows, *done;
-    cost_t *v, *u, *dist;       /* u: the row prices, at the end */
+    cost_t *v, *u, *dist; /* u: the row prices, at the end */
     int64_t *from;
-    cost_t *kept;               /* of each column in done: its price; and the distance */
+    cost_t *kept; /* of each column in done: its price; and the distance */
     int32_t *kept_from;
-    cost_t *least;              /* of each block */
+    cost_t *least; /* of each block */
     const int *cancel;
 } TYPED(problem);
 
@@ -46,61 +47,86 @@ typedef struct {
 static hs_status TYPED(solve)(const PROBLEM *x)
 {
 #ifdef HS_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         return TYPED(solve_avx512)(x);
     if (__builtin_cpu_supports("avx2")) return TYPED(solve_avx2)(x);
 #endif
     return TYPED(solve_plain)(x);
 }
 
-/* The costs as the solver wants them: the matrix itself, or a transposed or negated copy, of which a part is missing if it is
- * cancelled. */
-static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool negate, bool transpose,
-                                    const int *cancel, cost_t *copy)
+/* The costs as the solver wants them: the matrix itself, or a transposed or negated copy, of which
+ * a part is missing if it is cancelled. */
+static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *costs,
+                                     ptrdiff_t stride, bool negate, bool transpose,
+                                     const int *cancel, cost_t *copy)
 {
     if (!copy) return costs;
     enum { TILE = 32 };
     for (int32_t i0 = 0; i0 < rows && !hs__cancelled(cancel); i0 += TILE)
         for (int32_t j0 = 0; j0 < cols; j0 += transpose ? TILE : cols) {
-            int32_t i1 = rows - i0 < TILE ? rows : i0 + TILE, j1 = transpose && cols - j0 >= TILE ? j0 + TILE : cols;
+            int32_t i1 = rows - i0 < TILE ? rows : i0 + TILE;
+            int32_t j1 = transpose && cols - j0 >= TILE ? j0 + TILE : cols;
             for (int32_t i = i0; i < i1; i++)
                 for (int32_t j = j0; j < j1; j++) {
                     cost_t c = costs[i * stride + j];
-                    copy[transpose ? (ptrdiff_t)j * rows + i : (ptrdiff_t)i * cols + j] = negate ? NEGATED(c) : c;
+                    copy[transpose ? (ptrdiff_t)j * rows + i : (ptrdiff_t)i * cols + j] =
+                        negate ? NEGATED(c) : c;
                 }
         }
     return copy;
 }
 
-static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride, bool maximise, const int *cancel, int32_t *col_of_row,
-                              cost_t *row_prices, cost_t *col_prices)
+static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, ptrdiff_t stride,
+                               bool maximise, const int *cancel, int32_t *col_of_row,
+                               cost_t *row_prices, cost_t *col_prices)
 {
-    if (!costs || !col_of_row || !row_prices || !col_prices || rows < 1 || cols < 1) return HS_ERROR_VALUE;
+    if (!costs || !col_of_row || !row_prices || !col_prices || rows < 1 || cols < 1)
+        return HS_ERROR_VALUE;
     bool transpose = rows > cols;
-    int32_t n = transpose ? cols : rows, m = transpose ? rows : cols;
+    int32_t n = transpose ? cols : rows;
+    int32_t m = transpose ? rows : cols;
     size_t size = (size_t)m + BLOCK;
     int32_t *ints = malloc((3 * size + 2 * (size_t)n) * sizeof *ints);
     cost_t *reals = malloc((4 * size + size / BLOCK + 1 + (size_t)n) * sizeof *reals);
     int64_t *from = malloc(size * sizeof *from);
     bool copied = transpose || maximise;
-    cost_t *copy = copied && (uint64_t)n * (uint64_t)m < SIZE_MAX / sizeof *copy ? malloc((size_t)n * (size_t)m * sizeof *copy) : NULL;
+    cost_t *copy = copied && (uint64_t)n * (uint64_t)m < SIZE_MAX / sizeof *copy
+                       ? malloc((size_t)n * (size_t)m * sizeof *copy)
+                       : NULL;
     hs_status status = HS_ERROR_MEMORY;
     if (ints && reals && from && (copy || !copied)) {
         PROBLEM x = {
-            .rows = n, .cols = m, .stride = copied ? m : stride,
+            .rows = n,
+            .cols = m,
+            .stride = copied ? m : stride,
             .costs = TYPED(oriented)(rows, cols, costs, stride, maximise, transpose, cancel, copy),
-            .row_of = ints, .done = ints + size, .kept_from = ints + 2 * size, .col_of = ints + 3 * size, .free_rows = ints + 3 * size + n,
-            .v = reals, .dist = reals + size, .kept = reals + 2 * size, .u = reals + 4 * size, .least = reals + 4 * size + n, .from = from, .cancel = cancel,
+            .row_of = ints,
+            .done = ints + size,
+            .kept_from = ints + 2 * size,
+            .col_of = ints + 3 * size,
+            .free_rows = ints + 3 * size + n,
+            .v = reals,
+            .dist = reals + size,
+            .kept = reals + 2 * size,
+            .u = reals + 4 * size,
+            .least = reals + 4 * size + n,
+            .from = from,
+            .cancel = cancel,
         };
         status = TYPED(solve)(&x);
         if (status == HS_OK) {
-            cost_t *u = transpose ? col_prices : row_prices, *v = transpose ? row_prices : col_prices;
+            cost_t *u = transpose ? col_prices : row_prices;
+            cost_t *v = transpose ? row_prices : col_prices;
             for (int32_t i = 0; i < n; i++) u[i] = maximise ? -x.u[i] : x.u[i];
             for (int32_t j = 0; j < m; j++) v[j] = maximise ? -x.v[j] : x.v[j];
             memcpy(col_of_row, transpose ? x.row_of : x.col_of, (size_t)rows * sizeof *col_of_row);
         }
     }
-    free(ints), free(reals), free(from), free(copy);
+    free(ints);
+    free(reals);
+    free(from);
+    free(copy);
     return status;
 }
 

@@ -8,7 +8,8 @@ enum { MOST_ROWS = 12, SETS = 1 << MOST_ROWS };
 
 static const int64_t LARGEST = INT64_C(1) << 58;
 
-/* best[size][a * sets[size] + b]: the most that the first `size` rows get from the a-th set of columns and the b-th of tubes. */
+/* best[size][a * sets[size] + b]: the most that the first `size` rows get from the a-th set of
+ * columns and the b-th of tubes. */
 typedef struct {
     int32_t p;
     const int64_t *weights;
@@ -27,24 +28,36 @@ static void rank_sets(table *x)
     }
 }
 
-/* The best last pair (j, k) for row size - 1 in the sets of columns and tubes; returns its value. */
-static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t tubes, int32_t *j, int32_t *k)
+/* The best last pair (j, k) for row size - 1 in the sets of columns and tubes; returns its
+ * value. */
+static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t tubes, int32_t *j,
+                         int32_t *k)
 {
-    int32_t before[MOST_ROWS], tube[MOST_ROWS], count = 0;
+    int32_t before[MOST_ROWS], tube[MOST_ROWS];
+    int32_t count = 0;
     for (int32_t b = 0; b < x->p; b++)
-        if (tubes >> b & 1) before[count] = x->rank[tubes & ~(1 << b)], tube[count++] = b;
+        if (tubes >> b & 1) {
+            before[count] = x->rank[tubes & ~(1 << b)];
+            tube[count++] = b;
+        }
     int64_t most = -1;
     for (int32_t a = 0; a < x->p; a++) {
         if (!(columns >> a & 1)) continue;
-        const int64_t *row = x->best[size - 1] + (ptrdiff_t)x->rank[columns & ~(1 << a)] * x->sets[size - 1];
+        const int64_t *row =
+            x->best[size - 1] + (ptrdiff_t)x->rank[columns & ~(1 << a)] * x->sets[size - 1];
         const int64_t *weights = x->weights + ((size - 1) * x->p + a) * x->p;
         for (int32_t c = 0; c < count; c++)
-            if (row[before[c]] + weights[tube[c]] > most) most = row[before[c]] + weights[tube[c]], *j = a, *k = tube[c];
+            if (row[before[c]] + weights[tube[c]] > most) {
+                most = row[before[c]] + weights[tube[c]];
+                *j = a;
+                *k = tube[c];
+            }
     }
     return most;
 }
 
-hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, int32_t *columns, int32_t *tubes, int64_t *total)
+hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, int32_t *columns,
+                          int32_t *tubes, int64_t *total)
 {
     if (!weights || !columns || !tubes || !total) return HS_ERROR_VALUE;
     if (p < 1 || p > MOST_ROWS) return HS_ERROR_VALUE;
@@ -52,26 +65,41 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, 
         if (weights[e] < 0 || weights[e] > LARGEST) return HS_ERROR_VALUE;
     table *x = calloc(1, sizeof *x);
     if (!x) return HS_ERROR_MEMORY;
-    x->p = p, x->weights = weights;
+    x->p = p;
+    x->weights = weights;
     rank_sets(x);
     size_t sizes = 0;
     for (int32_t i = 0; i <= p; i++) sizes += (size_t)x->sets[i] * (size_t)x->sets[i];
-    int64_t *values = malloc(sizes * sizeof *values), *next = values;
-    if (!values) return free(x), HS_ERROR_MEMORY;
-    for (int32_t i = 0; i <= p; i++) x->best[i] = next, next += (size_t)x->sets[i] * (size_t)x->sets[i];
-    int32_t j = 0, k = 0, left = (1 << p) - 1, behind = left;
+    int64_t *values = malloc(sizes * sizeof *values);
+    int64_t *next = values;
+    if (!values) {
+        free(x);
+        return HS_ERROR_MEMORY;
+    }
+    for (int32_t i = 0; i <= p; i++) {
+        x->best[i] = next;
+        next += (size_t)x->sets[i] * (size_t)x->sets[i];
+    }
+    int32_t j = 0;
+    int32_t k = 0;
+    int32_t left = (1 << p) - 1;
+    int32_t behind = left;
     x->best[0][0] = 0;
     for (int32_t i = 1; i <= p; i++)
         for (int32_t a = 0; a < x->sets[i] && !hs__cancelled(cancel); a++)
             for (int32_t b = 0; b < x->sets[i]; b++)
-                x->best[i][a * x->sets[i] + b] = last_pair(x, i, x->member[i][a], x->member[i][b], &j, &k);
+                x->best[i][a * x->sets[i] + b] =
+                    last_pair(x, i, x->member[i][a], x->member[i][b], &j, &k);
     const bool stopped = hs__cancelled(cancel);
     if (!stopped) *total = x->best[p][0];
     for (int32_t i = p; i > 0 && !stopped; i--) {
         last_pair(x, i, left, behind, &j, &k);
-        columns[i - 1] = j, tubes[i - 1] = k;
-        left &= ~(1 << j), behind &= ~(1 << k);
+        columns[i - 1] = j;
+        tubes[i - 1] = k;
+        left &= ~(1 << j);
+        behind &= ~(1 << k);
     }
-    free(values), free(x);
+    free(values);
+    free(x);
     return stopped ? HS_ERROR_CANCELLED : HS_OK;
 }

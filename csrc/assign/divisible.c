@@ -15,34 +15,44 @@
 
 enum { MOST_PROVEN = 6 };
 
-static const double NEGLIGIBLE = 1e-14; /* of a load of 1, of a share, of a pivot: all are of the order of 1 */
+/* of a load of 1, of a share, of a pivot: all are of the order of 1 */
+static const double NEGLIGIBLE = 1e-14;
 
-/* Each worker counts in a unit of load of its own, the power of two that it does alone in time (1/2, 1] or so, and time is in such a
- * unit that the fastest worker does too: scaling by powers of two loses no bit, and all entries of the programs are in [0, 1]. What is
- * lost below 2^-1074 changes no makespan by a rounding. */
+/* Each worker counts in a unit of load of its own, the power of two that it does alone in time
+ * (1/2, 1] or so, and time is in such a unit that the fastest worker does too: scaling by powers of
+ * two loses no bit, and all entries of the programs are in [0, 1]. What is lost below 2^-1074
+ * changes no makespan by a rounding. */
 typedef struct {
     int32_t p;
     int unit; /* of time, as a power of two */
-    double *cycle, *send, *back; /* [p] each, in one block that starts at cycle: per own unit of load */
-    double *gain;                /* [p] an own unit in units of load, <= 1 */
+    /* [p] each, in one block that starts at cycle: per own unit of load */
+    double *cycle, *send, *back;
+    double *gain; /* [p] an own unit in units of load, <= 1 */
 } star;
 
-static hs_status load(int32_t p, const double *cycle_times, const double *sends, const double *receives, star *x)
+static hs_status load(int32_t p, const double *cycle_times, const double *sends,
+                      const double *receives, star *x)
 {
-    int unit = INT_MAX, own;
+    int unit = INT_MAX;
+    int own;
     if (p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         double alone = cycle_times[i] + sends[i] + receives[i];
-        if (!(cycle_times[i] > 0.0) || !(sends[i] >= 0.0) || !(receives[i] >= 0.0) || isinf(alone)) return HS_ERROR_VALUE;
+        if (!(cycle_times[i] > 0.0) || !(sends[i] >= 0.0) || !(receives[i] >= 0.0) || isinf(alone))
+            return HS_ERROR_VALUE;
         frexp(alone, &own);
         if (own < unit) unit = own;
     }
     *x = (star){.p = p, .unit = unit, .cycle = malloc(4 * (size_t)p * sizeof(double))};
     if (!x->cycle) return HS_ERROR_MEMORY;
-    x->send = x->cycle + p, x->back = x->send + p, x->gain = x->back + p;
+    x->send = x->cycle + p;
+    x->back = x->send + p;
+    x->gain = x->back + p;
     for (int32_t i = 0; i < p; i++) {
         frexp(cycle_times[i] + sends[i] + receives[i], &own);
-        x->cycle[i] = ldexp(cycle_times[i], -own), x->send[i] = ldexp(sends[i], -own), x->back[i] = ldexp(receives[i], -own);
+        x->cycle[i] = ldexp(cycle_times[i], -own);
+        x->send[i] = ldexp(sends[i], -own);
+        x->back[i] = ldexp(receives[i], -own);
         x->gain[i] = ldexp(1.0, unit - own);
     }
     return HS_OK;
@@ -50,17 +60,20 @@ static hs_status load(int32_t p, const double *cycle_times, const double *sends,
 
 static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
 
-/* A load that counts as the same: the roundings and what is negligible of p workers, less than 1e-12 of it for six. */
+/* A load that counts as the same: the roundings and what is negligible of p workers, less than
+ * 1e-12 of it for six. */
 static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
 
 /* ---- given orders: maximise the load done in time 1 ---- */
 
 typedef struct {
     int32_t p;
-    double *rows;    /* [(p + 2) * (p + 1)]: a row per constraint, its right hand side last; then the objective */
-    double *price;   /* [p + 1] of the time of each constraint: the dual */
-    double *ends;    /* [p] */
-    int32_t *basic;  /* [p + 1] the variable of each row: the share of a worker below p, slack from p on */
+    /* [(p + 2) * (p + 1)]: a row per constraint, its right hand side last; then the objective */
+    double *rows;
+    double *price; /* [p + 1] of the time of each constraint: the dual */
+    double *ends;  /* [p] */
+    /* [p + 1] the variable of each row: the share of a worker below p, slack from p on */
+    int32_t *basic;
     int32_t *others; /* [p] those of the columns */
     char *is_basic;  /* [2 p + 1] */
     const int *cancel;
@@ -68,17 +81,24 @@ typedef struct {
 
 static void fill(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t)
 {
-    int32_t p = x->p, width = p + 1;
+    int32_t p = x->p;
+    int32_t width = p + 1;
     memset(t->rows, 0, (size_t)(p + 2) * (size_t)width * sizeof *t->rows);
     for (int32_t a = 0; a < p; a++) {
         double *row = t->rows + (size_t)a * (size_t)width;
         for (int32_t d = 0; send_order[d] != a; d++) row[send_order[d]] += x->send[send_order[d]];
-        for (int32_t d = p - 1; receive_order[d] != a; d--) row[receive_order[d]] += x->back[receive_order[d]];
+        for (int32_t d = p - 1; receive_order[d] != a; d--)
+            row[receive_order[d]] += x->back[receive_order[d]];
         row[a] += alone(x, a);
         row[p] = 1.0;
     }
-    double *bus = t->rows + (size_t)p * (size_t)width, *gain = bus + width;
-    for (int32_t i = 0; i < p; i++) bus[i] = x->send[i] + x->back[i], gain[i] = x->gain[i], t->others[i] = i;
+    double *bus = t->rows + (size_t)p * (size_t)width;
+    double *gain = bus + width;
+    for (int32_t i = 0; i < p; i++) {
+        bus[i] = x->send[i] + x->back[i];
+        gain[i] = x->gain[i];
+        t->others[i] = i;
+    }
     bus[p] = 1.0;
     for (int32_t r = 0; r <= p; r++) t->basic[r] = p + r;
 }
@@ -86,50 +106,69 @@ static void fill(const star *x, const int32_t *send_order, const int32_t *receiv
 static void pivot(tableau *t, int32_t row, int32_t column)
 {
     int32_t width = t->p + 1;
-    double *own = t->rows + (size_t)row * (size_t)width, factor = 1.0 / own[column];
+    double *own = t->rows + (size_t)row * (size_t)width;
+    double factor = 1.0 / own[column];
     for (int32_t c = 0; c < width; c++) own[c] *= factor;
     own[column] = factor;
     for (int32_t r = 0; r < t->p + 2; r++) {
-        double *other = t->rows + (size_t)r * (size_t)width, times = other[column];
+        double *other = t->rows + (size_t)r * (size_t)width;
+        double times = other[column];
         if (r == row || times == 0.0) continue;
         for (int32_t c = 0; c < width; c++) other[c] -= times * own[c];
         other[column] = -times * factor;
     }
     int32_t kept = t->basic[row];
-    t->basic[row] = t->others[column], t->others[column] = kept;
+    t->basic[row] = t->others[column];
+    t->others[column] = kept;
 }
 
-/* The same basis, computed afresh: the largest pivots first, which keeps the rounding small however the simplex method came here. */
-static void refresh(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t)
+/* The same basis, computed afresh: the largest pivots first, which keeps the rounding small however
+ * the simplex method came here. */
+static void refresh(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                    tableau *t)
 {
-    int32_t p = t->p, width = p + 1, pivots = 0;
+    int32_t p = t->p;
+    int32_t width = p + 1;
+    int32_t pivots = 0;
     memset(t->is_basic, 0, 2 * (size_t)p + 1);
-    for (int32_t r = 0; r <= p; r++) t->is_basic[t->basic[r]] = 1, pivots += t->basic[r] < p;
+    for (int32_t r = 0; r <= p; r++) {
+        t->is_basic[t->basic[r]] = 1;
+        pivots += t->basic[r] < p;
+    }
     fill(x, send_order, receive_order, t);
     for (; pivots > 0 && !hs__cancelled(t->cancel); pivots--) {
-        int32_t row = -1, column = -1;
+        int32_t row = -1;
+        int32_t column = -1;
         double largest = 0.0;
         for (int32_t r = 0; r <= p; r++)
             for (int32_t c = 0; c < p && !t->is_basic[t->basic[r]]; c++) {
                 double size = fabs(t->rows[(size_t)r * (size_t)width + (size_t)c]);
-                if (t->is_basic[t->others[c]] && size > largest) largest = size, row = r, column = c;
+                if (t->is_basic[t->others[c]] && size > largest) {
+                    largest = size;
+                    row = r;
+                    column = c;
+                }
             }
         if (row < 0) return;
         pivot(t, row, column);
     }
 }
 
-/* The simplex method: the column of the largest gain, after many pivots the first one (Bland), which cannot cycle in exact
- * arithmetic. */
+/* The simplex method: the column of the largest gain, after many pivots the first one (Bland),
+ * which cannot cycle in exact arithmetic. */
 static void improve(tableau *t)
 {
-    int32_t p = t->p, width = p + 1;
+    int32_t p = t->p;
+    int32_t width = p + 1;
     const double *gain = t->rows + (size_t)(p + 1) * (size_t)width;
     for (int32_t round = 0; round < 100 + 50 * p && !hs__cancelled(t->cancel); round++) {
-        int32_t column = -1, row = -1;
+        int32_t column = -1;
+        int32_t row = -1;
         for (int32_t c = 0; c < p; c++) {
             if (gain[c] <= NEGLIGIBLE) continue;
-            if (column < 0 || (round < 10 * p ? gain[c] > gain[column] : t->others[c] < t->others[column])) column = c;
+            if (column < 0 ||
+                (round < 10 * p ? gain[c] > gain[column] : t->others[c] < t->others[column]))
+                column = c;
         }
         if (column < 0) break;
         double least = INFINITY;
@@ -137,7 +176,10 @@ static void improve(tableau *t)
             const double *line = t->rows + (size_t)r * (size_t)width;
             if (line[column] <= NEGLIGIBLE) continue;
             double ratio = fmax(line[p], 0.0) / line[column];
-            if (ratio < least || (ratio == least && t->basic[r] < t->basic[row])) least = ratio, row = r;
+            if (ratio < least || (ratio == least && t->basic[r] < t->basic[row])) {
+                least = ratio;
+                row = r;
+            }
         }
         if (row < 0) break;
         pivot(t, row, column);
@@ -145,9 +187,11 @@ static void improve(tableau *t)
 }
 
 /* When the work of these shares ends, everything as early as the orders allow. */
-static double ends(const star *x, const double *shares, const int32_t *send_order, const int32_t *receive_order, double *ready)
+static double ends(const star *x, const double *shares, const int32_t *send_order,
+                   const int32_t *receive_order, double *ready)
 {
-    double bus = 0.0, last = 0.0;
+    double bus = 0.0;
+    double last = 0.0;
     for (int32_t d = 0; d < x->p; d++) {
         int32_t i = send_order[d];
         if (shares[i] == 0.0) continue;
@@ -164,9 +208,10 @@ static double ends(const star *x, const double *shares, const int32_t *send_orde
     return last;
 }
 
-/* The load that the tableau's shares do in time 1, by what they are, not by what the tableau says of them: all sums are of terms of
- * one sign, so p roundings. */
-static double done(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t, double *shares)
+/* The load that the tableau's shares do in time 1, by what they are, not by what the tableau says
+ * of them: all sums are of terms of one sign, so p roundings. */
+static double done(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                   tableau *t, double *shares)
 {
     double sum = 0.0;
     memset(shares, 0, (size_t)x->p * sizeof *shares);
@@ -178,16 +223,23 @@ static double done(const star *x, const int32_t *send_order, const int32_t *rece
     return sum > 0.0 ? sum / ends(x, shares, send_order, receive_order, t->ends) : 0.0;
 }
 
-/* No shares do more in time 1 with these orders, whatever the prices >= 0 are (weak duality): a unit of load of worker i takes time
- * worth of the constraints at these prices; what it gains beyond that counts in full, as its share is at most 1 / alone. The error
- * of the prices has no part in it, and all sums are of terms of one sign; `safe` covers their roundings. */
-static double most_at_prices(const star *x, const int32_t *send_order, const int32_t *receive_order, const tableau *t, double *worth)
+/* No shares do more in time 1 with these orders, whatever the prices >= 0 are (weak duality): a
+ * unit of load of worker i takes time worth of the constraints at these prices; what it gains
+ * beyond that counts in full, as its share is at most 1 / alone. The error of the prices has no
+ * part in it, and all sums are of terms of one sign; `safe` covers their roundings. */
+static double most_at_prices(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                             const tableau *t, double *worth)
 {
     int32_t p = x->p;
-    double safe = 1 + (p + 10) * 0x1p-51, after = t->price[p], sum = t->price[p], beyond = 0.0;
-    for (int32_t d = p - 1; d >= 0; d--) { /* rows of those served at the same time or later hold a worker's message out */
+    double safe = 1 + (p + 10) * 0x1p-51;
+    double after = t->price[p];
+    double sum = t->price[p];
+    double beyond = 0.0;
+    /* rows of those served at the same time or later hold a worker's message out */
+    for (int32_t d = p - 1; d >= 0; d--) {
         int32_t i = send_order[d];
-        after += t->price[i], sum += t->price[i];
+        after += t->price[i];
+        sum += t->price[i];
         worth[i] = after * x->send[i] + t->price[i] * x->cycle[i];
     }
     after = t->price[p];
@@ -208,19 +260,25 @@ static void take_prices(tableau *t)
         if (t->others[c] >= t->p) t->price[t->others[c] - t->p] = fmax(-gain[c], 0.0);
 }
 
-/* The load of the best shares found, and in *most what no shares exceed: as long as the two differ, and one of them matters to a
- * search that knows orders for the load `known`, the tableau is computed afresh. */
-static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order, double known, tableau *t, double *shares,
-                    double *most)
+/* The load of the best shares found, and in *most what no shares exceed: as long as the two differ,
+ * and one of them matters to a search that knows orders for the load `known`, the tableau is
+ * computed afresh. */
+static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                    double known, tableau *t, double *shares, double *most)
 {
-    double best = 0.0, *tried = t->ends + x->p, *worth = tried + x->p;
+    double best = 0.0;
+    double *tried = t->ends + x->p;
+    double *worth = tried + x->p;
     *most = INFINITY;
     fill(x, send_order, receive_order, t);
     for (int32_t attempt = 0; attempt < 4 && !hs__cancelled(t->cancel); attempt++) {
         if (attempt > 0) refresh(x, send_order, receive_order, t);
         improve(t);
         double found = done(x, send_order, receive_order, t, tried);
-        if (found > best) best = found, memcpy(shares, tried, (size_t)x->p * sizeof *shares);
+        if (found > best) {
+            best = found;
+            memcpy(shares, tried, (size_t)x->p * sizeof *shares);
+        }
         take_prices(t);
         *most = fmin(*most, most_at_prices(x, send_order, receive_order, t, worth));
         if (*most <= equal(x->p, fmax(best, known))) break;
@@ -231,10 +289,15 @@ static double solve(const star *x, const int32_t *send_order, const int32_t *rec
 static hs_status allocate(int32_t p, const int *cancel, tableau *t)
 {
     size_t size = (size_t)p;
-    *t = (tableau){.p = p, .rows = malloc((size + 2) * (size + 1) * sizeof *t->rows), .price = malloc((4 * size + 1) * sizeof *t->price),
-                   .basic = malloc((2 * size + 1) * sizeof *t->basic), .is_basic = malloc(2 * size + 1), .cancel = cancel};
+    *t = (tableau){.p = p,
+                   .rows = malloc((size + 2) * (size + 1) * sizeof *t->rows),
+                   .price = malloc((4 * size + 1) * sizeof *t->price),
+                   .basic = malloc((2 * size + 1) * sizeof *t->basic),
+                   .is_basic = malloc(2 * size + 1),
+                   .cancel = cancel};
     if (!t->rows || !t->price || !t->basic || !t->is_basic) return HS_ERROR_MEMORY;
-    t->ends = t->price + p + 1, t->others = t->basic + p + 1;
+    t->ends = t->price + p + 1;
+    t->others = t->basic + p + 1;
     return HS_OK;
 }
 
@@ -264,12 +327,15 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
             int32_t *order = side ? in : out;
             for (int32_t a = 0; a < p; a++)
                 for (int32_t b = 0; b < p; b++) {
-                    if (a == b || a == b + 1) continue; /* the exchange of neighbours is tried from the left one */
+                    /* the exchange of neighbours is tried from the left one */
+                    if (a == b || a == b + 1) continue;
                     if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
                     hs__shift(order, a, b);
                     double found = loaded(s, out, in, most);
-                    if (found > most * (1 + 1e-12)) most = found, improved = true;
-                    else hs__shift(order, b, a);
+                    if (found > most * (1 + 1e-12)) {
+                        most = found;
+                        improved = true;
+                    } else hs__shift(order, b, a);
                 }
         }
     }
@@ -278,7 +344,8 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
 
 static bool next_order(int32_t *order, int32_t p)
 {
-    int32_t a = p - 2, b = p - 1;
+    int32_t a = p - 2;
+    int32_t b = p - 1;
     while (a >= 0 && order[a] > order[a + 1]) a--;
     if (a < 0) return false;
     while (order[b] < order[a]) b--;
@@ -287,12 +354,15 @@ static bool next_order(int32_t *order, int32_t p)
     return true;
 }
 
-/* All pairs of orders; the prices of the pair before often show that the next one is no better, without a program. Returns whether it
- * is proven that no pair is: each one's bound is met by the load found. */
+/* All pairs of orders; the prices of the pair before often show that the next one is no better,
+ * without a program. Returns whether it is proven that no pair is: each one's bound is met by the
+ * load found. */
 static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
-    int32_t p = s->x->p, a[MOST_PROVEN], b[MOST_PROVEN];
-    double bound = 0.0, worth[MOST_PROVEN];
+    int32_t p = s->x->p;
+    int32_t a[MOST_PROVEN], b[MOST_PROVEN];
+    double bound = 0.0;
+    double worth[MOST_PROVEN];
     for (int32_t i = 0; i < p; i++) a[i] = i;
     do {
         for (int32_t i = 0; i < p; i++) b[i] = i;
@@ -304,7 +374,8 @@ static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, doubl
                 here = fmin(here, s->most);
                 if (found > most * (1 + 1e-13)) {
                     most = found;
-                    memcpy(out, a, (size_t)p * sizeof *a), memcpy(in, b, (size_t)p * sizeof *b);
+                    memcpy(out, a, (size_t)p * sizeof *a);
+                    memcpy(in, b, (size_t)p * sizeof *b);
                 }
             }
             bound = fmax(bound, here);
@@ -313,11 +384,14 @@ static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, doubl
     return most >= enough || bound <= equal(p, most);
 }
 
-hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends, const double *receives, int64_t work,
-                              uint64_t seed, double enough, const int *cancel, int32_t *send_order, int32_t *receive_order,
+hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends,
+                              const double *receives, int64_t work, uint64_t seed, double enough,
+                              const int *cancel, int32_t *send_order, int32_t *receive_order,
                               double *shares, double *makespan, int *optimal)
 {
-    if (!cycle_times || !sends || !receives || !send_order || !receive_order || !shares || !makespan || !optimal) return HS_ERROR_VALUE;
+    if (!cycle_times || !sends || !receives || !send_order || !receive_order || !shares ||
+        !makespan || !optimal)
+        return HS_ERROR_VALUE;
     star x;
     if (!(enough >= 0.0) || work < 0) return HS_ERROR_VALUE;
     hs_status status = load(p, cycle_times, sends, receives, &x);
@@ -329,11 +403,16 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     if (status == HS_OK) status = hs__check_order(p, p, send_order, NULL);
     if (status == HS_OK) status = hs__check_order(p, p, receive_order, NULL);
     if (status == HS_OK) {
-        int32_t *out = orders, *in = out + p, *now[2] = {in + p, in + 2 * p};
+        int32_t *out = orders;
+        int32_t *in = out + p;
+        int32_t *now[2] = {in + p, in + 2 * p};
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
-        memcpy(out, send_order, (size_t)p * sizeof *out), memcpy(in, receive_order, (size_t)p * sizeof *in);
-        double most = loaded(&s, out, in, 0.0), goal = enough > 0.0 ? ldexp(1 / enough, x.unit) * (1 - 1e-13) : INFINITY;
-        bool proves = work > 0 && p <= MOST_PROVEN, proven = proves && enumerate(&s, out, in, most, goal);
+        memcpy(out, send_order, (size_t)p * sizeof *out);
+        memcpy(in, receive_order, (size_t)p * sizeof *in);
+        double most = loaded(&s, out, in, 0.0);
+        double goal = enough > 0.0 ? ldexp(1 / enough, x.unit) * (1 - 1e-13) : INFINITY;
+        bool proves = work > 0 && p <= MOST_PROVEN;
+        bool proven = proves && enumerate(&s, out, in, most, goal);
         if (work > 0 && !proves) most = descend(&s, out, in, most, goal);
         while (!proves && s.work > 0 && most < goal && p > 1 && !hs__cancelled(cancel)) {
             memcpy(now[0], out, 2 * (size_t)p * sizeof *out);
@@ -342,7 +421,10 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
                 hs__shift(now[hs__random_below(&seed, 2)], from, hs__pick(&seed, p));
             }
             double found = descend(&s, now[0], now[1], loaded(&s, now[0], now[1], most), goal);
-            if (found > most * (1 + 1e-12)) most = found, memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
+            if (found > most * (1 + 1e-12)) {
+                most = found;
+                memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
+            }
         }
         most = loaded(&s, out, in, 0.0);
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
@@ -350,98 +432,129 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
             double sum = 0.0;
             for (int32_t i = 0; i < p; i++) sum += own[i] * x.gain[i];
             for (int32_t i = 0; i < p; i++) shares[i] = own[i] * x.gain[i] / sum;
-            *makespan = ldexp(1 / most, x.unit), *optimal = proven;
-            memcpy(send_order, out, (size_t)p * sizeof *out), memcpy(receive_order, in, (size_t)p * sizeof *in);
+            *makespan = ldexp(1 / most, x.unit);
+            *optimal = proven;
+            memcpy(send_order, out, (size_t)p * sizeof *out);
+            memcpy(receive_order, in, (size_t)p * sizeof *in);
         }
     }
-    free(x.cycle), free(orders), free(own), free(t.rows), free(t.price), free(t.basic), free(t.is_basic);
+    free(x.cycle);
+    free(orders);
+    free(own);
+    free(t.rows);
+    free(t.price);
+    free(t.basic);
+    free(t.is_basic);
     return status;
 }
 
 /* ---- bound ---- */
 
-/* The workers that matter to a bound, in one unit of load. Those left out are more than 2^300 times slower than the fastest: they
- * do less than a rounding. */
+/* The workers that matter to a bound, in one unit of load. Those left out are more than 2^300 times
+ * slower than the fastest: they do less than a rounding. */
 static void in_one_unit(star *x)
 {
     int32_t q = 0;
     for (int32_t i = 0; i < x->p; i++) {
         double gain = x->gain[i];
         if (gain < 0x1p-300) continue;
-        x->cycle[q] = x->cycle[i] / gain, x->send[q] = x->send[i] / gain, x->back[q] = x->back[i] / gain;
+        x->cycle[q] = x->cycle[i] / gain;
+        x->send[q] = x->send[i] / gain;
+        x->back[q] = x->back[i] / gain;
         x->gain[q++] = 1.0;
     }
     x->p = q;
 }
 
-/* The most load in time 1 if only some messages wait for others; the cheapest of these come first. An error in what is left shrinks
- * with it, so the roundings of p workers add up to p roundings of the load. */
-static hs_status most_relaxed(const star *x, int way, double *messages, int32_t *order, double *most)
+/* The most load in time 1 if only some messages wait for others; the cheapest of these come first.
+ * An error in what is left shrinks with it, so the roundings of p workers add up to p roundings of
+ * the load. */
+static hs_status most_relaxed(const star *x, int way, double *messages, int32_t *order,
+                              double *most)
 {
-    for (int32_t i = 0; i < x->p; i++) messages[i] = (way == 1 ? 0.0 : x->send[i]) + (way == 0 ? 0.0 : x->back[i]);
+    for (int32_t i = 0; i < x->p; i++)
+        messages[i] = (way == 1 ? 0.0 : x->send[i]) + (way == 0 ? 0.0 : x->back[i]);
     const hs_status status = hs__sort(x->p, messages, order);
     double left = 1.0;
     *most = 0.0;
     for (int32_t d = 0; d < x->p && !status; d++) {
         const double own = alone(x, order[d]), message = messages[order[d]];
-        const double share = way < 2 ? left / own : fmin(1.0 / own, message > 0.0 ? left / message : INFINITY);
-        *most += share, left = fmax(left - share * message, 0.0);
+        const double share =
+            way < 2 ? left / own : fmin(1.0 / own, message > 0.0 ? left / message : INFINITY);
+        *most += share;
+        left = fmax(left - share * message, 0.0);
     }
     return status;
 }
 
 static double product(const star *x, int32_t i, int32_t j)
 {
-    return i == j ? 2 * x->cycle[i] + 2 * x->send[i] + 2 * x->back[i] : fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]);
+    return i == j ? 2 * x->cycle[i] + 2 * x->send[i] + 2 * x->back[i]
+                  : fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]);
 }
 
-/* Each worker's constraint, times its share: whatever the orders, of two workers at least the cheaper message comes before the other's
- * work, so makespan >= f(a) = sum_i alone_i a_i^2 + sum_{i<j} (min(send_i, send_j) + min(back_i, back_j)) a_i a_j, convex in the
- * shares a. Its minimum over all shares is approached by moving load between two workers; every tangent is a bound: f(b) >=
- * sum_i slope_i b_i - f(a) for any a, also one that does not sum to 1. Moves leave errors in the slopes as large as the roundings of
- * the largest: only slopes computed afresh, from terms of one sign, make a bound. */
+/* Each worker's constraint, times its share: whatever the orders, of two workers at least the
+ * cheaper message comes before the other's work, so makespan >= f(a) = sum_i alone_i a_i^2 +
+ * sum_{i<j} (min(send_i, send_j) + min(back_i, back_j)) a_i a_j, convex in the shares a. Its
+ * minimum over all shares is approached by moving load between two workers; every tangent is a
+ * bound: f(b) >= sum_i slope_i b_i - f(a) for any a, also one that does not sum to 1. Moves leave
+ * errors in the slopes as large as the roundings of the largest: only slopes computed afresh, from
+ * terms of one sign, make a bound. */
 static double least_product(const star *x, const int *cancel, double *share, double *slope)
 {
     int32_t p = x->p;
-    double best = 0.0, sum = 0.0, error = (p + 10) * 0x1p-51;
+    double best = 0.0;
+    double sum = 0.0;
+    double error = (p + 10) * 0x1p-51;
     for (int32_t i = 0; i < p; i++) sum += 1 / alone(x, i);
     for (int32_t i = 0; i < p; i++) share[i] = 1 / alone(x, i) / sum;
     for (int32_t left = 100 + 20 * p, before = left + 1; left < before && !hs__cancelled(cancel);) {
-        double value = 0.0, least = INFINITY;
+        double value = 0.0;
+        double least = INFINITY;
         for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
             slope[i] = 0.0;
             for (int32_t j = 0; j < p; j++) slope[i] += share[j] * product(x, i, j);
-            value += share[i] * slope[i] / 2, least = fmin(least, slope[i]);
+            value += share[i] * slope[i] / 2;
+            least = fmin(least, slope[i]);
         }
         best = fmax(best, least * (1 - error) - value * (1 + error));
         before = left;
-        for (int32_t move = 0; move < 20 + p / 2 && left > 0 && !hs__cancelled(cancel); move++, left--) {
-            int32_t low = 0, high = -1;
+        for (int32_t move = 0; move < 20 + p / 2 && left > 0 && !hs__cancelled(cancel);
+             move++, left--) {
+            int32_t low = 0;
+            int32_t high = -1;
             for (int32_t i = 0; i < p; i++) {
                 if (slope[i] < slope[low]) low = i;
                 if (share[i] > 0.0 && (high < 0 || slope[i] > slope[high])) high = i;
             }
             double fall = slope[high] - slope[low];
             if (fall <= 1e-9 * value) break;
-            double curve = alone(x, low) + alone(x, high) - product(x, low, high), step = fmin(share[high], fall / (2 * curve));
-            share[low] += step, share[high] = step < share[high] ? share[high] - step : 0.0;
-            for (int32_t i = 0; i < p; i++) slope[i] += step * (product(x, i, low) - product(x, i, high));
+            double curve = alone(x, low) + alone(x, high) - product(x, low, high);
+            double step = fmin(share[high], fall / (2 * curve));
+            share[low] += step;
+            share[high] = step < share[high] ? share[high] - step : 0.0;
+            for (int32_t i = 0; i < p; i++)
+                slope[i] += step * (product(x, i, low) - product(x, i, high));
         }
     }
     return best;
 }
 
-hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends, const double *receives, const int *cancel,
-                             double *bound)
+hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double *sends,
+                             const double *receives, const int *cancel, double *bound)
 {
     if (!cycle_times || !sends || !receives || !bound) return HS_ERROR_VALUE;
     star x;
     hs_status status = load(p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     double *work = malloc(2 * (size_t)p * sizeof *work);
-    if (!work) return free(x.cycle), HS_ERROR_MEMORY;
+    if (!work) {
+        free(x.cycle);
+        return HS_ERROR_MEMORY;
+    }
     in_one_unit(&x);
-    double best = least_product(&x, cancel, work, work + p), most;
+    double best = least_product(&x, cancel, work, work + p);
+    double most;
     for (int way = 0; way < 3 && !status; way++) {
         status = most_relaxed(&x, way, work, (int32_t *)(work + p), &most);
         best = fmax(best, (1 - 1e-15 * (p + 1)) / most);
@@ -451,15 +564,18 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
         *bound = ldexp(best, x.unit);
         if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0); /* the only scaling that rounds */
     }
-    free(x.cycle), free(work);
+    free(x.cycle);
+    free(work);
     return status;
 }
 
-hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends, const double *receives, double makespan,
-                                   const int *cancel, hs_certificate *certificate)
+hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const double *sends,
+                                   const double *receives, double makespan, const int *cancel,
+                                   hs_certificate *certificate)
 {
     double bound;
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_divisible_bound(p, cycle_times, sends, receives, cancel, &bound);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+    return status ? status
+                  : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

@@ -11,8 +11,9 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-/* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are exact, messages exact or rounded
- * up in the last place. What is later than the bound is never added to, so nothing overflows. */
+/* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are
+ * exact, messages exact or rounded up in the last place. What is later than the bound is never
+ * added to, so nothing overflows. */
 __extension__ typedef __int128 wide;
 
 enum { MOST_FORWARD = 18, MOST_BOTH = 8, WINDOW = 32 };
@@ -31,21 +32,27 @@ static wide fixed(double time, int exponent)
     return time > 0.0 && scaled == 0.0 ? 1 : (wide)scaled;
 }
 
-static hs_status load(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, bus *x)
+static hs_status load(double bound, int32_t p, const double *cycle_times, const double *sends,
+                      const double *receives, bus *x)
 {
     if (!(bound > 0.0) || isinf(bound) || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
-        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || bound / cycle_times[i] > 0x1p53) return HS_ERROR_VALUE;
+        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || bound / cycle_times[i] > 0x1p53)
+            return HS_ERROR_VALUE;
     }
-    if (!hs__valid_costs(p, sends) || (receives && !hs__valid_costs(p, receives))) return HS_ERROR_VALUE;
+    if (!hs__valid_costs(p, sends) || (receives && !hs__valid_costs(p, receives)))
+        return HS_ERROR_VALUE;
     int exponent;
     frexp(bound, &exponent);
     *x = (bus){.p = p, .bound = fixed(bound, exponent), .returns = receives};
     x->cycle = malloc((size_t)p * (3 * sizeof *x->cycle + sizeof *x->inverse));
     if (!x->cycle) return HS_ERROR_MEMORY;
-    x->send = x->cycle + p, x->back = x->send + p, x->inverse = (double *)(x->back + p);
+    x->send = x->cycle + p;
+    x->back = x->send + p;
+    x->inverse = (double *)(x->back + p);
     for (int32_t i = 0; i < p; i++) {
-        x->cycle[i] = fixed(cycle_times[i], exponent), x->send[i] = fixed(sends[i], exponent);
+        x->cycle[i] = fixed(cycle_times[i], exponent);
+        x->send[i] = fixed(sends[i], exponent);
         x->back[i] = receives ? fixed(receives[i], exponent) : 0;
         x->inverse[i] = 1.0 / (double)x->cycle[i];
     }
@@ -57,14 +64,17 @@ static int64_t tasks_in(const bus *x, int32_t i, wide messages)
 {
     wide left = x->bound - messages;
     if (left < x->cycle[i]) return 0;
-    double quotient = (double)left * x->inverse[i], whole = floor(quotient);
-    if (whole < 0x1p30 && quotient - whole > 0x1p-10 && quotient - whole < 1 - 0x1p-10) return (int64_t)whole;
+    double quotient = (double)left * x->inverse[i];
+    double whole = floor(quotient);
+    if (whole < 0x1p30 && quotient - whole > 0x1p-10 && quotient - whole < 1 - 0x1p-10)
+        return (int64_t)whole;
     return (int64_t)(left / x->cycle[i]);
 }
 
 /* ---- orders that are given ---- */
 
-/* ends[i] = bound - when slave i starts to answer, or the sum of all if ends is NULL; more than the bound, if they are too long. */
+/* ends[i] = bound - when slave i starts to answer, or the sum of all if ends is NULL; more than the
+ * bound, if they are too long. */
 static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *ends)
 {
     wide sum = 0;
@@ -76,10 +86,13 @@ static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *end
     return sum;
 }
 
-hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives, int32_t q,
-                         const int32_t *send_order, const int32_t *receive_order, int64_t *counts)
+hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, const double *sends,
+                         const double *receives, int32_t q, const int32_t *send_order,
+                         const int32_t *receive_order, int64_t *counts)
 {
-    if (!cycle_times || !sends || !counts || (q > 0 && (!send_order || (receives && !receive_order)))) return HS_ERROR_VALUE;
+    if (!cycle_times || !sends || !counts ||
+        (q > 0 && (!send_order || (receives && !receive_order))))
+        return HS_ERROR_VALUE;
     bus x;
     if (q < 0 || q > p) return HS_ERROR_VALUE;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
@@ -88,7 +101,8 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     int32_t *from_last = calloc((size_t)p, sizeof *from_last);
     status = ends && from_last ? hs__check_order(p, q, send_order, NULL) : HS_ERROR_MEMORY;
     if (status == HS_OK && receives) status = hs__check_order(p, q, receive_order, NULL);
-    for (int32_t d = 0; d < q && receives && status == HS_OK; d++) ends[send_order[d]] = 1; /* the same slaves */
+    /* the same slaves */
+    for (int32_t d = 0; d < q && receives && status == HS_OK; d++) ends[send_order[d]] = 1;
     for (int32_t d = 0; d < q && receives && status == HS_OK; d++)
         if (!ends[receive_order[d]]) status = HS_ERROR_VALUE;
     if (status == HS_OK && receives) {
@@ -96,7 +110,8 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
         if (answers(&x, q, from_last, ends) > x.bound) status = HS_ERROR_INFEASIBLE;
     }
     if (status == HS_OK) {
-        wide sent = 0, all = receives && q ? ends[from_last[q - 1]] : 0;
+        wide sent = 0;
+        wide all = receives && q ? ends[from_last[q - 1]] : 0;
         for (int32_t d = 0; d < q && sent + all <= x.bound; d++) sent += x.send[send_order[d]];
         if (sent + all > x.bound) status = HS_ERROR_INFEASIBLE;
     }
@@ -109,7 +124,9 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
             counts[i] = tasks_in(&x, i, sent + ends[i]);
         }
     }
-    free(x.cycle), free(ends), free(from_last);
+    free(x.cycle);
+    free(ends);
+    free(from_last);
     return status;
 }
 
@@ -119,21 +136,27 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* least[j] = the sum of slave i's own message and of the j shortest of the others; sorted are all of them. */
-static void first_ends(const bus *x, const wide *message, const wide *sorted, int32_t i, wide *least)
+/* least[j] = the sum of slave i's own message and of the j shortest of the others; sorted are all
+ * of them. */
+static void first_ends(const bus *x, const wide *message, const wide *sorted, int32_t i,
+                       wide *least)
 {
     wide sum = message[i];
     bool passed = false;
     for (int32_t j = 0, d = 0; j < x->p; j++) {
         least[j] = sum;
-        if (d < x->p && !passed && sorted[d] == message[i]) passed = true, d++;
+        if (d < x->p && !passed && sorted[d] == message[i]) {
+            passed = true;
+            d++;
+        }
         if (d < x->p && sum <= x->bound) sum += sorted[d];
         d++;
     }
 }
 
-hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                            int32_t depth, const int *cancel, int64_t *weights)
+hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, const double *sends,
+                            const double *receives, int32_t depth, const int *cancel,
+                            int64_t *weights)
 {
     if (!cycle_times || !sends || !weights) return HS_ERROR_VALUE;
     bus x;
@@ -141,14 +164,19 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     wide *work = malloc(4 * (size_t)p * sizeof *work);
-    if (!work) return free(x.cycle), HS_ERROR_MEMORY;
-    wide *sorted[2] = {work, work + p}, *least[2] = {work + 2 * p, work + 3 * p};
+    if (!work) {
+        free(x.cycle);
+        return HS_ERROR_MEMORY;
+    }
+    wide *sorted[2] = {work, work + p};
+    wide *least[2] = {work + 2 * p, work + 3 * p};
     memcpy(sorted[0], x.send, (size_t)p * sizeof *work);
     memcpy(sorted[1], x.back, (size_t)p * sizeof *work);
     qsort(sorted[0], (size_t)p, sizeof *work, ascending);
     qsort(sorted[1], (size_t)p, sizeof *work, ascending);
     int32_t served = 0;
-    for (wide sum = 0; served < p && (sum += sorted[0][served] + sorted[1][served]) <= x.bound; served++) {}
+    for (wide sum = 0; served < p && (sum += sorted[0][served] + sorted[1][served]) <= x.bound;
+         served++) {}
     for (int32_t i = 0; i < p && !status; i++) {
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         first_ends(&x, x.send, sorted[0], i, least[0]);
@@ -158,13 +186,15 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
                 weights[((size_t)i * (size_t)p + (size_t)j) * (size_t)depth + (size_t)k] =
                     j < served && k < served ? tasks_in(&x, i, least[0][j] + least[1][k]) : 0;
     }
-    free(x.cycle), free(work);
+    free(x.cycle);
+    free(work);
     return status;
 }
 
 /* ---- search ---- */
 
-/* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the opposite one; the others follow. */
+/* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the
+ * opposite one; the others follow. */
 typedef struct {
     int32_t q, *send, *back;
     int64_t tasks;
@@ -183,8 +213,10 @@ static bool assess(searcher *s, solution *y)
     const bus *x = s->x;
     s->work -= y->q;
     if (hs__cancelled(s->cancel)) s->work = 0;
-    y->tasks = -1, y->real = -INFINITY;
-    wide all = answers(x, y->q, y->back, s->ends), sent = 0;
+    y->tasks = -1;
+    y->real = -INFINITY;
+    wide all = answers(x, y->q, y->back, s->ends);
+    wide sent = 0;
     if (all > x->bound) return false;
     int64_t tasks = 0;
     double real = 0.0;
@@ -195,7 +227,8 @@ static bool assess(searcher *s, solution *y)
         tasks += tasks_in(x, i, sent + s->ends[i]);
         real += (double)(x->bound - sent - s->ends[i]) * x->inverse[i];
     }
-    y->tasks = tasks, y->real = real;
+    y->tasks = tasks;
+    y->real = real;
     return true;
 }
 
@@ -212,12 +245,14 @@ static int32_t place_of(const int32_t *order, int32_t i)
     return d;
 }
 
-/* Whether y is better than it was before a change; if not, its value is restored and the caller undoes the change. */
+/* Whether y is better than it was before a change; if not, its value is restored and the caller
+ * undoes the change. */
 static bool gains(searcher *s, solution *y)
 {
     const solution old = *y;
     if (assess(s, y) && better(y, &old)) return true;
-    y->tasks = old.tasks, y->real = old.real;
+    y->tasks = old.tasks;
+    y->real = old.real;
     return false;
 }
 
@@ -225,7 +260,8 @@ static bool move_within(searcher *s, solution *y, int32_t *order)
 {
     bool improved = false;
     for (int32_t a = 0; a < y->q; a++) {
-        int32_t first = a > WINDOW ? a - WINDOW : 0, last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
+        int32_t first = a > WINDOW ? a - WINDOW : 0;
+        int32_t last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
         for (int32_t b = first; b <= last && s->work > 0; b++) {
             if (a == b) continue;
             hs__shift(order, a, b);
@@ -240,15 +276,19 @@ static bool leave(searcher *s, solution *y)
 {
     bool improved = false;
     for (int32_t a = 0; a < y->q && s->work > 0; a++) {
-        int32_t b = place_of(y->back, y->send[a]), end = s->x->p - 1;
-        hs__shift(y->send, a, end), hs__shift(y->back, b, end);
+        int32_t b = place_of(y->back, y->send[a]);
+        int32_t end = s->x->p - 1;
+        hs__shift(y->send, a, end);
+        hs__shift(y->back, b, end);
         y->q--;
         if (gains(s, y)) {
-            improved = true, a--;
+            improved = true;
+            a--;
             continue;
         }
         y->q++;
-        hs__shift(y->send, end, a), hs__shift(y->back, end, b);
+        hs__shift(y->send, end, a);
+        hs__shift(y->back, end, b);
     }
     return improved;
 }
@@ -257,7 +297,9 @@ static bool leave(searcher *s, solution *y)
 static int32_t place_by_rule(const solution *y, const bus *x, int32_t i)
 {
     int32_t d = 0;
-    while (d < y->q && (double)x->back[y->back[d]] * (double)x->cycle[y->back[d]] < (double)x->back[i] * (double)x->cycle[i]) d++;
+    while (d < y->q && (double)x->back[y->back[d]] * (double)x->cycle[y->back[d]] <
+                           (double)x->back[i] * (double)x->cycle[i])
+        d++;
     return d;
 }
 
@@ -266,19 +308,23 @@ static bool join(searcher *s, solution *y)
     const bus *x = s->x;
     bool improved = false;
     for (int32_t from = y->q; from < x->p; from++) {
-        int32_t i = y->send[from], other = place_of(y->back, i);
-        int32_t low = x->returns && y->q > MOST_BOTH ? place_by_rule(y, x, i) : 0, high = x->returns && y->q <= MOST_BOTH ? y->q : low;
+        int32_t i = y->send[from];
+        int32_t other = place_of(y->back, i);
+        int32_t low = x->returns && y->q > MOST_BOTH ? place_by_rule(y, x, i) : 0;
+        int32_t high = x->returns && y->q <= MOST_BOTH ? y->q : low;
         bool in = false;
         for (int32_t c = low; c <= high && !in; c++)
             for (int32_t b = y->q; b >= 0 && !in && s->work > 0; b--) {
-                hs__shift(y->send, from, b), hs__shift(y->back, other, c);
+                hs__shift(y->send, from, b);
+                hs__shift(y->back, other, c);
                 y->q++;
                 if (gains(s, y)) {
                     improved = in = true;
                     continue;
                 }
                 y->q--;
-                hs__shift(y->send, b, from), hs__shift(y->back, c, other);
+                hs__shift(y->send, b, from);
+                hs__shift(y->back, c, other);
             }
     }
     return improved;
@@ -299,7 +345,9 @@ static void copy(solution *to, const solution *from, int32_t p)
 {
     memcpy(to->send, from->send, (size_t)p * sizeof *to->send);
     memcpy(to->back, from->back, (size_t)p * sizeof *to->back);
-    to->q = from->q, to->tasks = from->tasks, to->real = from->real;
+    to->q = from->q;
+    to->tasks = from->tasks;
+    to->real = from->real;
 }
 
 /* ---- exact ---- */
@@ -308,22 +356,27 @@ typedef struct {
     const bus *x;
     solution *best;
     int32_t chosen[MOST_FORWARD];
-    wide ends[MOST_FORWARD];  /* of the chosen */
-    int64_t *most;            /* [2^p] of each set of the chosen */
-    wide *sent;               /* [2^p] */
+    wide ends[MOST_FORWARD]; /* of the chosen */
+    int64_t *most;           /* [2^p] of each set of the chosen */
+    wide *sent;              /* [2^p] */
     const int *cancel;
     bool stopped;
 } exact;
 
-/* The most tasks of each set of slaves, served first in any order, the answer of slave chosen[d] starting ends[d] before the bound.
- * Returns the best set of those whose messages and `all` fit. Dynamic programming over the sets. */
+/* The most tasks of each set of slaves, served first in any order, the answer of slave chosen[d]
+ * starting ends[d] before the bound. Returns the best set of those whose messages and `all` fit.
+ * Dynamic programming over the sets. */
 static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide *ends, wide all)
 {
     const bus *x = e->x;
-    e->most[0] = 0, e->sent[0] = 0;
+    e->most[0] = 0;
+    e->sent[0] = 0;
     int32_t found = 0;
     for (int32_t set = 1; set < 1 << q; set++) {
-        if (set % 4096 == 0 && hs__cancelled(e->cancel)) return e->stopped = true, 0;
+        if (set % 4096 == 0 && hs__cancelled(e->cancel)) {
+            e->stopped = true;
+            return 0;
+        }
         int32_t low = 0;
         while (!(set >> low & 1)) low++;
         wide sent = e->sent[set & (set - 1)] + x->send[chosen[low]];
@@ -333,47 +386,62 @@ static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide 
                 int64_t tasks = e->most[set & ~(1 << d)] + tasks_in(x, chosen[d], sent + ends[d]);
                 if (tasks > most) most = tasks;
             }
-        e->sent[set] = sent, e->most[set] = most;
+        e->sent[set] = sent;
+        e->most[set] = most;
         if (most > e->most[found] && sent + all <= x->bound) found = set;
     }
     return found;
 }
 
-/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them, all answers together last `all`. */
+/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them,
+ * all answers together last `all`. */
 static void order_sends(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
     const int32_t found = fill_sets(e, q, e->chosen, e->ends, all);
     solution *y = e->best;
     if (e->most[found] <= y->tasks) return;
-    y->tasks = e->most[found], y->q = 0;
+    y->tasks = e->most[found];
+    y->q = 0;
     for (int32_t d = 0; d < q; d++)
         if (found >> d & 1) y->back[y->q++] = e->chosen[d];
     for (int32_t set = found, place = y->q; set;) {
         int32_t d = 0;
-        while (!(set >> d & 1) || e->most[set & ~(1 << d)] + tasks_in(x, e->chosen[d], e->sent[set] + e->ends[d]) != e->most[set]) d++;
+        while (!(set >> d & 1) ||
+               e->most[set & ~(1 << d)] + tasks_in(x, e->chosen[d], e->sent[set] + e->ends[d]) !=
+                   e->most[set])
+            d++;
         y->send[--place] = e->chosen[d];
         set &= ~(1 << d);
     }
 }
 
-/* At least the most tasks with these q answers last: as if each other slave had the answer just before. */
+/* At least the most tasks with these q answers last: as if each other slave had the answer just
+ * before. */
 static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
 {
     const bus *x = e->x;
     int32_t chosen[MOST_BOTH];
     wide ends[MOST_BOTH];
-    for (int32_t d = 0; d < q; d++) chosen[d] = e->chosen[d], ends[d] = e->ends[d];
+    for (int32_t d = 0; d < q; d++) {
+        chosen[d] = e->chosen[d];
+        ends[d] = e->ends[d];
+    }
     for (int32_t i = 0; i < x->p; i++)
-        if (!(in >> i & 1)) chosen[q] = i, ends[q++] = all + x->back[i];
+        if (!(in >> i & 1)) {
+            chosen[q] = i;
+            ends[q++] = all + x->back[i];
+        }
     return e->most[fill_sets(e, q, chosen, ends, 0)];
 }
 
-/* All orders of answers, from the last one on: those chosen have the last q, each of the others one before or none. */
+/* All orders of answers, from the last one on: those chosen have the last q, each of the others one
+ * before or none. */
 static void extend(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
-    int64_t chosen = 0, others = 0;
+    int64_t chosen = 0;
+    int64_t others = 0;
     if (e->stopped || hs__cancelled(e->cancel)) {
         e->stopped = true;
         return;
@@ -390,7 +458,8 @@ static void extend(exact *e, int32_t q, wide all)
     for (int32_t i = 0; i < x->p && chosen + others > e->best->tasks; i++) {
         wide end = all + x->back[i];
         if (in >> i & 1 || end > x->bound) continue;
-        e->chosen[q] = i, e->ends[q] = end;
+        e->chosen[q] = i;
+        e->ends[q] = end;
         extend(e, q + 1, end);
     }
 }
@@ -400,7 +469,11 @@ static hs_status prove(const bus *x, solution *best, const int *cancel, int *opt
     *optimal = 0;
     if (x->p > (x->returns ? MOST_BOTH : MOST_FORWARD)) return HS_OK;
     size_t sets = (size_t)1 << x->p;
-    exact e = {.x = x, .best = best, .cancel = cancel, .most = malloc(sets * sizeof(int64_t)), .sent = malloc(sets * sizeof(wide))};
+    exact e = {.x = x,
+               .best = best,
+               .cancel = cancel,
+               .most = malloc(sets * sizeof(int64_t)),
+               .sent = malloc(sets * sizeof(wide))};
     hs_status status = e.most && e.sent ? HS_OK : HS_ERROR_MEMORY;
     if (status == HS_OK) {
         *optimal = 1;
@@ -409,15 +482,18 @@ static hs_status prove(const bus *x, solution *best, const int *cancel, int *opt
         else order_sends(&e, x->p, 0);
         if (e.stopped) status = HS_ERROR_CANCELLED;
     }
-    free(e.most), free(e.sent);
+    free(e.most);
+    free(e.sent);
     return status;
 }
 
-hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends, const double *receives,
-                        int64_t work, uint64_t seed, const int *cancel, int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
+hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends,
+                        const double *receives, int64_t work, uint64_t seed, const int *cancel,
+                        int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
                         int *optimal)
 {
-    if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal) return HS_ERROR_VALUE;
+    if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal)
+        return HS_ERROR_VALUE;
     bus x;
     hs_status status = load(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
@@ -425,11 +501,13 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     wide *ends = calloc((size_t)p, sizeof *ends);
     double *keys = malloc((size_t)p * sizeof *keys);
     status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < p && status == HS_OK; i++) keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
+    for (int32_t i = 0; i < p && status == HS_OK; i++)
+        keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
     if (status == HS_OK) status = hs__sort(p, keys, orders);
     if (status == HS_OK) {
         searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p, .cancel = cancel};
-        solution best = {.send = orders, .back = orders + p}, now = {.send = orders + 2 * p, .back = orders + 3 * p};
+        solution best = {.send = orders, .back = orders + p};
+        solution now = {.send = orders + 2 * p, .back = orders + 3 * p};
         memcpy(best.back, best.send, (size_t)p * sizeof *orders);
         descend(&s, &best);
         while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {
@@ -446,9 +524,15 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
         status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
-            for (int32_t d = 0; d < best.q; d++) send_order[d] = best.send[d], receive_order[d] = best.back[best.q - 1 - d];
+            for (int32_t d = 0; d < best.q; d++) {
+                send_order[d] = best.send[d];
+                receive_order[d] = best.back[best.q - 1 - d];
+            }
         }
     }
-    free(x.cycle), free(orders), free(ends), free(keys);
+    free(x.cycle);
+    free(orders);
+    free(ends);
+    free(keys);
     return status;
 }

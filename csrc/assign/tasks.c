@@ -5,7 +5,8 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
-/* All times with the bound as the unit (a power of two near it), so that products neither overflow nor lose bits. */
+/* All times with the bound as the unit (a power of two near it), so that products neither overflow
+ * nor lose bits. */
 typedef struct {
     double bound, send, receive;
     int exponent;
@@ -13,35 +14,45 @@ typedef struct {
 
 static const double MOST = 0x1p53;
 
-/* What is far below the last bit of any sum of the other times may as well be 2^-500, and what no sum reaches 2^40. */
+/* What is far below the last bit of any sum of the other times may as well be 2^-500, and what no
+ * sum reaches 2^40. */
 static double scaled(double time, int exponent)
 {
     return time > 0.0 ? fmin(fmax(ldexp(time, -exponent), 0x1p-500), 0x1p40) : 0.0;
 }
 
-static bool valid(double bound, int32_t p, const double *cycle_times, double send, double receive, scale *x)
+static bool valid(double bound, int32_t p, const double *cycle_times, double send, double receive,
+                  scale *x)
 {
-    if (!(bound > 0.0) || isinf(bound) || p < 1 || !(send >= 0.0 && send <= bound) || !(receive >= 0.0 && receive <= bound)) return false;
+    if (!(bound > 0.0) || isinf(bound) || p < 1 || !(send >= 0.0 && send <= bound) ||
+        !(receive >= 0.0 && receive <= bound))
+        return false;
     frexp(bound, &x->exponent);
     x->bound = ldexp(bound, -x->exponent);
-    x->send = scaled(send, x->exponent), x->receive = scaled(receive, x->exponent);
+    x->send = scaled(send, x->exponent);
+    x->receive = scaled(receive, x->exponent);
     for (int32_t i = 0; i < p; i++)
-        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || x->bound / scaled(cycle_times[i], x->exponent) > MOST) return false;
+        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) ||
+            x->bound / scaled(cycle_times[i], x->exponent) > MOST)
+            return false;
     return true;
 }
 
-/* Whether j send + k receive + c t <= bound, as real numbers: the sign of a sum of seven doubles, Shewchuk's expansion. */
+/* Whether j send + k receive + c t <= bound, as real numbers: the sign of a sum of seven doubles,
+ * Shewchuk's expansion. */
 static bool fits(const scale *x, double j, double k, double c, double t)
 {
     const double factors[3][2] = {{j, x->send}, {k, x->receive}, {c, t}};
     double parts[7] = {-x->bound};
     int size = 1;
     for (int f = 0; f < 3; f++) {
-        double high = factors[f][0] * factors[f][1], pair[2] = {fma(factors[f][0], factors[f][1], -high), high};
+        double high = factors[f][0] * factors[f][1];
+        double pair[2] = {fma(factors[f][0], factors[f][1], -high), high};
         for (int q = 0; q < 2; q++) {
             double carry = pair[q];
             for (int i = 0; i < size; i++) {
-                double sum = carry + parts[i], part = sum - carry;
+                double sum = carry + parts[i];
+                double part = sum - carry;
                 parts[i] = (carry - (sum - part)) + (parts[i] - part);
                 carry = sum;
             }
@@ -52,8 +63,9 @@ static bool fits(const scale *x, double j, double k, double c, double t)
     return parts[size - 1] <= 0.0;
 }
 
-hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send, double receive, int32_t slots,
-                         const int32_t *receive_slots, const int *cancel, int64_t *counts)
+hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, double send,
+                         double receive, int32_t slots, const int32_t *receive_slots,
+                         const int *cancel, int64_t *counts)
 {
     if (!cycle_times || !counts) return HS_ERROR_VALUE;
     scale x;
@@ -62,11 +74,14 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
         if (receive_slots[i] < 0) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        double t = scaled(cycle_times[i], x.exponent), k = receive_slots ? receive_slots[i] : 0;
+        double t = scaled(cycle_times[i], x.exponent);
+        double k = receive_slots ? receive_slots[i] : 0;
         for (int32_t j = 0; j < slots; j++) {
-            double quotient = (x.bound - (j + 1) * x.send - k * x.receive) / t, c = floor(quotient);
+            double quotient = (x.bound - (j + 1) * x.send - k * x.receive) / t;
+            double c = floor(quotient);
             if (c < -MOST) c = -MOST;
-            else if (fabs(c) > 0x1p30 || quotient - c < 0x1p-10 || quotient - c > 1 - 0x1p-10) { /* else rounding cannot matter */
+            else if (fabs(c) > 0x1p30 || quotient - c < 0x1p-10 || quotient - c > 1 - 0x1p-10) {
+                /* else rounding cannot matter */
                 while (c > -MOST && !fits(&x, j + 1, k, c, t)) c--;
                 while (c < MOST && fits(&x, j + 1, k, c + 1, t)) c++;
             }
@@ -76,17 +91,20 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
     return HS_OK;
 }
 
-hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send, int32_t slots, const int64_t *counts,
-                            const int *cancel, int32_t *deadlines)
+hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_times, double send,
+                            int32_t slots, const int64_t *counts, const int *cancel,
+                            int32_t *deadlines)
 {
     if (!cycle_times || !counts || !deadlines) return HS_ERROR_VALUE;
     scale x;
-    if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x)) return HS_ERROR_VALUE;
+    if (slots < 0 || !(send > 0.0) || !valid(bound, p, cycle_times, send, 0.0, &x))
+        return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++)
         if (counts[i] < 0 || (double)counts[i] > MOST) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
         if (i % 1024 == 0 && hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        double t = scaled(cycle_times[i], x.exponent), c = (double)counts[i];
+        double t = scaled(cycle_times[i], x.exponent);
+        double c = (double)counts[i];
         double j = fmin(fmax(floor((x.bound - c * t) / x.send), 0.0), slots);
         while (j > 0 && !fits(&x, j, 0.0, c, t)) j--;
         while (j < slots && fits(&x, j + 1, 0.0, c, t)) j++;

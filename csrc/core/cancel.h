@@ -4,8 +4,12 @@
 
 #include <stdbool.h>
 
-/* The flag is a plain int, for it is in the public interface, which C++ reads too; NULL: nobody cancels. */
-static inline bool hs__cancelled(const int *cancel) { return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED); }
+/* The flag is a plain int, for it is in the public interface, which C++ reads too; NULL: nobody
+ * cancels. */
+static inline bool hs__cancelled(const int *cancel)
+{
+    return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED);
+}
 
 static inline void hs__cancel(int *cancel) { __atomic_store_n(cancel, 1, __ATOMIC_RELAXED); }
 

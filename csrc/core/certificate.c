@@ -4,13 +4,21 @@
 
 static const double EQUAL = 1e-12;
 
-hs_status hs_certificate_of(const char *objective, int32_t sense, double value, double bound, hs_certificate *certificate)
+hs_status hs_certificate_of(const char *objective, int32_t sense, double value, double bound,
+                            hs_certificate *certificate)
 {
-    if (!objective || !certificate || (sense != HS_MINIMISED && sense != HS_MAXIMISED)) return HS_ERROR_VALUE;
+    if (!objective || !certificate || (sense != HS_MINIMISED && sense != HS_MAXIMISED))
+        return HS_ERROR_VALUE;
     if (!(value >= 0.0) || isinf(value) || !(bound >= 0.0)) return HS_ERROR_VALUE;
     bound = sense == HS_MINIMISED ? fmin(bound, value) : fmax(bound, value);
     const double low = fmin(value, bound), high = fmax(value, bound);
-    *certificate = (hs_certificate){.objective = objective, .sense = sense, .optimal = high <= low * (1.0 + EQUAL), .value = value, .bound = bound,
-                                    .gap = high == low ? 0.0 : isinf(high) ? INFINITY : (high - low) / bound};
+    *certificate = (hs_certificate){.objective = objective,
+                                    .sense = sense,
+                                    .optimal = high <= low * (1.0 + EQUAL),
+                                    .value = value,
+                                    .bound = bound,
+                                    .gap = high == low   ? 0.0
+                                           : isinf(high) ? INFINITY
+                                                         : (high - low) / bound};
     return HS_OK;
 }

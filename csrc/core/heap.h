@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The time is the sum of both parts as it stands, `rest` at most half of the last bit of `time`: two such sums compare as the real
- * numbers do. */
+/* The time is the sum of both parts as it stands, `rest` at most half of the last bit of `time`:
+ * two such sums compare as the real numbers do. */
 typedef struct hs__timed {
     double time, rest;
     int32_t worker;
@@ -26,7 +26,8 @@ static inline void hs__heap_put(hs__timed *heap, int32_t *place, int32_t at, hs_
 }
 
 /* x goes to the place `at` of a heap of `size`, which is free, or to where it belongs below it. */
-static inline void hs__heap_down(hs__timed *heap, int32_t *place, int32_t size, int32_t at, hs__timed x)
+static inline void hs__heap_down(hs__timed *heap, int32_t *place, int32_t size, int32_t at,
+                                 hs__timed x)
 {
     for (int32_t child; (child = 2 * at + 1) < size; at = child) {
         child += (child + 1 < size) && hs__sooner(&heap[child + 1], &heap[child]);
@@ -37,9 +38,11 @@ static inline void hs__heap_down(hs__timed *heap, int32_t *place, int32_t size, 
 }
 
 /* The same, above it or below it. */
-static inline void hs__heap_settle(hs__timed *heap, int32_t *place, int32_t size, int32_t at, hs__timed x)
+static inline void hs__heap_settle(hs__timed *heap, int32_t *place, int32_t size, int32_t at,
+                                   hs__timed x)
 {
-    for (int32_t above; at && hs__sooner(&x, &heap[above = (at - 1) / 2]); at = above) hs__heap_put(heap, place, at, heap[above]);
+    for (int32_t above; at && hs__sooner(&x, &heap[above = (at - 1) / 2]); at = above)
+        hs__heap_put(heap, place, at, heap[above]);
     hs__heap_down(heap, place, size, at, x);
 }
 
@@ -49,7 +52,8 @@ static inline void hs__heap_order(hs__timed *heap, int32_t size)
     for (int32_t i = size / 2; i-- > 0;) hs__heap_down(heap, NULL, size, i, heap[i]);
 }
 
-/* A heap that workers enter and leave; place [workers] tells of each where it is, -1: it is not there. */
+/* A heap that workers enter and leave; place [workers] tells of each where it is, -1: it is not
+ * there. */
 typedef struct hs__heap {
     hs__timed *at;
     int32_t *place, size;
@@ -67,7 +71,8 @@ static inline void hs__heap_remove(hs__heap *heap, int32_t worker)
     const int32_t at = heap->place[worker];
     if (at < 0) return;
     heap->place[worker] = -1;
-    if (at < --heap->size) hs__heap_settle(heap->at, heap->place, heap->size, at, heap->at[heap->size]);
+    if (at < --heap->size)
+        hs__heap_settle(heap->at, heap->place, heap->size, at, heap->at[heap->size]);
 }
 
 #endif

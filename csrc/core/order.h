@@ -7,13 +7,15 @@
 
 #include "hetsched.h"
 
-/* HS_ERROR_VALUE unless order [size] names so many different ones of 0 .. p - 1, whose keys [p] are positive; keys may be NULL. O(p). */
+/* HS_ERROR_VALUE unless order [size] names so many different ones of 0 .. p - 1, whose keys [p] are
+ * positive; keys may be NULL. O(p). */
 hs_status hs__check_order(int32_t p, int32_t size, const int32_t *order, const double *keys);
 
 static inline void hs__swap(int32_t *order, int32_t i, int32_t j)
 {
     const int32_t kept = order[i];
-    order[i] = order[j], order[j] = kept;
+    order[i] = order[j];
+    order[j] = kept;
 }
 
 static inline void hs__reverse(int32_t size, int32_t *order)

@@ -13,11 +13,20 @@ static inline uint64_t hs__random(uint64_t *state)
 }
 
 /* 0 .. limit - 1 */
-static inline int64_t hs__random_below(uint64_t *state, int64_t limit) { return (int64_t)(hs__random(state) % (uint64_t)limit); }
+static inline int64_t hs__random_below(uint64_t *state, int64_t limit)
+{
+    return (int64_t)(hs__random(state) % (uint64_t)limit);
+}
 
-static inline int32_t hs__pick(uint64_t *state, int32_t limit) { return (int32_t)hs__random_below(state, limit); }
+static inline int32_t hs__pick(uint64_t *state, int32_t limit)
+{
+    return (int32_t)hs__random_below(state, limit);
+}
 
 /* [0, 1) */
-static inline double hs__random_unit(uint64_t *state) { return (double)(hs__random(state) >> 11) * 0x1p-53; }
+static inline double hs__random_unit(uint64_t *state)
+{
+    return (double)(hs__random(state) >> 11) * 0x1p-53;
+}
 
 #endif

@@ -10,21 +10,25 @@ enum { DIGIT = 11, BUCKETS = 1 << DIGIT, PASSES = 3, FEW = 64 };
 static void insertion_sort(const double *keys, int32_t *order, int32_t size)
 {
     for (int32_t i = 1; i < size; i++) {
-        int32_t moved = order[i], k = i;
+        int32_t moved = order[i];
+        int32_t k = i;
         for (; k > 0 && keys[order[k - 1]] > keys[moved]; k--) order[k] = order[k - 1];
         order[k] = moved;
     }
 }
 
-/* By the 32 leading bits in which the keys differ, packed above the index; what is alike in them again, by the other 32.
- * from, to: [size] work space; count: some more, which would be much for the stack of a small thread. */
-static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from, uint64_t *to, int32_t (*count)[BUCKETS])
+/* By the 32 leading bits in which the keys differ, packed above the index; what is alike in them
+ * again, by the other 32. from, to: [size] work space; count: some more, which would be much for
+ * the stack of a small thread. */
+static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from,
+                       uint64_t *to, int32_t (*count)[BUCKETS])
 {
     if (size <= FEW) {
         insertion_sort(keys, order, size);
         return;
     }
-    uint64_t low = UINT64_MAX, high = 0;
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
     for (int32_t i = 0; i < size; i++) {
         uint64_t bits = hs__bits_of(keys[order[i]] + 0.0 /* -0.0 is 0 */);
         if (bits < low) low = bits;
@@ -37,19 +41,23 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     for (int32_t i = 0; i < size; i++) {
         uint64_t leading = (hs__bits_of(keys[order[i]] + 0.0) - low) >> shift;
         from[i] = leading << 32 | (uint32_t)order[i];
-        for (int pass = 0; pass < PASSES; pass++) count[pass][leading >> (DIGIT * pass) & (BUCKETS - 1)]++;
+        for (int pass = 0; pass < PASSES; pass++)
+            count[pass][leading >> (DIGIT * pass) & (BUCKETS - 1)]++;
     }
     for (int pass = 0; pass < PASSES; pass++) {
         const int place = 32 + DIGIT * pass;
-        int32_t before = 0, *bucket = count[pass];
+        int32_t before = 0;
+        int32_t *bucket = count[pass];
         if (bucket[from[0] >> place & (BUCKETS - 1)] == size) continue; /* all alike */
         for (int32_t b = 0; b < BUCKETS; b++) {
             int32_t here = bucket[b];
-            bucket[b] = before, before += here;
+            bucket[b] = before;
+            before += here;
         }
         for (int32_t i = 0; i < size; i++) to[bucket[from[i] >> place & (BUCKETS - 1)]++] = from[i];
         uint64_t *swap = from;
-        from = to, to = swap;
+        from = to;
+        to = swap;
     }
     for (int32_t i = 0; i < size; i++) order[i] = (int32_t)(from[i] & UINT32_MAX);
     if (shift == 0) return;
@@ -77,9 +85,15 @@ static hs_status sort(int32_t p, const double *keys, bool all, int32_t *order, i
     return HS_OK;
 }
 
-hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size) { return sort(p, keys, false, order, size); }
+hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size)
+{
+    return sort(p, keys, false, order, size);
+}
 
-hs_status hs__sort(int32_t p, const double *keys, int32_t *order) { return sort(p, keys, true, order, &p); }
+hs_status hs__sort(int32_t p, const double *keys, int32_t *order)
+{
+    return sort(p, keys, true, order, &p);
+}
 
 int hs__ascending(const void *x, const void *y)
 {

@@ -5,8 +5,8 @@
 
 #include "hetsched.h"
 
-/* Indices of the positive keys by ascending key, ties by ascending index; returns them in order[0 .. *size). The keys are >= 0,
- * not NaN. Radix sort, time O(p). */
+/* Indices of the positive keys by ascending key, ties by ascending index; returns them in order[0
+ * .. *size). The keys are >= 0, not NaN. Radix sort, time O(p). */
 hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size);
 
 /* The same of all keys. */

@@ -1,4 +1,5 @@
-/* Cholesky: A = L L^H, of which the lower triangle is read. Panels in strips, updates of columns from their diagonal on. */
+/* Cholesky: A = L L^H, of which the lower triangle is read. Panels in strips, updates of columns
+ * from their diagonal on. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ typedef struct {
 
 static double part(const hs__column_type *t, const char *at, int part)
 {
-    return t->real == 8 ? ((const double *)(const void *)at)[part] : (double)((const float *)(const void *)at)[part];
+    return t->real == 8 ? ((const double *)(const void *)at)[part]
+                        : (double)((const float *)(const void *)at)[part];
 }
 
 static void set_part(const hs__column_type *t, char *at, int32_t index, double value)
@@ -37,13 +39,15 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
             for (int64_t i = 0; i < n; i++) {
                 const char *from = hs__in_panel(f, right + j + i, at + l);
                 set_part(t, to, (int32_t)(l * parts * tile + i), -part(t, from, 0));
-                if (parts == 2) set_part(t, to, (int32_t)((l * parts + 1) * tile + i), part(t, from, 1));
+                if (parts == 2)
+                    set_part(t, to, (int32_t)((l * parts + 1) * tile + i), part(t, from, 1));
             }
     }
 }
 
 /* Those columns of a diagonal block that have been found, in their own rows. */
-static void put_back(const hs__panel_strips *f, int64_t at, int32_t width, double (*l)[HS__BASE_COLUMNS][2])
+static void put_back(const hs__panel_strips *f, int64_t at, int32_t width,
+                     double (*l)[HS__BASE_COLUMNS][2])
 {
     const hs__column_type *t = f->type;
     for (int32_t i = 0; i < width; i++)
@@ -51,7 +55,8 @@ static void put_back(const hs__panel_strips *f, int64_t at, int32_t width, doubl
             char *to = hs__in_panel(f, at + i, at + j);
             for (int q = 0; q < t->parts; q++) set_part(t, to, q, l[i][j][q]);
             if (t->parts == 1) continue;
-            set_part(t, to, t->panel.l.tile, -l[i][j][1]), set_part(t, to, t->panel.l.tile + 1, l[i][j][0]);
+            set_part(t, to, t->panel.l.tile, -l[i][j][1]);
+            set_part(t, to, t->panel.l.tile + 1, l[i][j][0]);
         }
 }
 
@@ -66,12 +71,16 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
     for (int32_t j = 0; j < width; j++) {
         for (int32_t i = j; i < width; i++) {
             const char *from = hs__in_panel(f, at + i, at + j);
-            double re = part(t, from, 0), im = complex && i > j ? part(t, from, 1) : 0.0;
+            double re = part(t, from, 0);
+            double im = complex && i > j ? part(t, from, 1) : 0.0;
             for (int32_t k = 0; k < j; k++) {
-                const double *a = l[i][k], *b = l[j][k];
-                re -= a[0] * b[0] + a[1] * b[1], im -= a[1] * b[0] - a[0] * b[1];
+                const double *a = l[i][k];
+                const double *b = l[j][k];
+                re -= a[0] * b[0] + a[1] * b[1];
+                im -= a[1] * b[0] - a[0] * b[1];
             }
-            l[i][j][0] = re, l[i][j][1] = im;
+            l[i][j][0] = re;
+            l[i][j][1] = im;
         }
         double pivot = l[j][j][0];
         if (!(pivot > 0.0) || (!precise && !((float)pivot > 0.0f))) {
@@ -82,15 +91,18 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
         pivot = sqrt(pivot);
         if (!precise) pivot = (float)pivot;
         for (int32_t i = j + 1; i < width; i++)
-            for (int q = 0; q < 2; q++) l[i][j][q] = precise ? l[i][j][q] / pivot : (double)(float)(l[i][j][q] / pivot);
-        l[j][j][0] = pivot, l[j][j][1] = 0.0;
+            for (int q = 0; q < 2; q++)
+                l[i][j][q] = precise ? l[i][j][q] / pivot : (double)(float)(l[i][j][q] / pivot);
+        l[j][j][0] = pivot;
+        l[j][j][1] = 0.0;
         double scale[3];
         char one[8];
         set_part(t, one, 0, pivot);
         hs__column_type real = *t;
         real.parts = 1;
         hs__invert(&real, one, scale);
-        inverse[j][0] = scale[0], inverse[j][1] = scale[1];
+        inverse[j][0] = scale[0];
+        inverse[j][1] = scale[1];
     }
     char triangle[HS__BASE_COLUMNS * HS__BASE_COLUMNS * 16], scales[HS__BASE_COLUMNS * 16];
     for (int32_t i = 0; i < width; i++) {
@@ -101,7 +113,9 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
             }
     }
     const int64_t strip = at / t->panel.rows;
-    const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip, f->strip_bytes / (int64_t)t->real, hs__column_step(t), t->panel.l.tile};
+    const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip,
+                               f->strip_bytes / (int64_t)t->real, hs__column_step(t),
+                               t->panel.l.tile};
     t->vector.strip_solve(&strips, width, triangle, scales);
     put_back(f, at, width, l);
 }
@@ -112,17 +126,25 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     const hs__packed_panel *panel = &x->panel[k];
     const factoring f = {{&strips, base, rows_of_u}, x};
     if (hs__strips_open(&strips, &x->type, panel, &x->columns[k], memory, self)) return 1;
-    return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
+    return hs__strips_factor(&f.halving, 0, panel->width) ||
+           hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
-static int has_failed(const hs__task_data *x) { return atomic_load_explicit(x->failed, memory_order_relaxed) < INT64_MAX; }
+static int has_failed(const hs__task_data *x)
+{
+    return atomic_load_explicit(x->failed, memory_order_relaxed) < INT64_MAX;
+}
 
-/* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices of the panel's block, which are `from`. */
-static void pack_u(const hs__column_type *t, const hs__column_type *from, const hs__columns *panel, int64_t width, int64_t row, int64_t count, char *packed)
+/* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices
+ * of the panel's block, which are `from`. */
+static void pack_u(const hs__column_type *t, const hs__column_type *from, const hs__columns *panel,
+                   int64_t width, int64_t row, int64_t count, char *packed)
 {
     hs__pack how = t->slice.u;
     how.conjugate = 1;
-    const int64_t across = from->slice.across, e = (int64_t)t->element, step = t->parts * t->slice.u.tile * (int64_t)t->real;
+    const int64_t across = from->slice.across;
+    const int64_t e = (int64_t)t->element;
+    const int64_t step = t->parts * t->slice.u.tile * (int64_t)t->real;
     for (int64_t l = 0; l < width; l += across) {
         const char *rows = hs__slice_at(from, panel, l) + row * across * e;
         const int64_t depth = hs__min(across, width - l);
@@ -133,25 +155,37 @@ static void pack_u(const hs__column_type *t, const hs__column_type *from, const 
 static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work)
 {
     const hs__column_type *t = &x->type;
-    const int64_t across = t->slice.across, width = x->panel[k].width, bytes = hs__u_bytes(t, &t->slice, width), cols = x->columns[block].cols;
+    const int64_t across = t->slice.across;
+    const int64_t width = x->panel[k].width;
+    const int64_t bytes = hs__u_bytes(t, &t->slice, width);
+    const int64_t cols = x->columns[block].cols;
     const int64_t row = hs__block_first(&x->blocks, block);
     if (has_failed(x)) return;
-    for (int64_t j = 0; j < cols; j += across) pack_u(t, x->types[k], &x->columns[k], width, row + j, hs__min(across, cols - j), work + j / across * bytes);
+    for (int64_t j = 0; j < cols; j += across)
+        pack_u(t, x->types[k], &x->columns[k], width, row + j, hs__min(across, cols - j),
+               work + j / across * bytes);
 }
 
 /* Of each slice from its diagonal on. */
-static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t last, char *work, hs__member *self)
+static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t last,
+                 char *work, hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
     const hs__columns *to = &x->columns[block];
-    const int64_t across = t->slice.across, bytes = hs__u_bytes(t, &t->slice, p->width), at_once = hs__strips_at_once(t, p->width);
-    const int64_t top = hs__top_strips(&t->slice, p->width), below = hs__block_first(&x->blocks, block) - p->first - p->width;
+    const int64_t across = t->slice.across;
+    const int64_t bytes = hs__u_bytes(t, &t->slice, p->width);
+    const int64_t at_once = hs__strips_at_once(t, p->width);
+    const int64_t top = hs__top_strips(&t->slice, p->width);
+    const int64_t below = hs__block_first(&x->blocks, block) - p->first - p->width;
     if (has_failed(x)) return;
     for (int64_t s = first; s < last; s += at_once) {
         for (int64_t j = 0; j < to->cols; j += across) {
-            const int64_t diagonal = top + (below + j) / t->slice.rows, end = hs__min(s + at_once, last);
-            hs__subtract(t, p, hs__max(diagonal, s), end, hs__slice_at(t, to, j) + p->first * across * (int64_t)t->element, work + j / across * bytes);
+            const int64_t diagonal = top + (below + j) / t->slice.rows;
+            const int64_t end = hs__min(s + at_once, last);
+            hs__subtract(t, p, hs__max(diagonal, s), end,
+                         hs__slice_at(t, to, j) + p->first * across * (int64_t)t->element,
+                         work + j / across * bytes);
         }
         if (hs__attend(self)) return;
     }
@@ -163,20 +197,29 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
     const int64_t below = hs__block_first(&x->blocks, block) - p->first - p->width;
     prepare(x, k, block, work);
     if (hs__attend(self)) return;
-    rows(x, k, block, hs__top_strips(&x->type.slice, p->width) + below / x->type.slice.rows, hs__strip_count(&x->type.slice, p->rows, p->width), work, self);
+    rows(x, k, block, hs__top_strips(&x->type.slice, p->width) + below / x->type.slice.rows,
+         hs__strip_count(&x->type.slice, p->rows, p->width), work, self);
 }
 
 static void load(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
-    hs__columns_load(&x->type, hs__block_of(x, &x->given, block), hs__block_first(&x->blocks, block), &x->columns[block], NULL, work,
-                     self);
+    hs__columns_load(&x->type, hs__block_of(x, &x->given, block),
+                     hs__block_first(&x->blocks, block), &x->columns[block], NULL, work, self);
 }
 
 static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
-    hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), x->kept, hs__block_first(&x->blocks, block), 0, 0, NULL,
-                      work, self);
+    hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), x->kept,
+                      hs__block_first(&x->blocks, block), 0, 0, NULL, work, self);
 }
 
-const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = load,
-                                   .factor = factor, .repack = hs__repack_strips, .update = update, .store = store, .prepare = prepare, .rows = rows};
+const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes,
+                                          .make_bytes = hs__panel_strips_bytes,
+                                          .work_bytes = hs__lower_bytes,
+                                          .load = load,
+                                          .factor = factor,
+                                          .repack = hs__repack_strips,
+                                          .update = update,
+                                          .store = store,
+                                          .prepare = prepare,
+                                          .rows = rows};

@@ -10,9 +10,10 @@ typedef struct {
     hs__task_data *x;
 } factoring;
 
-/* Solves with the unit lower triangle of `width` rows and columns at `at`, for cols columns from col on, and packs the negative
- * result. The triangle is in one strip, or starts one. */
-static void solve(const hs__panel_strips *f, int64_t at, int64_t width, int64_t col, int64_t cols, char *packed)
+/* Solves with the unit lower triangle of `width` rows and columns at `at`, for cols columns from
+ * col on, and packs the negative result. The triangle is in one strip, or starts one. */
+static void solve(const hs__panel_strips *f, int64_t at, int64_t width, int64_t col, int64_t cols,
+                  char *packed)
 {
     const hs__column_type *t = f->type;
     const int64_t stride = hs__column_step(t) / t->parts;
@@ -21,8 +22,10 @@ static void solve(const hs__panel_strips *f, int64_t at, int64_t width, int64_t 
         const char *l = hs__in_panel(f, at + i, at);
         char *c = hs__in_panel(f, at + i, col);
         if (i) hs__strip_multiply(t, &t->panel, h, cols, i, l, packed, c, stride, l, packed);
-        t->vector.solve((int32_t)h, hs__in_panel(f, at + i, at + i), hs__column_step(t), (int32_t)cols, c, 1, stride,
-                        packed + (size_t)(i * t->parts * t->panel.u.tile) * t->real, t->panel.u.tile, t->lanes, f->tile);
+        t->vector.solve((int32_t)h, hs__in_panel(f, at + i, at + i), hs__column_step(t),
+                        (int32_t)cols, c, 1, stride,
+                        packed + (size_t)(i * t->parts * t->panel.u.tile) * t->real,
+                        t->panel.u.tile, t->lanes, f->tile);
     }
 }
 
@@ -30,8 +33,11 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
 {
     const hs__panel_strips *f = h->strips;
     const int32_t across = f->type->panel.across;
-    const int64_t right = at + half, cols = width - half, bytes = hs__u_bytes(f->type, &f->type->panel, half);
-    for (int64_t j = 0; j < cols; j += across) solve(f, at, half, right + j, hs__min(across, cols - j), f->packed + j / across * bytes);
+    const int64_t right = at + half;
+    const int64_t cols = width - half;
+    const int64_t bytes = hs__u_bytes(f->type, &f->type->panel, half);
+    for (int64_t j = 0; j < cols; j += across)
+        solve(f, at, half, right + j, hs__min(across, cols - j), f->packed + j / across * bytes);
 }
 
 /* Rows of the strips beyond the diagonal block's are those of the matrix that follow it. */
@@ -44,10 +50,13 @@ static int64_t matrix_row(const hs__panel_strips *f, int64_t q)
 static void base(const hs__halving *halving, int64_t at, int32_t width)
 {
     const hs__panel_strips *f = halving->strips;
-    hs__task_data *data = ((const factoring *)(const void *)halving)->x; /* it begins with the halving */
+    /* it begins with the halving */
+    hs__task_data *data = ((const factoring *)(const void *)halving)->x;
     const hs__column_type *t = f->type;
     const int64_t strip = at / t->panel.rows, above = strip * t->panel.rows;
-    const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip, f->strip_bytes / (int64_t)t->real, hs__column_step(t), t->panel.l.tile};
+    const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip,
+                               f->strip_bytes / (int64_t)t->real, hs__column_step(t),
+                               t->panel.l.tile};
     double scale[3] = {1.0, 1.0, 0.0};
     hs__lu_largest largest = {0};
     for (int32_t j = 0; j < width; j++) {
@@ -56,7 +65,8 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
         const int64_t pivot = above + largest.row;
         data->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
         if (pivot != own) /* of complex elements their products with i, too */
-            hs__swap_elements((ptrdiff_t)t->element, f->width * t->parts, hs__in_panel(f, own, 0), hs__in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
+            hs__swap_elements((ptrdiff_t)t->element, f->width * t->parts, hs__in_panel(f, own, 0),
+                              hs__in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
         if (largest.size == 0.0) hs__fail(data, f->first + own);
         hs__invert(t, hs__in_panel(f, own, own), scale);
     }
@@ -69,7 +79,8 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     const hs__packed_panel *panel = &x->panel[k];
     const factoring f = {{&strips, base, rows_of_u}, x};
     if (hs__strips_open(&strips, &x->type, panel, &x->columns[k], memory, self)) return 1;
-    return hs__strips_factor(&f.halving, 0, panel->width) || hs__strips_close(&strips, panel, &x->columns[k]);
+    return hs__strips_factor(&f.halving, 0, panel->width) ||
+           hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
@@ -87,7 +98,8 @@ static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work
     hs__lower_prepare(&x->type, &x->panel[k], &x->columns[block], work);
 }
 
-static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end, char *work, hs__member *self)
+static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end,
+                 char *work, hs__member *self)
 {
     hs__lower_rows(&x->type, &x->panel[k], &x->columns[block], first, end, work, self);
 }
@@ -96,9 +108,20 @@ static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first
 static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     const int32_t panels = x->blocks.panels;
-    const int64_t first = hs__block_first(&x->blocks, block < panels ? block + 1 : panels), rank = hs__block_first(&x->blocks, panels);
-    hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), HS__ALL, 0, first, rank - first, x->pivots, work, self);
+    const int64_t first = hs__block_first(&x->blocks, block < panels ? block + 1 : panels);
+    const int64_t rank = hs__block_first(&x->blocks, panels);
+    hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), HS__ALL, 0,
+                      first, rank - first, x->pivots, work, self);
 }
 
-const hs__task_kind hs__lu_tasks = {.panel_bytes = hs__strips_bytes, .make_bytes = hs__panel_strips_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_all,
-                                   .factor = factor, .repack = hs__repack_strips, .update = update, .store = store, .head = head, .prepare = prepare, .rows = rows};
+const hs__task_kind hs__lu_tasks = {.panel_bytes = hs__strips_bytes,
+                                    .make_bytes = hs__panel_strips_bytes,
+                                    .work_bytes = hs__lower_bytes,
+                                    .load = hs__load_all,
+                                    .factor = factor,
+                                    .repack = hs__repack_strips,
+                                    .update = update,
+                                    .store = store,
+                                    .head = head,
+                                    .prepare = prepare,
+                                    .rows = rows};

@@ -14,10 +14,12 @@ enum {
 
 void hs__qr_type_init(hs__qr_type *type, int32_t dtype)
 {
-    *type = (hs__qr_type){.vector = hs__qr_vector_for(dtype), .dtype = dtype, .element = hs__element_bytes(dtype)};
+    *type = (hs__qr_type){
+        .vector = hs__qr_vector_for(dtype), .dtype = dtype, .element = hs__element_bytes(dtype)};
 }
 
-/* Parts of the work, each from a cache line on: V's triangle, two products with it, a packed operand, and T where it is not asked for. */
+/* Parts of the work, each from a cache line on: V's triangle, two products with it, a packed
+ * operand, and T where it is not asked for. */
 typedef struct {
     char *triangle, *product, *turned, *packed, *t;
 } parts;
@@ -44,7 +46,8 @@ static parts parts_of(const hs__qr_type *type, int64_t width, int64_t cols, char
 size_t hs__qr_bytes(const hs__qr_type *type, int64_t cols)
 {
     const int64_t most = hs__max(cols, PANEL), together = hs__max(most, TOGETHER);
-    const int64_t elements = most * most + 2 * most * together + hs__qr_packed(together) + PANEL * PANEL;
+    const int64_t elements =
+        most * most + 2 * most * together + hs__qr_packed(together) + PANEL * PANEL;
     return (size_t)elements * type->element + 6 * 64;
 }
 
@@ -69,9 +72,10 @@ static int64_t bad_column(const hs__qr_type *type, int64_t width, const void *t,
     return i;
 }
 
-/* ---- triangles -------------------------------------------------------------------------------------------------- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
-/* A band ends where a column with NaN begins: zeros of a triangle times NaN do not get into what does not depend on that column. */
+/* A band ends where a column with NaN begins: zeros of a triangle times NaN do not get into what
+ * does not depend on that column. */
 static int64_t band_at(int64_t i, int64_t width, int64_t bad)
 {
     const int64_t most = hs__min(BAND, width - i);
@@ -79,72 +83,87 @@ static int64_t band_at(int64_t i, int64_t width, int64_t bad)
 }
 
 /* to (width x cols, without gaps, as all here) += Lᴴ c for a lower triangle. */
-static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char *l, int64_t cols, const char *c, int64_t c_ld, char *to)
+static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char *l, int64_t cols,
+                              const char *c, int64_t c_ld, char *to)
 {
     for (int64_t i = 0; i < width; i += BAND)
-        type->vector.dots(width - i, hs__min(BAND, width - i), in(type, l, width, i, i), width, cols, in(type, c, c_ld, i, 0), c_ld,
-                          in(type, to, width, i, 0), width);
+        type->vector.dots(width - i, hs__min(BAND, width - i), in(type, l, width, i, i), width,
+                          cols, in(type, c, c_ld, i, 0), c_ld, in(type, to, width, i, 0), width);
 }
 
 /* c -= L w. */
-static void subtract_lower(const hs__qr_type *type, int64_t width, int64_t bad, const char *l, int64_t cols, const char *w, char *c,
-                           int64_t c_ld, char *packed)
+static void subtract_lower(const hs__qr_type *type, int64_t width, int64_t bad, const char *l,
+                           int64_t cols, const char *w, char *c, int64_t c_ld, char *packed)
 {
     for (int64_t i = 0, rows; i < width; i += rows) {
         rows = band_at(i, width, bad);
-        type->vector.update(rows, i + rows, in(type, l, width, i, 0), width, cols, w, width, in(type, c, c_ld, i, 0), c_ld, -1, packed);
+        type->vector.update(rows, i + rows, in(type, l, width, i, 0), width, cols, w, width,
+                            in(type, c, c_ld, i, 0), c_ld, -1, packed);
     }
 }
 
 /* to += T w, adjoint: Tᴴ w, for an upper triangle. */
-static void add_upper(const hs__qr_type *type, int64_t width, int64_t bad, const void *t, int64_t t_ld, int adjoint, int64_t cols,
-                      const char *w, char *to, char *packed)
+static void add_upper(const hs__qr_type *type, int64_t width, int64_t bad, const void *t,
+                      int64_t t_ld, int adjoint, int64_t cols, const char *w, char *to,
+                      char *packed)
 {
     for (int64_t i = 0, rows; i < width; i += rows) {
         rows = band_at(i, width, bad);
-        if (adjoint) type->vector.dots(i + rows, rows, in(type, t, t_ld, 0, i), t_ld, cols, w, width, in(type, to, width, i, 0), width);
+        if (adjoint)
+            type->vector.dots(i + rows, rows, in(type, t, t_ld, 0, i), t_ld, cols, w, width,
+                              in(type, to, width, i, 0), width);
         else
-            type->vector.update(rows, width - i, in(type, t, t_ld, i, i), t_ld, cols, in(type, w, width, i, 0), width,
-                                in(type, to, width, i, 0), width, 1, packed);
+            type->vector.update(rows, width - i, in(type, t, t_ld, i, i), t_ld, cols,
+                                in(type, w, width, i, 0), width, in(type, to, width, i, 0), width,
+                                1, packed);
     }
 }
 
-/* c (rows x width) += sign x u for an upper triangle u, but for its first `skipped` rows, which are zeros times what is in x. */
-static void add_times_upper(const hs__qr_type *type, int64_t rows, int64_t width, int64_t skipped, int64_t bad, const void *x, int64_t ld,
-                            const void *u, int64_t u_ld, void *c, int64_t c_ld, int sign, char *packed)
+/* c (rows x width) += sign x u for an upper triangle u, but for its first `skipped` rows, which are
+ * zeros times what is in x. */
+static void add_times_upper(const hs__qr_type *type, int64_t rows, int64_t width, int64_t skipped,
+                            int64_t bad, const void *x, int64_t ld, const void *u, int64_t u_ld,
+                            void *c, int64_t c_ld, int sign, char *packed)
 {
     for (int64_t j = 0, cols; j < width; j += cols) {
         cols = band_at(j, width, bad);
         if (j + cols <= skipped) continue;
-        type->vector.update(rows, j + cols - skipped, in(type, x, ld, 0, skipped), ld, cols, in(type, u, u_ld, skipped, j), u_ld,
-                            in(type, c, c_ld, 0, j), c_ld, sign, packed);
+        type->vector.update(rows, j + cols - skipped, in(type, x, ld, 0, skipped), ld, cols,
+                            in(type, u, u_ld, skipped, j), u_ld, in(type, c, c_ld, 0, j), c_ld,
+                            sign, packed);
     }
 }
 
-/* ---- block reflectors ------------------------------------------------------------------------------------------- */
+/* ---- block reflectors ------------------------------------------------------------------------ */
 
-static void apply_together(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld,
-                           int adjoint, int64_t cols, char *c, int64_t c_ld, const parts *p)
+static void apply_together(const hs__qr_type *type, int64_t rows, int64_t width, const void *v,
+                           int64_t ld, const void *t, int64_t t_ld, int adjoint, int64_t cols,
+                           char *c, int64_t c_ld, const parts *p)
 {
     const size_t bytes = (size_t)(width * cols) * type->element;
-    char *v_below = in(type, v, ld, width, 0), *c_below = in(type, c, c_ld, width, 0);
-    memset(p->product, 0, bytes), memset(p->turned, 0, bytes);
+    char *v_below = in(type, v, ld, width, 0);
+    char *c_below = in(type, c, c_ld, width, 0);
+    memset(p->product, 0, bytes);
+    memset(p->turned, 0, bytes);
     add_lower_adjoint(type, width, p->triangle, cols, c, c_ld, p->product);
     type->vector.dots(rows - width, width, v_below, ld, cols, c_below, c_ld, p->product, width);
     const int64_t bad = bad_column(type, width, t, t_ld);
     add_upper(type, width, bad, t, t_ld, adjoint, cols, p->product, p->turned, p->packed);
     subtract_lower(type, width, bad, p->triangle, cols, p->turned, c, c_ld, p->packed);
-    type->vector.update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1, p->packed);
+    type->vector.update(rows - width, width, v_below, ld, cols, p->turned, width, c_below, c_ld, -1,
+                        p->packed);
 }
 
-void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld, const void *t, int64_t t_ld, int adjoint,
-                  int64_t cols, void *c, int64_t c_ld, void *work, hs__member *self)
+void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const void *v, int64_t ld,
+                  const void *t, int64_t t_ld, int adjoint, int64_t cols, void *c, int64_t c_ld,
+                  void *work, hs__member *self)
 {
     const parts p = parts_of(type, width, hs__min(cols, TOGETHER), work);
     if (width == 0 || cols == 0) return;
     type->vector.lower(width, width, v, ld, p.triangle);
     for (int64_t j = 0; j < cols; j += TOGETHER) {
-        apply_together(type, rows, width, v, ld, t, t_ld, adjoint, hs__min(TOGETHER, cols - j), in(type, c, c_ld, 0, j), c_ld, &p);
+        apply_together(type, rows, width, v, ld, t, t_ld, adjoint, hs__min(TOGETHER, cols - j),
+                       in(type, c, c_ld, 0, j), c_ld, &p);
         if (self) hs__attend(self);
     }
 }
@@ -155,30 +174,35 @@ static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld
     const float one = 1;
     const double one_double = 1;
     const size_t real = hs__real_bytes(type->dtype);
-    for (int64_t i = 0; i < n; i++) memcpy(in(type, x, ld, i, i), real == 8 ? (const void *)&one_double : (const void *)&one, real);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(in(type, x, ld, i, i), real == 8 ? (const void *)&one_double : (const void *)&one,
+               real);
 }
 
-/* Columns j .. j + cols - 1 of T V1ᴴ s, for triangles: c is those of s, and of the product as many rows count. */
-static void turn_band(const hs__qr_type *type, int64_t n, int64_t j, int64_t cols, const void *t, int64_t t_ld, const char *c, int64_t c_ld,
-                      const parts *p)
+/* Columns j .. j + cols - 1 of T V1ᴴ s, for triangles: c is those of s, and of the product as many
+ * rows count. */
+static void turn_band(const hs__qr_type *type, int64_t n, int64_t j, int64_t cols, const void *t,
+                      int64_t t_ld, const char *c, int64_t c_ld, const parts *p)
 {
     const int64_t rows = j + cols;
     for (int64_t i = 0; i < rows; i += BAND)
-        type->vector.dots(rows - i, hs__min(BAND, rows - i), in(type, p->triangle, n, i, i), n, cols, in(type, c, c_ld, i, 0), c_ld,
-                          in(type, p->product, n, i, j), n);
+        type->vector.dots(rows - i, hs__min(BAND, rows - i), in(type, p->triangle, n, i, i), n,
+                          cols, in(type, c, c_ld, i, 0), c_ld, in(type, p->product, n, i, j), n);
     for (int64_t i = 0; i < rows; i += BAND)
-        type->vector.update(hs__min(BAND, rows - i), rows - i, in(type, t, t_ld, i, i), t_ld, cols, in(type, p->product, n, i, j), n,
-                            in(type, p->turned, n, i, j), n, 1, p->packed);
+        type->vector.update(hs__min(BAND, rows - i), rows - i, in(type, t, t_ld, i, i), t_ld, cols,
+                            in(type, p->product, n, i, j), n, in(type, p->turned, n, i, j), n, 1,
+                            p->packed);
 }
 
-void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld, const void *t, int64_t t_ld, const void *seed,
-                 void *q, int64_t q_ld, void *work)
+void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld,
+                 const void *t, int64_t t_ld, const void *seed, void *q, int64_t q_ld, void *work)
 {
     const int64_t n = part->cols, bad = bad_column(type, n, t, t_ld);
     const size_t e = type->element;
     const parts p = parts_of(type, n, n, work);
     if (n == 0) return;
-    memset(p.product, 0, (size_t)(n * n) * e), memset(p.turned, 0, (size_t)(n * n) * e);
+    memset(p.product, 0, (size_t)(n * n) * e);
+    memset(p.turned, 0, (size_t)(n * n) * e);
     type->vector.lower(n, n, v, ld, p.triangle);
     for (int64_t j = 0; j < n; j++) {
         char *column = in(type, q, q_ld, 0, j);
@@ -193,18 +217,21 @@ void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v
     add_times_upper(type, n, n, 0, bad, p.triangle, n, p.turned, n, q, q_ld, -1, p.packed);
 }
 
-void hs__qr_form_rows(const hs__qr_type *type, const hs__qr_part *part, int64_t first, int64_t rows, const void *v, int64_t ld,
-                      const void *t, int64_t t_ld, void *q, int64_t q_ld, void *work)
+void hs__qr_form_rows(const hs__qr_type *type, const hs__qr_part *part, int64_t first, int64_t rows,
+                      const void *v, int64_t ld, const void *t, int64_t t_ld, void *q, int64_t q_ld,
+                      void *work)
 {
     const int64_t n = part->cols;
     const parts p = parts_of(type, n, n, work);
     if (n == 0) return;
-    for (int64_t j = 0; j < n; j++) memset(in(type, q, q_ld, 0, j), 0, (size_t)rows * type->element);
-    add_times_upper(type, rows, n, part->stair ? first / part->stair : 0, bad_column(type, n, t, t_ld), in(type, v, ld, first, 0), ld,
-                    p.turned, n, q, q_ld, -1, p.packed);
+    for (int64_t j = 0; j < n; j++)
+        memset(in(type, q, q_ld, 0, j), 0, (size_t)rows * type->element);
+    add_times_upper(type, rows, n, part->stair ? first / part->stair : 0,
+                    bad_column(type, n, t, t_ld), in(type, v, ld, first, 0), ld, p.turned, n, q,
+                    q_ld, -1, p.packed);
 }
 
-/* ---- factorisation ---------------------------------------------------------------------------------------------- */
+/* ---- factorisation --------------------------------------------------------------------------- */
 
 typedef struct {
     const hs__qr_type *type;
@@ -214,8 +241,14 @@ typedef struct {
     hs__member *self;
 } factoring;
 
-static char *at(const factoring *f, int64_t row, int64_t col) { return in(f->type, f->x, f->ld, row, col); }
-static char *t_at(const factoring *f, int64_t row, int64_t col) { return in(f->type, f->t, f->t_ld, row - f->origin, col - f->origin); }
+static char *at(const factoring *f, int64_t row, int64_t col)
+{
+    return in(f->type, f->x, f->ld, row, col);
+}
+static char *t_at(const factoring *f, int64_t row, int64_t col)
+{
+    return in(f->type, f->t, f->t_ld, row - f->origin, col - f->origin);
+}
 
 /* The rows that columns before `end` may have anything in, `end` of them at least. */
 static int64_t rows_of(const factoring *f, int64_t end)
@@ -229,17 +262,25 @@ static void join(factoring *f, int64_t first, int64_t left, int64_t right)
 {
     const hs__qr_vector *do_ = &f->type->vector;
     const parts p = parts_of(f->type, hs__max(left, right), hs__max(left, right), f->work);
-    const int64_t second = first + left, rows = rows_of(f, second) - second, top = hs__min(rows, right);
+    const int64_t second = first + left;
+    const int64_t rows = rows_of(f, second) - second;
+    const int64_t top = hs__min(rows, right);
     const size_t bytes = (size_t)(left * right) * f->type->element;
-    memset(p.product, 0, bytes), memset(p.turned, 0, bytes);
+    memset(p.product, 0, bytes);
+    memset(p.turned, 0, bytes);
     f->type->vector.lower(top, right, at(f, second, second), f->ld, p.triangle);
     do_->dots(top, left, at(f, second, first), f->ld, right, p.triangle, top, p.product, left);
-    do_->dots(rows - top, left, at(f, second + top, first), f->ld, right, at(f, second + top, second), f->ld, p.product, left);
-    add_times_upper(f->type, left, right, 0, bad_column(f->type, right, t_at(f, second, second), f->t_ld), p.product, left,
+    do_->dots(rows - top, left, at(f, second + top, first), f->ld, right,
+              at(f, second + top, second), f->ld, p.product, left);
+    add_times_upper(f->type, left, right, 0,
+                    bad_column(f->type, right, t_at(f, second, second), f->t_ld), p.product, left,
                     t_at(f, second, second), f->t_ld, p.turned, left, 1, p.packed);
-    for (int64_t j = 0; j < right; j++) memset(t_at(f, first, second + j), 0, (size_t)left * f->type->element);
-    do_->update(left, left, t_at(f, first, first), f->t_ld, right, p.turned, left, t_at(f, first, second), f->t_ld, -1, p.packed);
-    for (int64_t j = first; j < second; j++) memset(t_at(f, second, j), 0, (size_t)right * f->type->element);
+    for (int64_t j = 0; j < right; j++)
+        memset(t_at(f, first, second + j), 0, (size_t)left * f->type->element);
+    do_->update(left, left, t_at(f, first, first), f->t_ld, right, p.turned, left,
+                t_at(f, first, second), f->t_ld, -1, p.packed);
+    for (int64_t j = first; j < second; j++)
+        memset(t_at(f, second, j), 0, (size_t)right * f->type->element);
 }
 
 /* The left half, what it does to the right one, the right half. */
@@ -250,37 +291,48 @@ static int factor(factoring *f, int64_t first, int64_t width)
         const int64_t rows = rows_of(f, first + width) - first;
         char *tau = f->tau + first * (int64_t)type->element;
         type->vector.leaf(rows, (int32_t)width, at(f, first, first), f->ld, tau);
-        type->vector.leaf_t(rows, (int32_t)width, at(f, first, first), f->ld, tau, t_at(f, first, first), f->t_ld);
+        type->vector.leaf_t(rows, (int32_t)width, at(f, first, first), f->ld, tau,
+                            t_at(f, first, first), f->t_ld);
         return f->self && hs__attend(f->self);
     }
     const int64_t left = hs__round_up(width / 2, HS__QR_LEAF), right = width - left;
     if (factor(f, first, left)) return 1;
-    hs__qr_apply(type, rows_of(f, first + left) - first, left, at(f, first, first), f->ld, t_at(f, first, first), f->t_ld, 1, right,
-                 at(f, first, first + left), f->ld, f->work, f->self);
+    hs__qr_apply(type, rows_of(f, first + left) - first, left, at(f, first, first), f->ld,
+                 t_at(f, first, first), f->t_ld, 1, right, at(f, first, first + left), f->ld,
+                 f->work, f->self);
     if (factor(f, first + left, right)) return 1;
     join(f, first, left, right);
     return 0;
 }
 
-int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x, int64_t ld, void *tau, void *t, int64_t t_ld, void *work,
-                       hs__member *self)
+int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x, int64_t ld,
+                       void *tau, void *t, int64_t t_ld, void *work, hs__member *self)
 {
     const int64_t count = part->reflectors, width = t ? count : PANEL;
-    const parts p = parts_of(type, hs__max(part->cols, PANEL), hs__max(hs__max(part->cols, PANEL), TOGETHER), work);
-    factoring f = {.type = type, .part = part, .x = x, .tau = tau, .t = t ? t : p.t, .work = work, .ld = ld, .t_ld = t ? t_ld : PANEL,
+    const parts p = parts_of(type, hs__max(part->cols, PANEL),
+                             hs__max(hs__max(part->cols, PANEL), TOGETHER), work);
+    factoring f = {.type = type,
+                   .part = part,
+                   .x = x,
+                   .tau = tau,
+                   .t = t ? t : p.t,
+                   .work = work,
+                   .ld = ld,
+                   .t_ld = t ? t_ld : PANEL,
                    .self = self};
     for (int64_t first = 0; first < count; first += width) {
         const int64_t own = hs__min(width, count - first), end = first + own;
         f.origin = first;
         if (factor(&f, first, own)) return 1;
-        hs__qr_apply(type, rows_of(&f, end) - first, own, at(&f, first, first), ld, t_at(&f, first, first), f.t_ld, 1, part->cols - end,
-                     at(&f, first, end), ld, work, self);
+        hs__qr_apply(type, rows_of(&f, end) - first, own, at(&f, first, first), ld,
+                     t_at(&f, first, first), f.t_ld, 1, part->cols - end, at(&f, first, end), ld,
+                     work, self);
     }
     return self && hs__stopped(self);
 }
 
-int hs__qr_factor(const hs__qr_type *type, int64_t rows, int64_t cols, void *x, int64_t ld, void *tau, void *t, int64_t t_ld, void *work,
-                  hs__member *self)
+int hs__qr_factor(const hs__qr_type *type, int64_t rows, int64_t cols, void *x, int64_t ld,
+                  void *tau, void *t, int64_t t_ld, void *work, hs__member *self)
 {
     const hs__qr_part part = {.rows = rows, .cols = cols, .reflectors = hs__min(rows, cols)};
     return hs__qr_factor_part(type, &part, x, ld, tau, t, t_ld, work, self);

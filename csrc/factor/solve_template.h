@@ -1,9 +1,15 @@
-/* Triangular systems of one type, included once for each: NAME(x) names things, TYPE is the type. Both end with the file. */
+/* Triangular systems of one type, included once for each: NAME(x) names things, TYPE is the type.
+ * Both end with the file. */
 
 /* y <- y - a x for n elements. */
-static void NAME(axpy)(int64_t n, TYPE a, const TYPE *x, int64_t x_stride, TYPE *y, int64_t y_stride)
+static void NAME(axpy)(int64_t n, TYPE a, const TYPE *x, int64_t x_stride, TYPE *y,
+                       int64_t y_stride)
 {
-    if (x_stride == -1 && y_stride == -1) x -= n - 1, y -= n - 1, x_stride = y_stride = 1;
+    if (x_stride == -1 && y_stride == -1) {
+        x -= n - 1;
+        y -= n - 1;
+        x_stride = y_stride = 1;
+    }
     if (x_stride == 1 && y_stride == 1)
         for (int64_t i = 0; i < n; i++) y[i] -= a * x[i];
     else
@@ -12,7 +18,11 @@ static void NAME(axpy)(int64_t n, TYPE a, const TYPE *x, int64_t x_stride, TYPE 
 
 static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y, int64_t y_stride)
 {
-    if (x_stride == -1 && y_stride == -1) x -= n - 1, y -= n - 1, x_stride = y_stride = 1;
+    if (x_stride == -1 && y_stride == -1) {
+        x -= n - 1;
+        y -= n - 1;
+        x_stride = y_stride = 1;
+    }
     TYPE sum[8] = {0};
     int64_t i = 0;
     if (x_stride == 1 && y_stride == 1)
@@ -22,7 +32,8 @@ static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y,
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* x <- T^-1 x, one right-hand side after the other; along columns of T or along its rows, whichever lie together. */
+/* x <- T^-1 x, one right-hand side after the other; along columns of T or along its rows, whichever
+ * lie together. */
 static void NAME(substitute)(const triangle *a, const hs__matrix *b)
 {
     const TYPE *t = (const TYPE *)(const void *)a->t.data;
@@ -33,7 +44,8 @@ static void NAME(substitute)(const triangle *a, const hs__matrix *b)
         for (int64_t i = 0; i < n; i++) {
             if (by_rows && i) x[i * s] -= NAME(dot)(i, t + i * rs, cs, x, s);
             if (!a->unit) x[i * s] /= t[i * (rs + cs)];
-            if (!by_rows && i + 1 < n) NAME(axpy)(n - 1 - i, x[i * s], t + (i + 1) * rs + i * cs, rs, x + (i + 1) * s, s);
+            if (!by_rows && i + 1 < n)
+                NAME(axpy)(n - 1 - i, x[i * s], t + (i + 1) * rs + i * cs, rs, x + (i + 1) * s, s);
         }
     }
 }

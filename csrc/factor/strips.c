@@ -5,33 +5,47 @@
 #include "core/numbers.h"
 
 /* A tile of the triangular solve; a micro-tile aside. */
-static int64_t solve_bytes(const hs__column_type *t) { return hs__round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64); }
+static int64_t solve_bytes(const hs__column_type *t)
+{
+    return hs__round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64);
+}
 
 size_t hs__panel_strips_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 {
     const int64_t packed = hs__ceil_div(width, t->panel.across) * hs__u_bytes(t, &t->panel, width);
     const int64_t aside = (int64_t)t->panel.rows * t->panel.across * (int64_t)t->element;
-    return (size_t)(hs__strip_count(&t->panel, rows, width) * hs__l_bytes(t, &t->panel, width) + packed + solve_bytes(t) + aside + 64);
+    return (size_t)(hs__strip_count(&t->panel, rows, width) * hs__l_bytes(t, &t->panel, width) +
+                    packed + solve_bytes(t) + aside + 64);
 }
 
 /* Rows of strip s of a form, from the slices, as it wants them. */
-static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, int64_t s, const hs__columns *block, char *to)
+static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, int64_t s,
+                       const hs__columns *block, char *to)
 {
     const hs__column_type *t = f->type;
     const int64_t across = t->slice.across, rows = hs__rows_of_strip(form, f->rows, f->width, s);
-    const int64_t first = (f->first + hs__row_of_strip(form, f->width, s)) * across * (int64_t)t->element;
+    const int64_t first =
+        (f->first + hs__row_of_strip(form, f->width, s)) * across * (int64_t)t->element;
     const int64_t column = t->parts * form->l.tile * (int64_t)t->real;
     for (int64_t j = 0; j < f->width; j += across)
-        hs__pack_panels(&form->l, rows, hs__min(across, f->width - j), hs__slice_at(t, block, j) + first, across, 1, to + j * column);
+        hs__pack_panels(&form->l, rows, hs__min(across, f->width - j),
+                        hs__slice_at(t, block, j) + first, across, 1, to + j * column);
 }
 
-int hs__strips_open(hs__panel_strips *f, const hs__column_type *t, const hs__packed_panel *panel, const hs__columns *block, char *work, hs__member *self)
+int hs__strips_open(hs__panel_strips *f, const hs__column_type *t, const hs__packed_panel *panel,
+                    const hs__columns *block, char *work, hs__member *self)
 {
-    *f = (hs__panel_strips){.type = t, .first = panel->first, .width = panel->width, .rows = panel->rows,
-                            .strip_bytes = hs__l_bytes(t, &t->panel, panel->width), .count = hs__strip_count(&t->panel, panel->rows, panel->width),
-                            .strips = work, .self = self};
+    *f = (hs__panel_strips){.type = t,
+                            .first = panel->first,
+                            .width = panel->width,
+                            .rows = panel->rows,
+                            .strip_bytes = hs__l_bytes(t, &t->panel, panel->width),
+                            .count = hs__strip_count(&t->panel, panel->rows, panel->width),
+                            .strips = work,
+                            .self = self};
     f->packed = work + hs__round_up(f->count * f->strip_bytes, 64);
-    f->tile = f->packed + hs__ceil_div(panel->width, t->panel.across) * hs__u_bytes(t, &t->panel, panel->width);
+    f->tile = f->packed +
+              hs__ceil_div(panel->width, t->panel.across) * hs__u_bytes(t, &t->panel, panel->width);
     f->aside = f->tile + solve_bytes(t);
     for (int64_t s = 0; s < f->count; s++) {
         if (hs__attend(self)) return 1;
@@ -40,7 +54,8 @@ int hs__strips_open(hs__panel_strips *f, const hs__column_type *t, const hs__pac
     return 0;
 }
 
-int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel, const hs__columns *block)
+int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel,
+                     const hs__columns *block)
 {
     const hs__column_type *t = f->type;
     const hs__strip_form *const l = &t->slice;
@@ -48,20 +63,29 @@ int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel, c
     const int64_t size = hs__l_bytes(t, l, width), count = hs__strip_count(l, panel->rows, width);
     for (int64_t s = 0, packed = 0; s < f->count; s++) {
         if (hs__attend(f->self)) return 1;
-        const int64_t row = hs__row_of_strip(&t->panel, width, s), h = hs__rows_of_strip(&t->panel, f->rows, width, s);
+        const int64_t row = hs__row_of_strip(&t->panel, width, s);
+        const int64_t h = hs__rows_of_strip(&t->panel, f->rows, width, s);
         for (int64_t j = 0; j < width; j += across)
-            hs__to_rows(t, hs__min(across, width - j), h, hs__in_strip(f, s, j), hs__column_step(t) / t->parts, 1,
+            hs__to_rows(t, hs__min(across, width - j), h, hs__in_strip(f, s, j),
+                        hs__column_step(t) / t->parts, 1,
                         hs__slice_at(t, block, j) + (panel->first + row) * across * e);
-        for (; packed < count && hs__row_of_strip(l, width, packed) + hs__rows_of_strip(l, f->rows, width, packed) <= row + h; packed++)
-            pack_strip(f, l, packed, block, panel->strips + packed * size); /* what is still in the cache */
+        for (; packed < count &&
+               hs__row_of_strip(l, width, packed) + hs__rows_of_strip(l, f->rows, width, packed) <=
+                   row + h;
+             packed++)
+            /* what is still in the cache */
+            pack_strip(f, l, packed, block, panel->strips + packed * size);
     }
     return 0;
 }
 
-int hs__strips_repack(const hs__column_type *t, const hs__packed_panel *panel, const hs__column_type *from, const hs__columns *block, hs__member *self)
+int hs__strips_repack(const hs__column_type *t, const hs__packed_panel *panel,
+                      const hs__column_type *from, const hs__columns *block, hs__member *self)
 {
-    const hs__panel_strips f = {.type = from, .first = panel->first, .width = panel->width, .rows = panel->rows};
-    const int64_t size = hs__l_bytes(t, &t->slice, panel->width), count = hs__strip_count(&t->slice, panel->rows, panel->width);
+    const hs__panel_strips f = {
+        .type = from, .first = panel->first, .width = panel->width, .rows = panel->rows};
+    const int64_t size = hs__l_bytes(t, &t->slice, panel->width);
+    const int64_t count = hs__strip_count(&t->slice, panel->rows, panel->width);
     for (int64_t s = 0; s < count; s++) {
         if (hs__attend(self)) return 1;
         pack_strip(&f, &t->slice, s, block, panel->strips + s * size);
@@ -73,19 +97,28 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
 {
     const hs__column_type *t = f->type;
     const int32_t rows = t->panel.rows, across = t->panel.across;
-    const int64_t right = at + half, cols = width - half, bytes = hs__u_bytes(t, &t->panel, half), stride = hs__column_step(t) / t->parts;
+    const int64_t right = at + half;
+    const int64_t cols = width - half;
+    const int64_t bytes = hs__u_bytes(t, &t->panel, half);
+    const int64_t stride = hs__column_step(t) / t->parts;
     int64_t s = right / rows;
     if (right % rows) { /* rows of U and of L in one strip: aside, then those of L are added */
         for (int64_t j = 0; j < cols; j += across) {
-            const int64_t n = hs__min(across, cols - j), above = right % rows * t->parts, all = (int64_t)rows * t->parts;
+            const int64_t n = hs__min(across, cols - j);
+            const int64_t above = right % rows * t->parts;
+            const int64_t all = (int64_t)rows * t->parts;
             memset(f->aside, 0, (size_t)(rows * n) * t->element);
-            hs__strip_multiply(t, &t->panel, rows, n, half, hs__in_strip(f, s, at), f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
+            hs__strip_multiply(t, &t->panel, rows, n, half, hs__in_strip(f, s, at),
+                               f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
             for (int64_t l = 0; l < n; l++) {
-                char *to = hs__in_strip(f, s, right + j + l), *x = f->aside + (size_t)(l * rows) * t->element;
+                char *to = hs__in_strip(f, s, right + j + l);
+                char *x = f->aside + (size_t)(l * rows) * t->element;
                 if (t->real == 8)
-                    for (int64_t i = above; i < all; i++) ((double *)(void *)to)[i] += ((const double *)(const void *)x)[i];
+                    for (int64_t i = above; i < all; i++)
+                        ((double *)(void *)to)[i] += ((const double *)(const void *)x)[i];
                 else
-                    for (int64_t i = above; i < all; i++) ((float *)(void *)to)[i] += ((const float *)(const void *)x)[i];
+                    for (int64_t i = above; i < all; i++)
+                        ((float *)(void *)to)[i] += ((const float *)(const void *)x)[i];
             }
         }
         s++;
@@ -95,8 +128,9 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
         for (int64_t j = 0; j < cols; j += across) {
             const char *u = f->packed + j / across * bytes;
             const int ends = j + across >= cols;
-            hs__strip_multiply(t, &t->panel, rows, hs__min(across, cols - j), half, l, u, hs__in_strip(f, s, right + j), stride,
-                               ends ? l + f->strip_bytes : l, ends ? f->packed : u + bytes);
+            hs__strip_multiply(t, &t->panel, rows, hs__min(across, cols - j), half, l, u,
+                               hs__in_strip(f, s, right + j), stride, ends ? l + f->strip_bytes : l,
+                               ends ? f->packed : u + bytes);
         }
     }
 }

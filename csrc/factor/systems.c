@@ -12,7 +12,8 @@ typedef struct {
 
 enum { LEAF = 48, FEW = 6 }; /* rows, and right-hand sides, that are too few to be shared */
 
-/* Complex numbers are multiplied and divided as Fortran does (CMakeLists.txt): quotients by Smith's method, no search for infinities. */
+/* Complex numbers are multiplied and divided as Fortran does (CMakeLists.txt): quotients by Smith's
+ * method, no search for infinities. */
 #define NAME(x) float_##x
 #define TYPE float
 #include "factor/solve_template.h"
@@ -30,15 +31,21 @@ enum { LEAF = 48, FEW = 6 }; /* rows, and right-hand sides, that are too few to 
 #include "factor/solve_template.h"
 
 /* What to do for each hs_dtype. */
-static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {float_substitute, double_substitute, complex_float_substitute,
-                                                                            complex_double_substitute};
+static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {
+    float_substitute, double_substitute, complex_float_substitute, complex_double_substitute};
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* A packed panel is minus T in strips, then the inverse of its diagonal, unless that is ones. */
-static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width) { return (size_t)hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64); }
+static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width)
+{
+    return (size_t)hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64);
+}
 
-static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width) { return scales_at(t, rows, width) + (size_t)width * sizeof(double[3]); }
+static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width)
+{
+    return scales_at(t, rows, width) + (size_t)width * sizeof(double[3]);
+}
 
 static double (*scales_of(const hs__column_type *t, const hs__packed_panel *p))[3]
 {
@@ -50,21 +57,33 @@ static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
     const hs__column_type *t = &x->type;
     const hs__strip_form *l = &t->slice;
     const hs__packed_panel *p = &x->panel[k];
-    const int64_t size = hs__l_bytes(t, l, p->width), top = hs__top_strips(l, p->width), count = hs__strip_count(l, p->rows, p->width);
+    const int64_t size = hs__l_bytes(t, l, p->width);
+    const int64_t top = hs__top_strips(l, p->width);
+    const int64_t count = hs__strip_count(l, p->rows, p->width);
     const hs__matrix *a = &x->triangle;
     double(*scales)[3] = scales_of(t, p);
     (void)memory;
     for (int64_t s = 0; s < count; s++) {
         if (hs__attend(self)) return 1;
-        const int64_t row = hs__row_of_strip(l, p->width, s), h = hs__rows_of_strip(l, p->rows, p->width, s);
-        const int64_t depth = s < top ? hs__min(p->width, row + h) : p->width; /* what is above the diagonal is nobody's */
-        hs__pack_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride, a->col_stride, p->strips + s * size);
+        const int64_t row = hs__row_of_strip(l, p->width, s);
+        const int64_t h = hs__rows_of_strip(l, p->rows, p->width, s);
+        /* what is above the diagonal is nobody's */
+        const int64_t depth = s < top ? hs__min(p->width, row + h) : p->width;
+        hs__pack_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride,
+                        a->col_stride, p->strips + s * size);
     }
-    for (int64_t i = 0; i < p->width && !x->unit; i++) hs__invert(t, hs__at(a, p->first + i, p->first + i), scales[i]);
+    for (int64_t i = 0; i < p->width && !x->unit; i++)
+        hs__invert(t, hs__at(a, p->first + i, p->first + i), scales[i]);
     return 0;
 }
 
-static size_t no_bytes(const hs__column_type *t, int64_t rows, int64_t width) { return (void)t, (void)rows, (void)width, 0; }
+static size_t no_bytes(const hs__column_type *t, int64_t rows, int64_t width)
+{
+    (void)t;
+    (void)rows;
+    (void)width;
+    return 0;
+}
 
 static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
 {
@@ -76,11 +95,19 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
 /* Of the identity L^-1 is lower triangular. */
 static int32_t begin(const hs__task_data *x, int32_t block)
 {
-    return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels) : 0;
+    return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels)
+                       : 0;
 }
 
-static const hs__task_kind tasks = {.panel_bytes = panel_bytes, .make_bytes = no_bytes, .work_bytes = hs__lower_bytes, .load = hs__load_or_identity, .factor = pack,
-                                    .update = update, .store = hs__store_all, .begin = begin, .widest = 192};
+static const hs__task_kind tasks = {.panel_bytes = panel_bytes,
+                                    .make_bytes = no_bytes,
+                                    .work_bytes = hs__lower_bytes,
+                                    .load = hs__load_or_identity,
+                                    .factor = pack,
+                                    .update = update,
+                                    .store = hs__store_all,
+                                    .begin = begin,
+                                    .widest = 192};
 
 typedef struct {
     hs_pool *pool;
@@ -99,7 +126,8 @@ static void multiply(const solver *s, const hs__matrix *b)
 static hs_status substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {
     hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
-    run.total = b->cols, run.last_poll = hs_clock();
+    run.total = b->cols;
+    run.last_poll = hs_clock();
     for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
         const hs__matrix one = hs__part(b, 0, j, b->rows, 1);
         multiply(s, &one);
@@ -110,13 +138,19 @@ static hs_status substitute(const solver *s, const triangle *a, const hs__matrix
     return hs__cancelled(&run.cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-/* B <- T^-1 B, by who holds the pool; identity: B is taken for that. Where there is no memory each right-hand side by itself. */
+/* B <- T^-1 B, by who holds the pool; identity: B is taken for that. Where there is no memory each
+ * right-hand side by itself. */
 static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, int identity)
 {
     const int64_t n = a->t.rows, cols = b->cols;
     hs__tasks j = hs__tasks_of(&tasks, s->pool, &s->options, NULL);
     j.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
-    j.x = (hs__task_data){.given = *b, .wanted = *b, .triangle = a->t, .unit = a->unit, .identity = identity, .factor = s->factor};
+    j.x = (hs__task_data){.given = *b,
+                          .wanted = *b,
+                          .triangle = a->t,
+                          .unit = a->unit,
+                          .identity = identity,
+                          .factor = s->factor};
     hs__column_type_init(&j.x.type, hs__kernel_current(), s->dtype);
     const hs_status status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
     if (status != HS_ERROR_MEMORY) return status;
@@ -137,7 +171,10 @@ static hs__matrix reversed(hs__matrix x)
 }
 
 /* With rows and columns from the last ones on. */
-static hs__matrix turned(hs__matrix x) { return hs__transposed(reversed(hs__transposed(reversed(x)))); }
+static hs__matrix turned(hs__matrix x)
+{
+    return hs__transposed(reversed(hs__transposed(reversed(x))));
+}
 
 /* Whether a system is worth sharing. */
 static int is_shared(int64_t n, int64_t cols) { return n > LEAF && cols >= FEW; }
@@ -151,28 +188,38 @@ static hs_status solve_or_substitute(const solver *s, const triangle *a, const h
 }
 
 /* The lower triangle, or the upper one turned with the right-hand sides reversed. */
-static hs_status solve_triangle(const solver *s, const hs__matrix *t, int upper, int unit, const hs__matrix *b)
+static hs_status solve_triangle(const solver *s, const hs__matrix *t, int upper, int unit,
+                                const hs__matrix *b)
 {
     const hs__matrix backwards = reversed(*b);
-    return solve_or_substitute(s, &(triangle){upper ? turned(*t) : *t, unit}, upper ? &backwards : b);
+    return solve_or_substitute(s, &(triangle){upper ? turned(*t) : *t, unit},
+                               upper ? &backwards : b);
 }
 
-static int in_range(int64_t n, int64_t cols) { return n >= 0 && n <= INT32_MAX && cols >= 0 && cols <= INT32_MAX; }
-
-hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_function poll, void *context)
+static int in_range(int64_t n, int64_t cols)
 {
-    if (!pool || !x || x->dtype < 0 || x->dtype > 3 || !in_range(x->n, x->cols)) return HS_ERROR_VALUE;
+    return n >= 0 && n <= INT32_MAX && cols >= 0 && cols <= INT32_MAX;
+}
+
+hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_function poll,
+                              void *context)
+{
+    if (!pool || !x || x->dtype < 0 || x->dtype > 3 || !in_range(x->n, x->cols))
+        return HS_ERROR_VALUE;
     if (x->n == 0 || x->cols == 0) return HS_OK;
     if (!x->t || !x->b) return HS_ERROR_VALUE;
     const int is_one = !x->alpha || hs__factor_is(x->dtype, x->alpha, 1.0);
-    const solver s = {pool, x->dtype, {.poll = poll, .poll_context = context}, is_one ? NULL : x->alpha};
+    const solver s = {
+        pool, x->dtype, {.poll = poll, .poll_context = context}, is_one ? NULL : x->alpha};
     const ptrdiff_t e = hs__element_bytes(x->dtype);
-    const hs__matrix t = {(char *)x->t, e, x->n, x->n, x->t_row_stride, x->t_col_stride}, b = {x->b, e, x->n, x->cols, x->b_row_stride, x->b_col_stride};
+    const hs__matrix t = {(char *)x->t, e, x->n, x->n, x->t_row_stride, x->t_col_stride};
+    const hs__matrix b = {x->b, e, x->n, x->cols, x->b_row_stride, x->b_col_stride};
     if (x->alpha && hs__factor_is(x->dtype, x->alpha, 0.0)) {
         multiply(&s, &b);
         return HS_OK;
     }
-    const int shares = is_shared(x->n, x->cols); /* the pool is asked for before b is changed: it may refuse, or wait be cancelled */
+    /* the pool is asked for before b is changed: it may refuse, or wait be cancelled */
+    const int shares = is_shared(x->n, x->cols);
     hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
     if (status) return status;
     status = solve_triangle(&s, &t, x->upper != 0, x->unit != 0, &b);
@@ -180,12 +227,14 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
     return status;
 }
 
-/* ---- systems with the factors of LU ----------------------------------------------------------------------------- */
+/* ---- systems with the factors of LU ---------------------------------------------------------- */
 
 /* Whether those are what hs_run_factor leaves of a square matrix. */
 static int is_factored(const hs_factor *lu)
 {
-    if (!lu || lu->kind != HS_LU || lu->dtype < 0 || lu->dtype > 3 || lu->m != lu->n || lu->n < 0 || lu->n > INT32_MAX) return 0;
+    if (!lu || lu->kind != HS_LU || lu->dtype < 0 || lu->dtype > 3 || lu->m != lu->n || lu->n < 0 ||
+        lu->n > INT32_MAX)
+        return 0;
     if (lu->n && (!lu->matrix || !lu->pivots)) return 0;
     for (int64_t i = 0; i < lu->n; i++)
         if (lu->pivots[i] < 0 || lu->pivots[i] >= lu->n) return 0;
@@ -194,7 +243,8 @@ static int is_factored(const hs_factor *lu)
 
 static hs__matrix factors_of(const hs_factor *lu)
 {
-    return (hs__matrix){lu->matrix, hs__element_bytes(lu->dtype), lu->n, lu->n, lu->row_stride, lu->col_stride};
+    return (hs__matrix){lu->matrix,    hs__element_bytes(lu->dtype), lu->n, lu->n, lu->row_stride,
+                        lu->col_stride};
 }
 
 /* The exchanges of rows, in their order or, backwards, in the opposite one. */
@@ -203,19 +253,24 @@ static void permute(const int32_t *pivots, int backwards, const hs__matrix *b)
     for (int64_t j = 0; j < b->cols; j++)
         for (int64_t k = 0; k < b->rows; k++) {
             const int64_t i = backwards ? b->rows - 1 - k : k;
-            if (pivots[i] != i) hs__swap_elements(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
+            if (pivots[i] != i)
+                hs__swap_elements(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
         }
 }
 
-hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, int64_t cols, void *b, int64_t b_row_stride, int64_t b_col_stride,
-                      hs_poll_function poll, void *context)
+hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, int64_t cols, void *b,
+                      int64_t b_row_stride, int64_t b_col_stride, hs_poll_function poll,
+                      void *context)
 {
-    if (!pool || !is_factored(lu) || cols < 0 || cols > INT32_MAX || (transposed != 0 && transposed != 1)) return HS_ERROR_VALUE;
+    if (!pool || !is_factored(lu) || cols < 0 || cols > INT32_MAX ||
+        (transposed != 0 && transposed != 1))
+        return HS_ERROR_VALUE;
     const int64_t n = lu->n;
     if (n == 0 || cols == 0) return HS_OK;
     if (!b) return HS_ERROR_VALUE;
     const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
-    const hs__matrix factors = factors_of(lu), x = {b, factors.element, n, cols, b_row_stride, b_col_stride};
+    const hs__matrix factors = factors_of(lu);
+    const hs__matrix x = {b, factors.element, n, cols, b_row_stride, b_col_stride};
     const hs__matrix in_order = transposed ? hs__transposed(factors) : factors;
     const int shares = is_shared(n, cols);
     hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
@@ -228,14 +283,16 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, in
     return status;
 }
 
-hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64_t row_stride, int64_t col_stride, hs_poll_function poll,
-                        void *context)
+hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64_t row_stride,
+                        int64_t col_stride, hs_poll_function poll, void *context)
 {
     if (!pool || !is_factored(lu) || (lu->n && !inverse)) return HS_ERROR_VALUE;
     const int64_t n = lu->n;
     if (n == 0) return HS_OK;
     const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
-    const hs__matrix factors = factors_of(lu), x = {inverse, factors.element, n, n, row_stride, col_stride}, columns = hs__transposed(x);
+    const hs__matrix factors = factors_of(lu);
+    const hs__matrix x = {inverse, factors.element, n, n, row_stride, col_stride};
+    const hs__matrix columns = hs__transposed(x);
     hs_status status = hs__pool_lock(pool, poll, context);
     if (status) return status;
     status = solve(&s, &(triangle){factors, 1}, &x, 1);

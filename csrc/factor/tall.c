@@ -8,17 +8,23 @@
 #include "kernel/pack.h"
 #include "run/matrix.h"
 
-enum { TOGETHER = 8, LINE = 64 };  /* triangles stacked at a time; bytes */
-static const double SMALL = 2e6;   /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+enum { TOGETHER = 8, LINE = 64 }; /* triangles stacked at a time; bytes */
+/* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+static const double SMALL = 2e6;
 
-/* A block of rows of A, or the rows of its children's R in turn: row i of child c is row i * children + c. */
+/* A block of rows of A, or the rows of its children's R in turn: row i of child c is row i *
+ * children + c. */
 typedef struct {
     int64_t first, rows, ld; /* first: row of A, of a block; child */
-    int32_t parent, place, children; /* -1: the root; its place among the parent's children; 0: a block */
-    char *x, *q, *t;         /* columns ld apart; x of children only: their R and Qᴴ B, then V and R; q its Q */
-    double *squares;         /* [k] of what B leaves here */
-    double due;              /* when the last of its tasks has ended on the clock of the emulated platform */
-    _Atomic int64_t arrived, formed; /* children whose R is there, and of the root one more: its own; 1: q is there */
+    /* -1: the root; its place among the parent's children; 0: a block */
+    int32_t parent, place, children;
+    /* columns ld apart; x of children only: their R and Qᴴ B, then V and R; q its Q */
+    char *x, *q, *t;
+    double *squares; /* [k] of what B leaves here */
+    /* when the last of its tasks has ended on the clock of the emulated platform */
+    double due;
+    /* children whose R is there, and of the root one more: its own; 1: q is there */
+    _Atomic int64_t arrived, formed;
 } node;
 
 typedef struct {
@@ -26,18 +32,23 @@ typedef struct {
     const hs_tall *tall;
     hs__qr_type type;
     hs__matrix a, b, q, r, c;
-    node *node;           /* [count] blocks first, the root last */
+    node *node; /* [count] blocks first, the root last */
     int32_t count;
-    int64_t most;         /* the largest ld of a block */
-    double *done;         /* [workers] flops */
-    _Atomic int64_t next; /* item that nobody has taken: node, then with Q count + (count - 1 - node) */
+    int64_t most; /* the largest ld of a block */
+    double *done; /* [workers] flops */
+    /* item that nobody has taken: node, then with Q count + (count - 1 - node) */
+    _Atomic int64_t next;
 } job;
 
-static size_t padded(int64_t elements, size_t element) { return ((size_t)elements * element + LINE - 1) / LINE * LINE; }
+static size_t padded(int64_t elements, size_t element)
+{
+    return ((size_t)elements * element + LINE - 1) / LINE * LINE;
+}
 
-/* ---- a worker's memory ------------------------------------------------------------------------------------------ */
+/* ---- a worker's memory ----------------------------------------------------------------------- */
 
-/* A block with its columns of B; the same for Q where V has to be copied; what Q begins with; tau; work. */
+/* A block with its columns of B; the same for Q where V has to be copied; what Q begins with; tau;
+ * work. */
 typedef struct {
     char *x, *v, *seed, *tau, *work;
 } scratch;
@@ -50,19 +61,24 @@ static size_t scratch_bytes(const job *j, scratch *parts, char *memory)
     const int64_t n = j->tall->n;
     const size_t e = j->type.element, x = padded(j->most * (n + j->tall->k), e);
     const int copied = j->q.data && !in_lines(&j->q) && !is_packed(&j->q);
-    const size_t v = copied ? padded(j->most * n, e) : 0, seed = j->q.data ? padded(n * n, e) : 0, tau = padded(n, e);
-    if (parts) *parts = (scratch){memory, memory + x, memory + x + v, memory + x + v + seed, memory + x + v + seed + tau};
+    const size_t v = copied ? padded(j->most * n, e) : 0;
+    const size_t seed = j->q.data ? padded(n * n, e) : 0;
+    const size_t tau = padded(n, e);
+    if (parts)
+        *parts = (scratch){memory, memory + x, memory + x + v, memory + x + v + seed,
+                           memory + x + v + seed + tau};
     return x + v + seed + tau + hs__qr_bytes(&j->type, n + j->tall->k);
 }
 
 static scratch scratch_of(const job *j, const hs__member *self)
 {
     scratch parts;
-    scratch_bytes(j, &parts, hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0)); /* sized before the run */
+    /* sized before the run */
+    scratch_bytes(j, &parts, hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0));
     return parts;
 }
 
-/* ---- copies ----------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static hs__matrix columns(const job *j, const void *data, int64_t rows, int64_t cols, int64_t ld)
 {
@@ -73,8 +89,12 @@ static hs__matrix columns(const job *j, const void *data, int64_t rows, int64_t 
 static void copy(const job *j, hs__matrix to, hs__matrix from, hs__member *self)
 {
     const size_t e = j->type.element;
-    if (to.col_stride == 1 && from.row_stride == 1) to = hs__transposed(to), from = hs__transposed(from);
-    if (e == 16 || to.row_stride != 1 || to.col_stride != to.rows || from.col_stride != 1 || to.rows > INT32_MAX) {
+    if (to.col_stride == 1 && from.row_stride == 1) {
+        to = hs__transposed(to);
+        from = hs__transposed(from);
+    }
+    if (e == 16 || to.row_stride != 1 || to.col_stride != to.rows || from.col_stride != 1 ||
+        to.rows > INT32_MAX) {
         hs__copy(self, to, from);
         return;
     }
@@ -101,24 +121,27 @@ static void add_squares(const job *j, const char *x, int64_t count, double *sum)
     const int64_t reals = count * (1 + (j->tall->dtype >> 1));
     double found = 0;
     for (int64_t i = 0; i < reals; i++) {
-        const double y = j->tall->dtype & 1 ? ((const double *)(const void *)x)[i] : ((const float *)(const void *)x)[i];
+        const double y = j->tall->dtype & 1 ? ((const double *)(const void *)x)[i]
+                                            : ((const float *)(const void *)x)[i];
         found += y * y;
     }
     *sum = found;
 }
 
-/* Where V of a block is kept: in the rows of Q that it becomes, column by column where there is room for that. */
+/* Where V of a block is kept: in the rows of Q that it becomes, column by column where there is
+ * room for that. */
 static hs__matrix place_of(const job *j, const node *x)
 {
     const hs__matrix own = hs__part(&j->q, x->first, 0, x->rows, j->tall->n);
     return is_packed(&j->q) ? columns(j, own.data, x->rows, j->tall->n, x->rows) : own;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static hs__qr_part part_of(const job *j, const node *x, int64_t k)
 {
-    return (hs__qr_part){.rows = x->rows, .cols = j->tall->n + k, .reflectors = j->tall->n, .stair = x->children};
+    return (hs__qr_part){
+        .rows = x->rows, .cols = j->tall->n + k, .reflectors = j->tall->n, .stair = x->children};
 }
 
 static void tell(job *j, _Atomic int64_t *counter)
@@ -133,15 +156,24 @@ static void hand_up(const job *j, const node *x, const char *from)
     const hs_tall *tall = j->tall;
     const size_t e = j->type.element;
     const char *below = from + (size_t)(x->ld * tall->n) * e;
-    hs__matrix r = j->r, c = j->c;
+    hs__matrix r = j->r;
+    hs__matrix c = j->c;
     const node *parent = x->parent < 0 ? NULL : &j->node[x->parent];
     if (parent) {
-        const hs__matrix stack = {parent->x + (size_t)x->place * e, (ptrdiff_t)e, tall->n, tall->n + tall->k, parent->children, parent->ld};
-        r = hs__part(&stack, 0, 0, tall->n, tall->n), c = hs__part(&stack, 0, tall->n, tall->n, tall->k);
+        const hs__matrix stack = {parent->x + (size_t)x->place * e,
+                                  (ptrdiff_t)e,
+                                  tall->n,
+                                  tall->n + tall->k,
+                                  parent->children,
+                                  parent->ld};
+        r = hs__part(&stack, 0, 0, tall->n, tall->n);
+        c = hs__part(&stack, 0, tall->n, tall->n, tall->k);
     }
     copy_upper(j, r, from, x->ld);
     if (tall->k) hs__copy(NULL, c, columns(j, below, tall->n, tall->k, x->ld));
-    for (int64_t i = 0; i < tall->k; i++) add_squares(j, below + (size_t)(x->ld * i + tall->n) * e, x->rows - tall->n, &x->squares[i]);
+    for (int64_t i = 0; i < tall->k; i++)
+        add_squares(j, below + (size_t)(x->ld * i + tall->n) * e, x->rows - tall->n,
+                    &x->squares[i]);
 }
 
 /* Factors a node. Returns non-zero after a cancel. */
@@ -153,37 +185,50 @@ static int go_up(job *j, hs__member *self, node *x)
     char *own = x->children ? x->x : s.x;
     if (x->children) {
         hs__await_count(self, j->run.signals, &x->arrived, x->children);
-        for (int32_t i = 0; i < x->children && !hs__stopped(self); i++) self->deadline = fmax(self->deadline, j->node[x->first + i].due);
+        for (int32_t i = 0; i < x->children && !hs__stopped(self); i++)
+            self->deadline = fmax(self->deadline, j->node[x->first + i].due);
     } else {
-        copy(j, columns(j, own, x->rows, tall->n, x->ld), hs__part(&j->a, x->first, 0, x->rows, tall->n), self);
+        copy(j, columns(j, own, x->rows, tall->n, x->ld),
+             hs__part(&j->a, x->first, 0, x->rows, tall->n), self);
         if (tall->k)
-            hs__copy(self, columns(j, own + (size_t)(x->ld * tall->n) * j->type.element, x->rows, tall->k, x->ld),
+            hs__copy(self,
+                     columns(j, own + (size_t)(x->ld * tall->n) * j->type.element, x->rows, tall->k,
+                             x->ld),
                      hs__part(&j->b, x->first, 0, x->rows, tall->k));
     }
-    if (hs__stopped(self) || hs__qr_factor_part(&j->type, &part, own, x->ld, s.tau, x->t, tall->n, s.work, self)) return 1;
-    if (x->t && !x->children) hs__copy(self, place_of(j, x), columns(j, own, x->rows, tall->n, x->ld));
+    if (hs__stopped(self) ||
+        hs__qr_factor_part(&j->type, &part, own, x->ld, s.tau, x->t, tall->n, s.work, self))
+        return 1;
+    if (x->t && !x->children)
+        hs__copy(self, place_of(j, x), columns(j, own, x->rows, tall->n, x->ld));
     hand_up(j, x, own);
     return hs__stopped(self);
 }
 
-/* Q of a node from its seed and V. Rows of a block's Q are made some at a time, to be copied out of the second level cache, over V where
- * it lies in their place. Returns non-zero after a cancel. */
+/* Q of a node from its seed and V. Rows of a block's Q are made some at a time, to be copied out of
+ * the second level cache, over V where it lies in their place. Returns non-zero after a cancel. */
 static int form(job *j, hs__member *self, const node *x, hs__matrix v, const scratch *s)
 {
     enum { ROWS = 384 };
     const int64_t n = j->tall->n, line = LINE / (int64_t)j->type.element;
     const int whole = x->children || is_packed(&j->q);
-    const int64_t ld = whole ? x->ld : hs__min(x->ld, (hs__ceil_div(hs__max(n, ROWS), line) | 1) * line);
+    const int64_t ld =
+        whole ? x->ld : hs__min(x->ld, (hs__ceil_div(hs__max(n, ROWS), line) | 1) * line);
     const hs__qr_part part = part_of(j, x, 0);
     char *const q = x->children ? x->q : s->x;
-    hs__qr_form(&j->type, &part, v.data, v.col_stride, x->t, n, x->parent < 0 ? NULL : s->seed, q, ld, s->work);
+    hs__qr_form(&j->type, &part, v.data, v.col_stride, x->t, n, x->parent < 0 ? NULL : s->seed, q,
+                ld, s->work);
     for (int64_t i = 0, rows = n; i < x->rows; i += rows, rows = hs__min(ROWS, x->rows - i)) {
         if (hs__attend(self)) return 1;
         char *own = whole ? q + (size_t)i * j->type.element : q;
-        if (i) hs__qr_form_rows(&j->type, &part, i, rows, v.data, v.col_stride, x->t, n, own, ld, s->work);
-        if (!whole) copy(j, hs__part(&j->q, x->first + i, 0, rows, n), columns(j, own, rows, n, ld), self);
+        if (i)
+            hs__qr_form_rows(&j->type, &part, i, rows, v.data, v.col_stride, x->t, n, own, ld,
+                             s->work);
+        if (!whole)
+            copy(j, hs__part(&j->q, x->first + i, 0, rows, n), columns(j, own, rows, n, ld), self);
     }
-    if (whole && !x->children) copy(j, hs__part(&j->q, x->first, 0, x->rows, n), columns(j, q, x->rows, n, ld), self);
+    if (whole && !x->children)
+        copy(j, hs__part(&j->q, x->first, 0, x->rows, n), columns(j, q, x->rows, n, ld), self);
     return hs__stopped(self);
 }
 
@@ -204,7 +249,8 @@ static int go_down(job *j, hs__member *self, node *x)
         if (hs__stopped(self)) return 1;
         self->deadline = fmax(self->deadline, parent->due);
         const char *rows = parent->q + (size_t)x->place * j->type.element;
-        hs__copy(self, columns(j, s.seed, n, n, n), (hs__matrix){(char *)rows, v.element, n, n, parent->children, parent->ld});
+        hs__copy(self, columns(j, s.seed, n, n, n),
+                 (hs__matrix){(char *)rows, v.element, n, n, parent->children, parent->ld});
     }
     if (v.row_stride != 1) {
         const hs__matrix own = columns(j, s.v, x->rows, n, x->ld);
@@ -216,7 +262,9 @@ static int go_down(job *j, hs__member *self, node *x)
 
 static double flops_of(const job *j, const node *x, int down)
 {
-    const double n = (double)j->tall->n, share = x->children ? 1.0 / 3 : 1.0, others = down ? 0 : 2 * (double)j->tall->k + (x->t ? n / 2 : 0);
+    const double n = (double)j->tall->n;
+    const double share = x->children ? 1.0 / 3 : 1.0;
+    const double others = down ? 0 : 2 * (double)j->tall->k + (x->t ? n / 2 : 0);
     return share * (double)x->rows * n * (n + others) * hs_flops_per_update(j->tall->dtype);
 }
 
@@ -224,7 +272,8 @@ static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    for (int64_t item; !hs__attend(&self) && (item = atomic_fetch_add(&j->next, 1)) < j->run.total;) {
+    for (int64_t item;
+         !hs__attend(&self) && (item = atomic_fetch_add(&j->next, 1)) < j->run.total;) {
         const double start = hs__since_start(&j->run);
         const int down = item >= j->count;
         node *x = &j->node[down ? 2 * j->count - 1 - item : item];
@@ -242,23 +291,28 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__member_end(&self);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static hs_status check(const void *context)
 {
     const hs_tall *x = ((const job *)context)->tall;
-    if (x->dtype < 0 || x->dtype > 3 || x->n < 0 || x->k < 0 || x->m < x->n || x->m > INT32_MAX || x->k > INT32_MAX) return HS_ERROR_VALUE;
+    if (x->dtype < 0 || x->dtype > 3 || x->n < 0 || x->k < 0 || x->m < x->n || x->m > INT32_MAX ||
+        x->k > INT32_MAX)
+        return HS_ERROR_VALUE;
     if (x->n && (!x->a || !x->r)) return HS_ERROR_VALUE;
     if (x->k && ((x->m && !x->b) || (x->n && !x->c))) return HS_ERROR_VALUE;
     return HS_OK;
 }
 
-/* Rows of a block: many times n, so that the tree above has little to do, and some blocks for everyone, but more than a call is worth
- * and about what the second level cache holds. An odd number of cache lines: columns do not meet in the same part of the first one. */
+/* Rows of a block: many times n, so that the tree above has little to do, and some blocks for
+ * everyone, but more than a call is worth and about what the second level cache holds. An odd
+ * number of cache lines: columns do not meet in the same part of the first one. */
 static int64_t block_rows(const hs_tall *x, size_t element)
 {
     enum { BYTES = 1 << 20, BLOCKS = 16, MANY = 8, FEW = 4, LEAST = 4096 };
-    const int64_t n = hs__max(x->n, 1), line = LINE / (int64_t)element, fits = hs__max(MANY * n, BYTES / (n * (int64_t)element));
+    const int64_t n = hs__max(x->n, 1);
+    const int64_t line = LINE / (int64_t)element;
+    const int64_t fits = hs__max(MANY * n, BYTES / (n * (int64_t)element));
     const int64_t rows = hs__max(hs__min(fits, x->m / BLOCKS), hs__max(FEW * n, LEAST / n));
     return ((rows / line - 1) | 1) * line;
 }
@@ -266,10 +320,13 @@ static int64_t block_rows(const hs_tall *x, size_t element)
 /* Blocks of that many rows, or pairs of cache lines more; the last has what is left. */
 static int32_t lay_out_blocks(job *j, node *nodes)
 {
-    const int64_t m = j->tall->m, line = LINE / (int64_t)j->type.element, rows = block_rows(j->tall, j->type.element);
+    const int64_t m = j->tall->m;
+    const int64_t line = LINE / (int64_t)j->type.element;
+    const int64_t rows = block_rows(j->tall, j->type.element);
     const int64_t count = hs__max(1, m / rows), pairs = hs__max(0, m - count * rows) / (2 * line);
     for (int64_t i = 0; nodes && i < count; i++) {
-        const int64_t first = i * rows + pairs * i / count * 2 * line, next = (i + 1) * rows + pairs * (i + 1) / count * 2 * line;
+        const int64_t first = i * rows + pairs * i / count * 2 * line;
+        const int64_t next = (i + 1) * rows + pairs * (i + 1) / count * 2 * line;
         const int64_t end = i + 1 == count ? m : next;
         const int64_t lines = hs__ceil_div(end - first, line);
         nodes[i] = (node){.first = first, .rows = end - first, .ld = (lines | 1) * line};
@@ -282,16 +339,21 @@ static int32_t lay_out_blocks(job *j, node *nodes)
 static int32_t lay_out_tree(job *j, node *nodes, int32_t blocks)
 {
     const int64_t line = LINE / (int64_t)j->type.element;
-    int32_t from = 0, to = blocks;
+    int32_t from = 0;
+    int32_t to = blocks;
     for (int32_t count; (count = to - from) > 1; from = to, to += hs__ceil_div(count, TOGETHER))
         for (int32_t i = 0; nodes && i < count; i++) {
             node *parent = &nodes[to + i / TOGETHER];
             if (i % TOGETHER == 0) {
                 const int32_t children = (int32_t)hs__min(TOGETHER, count - i);
                 const int64_t rows = children * j->tall->n;
-                *parent = (node){.first = from + i, .rows = rows, .ld = (hs__ceil_div(rows, line) | 1) * line, .children = children};
+                *parent = (node){.first = from + i,
+                                 .rows = rows,
+                                 .ld = (hs__ceil_div(rows, line) | 1) * line,
+                                 .children = children};
             }
-            nodes[from + i].parent = to + i / TOGETHER, nodes[from + i].place = i % TOGETHER;
+            nodes[from + i].parent = to + i / TOGETHER;
+            nodes[from + i].place = i % TOGETHER;
         }
     if (nodes) nodes[to - 1].parent = -1;
     return to;
@@ -307,7 +369,8 @@ static int open_nodes(job *j)
     for (int32_t i = 0; i < j->count; i++) {
         node *own = &j->node[i];
         own->squares = squares + i * x->k;
-        const size_t stack = own->children ? padded(own->ld * (x->n + x->k), e) : 0, t = x->q ? padded(x->n * x->n, e) : 0;
+        const size_t stack = own->children ? padded(own->ld * (x->n + x->k), e) : 0;
+        const size_t t = x->q ? padded(x->n * x->n, e) : 0;
         const size_t q = x->q && own->children ? padded(own->ld * x->n, e) : 0;
         if (!(stack + t + q)) continue;
         char *memory = hs__run_pages(&j->run, stack + t + q);
@@ -324,7 +387,9 @@ static hs_status open(void *context)
     job *j = context;
     const hs_tall *x = j->tall;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(x->dtype);
-    if ((double)(x->n + x->k) * (double)(x->n + x->k) * 64 + (double)x->m * (double)x->k * 16 > 0x1p62) return HS_ERROR_MEMORY;
+    if ((double)(x->n + x->k) * (double)(x->n + x->k) * 64 + (double)x->m * (double)x->k * 16 >
+        0x1p62)
+        return HS_ERROR_MEMORY;
     hs__qr_type_init(&j->type, x->dtype);
     j->a = (hs__matrix){(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
     j->b = (hs__matrix){(char *)x->b, e, x->m, x->k, x->b_row_stride, x->b_col_stride};
@@ -336,14 +401,18 @@ static hs_status open(void *context)
     j->node = hs__run_zeros(&j->run, (size_t)j->count, sizeof *j->node);
     j->done = hs__run_zeros(&j->run, (size_t)j->run.workers, sizeof *j->done);
     if (!j->node || !j->done || !hs__run_signals(&j->run, 1)) return HS_ERROR_MEMORY;
-    lay_out_blocks(j, j->node), lay_out_tree(j, j->node, blocks);
+    lay_out_blocks(j, j->node);
+    lay_out_tree(j, j->node, blocks);
     j->run.total = j->q.data ? 2 * (int64_t)j->count : j->count;
     const double updates = (double)x->m * (double)x->n * (double)(x->n + 2 * x->k);
-    j->run.manner = j->run.options.pace ? HS__EACH : updates <= SMALL || blocks == 1 ? HS__ALONE : HS__SHARED;
+    j->run.manner = j->run.options.pace               ? HS__EACH
+                    : updates <= SMALL || blocks == 1 ? HS__ALONE
+                                                      : HS__SHARED;
     if (blocks >= HS__DRIFT_PARTS * j->run.workers) j->run.work_of = j->done;
     if (!open_nodes(j)) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < j->run.workers; w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, scratch_bytes(j, NULL, NULL))) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, scratch_bytes(j, NULL, NULL)))
+            return HS_ERROR_MEMORY;
     return HS_OK;
 }
 

@@ -1,4 +1,5 @@
-/* The executor for owners in both directions: heads and parts of updates, each by its own worker. */
+/* The executor for owners in both directions: heads and parts of updates, each by its own
+ * worker. */
 #include <math.h>
 
 #include "core/numbers.h"
@@ -36,7 +37,9 @@ static void finish(job *j, int32_t k, int32_t block)
 static void do_head(job *j, hs__member *self, int32_t k, int32_t block)
 {
     hs__task_block *c = &j->block[block];
-    if (!j->kind->head || hs__is_whole(&j->map, k, block) || hs__head_owner(&j->map, k, block) != self->worker) return;
+    if (!j->kind->head || hs__is_whole(&j->map, k, block) ||
+        hs__head_owner(&j->map, k, block) != self->worker)
+        return;
     hs__task_wait(j, self, &c->done, k, 0);
     if (hs__stopped(self)) return;
     const double start = hs__since_start(&j->run);
@@ -62,19 +65,27 @@ static void do_whole(job *j, hs__member *self, int32_t k, int32_t block)
     finish(j, k, block);
 }
 
-/* Strips with their first row in blocks of the worker; a strip with the diagonal of a Cholesky update in it counts from there. */
+/* Strips with their first row in blocks of the worker; a strip with the diagonal of a Cholesky
+ * update in it counts from there. */
 static void do_strips(job *j, hs__member *self, int32_t k, int32_t block)
 {
     const hs__task_data *x = &j->side->x;
     const hs__packed_panel *p = &x->panel[k];
     const hs__strip_form *f = &x->type.slice;
-    const int64_t from = hs__block_first(&x->blocks, block), least = x->blocks.kind == HS_CHOLESKY ? from : 0;
-    const int64_t strips = hs__strip_count(f, p->rows, p->width), skipped = least ? (from - p->first - p->width) / f->rows : 0;
+    const int64_t from = hs__block_first(&x->blocks, block);
+    const int64_t least = x->blocks.kind == HS_CHOLESKY ? from : 0;
+    const int64_t strips = hs__strip_count(f, p->rows, p->width);
+    const int64_t skipped = least ? (from - p->first - p->width) / f->rows : 0;
     char *memory = hs__task_memory(j, self);
     if (j->kind->prepare) j->kind->prepare(x, k, block, memory);
-    for (int64_t s = hs__top_strips(f, p->width) + skipped, first = s; s <= strips && !hs__stopped(self); s++) {
-        const int64_t row = s < strips ? hs__max(least, p->first + hs__row_of_strip(f, p->width, s)) : 0;
-        if (s < strips && j->map.owner[(int64_t)hs__row_block(&j->map, row) * x->blocks.count + block] == self->worker) continue;
+    for (int64_t s = hs__top_strips(f, p->width) + skipped, first = s;
+         s <= strips && !hs__stopped(self); s++) {
+        const int64_t row =
+            s < strips ? hs__max(least, p->first + hs__row_of_strip(f, p->width, s)) : 0;
+        if (s < strips &&
+            j->map.owner[(int64_t)hs__row_block(&j->map, row) * x->blocks.count + block] ==
+                self->worker)
+            continue;
         if (first < s) j->kind->rows(x, k, block, first, s, memory, self);
         first = s + 1;
     }
@@ -131,14 +142,19 @@ static int32_t last_step(const job *j, int32_t worker)
 
 void hs__task_map_steps(job *j, hs__member *self)
 {
-    const int32_t count = j->x.blocks.count, panels = j->x.panels, late_panel = j->costs && j->costs->late_panel;
+    const int32_t count = j->x.blocks.count;
+    const int32_t panels = j->x.panels;
+    const int32_t late_panel = j->costs && j->costs->late_panel;
     for (int32_t block = 0; block < count && !hs__stopped(self); block++) {
         if (j->owner[block] == self->worker) load(j, self, block);
         if (block == 0) do_panel(j, self, 0);
     }
     const int32_t last = last_step(j, self->worker);
     for (int32_t k = 0; k < panels && k <= last && !hs__stopped(self); k++) {
-        const int32_t next = k + 1, is_next = next < panels, early = is_next && !late_panel, first = early ? next + 1 : next;
+        const int32_t next = k + 1;
+        const int32_t is_next = next < panels;
+        const int32_t early = is_next && !late_panel;
+        const int32_t first = early ? next + 1 : next;
         hs__task_wait(j, self, &j->factored, next, 0);
         hs__factor_map_step(&j->map, k, self->worker);
         if (early) {
@@ -146,8 +162,10 @@ void hs__task_map_steps(job *j, hs__member *self)
             do_parts(j, self, k, next);
             do_panel(j, self, next);
         }
-        for (int32_t block = first; block < count && !hs__stopped(self); block++) do_head(j, self, k, block);
-        for (int32_t block = first; block < count && !hs__stopped(self); block++) do_parts(j, self, k, block);
+        for (int32_t block = first; block < count && !hs__stopped(self); block++)
+            do_head(j, self, k, block);
+        for (int32_t block = first; block < count && !hs__stopped(self); block++)
+            do_parts(j, self, k, block);
         if (is_next && !early) do_panel(j, self, next);
     }
 }

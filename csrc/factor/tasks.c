@@ -6,9 +6,12 @@
 typedef hs__task_block block_state;
 typedef hs__tasks job;
 
-static int take(_Atomic int32_t *x, int32_t from) { return atomic_compare_exchange_strong(x, &from, from + 1); }
+static int take(_Atomic int32_t *x, int32_t from)
+{
+    return atomic_compare_exchange_strong(x, &from, from + 1);
+}
 
-/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 void hs__task_tell(job *j)
 {
@@ -16,7 +19,8 @@ void hs__task_tell(job *j)
     hs__signal_send(j->run.signals);
 }
 
-/* A counter that is to reach a value; or, where there may then be something to help with, that anything has ended. */
+/* A counter that is to reach a value; or, where there may then be something to help with, that
+ * anything has ended. */
 typedef struct {
     const job *j;
     const _Atomic int32_t *counter;
@@ -27,29 +31,37 @@ typedef struct {
 static int is_reached(const void *what)
 {
     const goal *x = what;
-    return atomic_load(x->counter) >= x->value || (x->j->dynamic && atomic_load(&x->j->ended) != x->seen);
+    return atomic_load(x->counter) >= x->value ||
+           (x->j->dynamic && atomic_load(&x->j->ended) != x->seen);
 }
 
 static int help(job *j, hs__member *self, int panels);
 
-void hs__task_wait(job *j, hs__member *self, const _Atomic int32_t *counter, int32_t value, int panels)
+void hs__task_wait(job *j, hs__member *self, const _Atomic int32_t *counter, int32_t value,
+                   int panels)
 {
     while (!hs__stopped(self)) {
         const goal x = {j, counter, value, atomic_load(&j->ended)};
         if (atomic_load(counter) >= value) return;
-        if (!j->dynamic || !help(j, self, panels)) hs__await(self, j->run.signals, INFINITY, is_reached, &x);
+        if (!j->dynamic || !help(j, self, panels))
+            hs__await(self, j->run.signals, INFINITY, is_reached, &x);
     }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* Where the due time of panel k for a worker is. */
-static size_t due_at(const job *j, int32_t k, int32_t worker) { return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k; }
+static size_t due_at(const job *j, int32_t k, int32_t worker)
+{
+    return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k;
+}
 
 /* The message that brought panel k, on the clock of the emulated platform. */
 static void record_message(job *j, hs__member *self, int32_t k)
 {
-    if (!j->sent || !hs__records(&j->run) || j->owner[k] == self->worker || j->ports.last[self->worker] <= k) return;
+    if (!j->sent || !hs__records(&j->run) || j->owner[k] == self->worker ||
+        j->ports.last[self->worker] <= k)
+        return;
     const size_t at = due_at(j, k, self->worker);
     self->box = k * j->x.blocks.count + k;
     hs__record(self, HS_TRANSFER, j->sent[at], j->due[at]);
@@ -62,11 +74,13 @@ void hs__task_end(job *j, hs__member *self, int32_t k, int32_t block, double sta
         const hs_factor_costs *costs = j->costs;
         if (k != block) self->deadline = fmax(self->deadline, j->due[due_at(j, k, self->worker)]);
         start = self->deadline;
-        if (k == block && costs && costs->panels) hs__sleep_until(self, self->deadline += work * costs->panels[self->worker]);
+        if (k == block && costs && costs->panels)
+            hs__sleep_until(self, self->deadline += work * costs->panels[self->worker]);
         else hs__keep_pace(self, work * hs_flops_per_update(j->x.type.dtype));
         if (k == block && j->sent) {
             const size_t at = due_at(j, k, 0);
-            hs__factor_broadcast(&j->ports, &j->x.blocks, k, self->deadline, j->due + at, j->sent + at, NULL);
+            hs__factor_broadcast(&j->ports, &j->x.blocks, k, self->deadline, j->due + at,
+                                 j->sent + at, NULL);
         } else if (k == block) j->due[k] = self->deadline;
     }
     if (hs__records(&j->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->run));
@@ -76,15 +90,22 @@ void hs__task_end(job *j, hs__member *self, int32_t k, int32_t block, double sta
 /* Multiply-adds of a task. */
 static double work_of(const job *j, int32_t k, int32_t block)
 {
-    if (!j->applies) return k == block ? hs__panel_work(&j->x.blocks, k) : hs__update_work(&j->x.blocks, k, block);
+    if (!j->applies)
+        return k == block ? hs__panel_work(&j->x.blocks, k)
+                          : hs__update_work(&j->x.blocks, k, block);
     const hs__packed_panel *panel = &j->x.panel[k];
-    return (double)panel->width * ((double)panel->rows - (double)panel->width / 2.0) * (double)hs__block_width(&j->x.blocks, block);
+    return (double)panel->width * ((double)panel->rows - (double)panel->width / 2.0) *
+           (double)hs__block_width(&j->x.blocks, block);
 }
 
 /* The matrix as the tasks of a block see it. */
-static const hs__task_data *data_of(const job *j, int32_t block) { return &j->side[j->block[block].side].x; }
+static const hs__task_data *data_of(const job *j, int32_t block)
+{
+    return &j->side[j->block[block].side].x;
+}
 
-/* Update k of a block that has been claimed; -1 is the copy to slices, after which updates begin with the block's first. */
+/* Update k of a block that has been claimed; -1 is the copy to slices, after which updates begin
+ * with the block's first. */
 static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     block_state *c = &j->block[block];
@@ -104,10 +125,12 @@ static void update(job *j, hs__member *self, int32_t k, int32_t block)
     hs__task_tell(j);
 }
 
-/* With pace: memory of panels that are needed no more, which is so in the order in which they are factored. */
+/* With pace: memory of panels that are needed no more, which is so in the order in which they are
+ * factored. */
 static void collect_spares(job *j, int32_t k)
 {
-    for (; j->oldest < k && atomic_load(&j->finished[j->oldest]) >= j->updates[j->oldest]; j->oldest++) {
+    for (; j->oldest < k && atomic_load(&j->finished[j->oldest]) >= j->updates[j->oldest];
+         j->oldest++) {
         char **strips = &j->x.panel[j->oldest].strips;
         if (j->spares < HS__PANEL_BUFFERS) j->spare[j->spares++] = *strips;
         else free(*strips);
@@ -115,19 +138,24 @@ static void collect_spares(job *j, int32_t k)
     }
 }
 
-/* Memory for panel k, packed. At full speed HS__PANEL_BUFFERS panels take turns. An emulated worker may be many panels behind, which must not hold
- * the others up: then there is a buffer for each panel that is still needed, if there is memory, and HS__PANEL_BUFFERS at least. Returns 0 after
- * a cancel. */
+/* Memory for panel k, packed. At full speed HS__PANEL_BUFFERS panels take turns. An emulated worker
+ * may be many panels behind, which must not hold the others up: then there is a buffer for each
+ * panel that is still needed, if there is memory, and HS__PANEL_BUFFERS at least. Returns 0 after a
+ * cancel. */
 static int find_strips(job *j, hs__member *self, int32_t k)
 {
     hs__packed_panel *panel = &j->x.panel[k];
     if (!j->run.options.pace) {
-        if (k >= HS__PANEL_BUFFERS) hs__task_wait(j, self, &j->finished[k - HS__PANEL_BUFFERS], j->updates[k - HS__PANEL_BUFFERS], 0);
+        if (k >= HS__PANEL_BUFFERS)
+            hs__task_wait(j, self, &j->finished[k - HS__PANEL_BUFFERS],
+                          j->updates[k - HS__PANEL_BUFFERS], 0);
         return !hs__stopped(self);
     }
     while (!hs__stopped(self)) {
         collect_spares(j, k);
-        panel->strips = j->spares ? j->spare[--j->spares] : hs__allocate_pages(j->kind->panel_bytes(&j->side->x.type, panel->rows, panel->width));
+        panel->strips = j->spares ? j->spare[--j->spares]
+                                  : hs__allocate_pages(j->kind->panel_bytes(
+                                        &j->side->x.type, panel->rows, panel->width));
         if (panel->strips) return 1;
         hs__task_wait(j, self, &j->finished[j->oldest], j->updates[j->oldest], 0);
     }
@@ -135,7 +163,10 @@ static int find_strips(job *j, hs__member *self, int32_t k)
 }
 
 /* The side of a worker: panels that are not made of columns each side makes for itself. */
-static hs__task_side *own_side(const job *j, const hs__member *self) { return &j->side[j->side_of[self->worker]]; }
+static hs__task_side *own_side(const job *j, const hs__member *self)
+{
+    return &j->side[j->side_of[self->worker]];
+}
 
 static void make_panel(job *j, hs__member *self, hs__task_side *side, int32_t k)
 {
@@ -148,7 +179,9 @@ static void make_panel(job *j, hs__member *self, hs__task_side *side, int32_t k)
         hs__task_end(j, self, k, k, start, work);
         hs__count_task(&j->run);
     }
-    atomic_store(&side->taken, k + 1), atomic_store(&side->packed, k + 1); /* its columns have had all panels before: these are packed */
+    atomic_store(&side->taken, k + 1);
+    atomic_store(&side->packed,
+                 k + 1); /* its columns have had all panels before: these are packed */
     if (!j->applies) atomic_store(&j->factored, k + 1);
     hs__task_tell(j);
 }
@@ -158,8 +191,8 @@ void hs__task_factor(job *j, hs__member *self, int32_t k)
     make_panel(j, self, j->applies ? own_side(j, self) : &j->side[j->block[k].side], k);
 }
 
-/* Packs panel k for a side where that is the next thing to do and nobody does it. Its buffer is free: the panel that had it has done all
- * its updates, or k would not be factored. */
+/* Packs panel k for a side where that is the next thing to do and nobody does it. Its buffer is
+ * free: the panel that had it has done all its updates, or k would not be factored. */
 static void repack(job *j, hs__member *self, hs__task_side *side, int32_t k)
 {
     if (j->applies || k >= atomic_load(&j->factored) || !take(&side->taken, k)) return;
@@ -168,7 +201,8 @@ static void repack(job *j, hs__member *self, hs__task_side *side, int32_t k)
     hs__task_tell(j);
 }
 
-/* The next update of a block, if nobody has begun it and there is its panel, which is packed if need be. */
+/* The next update of a block, if nobody has begun it and there is its panel, which is packed if
+ * need be. */
 static int try_update(job *j, hs__member *self, int32_t block)
 {
     block_state *c = &j->block[block];
@@ -182,14 +216,23 @@ static int try_update(job *j, hs__member *self, int32_t block)
 }
 
 /* Whether the columns of a panel, if it is made of any, have had all their updates. */
-static int is_ready(const job *j, int32_t panel) { return j->applies || atomic_load(&j->block[panel].done) == panel; }
+static int is_ready(const job *j, int32_t panel)
+{
+    return j->applies || atomic_load(&j->block[panel].done) == panel;
+}
 
 /* Panels that there are for a worker's side, and those that are being made. */
-static _Atomic int32_t *made(const job *j, const hs__member *self) { return j->applies ? &own_side(j, self)->packed : (_Atomic int32_t *)&j->factored; }
-static _Atomic int32_t *begun(job *j, const hs__member *self) { return j->applies ? &own_side(j, self)->taken : &j->taken; }
+static _Atomic int32_t *made(const job *j, const hs__member *self)
+{
+    return j->applies ? &own_side(j, self)->packed : (_Atomic int32_t *)&j->factored;
+}
+static _Atomic int32_t *begun(job *j, const hs__member *self)
+{
+    return j->applies ? &own_side(j, self)->taken : &j->taken;
+}
 
-/* The next panel of another side, if nobody has begun it and there is a buffer: of a side whose workers all come late, or not at all, nobody
- * else makes any. */
+/* The next panel of another side, if nobody has begun it and there is a buffer: of a side whose
+ * workers all come late, or not at all, nobody else makes any. */
 static int make_for_others(job *j, hs__member *self)
 {
     for (int32_t s = 0; s < j->sides; s++) {
@@ -197,18 +240,27 @@ static int make_for_others(job *j, hs__member *self)
         const int32_t k = atomic_load(&side->packed), before = k - HS__PANEL_BUFFERS;
         if (s == j->side_of[self->worker] || k >= j->x.panels) continue;
         if (before >= 0 && atomic_load(&j->finished[before]) < j->updates[before]) continue;
-        if (take(&side->taken, k)) return make_panel(j, self, side, k), 1;
+        if (take(&side->taken, k)) {
+            make_panel(j, self, side, k);
+            return 1;
+        }
     }
     return 0;
 }
 
-/* Takes over a task of another worker: what the next panel needs, else an update from the right, of the own side first. */
+/* Takes over a task of another worker: what the next panel needs, else an update from the right, of
+ * the own side first. */
 static int help(job *j, hs__member *self, int panels)
 {
-    const int32_t next = atomic_load(made(j, self)), is_next = next < j->x.panels, own = j->side_of[self->worker];
+    const int32_t next = atomic_load(made(j, self));
+    const int32_t is_next = next < j->x.panels;
+    const int32_t own = j->side_of[self->worker];
     if (panels && is_next) {
         if (!j->applies && try_update(j, self, next)) return 1;
-        if (is_ready(j, next) && take(begun(j, self), next)) return hs__task_factor(j, self, next), 1;
+        if (is_ready(j, next) && take(begun(j, self), next)) {
+            hs__task_factor(j, self, next);
+            return 1;
+        }
     }
     const int32_t least = j->applies ? 0 : is_next ? next + 1 : next;
     for (int others = 0; others <= (j->sides > 1); others++)
@@ -237,10 +289,13 @@ static void own_update(job *j, hs__member *self, int32_t k, int32_t block)
     if (!hs__stopped(self) && take(&c->claimed, k)) update(j, self, k, block);
 }
 
-/* The next panel, if it is the worker's: its last update, and its factorisation. Panels that are not made of columns are made in turn. */
+/* The next panel, if it is the worker's: its last update, and its factorisation. Panels that are
+ * not made of columns are made in turn. */
 static void own_panel(job *j, hs__member *self, int32_t next)
 {
-    if (j->applies ? next % own_side(j, self)->members != j->place[self->worker] : j->block[next].owner != self->worker) return;
+    if (j->applies ? next % own_side(j, self)->members != j->place[self->worker]
+                   : j->block[next].owner != self->worker)
+        return;
     if (!j->applies) {
         own_update(j, self, next - 1, next);
         hs__task_wait(j, self, &j->block[next].done, next, 1);
@@ -251,7 +306,9 @@ static void own_panel(job *j, hs__member *self, int32_t next)
 /* Of each panel the next one, if that is the worker's own, then its blocks from the left. */
 void hs__task_steps(job *j, hs__member *self)
 {
-    const int32_t count = j->x.blocks.count, panels = j->x.panels, late_panel = j->costs && j->costs->late_panel;
+    const int32_t count = j->x.blocks.count;
+    const int32_t panels = j->x.panels;
+    const int32_t late_panel = j->costs && j->costs->late_panel;
     const int all = j->dynamic || j->applies;
     int32_t last = all ? panels : count - 1; /* who has no blocks left has ended */
     while (!all && last >= 0 && j->block[last].owner != self->worker) last--;
@@ -260,25 +317,32 @@ void hs__task_steps(job *j, hs__member *self)
         await_panel(j, self, k);
         if (k >= 0 && !hs__stopped(self)) record_message(j, self, k);
         if (is_next && !late) own_panel(j, self, next);
-        for (int32_t block = j->applies ? 0 : is_next && !late ? next + 1 : next; block < count && !hs__stopped(self); block++)
+        for (int32_t block = j->applies         ? 0
+                             : is_next && !late ? next + 1
+                                                : next;
+             block < count && !hs__stopped(self); block++)
             if (j->block[block].owner == self->worker) own_update(j, self, k, block);
         if (is_next && late) own_panel(j, self, next);
     }
     while (j->dynamic && !hs__stopped(self) && help(j, self, 1)) {}
 }
 
-/* Until nobody reads a block any more: where it lies may be where it is stored. Other sides pack a panel from its columns. */
+/* Until nobody reads a block any more: where it lies may be where it is stored. Other sides pack a
+ * panel from its columns. */
 static void await_stillness(job *j, hs__member *self, int32_t block)
 {
     hs__task_wait(j, self, &j->block[block].done, j->block[block].end, 1);
-    if (j->sides > 1 && !j->applies && block < j->x.panels) hs__task_wait(j, self, &j->finished[block], j->updates[block], 1);
+    if (j->sides > 1 && !j->applies && block < j->x.panels)
+        hs__task_wait(j, self, &j->finished[block], j->updates[block], 1);
 }
 
 void hs__task_store(job *j, hs__member *self)
 {
     hs__task_wait(j, self, made(j, self), j->x.panels, 1);
-    for (int32_t block; !hs__stopped(self) && (block = atomic_fetch_add(&j->stored, 1)) < j->x.blocks.count;) {
+    for (int32_t block;
+         !hs__stopped(self) && (block = atomic_fetch_add(&j->stored, 1)) < j->x.blocks.count;) {
         await_stillness(j, self, block);
-        if (!hs__stopped(self)) j->kind->store(data_of(j, block), block, hs__task_memory(j, self), self);
+        if (!hs__stopped(self))
+            j->kind->store(data_of(j, block), block, hs__task_memory(j, self), self);
     }
 }

@@ -1,5 +1,6 @@
-/* What the fuzz harnesses are made of: the bytes of an input read as arguments, buffers of exactly the size that the header states, and
- * HOLDS for what must be true of every answer. After the last byte there are zeros, so that every input means something. */
+/* What the fuzz harnesses are made of: the bytes of an input read as arguments, buffers of exactly
+ * the size that the header states, and HOLDS for what must be true of every answer. After the last
+ * byte there are zeros, so that every input means something. */
 #ifndef HETSCHED_FUZZ_BYTES_H
 #define HETSCHED_FUZZ_BYTES_H
 
@@ -31,7 +32,10 @@ typedef struct {
     size_t out_bytes[ROOMS];
 } bytes;
 
-static inline bytes bytes_of(const uint8_t *data, size_t size) { return (bytes){.data = data, .left = size}; }
+static inline bytes bytes_of(const uint8_t *data, size_t size)
+{
+    return (bytes){.data = data, .left = size};
+}
 
 static inline void bytes_end(bytes *in)
 {
@@ -39,7 +43,7 @@ static inline void bytes_end(bytes *in)
     in->outs = 0;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static inline unsigned take(bytes *in)
 {
@@ -69,8 +73,24 @@ static inline int32_t small(bytes *in, int32_t most)
 /* Counts and extents at and beyond the limits of their types and of doubles. */
 static inline int64_t extreme(bytes *in)
 {
-    static const int64_t at[] = {0, 1, 2, -1, INT32_MAX, INT64_C(1) << 31, INT32_MIN, INT64_C(1) << 32, INT64_C(1) << 53, (INT64_C(1) << 53) + 1,
-                                 (INT64_C(1) << 53) - 1, INT64_MAX, INT64_MIN, 46340, 46341, 65536, 1000000007, INT64_C(1) << 62};
+    static const int64_t at[] = {0,
+                                 1,
+                                 2,
+                                 -1,
+                                 INT32_MAX,
+                                 INT64_C(1) << 31,
+                                 INT32_MIN,
+                                 INT64_C(1) << 32,
+                                 INT64_C(1) << 53,
+                                 (INT64_C(1) << 53) + 1,
+                                 (INT64_C(1) << 53) - 1,
+                                 INT64_MAX,
+                                 INT64_MIN,
+                                 46340,
+                                 46341,
+                                 65536,
+                                 1000000007,
+                                 INT64_C(1) << 62};
     const int k = pick(in, 20);
     return k < 18 ? at[k] : (int64_t)(take64(in) >> pick(in, 64));
 }
@@ -78,9 +98,36 @@ static inline int64_t extreme(bytes *in)
 /* Any double, those at the edges of their kinds more often. */
 static inline double wild(bytes *in)
 {
-    static const double at[] = {0.0, -0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-160, 1e-12, 0.5, 1.0, 1.0000000000000002, 2.0, 3.0,
-                                1e12, 0x1p53, 0x1p53 + 2, 0x1p63, 0x1p-200, 0x1p200, 1e160, 1e200, 1e300, 1e308, 1.7976931348623157e308,
-                                INFINITY, -INFINITY, NAN, -1.0, -5e-324, -1e300};
+    static const double at[] = {0.0,
+                                -0.0,
+                                5e-324,
+                                1e-310,
+                                2.2250738585072014e-308,
+                                1e-300,
+                                1e-160,
+                                1e-12,
+                                0.5,
+                                1.0,
+                                1.0000000000000002,
+                                2.0,
+                                3.0,
+                                1e12,
+                                0x1p53,
+                                0x1p53 + 2,
+                                0x1p63,
+                                0x1p-200,
+                                0x1p200,
+                                1e160,
+                                1e200,
+                                1e300,
+                                1e308,
+                                1.7976931348623157e308,
+                                INFINITY,
+                                -INFINITY,
+                                NAN,
+                                -1.0,
+                                -5e-324,
+                                -1e300};
     const int k = pick(in, 34);
     if (k < 30) return at[k];
     const uint64_t bits = take64(in);
@@ -92,16 +139,23 @@ static inline double wild(bytes *in)
 /* Positive and finite, over all decades. */
 static inline double positive(bytes *in)
 {
-    static const double at[] = {1.0, 2.0, 3.0, 0.5, 1e-3, 1e3, 1e-12, 1e12, 0x1p-200, 0x1p200, 1e-160, 1e160, 1e-300, 1e300, 1e308, 5e-324, 1e-310, 0x1p53};
+    static const double at[] = {1.0,    2.0,   3.0,      0.5,     1e-3,   1e3,
+                                1e-12,  1e12,  0x1p-200, 0x1p200, 1e-160, 1e160,
+                                1e-300, 1e300, 1e308,    5e-324,  1e-310, 0x1p53};
     const int k = pick(in, 22);
     if (k < 18) return at[k];
     return ldexp(1.0 + take(in) / 256.0, (pick(in, 256) - 128) * (k == 18 ? 8 : 1));
 }
 
-/* Values of an array: small integers, ratios, a few decades, all decades, one of all wild, all wild. */
+/* Values of an array: small integers, ratios, a few decades, all decades, one of all wild, all
+ * wild. */
 typedef enum { INTEGERS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD } taste;
 
-static inline taste taste_of(bytes *in) { return (const taste[]){INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick(in, 8)]; }
+static inline taste taste_of(bytes *in)
+{
+    return (const taste[]){
+        INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick(in, 8)];
+}
 
 /* Whether nothing in it overflows or vanishes. */
 static inline int is_tame(taste kind) { return kind <= DECADES; }
@@ -109,18 +163,20 @@ static inline int is_tame(taste kind) { return kind <= DECADES; }
 static inline double value(bytes *in, taste kind)
 {
     switch (kind) {
-    case INTEGERS: case ONE_WILD: return 1 + pick(in, 12);
+    case INTEGERS:
+    case ONE_WILD: return 1 + pick(in, 12);
     case RATIOS: {
         const double x = 1 + take(in);
         return x / (1 + take(in));
     }
-    case DECADES: return (1 + pick(in, 4)) * (const double[]){1, 1e-3, 1e-6, 1e3, 1e6, 0.1}[pick(in, 6)];
+    case DECADES:
+        return (1 + pick(in, 4)) * (const double[]){1, 1e-3, 1e-6, 1e3, 1e6, 0.1}[pick(in, 6)];
     case POSITIVES: return positive(in);
     default: return wild(in);
     }
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 /* Exactly so many bytes: what is read or written beyond them is seen. */
 static inline void *room(bytes *in, size_t size)
@@ -135,7 +191,8 @@ static inline void *out(bytes *in, size_t size)
 {
     void *memory = room(in, size);
     memset(memory, UNTOUCHED, size);
-    in->out[in->outs] = memory, in->out_bytes[in->outs++] = size;
+    in->out[in->outs] = memory;
+    in->out_bytes[in->outs++] = size;
     return memory;
 }
 
@@ -174,7 +231,8 @@ static inline int32_t *permutation(bytes *in, int32_t count)
     int32_t *x = room(in, (size_t)count * sizeof *x);
     for (int32_t i = 0; i < count; i++) {
         const int32_t j = pick(in, i + 1);
-        x[i] = x[j], x[j] = i;
+        x[i] = x[j];
+        x[j] = i;
     }
     return x;
 }
@@ -185,13 +243,17 @@ static inline int32_t *indices(bytes *in, int64_t count, int32_t limit)
     int32_t *x = room(in, (size_t)count * sizeof *x);
     const unsigned strange = take(in);
     for (int64_t i = 0; i < count; i++) x[i] = limit > 0 ? pick(in, limit < 256 ? limit : 256) : 0;
-    if (strange > 240 && count > 0) x[take(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
+    if (strange > 240 && count > 0)
+        x[take(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
     return x;
 }
 
-/* ---- oracles ---------------------------------------------------------------------------------------------------- */
+/* ---- oracles --------------------------------------------------------------------------------- */
 
-static inline int near(double x, double y, double relative) { return x == y || fabs(x - y) <= relative * fmax(fabs(x), fabs(y)); }
+static inline int near(double x, double y, double relative)
+{
+    return x == y || fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
+}
 
 /* Whether they are different numbers of 0 .. limit - 1. */
 static inline int all_different(int32_t count, const int32_t *x, int32_t limit)
@@ -214,14 +276,14 @@ static inline void planner_status(const bytes *in, hs_status status, hs_status t
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What a harness runs: one of its areas, by the first bytes of the input. */
-#define HARNESS(...)                                                   \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)       \
-    {                                                                  \
-        static void (*const areas[])(bytes *) = {__VA_ARGS__};         \
-        bytes in = bytes_of(data, size);                               \
-        areas[pick(&in, (int)(sizeof areas / sizeof *areas))](&in);    \
-        bytes_end(&in);                                                \
-        return 0;                                                      \
+#define HARNESS(...)                                                \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)    \
+    {                                                               \
+        static void (*const areas[])(bytes *) = {__VA_ARGS__};      \
+        bytes in = bytes_of(data, size);                            \
+        areas[pick(&in, (int)(sizeof areas / sizeof *areas))](&in); \
+        bytes_end(&in);                                             \
+        return 0;                                                   \
     }
 
 #endif

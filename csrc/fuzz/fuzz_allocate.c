@@ -6,7 +6,9 @@ enum { MOST_P = 8 };
 static int64_t chunks(bytes *in)
 {
     const int kind = pick(in, 4);
-    return kind < 2 ? small(in, 60) : kind == 2 ? (int64_t)(take64(in) >> (11 + pick(in, 50))) : extreme(in);
+    return kind < 2    ? small(in, 60)
+           : kind == 2 ? (int64_t)(take64(in) >> (11 + pick(in, 50)))
+                       : extreme(in);
 }
 
 static int valid_times(int32_t p, const double *t)
@@ -20,10 +22,12 @@ static int valid_times(int32_t p, const double *t)
 }
 
 /* Rounding keeps order: what is true of the real numbers is true of these. */
-static void best_counts(int64_t n, int32_t p, const double *t, const double *starts, const int64_t *counts, double makespan)
+static void best_counts(int64_t n, int32_t p, const double *t, const double *starts,
+                        const int64_t *counts, double makespan)
 {
     int64_t sum = 0;
-    double most = 0.0, next = INFINITY;
+    double most = 0.0;
+    double next = INFINITY;
     for (int32_t i = 0; i < p; i++) {
         const double from = starts ? starts[i] : 0.0;
         HOLDS(counts[i] >= 0 && counts[i] <= n);
@@ -54,7 +58,8 @@ static void distribute_after(bytes *in)
 {
     const int64_t n = chunks(in);
     const int32_t p = small(in, MOST_P);
-    const double *t = values(in, p, taste_of(in)), *starts = values_or_zeros(in, p, taste_of(in));
+    const double *t = values(in, p, taste_of(in));
+    const double *starts = values_or_zeros(in, p, taste_of(in));
     int64_t *counts = out(in, (size_t)p * sizeof *counts);
     double *makespan = out(in, sizeof *makespan);
     const hs_status status = hs_distribute_after(n, p, t, starts, NULL, counts, makespan);
@@ -67,13 +72,16 @@ static void distribute_batch(bytes *in)
     const int32_t rows = small(in, 4) - (take(in) == 255), p = small(in, 4);
     const taste kind = taste_of(in);
     const int64_t cells = rows > 0 ? (int64_t)rows * p : 0;
-    int64_t *n = room(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n), *counts = out(in, (size_t)cells * sizeof *counts);
+    int64_t *n = room(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n);
+    int64_t *counts = out(in, (size_t)cells * sizeof *counts);
     for (int32_t row = 0; row < rows; row++) n[row] = chunks(in);
     const double *t = values(in, cells, kind);
     double *makespans = out(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
     const hs_status status = hs_distribute_batch(rows, n, p, t, NULL, counts, makespans);
     planner_status(in, status, 0);
-    for (int32_t row = 0; row < rows && !status; row++) best_counts(n[row], p, t + (int64_t)row * p, NULL, counts + (int64_t)row * p, makespans[row]);
+    for (int32_t row = 0; row < rows && !status; row++)
+        best_counts(n[row], p, t + (int64_t)row * p, NULL, counts + (int64_t)row * p,
+                    makespans[row]);
 }
 
 static void distribute_profile(bytes *in)
@@ -96,7 +104,8 @@ static void distribute_profile(bytes *in)
     for (int32_t i = 0; i < p; i++) {
         for (int32_t k = 0; k <= n; k++) {
             with[k] = best[k];
-            for (int32_t own = 1; own <= k; own++) with[k] = fmin(with[k], fmax(best[k - own], times[i * width + own]));
+            for (int32_t own = 1; own <= k; own++)
+                with[k] = fmin(with[k], fmax(best[k - own], times[i * width + own]));
         }
         memcpy(best, with, sizeof best);
     }
@@ -130,12 +139,14 @@ static void prefix(bytes *in)
     }
 }
 
-/* ---- LU --------------------------------------------------------------------------------------------------------- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 static void lu(bytes *in)
 {
     const int any = take(in) > 240;
-    const int64_t m = any ? extreme(in) : small(in, 40), n = any ? extreme(in) : small(in, 40), block = any ? extreme(in) : 1 + small(in, 12);
+    const int64_t m = any ? extreme(in) : small(in, 40);
+    const int64_t n = any ? extreme(in) : small(in, 40);
+    const int64_t block = any ? extreme(in) : 1 + small(in, 12);
     const int32_t p = small(in, 5);
     int32_t *count = out(in, sizeof *count);
     hs_status status = hs_factor_blocks(m, n, block, count);
@@ -147,13 +158,17 @@ static void lu(bytes *in)
     const taste kind = taste_of(in);
     const double *t = values(in, p, kind);
     const int32_t *owner = indices(in, blocks, p);
-    hs_factor_costs costs = {.late_panel = pick(in, 2)}, *given = pick(in, 3) ? &costs : NULL;
+    hs_factor_costs costs = {.late_panel = pick(in, 2)};
+    hs_factor_costs *given = pick(in, 3) ? &costs : NULL;
     if (pick(in, 2)) costs.panels = values(in, p, taste_of(in));
     if (pick(in, 2)) costs.links = values_or_zeros(in, (int64_t)p * p, taste_of(in));
     next_call(in);
-    double *makespan = out(in, sizeof *makespan), *work = out(in, sizeof *work);
-    int64_t *tasks = out(in, sizeof *tasks), *messages = out(in, sizeof *messages);
-    status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, makespan, work, NULL, tasks, NULL, messages);
+    double *makespan = out(in, sizeof *makespan);
+    double *work = out(in, sizeof *work);
+    int64_t *tasks = out(in, sizeof *tasks);
+    int64_t *messages = out(in, sizeof *messages);
+    status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, makespan, work,
+                                NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
@@ -161,25 +176,32 @@ static void lu(bytes *in)
     HOLDS(*messages >= 0 && *messages <= panels * p);
     hs_factor_task *task = out(in, (size_t)*tasks * sizeof *task);
     hs_factor_message *message = out(in, (size_t)*messages * sizeof *message);
-    double again = -1.0, sum = 0.0, last = 0.0, ready[64];
-    HOLDS(hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, &again, NULL, task, tasks, message, messages) == HS_OK);
+    double again = -1.0;
+    double sum = 0.0;
+    double last = 0.0;
+    double ready[64];
+    HOLDS(hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, &again, NULL, task,
+                             tasks, message, messages) == HS_OK);
     HOLDS(again == *makespan);
     char seen[64][64] = {{0}};
     for (int64_t k = 0; k < *tasks; k++) {
         const hs_factor_task *x = &task[k];
-        HOLDS(x->panel >= 0 && x->panel < panels && x->block >= x->panel && x->block < blocks && x->worker == owner[x->block]);
+        HOLDS(x->panel >= 0 && x->panel < panels && x->block >= x->panel && x->block < blocks &&
+              x->worker == owner[x->block]);
         HOLDS(!seen[x->panel][x->block]);
         HOLDS(x->panel == 0 || seen[x->panel - 1][x->block]);
         seen[x->panel][x->block] = 1;
         HOLDS(x->end >= x->start && x->work >= 0.0);
         if (x->block == x->panel) ready[x->panel] = x->end;
         else HOLDS(seen[x->panel][x->panel] && x->start >= ready[x->panel]);
-        sum += x->work, last = fmax(last, x->end);
+        sum += x->work;
+        last = fmax(last, x->end);
     }
     HOLDS(last == *makespan && near(sum, *work, 1e-12));
     for (int64_t k = 0; k < *messages; k++) {
         const hs_factor_message *x = &message[k];
-        HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] && x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
+        HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] &&
+              x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
         HOLDS(x->end >= x->start && x->start >= ready[x->panel]);
         HOLDS(k == 0 || message[k - 1].panel <= x->panel);
     }
@@ -197,10 +219,14 @@ static void grid(bytes *in)
     next_call(in);
     if (pick(in, 2)) { /* dealt by a plan: any entries, or one worker after the other joined */
         const int32_t length = pick(in, 4) ? 2 * p - 1 : small(in, 2 * p);
-        int32_t *plan = room(in, (size_t)(length > 0 ? length : 0) * sizeof *plan), *dealt = out(in, (size_t)size * sizeof *dealt);
+        int32_t *plan = room(in, (size_t)(length > 0 ? length : 0) * sizeof *plan);
+        int32_t *dealt = out(in, (size_t)size * sizeof *dealt);
         const int free = pick(in, 4) == 0;
         const int32_t *order = permutation(in, p);
-        for (int32_t k = 0; k < length; k++) plan[k] = free ? pick(in, p + 5) - 5 : k % 2 || k == 0 ? order[(k + 1) / 2 % p] : -1 - pick(in, 2);
+        for (int32_t k = 0; k < length; k++)
+            plan[k] = free              ? pick(in, p + 5) - 5
+                      : k % 2 || k == 0 ? order[(k + 1) / 2 % p]
+                                        : -1 - pick(in, 2);
         const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, NULL, dealt);
         planner_status(in, status, 0);
         if (status) return;
@@ -213,12 +239,14 @@ static void grid(bytes *in)
         next_call(in);
     }
     double *loads = out(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
-    int64_t *traffic = out(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic), *received = out(in, (size_t)p * sizeof *received);
+    int64_t *traffic = out(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic);
+    int64_t *received = out(in, (size_t)p * sizeof *received);
     const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, NULL, loads, traffic, received);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(bounded == HS_OK);
-    int64_t sent = 0, come = 0;
+    int64_t sent = 0;
+    int64_t come = 0;
     for (int32_t k = 0; k < n; k++) {
         double most = 0.0;
         for (int32_t i = 0; i < p; i++) {
@@ -230,17 +258,23 @@ static void grid(bytes *in)
         HOLDS(traffic[k] >= 0 && traffic[k] <= (int64_t)p * (2 * (n - k)));
         sent += traffic[k];
     }
-    for (int32_t i = 0; i < p; i++) HOLDS(received[i] >= 0), come += received[i];
+    for (int32_t i = 0; i < p; i++) {
+        HOLDS(received[i] >= 0);
+        come += received[i];
+    }
     HOLDS(sent == come);
 }
 
-/* ---- wavefronts ------------------------------------------------------------------------------------------------- */
+/* ---- wavefronts ------------------------------------------------------------------------------ */
 
 static void wavefront(bytes *in)
 {
     const int any = take(in) > 240;
-    const int64_t rows = any ? extreme(in) : small(in, 30), reach = any ? extreme(in) : small(in, 4);
-    const int32_t cols = small(in, 9) - (take(in) == 255), p = small(in, 5), order = take(in) == 255 ? 2 : pick(in, 2);
+    const int64_t rows = any ? extreme(in) : small(in, 30);
+    const int64_t reach = any ? extreme(in) : small(in, 4);
+    const int32_t cols = small(in, 9) - (take(in) == 255);
+    const int32_t p = small(in, 5);
+    const int32_t order = take(in) == 255 ? 2 : pick(in, 2);
     const taste kind = taste_of(in);
     const double *t = values(in, p, kind);
     const size_t width = cols > 0 ? (size_t)cols : 0;
@@ -250,16 +284,20 @@ static void wavefront(bytes *in)
     if (rows > 64) return;
     const size_t tiles = rows > 0 ? (size_t)rows * width : 0;
     next_call(in);
-    double *makespan = out(in, sizeof *makespan), *start = out(in, tiles * sizeof *start), *end = out(in, tiles * sizeof *end);
+    double *makespan = out(in, sizeof *makespan);
+    double *start = out(in, tiles * sizeof *start);
+    double *end = out(in, tiles * sizeof *end);
     const int32_t *owner = indices(in, (int64_t)width, p);
-    hs_status status = hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, makespan, start, end);
+    hs_status status =
+        hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, makespan, start, end);
     planner_status(in, status, 0);
     if (!status) {
         HOLDS(bounded == HS_OK);
         double last = 0.0;
         for (int64_t i = 0; i < rows; i++)
             for (int32_t j = 0; j < cols; j++) {
-                const int64_t at = i * cols + j, below = reach < rows - 1 - i ? i + reach : rows - 1;
+                const int64_t at = i * cols + j;
+                const int64_t below = reach < rows - 1 - i ? i + reach : rows - 1;
                 HOLDS(end[at] >= start[at] && start[at] >= 0.0);
                 if (i > 0) HOLDS(start[at] >= end[at - cols] * (1 - 1e-12));
                 if (j > 0) HOLDS(start[at] >= end[below * cols + j - 1] * (1 - 1e-12));
@@ -268,18 +306,27 @@ static void wavefront(bytes *in)
         HOLDS(near(last, *makespan, 1e-12));
         HOLDS(*bound * (1 - 1e-9) <= *makespan);
         double alone = -1.0;
-        HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, &alone, NULL, NULL) == HS_OK && near(alone, *makespan, 1e-12));
+        HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, &alone, NULL,
+                                    NULL) == HS_OK &&
+              near(alone, *makespan, 1e-12));
     }
     next_call(in);
-    int32_t *dealt = out(in, width * sizeof *dealt), *chosen = out(in, sizeof *chosen), *anew = out(in, sizeof *anew);
-    double *least = out(in, sizeof *least), again = -1.0;
+    int32_t *dealt = out(in, width * sizeof *dealt);
+    int32_t *chosen = out(in, sizeof *chosen);
+    int32_t *anew = out(in, sizeof *anew);
+    double *least = out(in, sizeof *least);
+    double again = -1.0;
     const int32_t period = small(in, 12) - (take(in) == 255);
-    status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, NULL, dealt, chosen, anew, least);
+    status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, NULL, dealt, chosen, anew,
+                                 least);
     planner_status(in, status, 0);
     if (status) return;
-    HOLDS((*anew == 0 || *anew == 1) && (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
-    HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) == HS_OK);
+    HOLDS((*anew == 0 || *anew == 1) &&
+          (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
+    HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) ==
+          HS_OK);
     HOLDS(near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
 }
 
-HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid, wavefront)
+HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid,
+        wavefront)

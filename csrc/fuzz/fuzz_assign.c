@@ -1,16 +1,23 @@
-/* Assignment: of rows to columns in two and three indices, tasks over one bus or links of their own, divisible loads. */
+/* Assignment: of rows to columns in two and three indices, tasks over one bus or links of their
+ * own, divisible loads. */
 #include "bytes.h"
 
 enum { MOST_ROWS = 6 };
 
-/* The smallest (or largest) total of choosing a column for each row, rows <= cols; 0 in *possible if there is none. */
-static double least_total(int32_t rows, int32_t cols, const double *costs, int32_t row, unsigned used, int *possible)
+/* The smallest (or largest) total of choosing a column for each row, rows <= cols; 0 in *possible
+ * if there is none. */
+static double least_total(int32_t rows, int32_t cols, const double *costs, int32_t row,
+                          unsigned used, int *possible)
 {
     double best = INFINITY;
-    if (row == rows) return *possible = 1, 0.0;
+    if (row == rows) {
+        *possible = 1;
+        return 0.0;
+    }
     for (int32_t j = 0; j < cols; j++) {
         if (used >> j & 1 || isinf(costs[row * cols + j])) continue;
-        best = fmin(best, costs[row * cols + j] + least_total(rows, cols, costs, row + 1, used | 1u << j, possible));
+        best = fmin(best, costs[row * cols + j] +
+                              least_total(rows, cols, costs, row + 1, used | 1u << j, possible));
     }
     return best;
 }
@@ -22,7 +29,8 @@ static void assign(bytes *in, int whole)
     ptrdiff_t stride = cols + (const ptrdiff_t[]){0, 1, 7}[pick(in, 3)];
     const int backwards = pick(in, 4) == 0;
     const size_t extent = rows > 0 ? (size_t)((rows - 1) * stride + cols) : 0;
-    double *real = room(in, extent * sizeof *real), dense[MOST_ROWS * MOST_ROWS];
+    double *real = room(in, extent * sizeof *real);
+    double dense[MOST_ROWS * MOST_ROWS];
     int64_t *integer = room(in, extent * sizeof *integer);
     for (size_t e = 0; e < extent; e++) {
         int64_t x = pick(in, 40) - 20;
@@ -35,10 +43,15 @@ static void assign(bytes *in, int whole)
     const ptrdiff_t origin = backwards ? (rows - 1) * stride : 0;
     if (backwards) stride = -stride;
     int32_t *col_of_row = out(in, (size_t)rows * sizeof *col_of_row);
-    double *row_prices = out(in, (size_t)rows * 8), *col_prices = out(in, (size_t)cols * 8);
+    double *row_prices = out(in, (size_t)rows * 8);
+    double *col_prices = out(in, (size_t)cols * 8);
     hs_status status;
-    if (whole) status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, NULL, col_of_row, (int64_t *)row_prices, (int64_t *)col_prices);
-    else status = hs_assign(rows, cols, real + (rows ? origin : 0), stride, maximise, NULL, col_of_row, row_prices, col_prices);
+    if (whole)
+        status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, NULL,
+                                 col_of_row, (int64_t *)row_prices, (int64_t *)col_prices);
+    else
+        status = hs_assign(rows, cols, real + (rows ? origin : 0), stride, maximise, NULL,
+                           col_of_row, row_prices, col_prices);
     planner_status(in, status, whole ? HS_OK : HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || rows < 1 || cols < 1) {
         HOLDS(status == HS_ERROR_VALUE);
@@ -49,36 +62,46 @@ static void assign(bytes *in, int whole)
     double largest = 0.0;
     for (int32_t i = 0; i < rows; i++)
         for (int32_t j = 0; j < cols; j++) {
-            const double x = whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
+            const double x =
+                whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
             dense[flipped ? j * rows + i : i * cols + j] = sign * x;
             if (isfinite(x)) largest = fmax(largest, fabs(x));
         }
-    int possible = 0, chosen = 0;
-    const double best = least_total(flipped ? cols : rows, flipped ? rows : cols, dense, 0, 0, &possible);
+    int possible = 0;
+    int chosen = 0;
+    const double best =
+        least_total(flipped ? cols : rows, flipped ? rows : cols, dense, 0, 0, &possible);
     HOLDS(possible == (status == HS_OK));
     if (status) return;
-    double total = 0.0, prices = 0.0;
+    double total = 0.0;
+    double prices = 0.0;
     for (int32_t i = 0; i < rows; i++) {
         const int32_t j = col_of_row[i];
         HOLDS(j >= -1 && j < cols);
         if (j < 0) continue;
         for (int32_t k = 0; k < i; k++) HOLDS(col_of_row[k] != j);
-        chosen++, total += whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
+        chosen++;
+        total += whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
     }
     HOLDS(chosen == (rows < cols ? rows : cols));
     HOLDS(fabs(sign * total - best) <= 1e-12 * largest * MOST_ROWS);
     for (int32_t i = 0; i < rows; i++)
         for (int32_t j = 0; j < cols; j++) {
             if (whole) {
-                const __int128 rest = ((__int128)integer[origin + i * stride + j] - ((int64_t *)row_prices)[i] - ((int64_t *)col_prices)[j]) * (maximise ? -1 : 1);
+                const __int128 rest = ((__int128)integer[origin + i * stride + j] -
+                                       ((int64_t *)row_prices)[i] - ((int64_t *)col_prices)[j]) *
+                                      (maximise ? -1 : 1);
                 HOLDS(rest >= 0 && (col_of_row[i] != j || rest == 0));
             } else {
-                const double rest = (real[origin + i * stride + j] - row_prices[i] - col_prices[j]) * sign;
+                const double rest =
+                    (real[origin + i * stride + j] - row_prices[i] - col_prices[j]) * sign;
                 HOLDS(rest >= -1e-12 * largest && (col_of_row[i] != j || rest <= 1e-12 * largest));
             }
         }
-    for (int32_t i = 0; i < rows; i++) prices += whole ? (double)((int64_t *)row_prices)[i] : row_prices[i];
-    for (int32_t j = 0; j < cols; j++) prices += whole ? (double)((int64_t *)col_prices)[j] : col_prices[j];
+    for (int32_t i = 0; i < rows; i++)
+        prices += whole ? (double)((int64_t *)row_prices)[i] : row_prices[i];
+    for (int32_t j = 0; j < cols; j++)
+        prices += whole ? (double)((int64_t *)col_prices)[j] : col_prices[j];
     HOLDS(fabs(prices - total) <= 1e-11 * largest * MOST_ROWS);
 }
 
@@ -90,9 +113,14 @@ static void axial(bytes *in)
     const int32_t p = small(in, 5) - (take(in) == 255), size = p > 0 ? p * p * p : 0;
     const int kind = pick(in, 4);
     int64_t *weights = room(in, (size_t)size * sizeof *weights);
-    for (int32_t e = 0; e < size; e++) weights[e] = kind < 3 ? pick(in, 30) : take(in) > 250 ? extreme(in) : (int64_t)(take64(in) >> 6);
-    int32_t *columns = out(in, (size_t)(p > 0 ? p : 0) * sizeof *columns), *tubes = out(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
-    int64_t *total = out(in, sizeof *total), sum = 0;
+    for (int32_t e = 0; e < size; e++)
+        weights[e] = kind < 3         ? pick(in, 30)
+                     : take(in) > 250 ? extreme(in)
+                                      : (int64_t)(take64(in) >> 6);
+    int32_t *columns = out(in, (size_t)(p > 0 ? p : 0) * sizeof *columns);
+    int32_t *tubes = out(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
+    int64_t *total = out(in, sizeof *total);
+    int64_t sum = 0;
     const hs_status status = hs_assign_axial(p, weights, NULL, columns, tubes, total);
     planner_status(in, status, 0);
     if (status) return;
@@ -100,29 +128,37 @@ static void axial(bytes *in)
     for (int32_t i = 0; i < p; i++) sum += weights[(i * p + columns[i]) * p + tubes[i]];
     HOLDS(sum == *total);
     for (int tries = 0; tries < 10; tries++) {
-        const int32_t *j = permutation(in, p), *k = permutation(in, p);
+        const int32_t *j = permutation(in, p);
+        const int32_t *k = permutation(in, p);
         int64_t other = 0;
         for (int32_t i = 0; i < p; i++) other += weights[(i * p + j[i]) * p + k[i]];
         HOLDS(other <= *total);
     }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* Numbers that suit each other, or any. */
-static double bound_of(bytes *in, taste kind) { return kind == WILD ? wild(in) : kind == POSITIVES ? positive(in) : (1 + take(in)) * (pick(in, 2) ? 1.0 : 0.37); }
+static double bound_of(bytes *in, taste kind)
+{
+    return kind == WILD        ? wild(in)
+           : kind == POSITIVES ? positive(in)
+                               : (1 + take(in)) * (pick(in, 2) ? 1.0 : 0.37);
+}
 
 static void tasks(bytes *in)
 {
     const int32_t p = small(in, 6), slots = small(in, 8) - (take(in) == 255);
     const taste kind = taste_of(in);
     const double bound = bound_of(in, kind), *t = values(in, p, kind);
-    const double send = pick(in, 4) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0, receive = pick(in, 3) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
+    const double send = pick(in, 4) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
+    const double receive = pick(in, 3) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
     int32_t *receive_slots = NULL;
     if (pick(in, 2)) receive_slots = indices(in, p, 8);
     const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
     int64_t *counts = out(in, size * sizeof *counts);
-    hs_status status = hs_task_counts(bound, p, t, send, receive, slots, receive_slots, NULL, counts);
+    hs_status status =
+        hs_task_counts(bound, p, t, send, receive, slots, receive_slots, NULL, counts);
     planner_status(in, status, 0);
     for (size_t e = 0; e < size && !status; e++) {
         HOLDS(counts[e] >= -(INT64_C(1) << 53) && counts[e] <= INT64_C(1) << 53);
@@ -130,7 +166,8 @@ static void tasks(bytes *in)
         const int32_t i = (int32_t)(e / (size_t)slots), j = (int32_t)(e % (size_t)slots) + 1;
         const double left = bound - j * send - (receive_slots ? receive_slots[i] : 0) * receive;
         if (is_tame(kind) && counts[e] > -1000 && counts[e] < 1000)
-            HOLDS((double)counts[e] * t[i] <= left + 1e-9 * bound && ((double)counts[e] + 1) * t[i] >= left - 1e-9 * bound);
+            HOLDS((double)counts[e] * t[i] <= left + 1e-9 * bound &&
+                  ((double)counts[e] + 1) * t[i] >= left - 1e-9 * bound);
     }
     next_call(in);
     int64_t *wanted = room(in, (size_t)p * sizeof *wanted);
@@ -141,15 +178,20 @@ static void tasks(bytes *in)
     for (int32_t i = 0; i < p && !status; i++) {
         HOLDS(deadlines[i] >= 0 && deadlines[i] <= slots);
         if (!is_tame(kind)) continue;
-        HOLDS(deadlines[i] == 0 || deadlines[i] * send + (double)wanted[i] * t[i] <= bound * (1 + 1e-9));
-        HOLDS(deadlines[i] == slots || (deadlines[i] + 1) * send + (double)wanted[i] * t[i] >= bound * (1 - 1e-9));
+        HOLDS(deadlines[i] == 0 ||
+              deadlines[i] * send + (double)wanted[i] * t[i] <= bound * (1 + 1e-9));
+        HOLDS(deadlines[i] == slots ||
+              (deadlines[i] + 1) * send + (double)wanted[i] * t[i] >= bound * (1 - 1e-9));
     }
 }
 
 static int64_t sum_of(int32_t p, const int64_t *counts)
 {
     int64_t sum = 0;
-    for (int32_t i = 0; i < p; i++) HOLDS(counts[i] >= 0), sum += counts[i];
+    for (int32_t i = 0; i < p; i++) {
+        HOLDS(counts[i] >= 0);
+        sum += counts[i];
+    }
     return sum;
 }
 
@@ -158,71 +200,108 @@ static void links(bytes *in)
     const int32_t p = small(in, 5);
     const taste kind = taste_of(in);
     const double bound = bound_of(in, kind), *t = values(in, p, kind);
-    double *sends = values_or_zeros(in, p, kind), *receives = pick(in, 2) ? values_or_zeros(in, p, kind) : NULL;
-    int32_t *enrolled = out(in, sizeof *enrolled), *send_order = out(in, (size_t)p * sizeof *send_order);
+    double *sends = values_or_zeros(in, p, kind);
+    double *receives = pick(in, 2) ? values_or_zeros(in, p, kind) : NULL;
+    int32_t *enrolled = out(in, sizeof *enrolled);
+    int32_t *send_order = out(in, (size_t)p * sizeof *send_order);
     int32_t *receive_order = out(in, (size_t)p * sizeof *receive_order);
     int *optimal = out(in, sizeof *optimal);
     const int64_t work = pick(in, 3) ? 1000 : small(in, 50) - 1;
-    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take(in), NULL, enrolled, send_order, receive_order, optimal);
+    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take(in), NULL,
+                                           enrolled, send_order, receive_order, optimal);
     planner_status(in, status, 0);
     const int32_t depth = 1 + small(in, p);
     next_call(in);
-    int64_t *weights = out(in, (size_t)(p * p * depth) * sizeof *weights), *counts = out(in, (size_t)p * sizeof *counts);
-    const hs_status positions = hs_task_positions(bound, p, t, sends, receives, depth, NULL, weights);
+    int64_t *weights = out(in, (size_t)(p * p * depth) * sizeof *weights);
+    int64_t *counts = out(in, (size_t)p * sizeof *counts);
+    const hs_status positions =
+        hs_task_positions(bound, p, t, sends, receives, depth, NULL, weights);
     HOLDS(positions == HS_OK || positions == HS_ERROR_VALUE);
-    for (int32_t e = 0; e < p * p * depth && !positions; e++) HOLDS(weights[e] >= 0 && weights[e] <= INT64_C(1) << 53);
+    for (int32_t e = 0; e < p * p * depth && !positions; e++)
+        HOLDS(weights[e] >= 0 && weights[e] <= INT64_C(1) << 53);
     if (status) {
         HOLDS(positions == HS_ERROR_VALUE && untouched(in));
         return;
     }
     const int32_t q = *enrolled;
-    HOLDS(q >= 0 && q <= p && all_different(q, send_order, p) && all_different(q, receive_order, p) && (*optimal == 0 || *optimal == 1));
-    HOLDS(hs_task_orders(bound, p, t, sends, receives, q, send_order, receive_order, counts) == HS_OK);
+    HOLDS(q >= 0 && q <= p && all_different(q, send_order, p) &&
+          all_different(q, receive_order, p) && (*optimal == 0 || *optimal == 1));
+    HOLDS(hs_task_orders(bound, p, t, sends, receives, q, send_order, receive_order, counts) ==
+          HS_OK);
     const int64_t found = sum_of(p, counts);
     for (int tries = 0; tries < 4; tries++) {
-        const int32_t *some = permutation(in, p), *others = permutation(in, p), size = small(in, p);
-        int32_t back[8], count = 0;
+        const int32_t *some = permutation(in, p);
+        const int32_t *others = permutation(in, p);
+        const int32_t size = small(in, p);
+        int32_t back[8];
+        int32_t count = 0;
         for (int32_t i = 0; i < p; i++)
             for (int32_t k = 0; k < size; k++)
                 if (others[i] == some[k]) back[count++] = others[i];
-        const hs_status given = hs_task_orders(bound, p, t, sends, receives, size, some, back, counts);
+        const hs_status given =
+            hs_task_orders(bound, p, t, sends, receives, size, some, back, counts);
         HOLDS(given == HS_OK || given == HS_ERROR_INFEASIBLE);
         if (given == HS_OK) HOLDS(!*optimal || sum_of(p, counts) <= found);
     }
     next_call(in);
     int64_t *last = out(in, (size_t)p * sizeof *last);
     const int32_t size = small(in, p + 1);
-    const int32_t *any = indices(in, size, p), *too = indices(in, size, p);
-    planner_status(in, hs_task_orders(bound, p, t, sends, receives, size, any, too, last), HS_ERROR_INFEASIBLE);
+    const int32_t *any = indices(in, size, p);
+    const int32_t *too = indices(in, size, p);
+    planner_status(in, hs_task_orders(bound, p, t, sends, receives, size, any, too, last),
+                   HS_ERROR_INFEASIBLE);
 }
 
 static void divisible(bytes *in)
 {
     const int32_t p = small(in, 5);
     const taste kind = taste_of(in);
-    const double *t = values(in, p, kind), *sends = values_or_zeros(in, p, kind), *receives = values_or_zeros(in, p, kind);
+    const double *t = values(in, p, kind);
+    const double *sends = values_or_zeros(in, p, kind);
+    const double *receives = values_or_zeros(in, p, kind);
     double *bound = out(in, sizeof *bound);
     const hs_status bounded = hs_divisible_bound(p, t, sends, receives, NULL, bound);
     planner_status(in, bounded, 0);
-    int32_t *order = take(in) > 250 ? indices(in, p, p) : permutation(in, p), *back = permutation(in, p), other[5], too[5];
-    double *shares = out(in, (size_t)p * sizeof *shares), *makespan = out(in, sizeof *makespan);
-    int *optimal = out(in, sizeof *optimal), proven = -1;
+    int32_t *order = take(in) > 250 ? indices(in, p, p) : permutation(in, p);
+    int32_t *back = permutation(in, p);
+    int32_t other[5], too[5];
+    double *shares = out(in, (size_t)p * sizeof *shares);
+    double *makespan = out(in, sizeof *makespan);
+    int *optimal = out(in, sizeof *optimal);
+    int proven = -1;
     const int64_t work = p > 3 ? 0 : pick(in, 2) * 20;
     const double enough = pick(in, 4) ? 0.0 : *bound;
-    for (int32_t i = 0; i < p; i++) other[i] = order[i], too[i] = back[i];
-    const hs_status status = hs_divisible_orders(p, t, sends, receives, work, take(in), bounded ? 0.0 : enough, NULL, order, back, shares, makespan, optimal);
+    for (int32_t i = 0; i < p; i++) {
+        other[i] = order[i];
+        too[i] = back[i];
+    }
+    const hs_status status =
+        hs_divisible_orders(p, t, sends, receives, work, take(in), bounded ? 0.0 : enough, NULL,
+                            order, back, shares, makespan, optimal);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) return;
-    HOLDS(bounded == HS_OK && all_different(p, order, p) && all_different(p, back, p) && (*optimal == 0 || *optimal == 1));
-    double sum = 0.0, least = -1.0, some[5];
-    for (int32_t i = 0; i < p; i++) HOLDS(shares[i] >= 0.0 && shares[i] <= 1.0 + 1e-12), sum += shares[i];
+    HOLDS(bounded == HS_OK && all_different(p, order, p) && all_different(p, back, p) &&
+          (*optimal == 0 || *optimal == 1));
+    double sum = 0.0;
+    double least = -1.0;
+    double some[5];
+    for (int32_t i = 0; i < p; i++) {
+        HOLDS(shares[i] >= 0.0 && shares[i] <= 1.0 + 1e-12);
+        sum += shares[i];
+    }
     HOLDS(fabs(sum - 1.0) <= 1e-9);
     HOLDS(*makespan >= *bound);
-    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least, &proven) == HS_OK);
+    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least,
+                              &proven) == HS_OK);
     HOLDS(least >= *makespan * (1 - 1e-12)); /* the search began there */
-    const int32_t *any = permutation(in, p), *last = permutation(in, p);
-    for (int32_t i = 0; i < p; i++) other[i] = any[i], too[i] = last[i];
-    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least, &proven) == HS_OK);
+    const int32_t *any = permutation(in, p);
+    const int32_t *last = permutation(in, p);
+    for (int32_t i = 0; i < p; i++) {
+        other[i] = any[i];
+        too[i] = last[i];
+    }
+    HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least,
+                              &proven) == HS_OK);
     HOLDS(!*optimal || least >= *makespan * (1 - 2e-12));
 }
 

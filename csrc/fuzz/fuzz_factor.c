@@ -1,4 +1,5 @@
-/* Cholesky, QR and what is done with their factors and with those of LU, against what they must multiply to: any extents and strides. */
+/* Cholesky, QR and what is done with their factors and with those of LU, against what they must
+ * multiply to: any extents and strides. */
 #include "matrices.h"
 
 /* Differences are held against `LIMIT` roundings of all that is added up. */
@@ -10,10 +11,15 @@ static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 static int64_t side(bytes *in, int dtype)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    return extent(in, pick(in, 3) ? 8 : kernel.tile_rows[dtype & 1] < 48 ? kernel.tile_rows[dtype & 1] : 48);
+    return extent(in, pick(in, 3)                        ? 8
+                      : kernel.tile_rows[dtype & 1] < 48 ? kernel.tile_rows[dtype & 1]
+                                                         : 48);
 }
 
-static void put(const matrix *x, int64_t i, int64_t j, double complex value) { set(x->memory, x->dtype, place(x, i, j), value); }
+static void put(const matrix *x, int64_t i, int64_t j, double complex value)
+{
+    set(x->memory, x->dtype, place(x, i, j), value);
+}
 
 static void remember(const matrix *x)
 {
@@ -23,15 +29,28 @@ static void remember(const matrix *x)
 static int is_as_it_was(const matrix *x, int64_t i, int64_t j)
 {
     const size_t size = size_of[x->dtype];
-    return !memcmp(x->memory + (size_t)place(x, i, j) * size, x->before + (size_t)place(x, i, j) * size, size);
+    return !memcmp(x->memory + (size_t)place(x, i, j) * size,
+                   x->before + (size_t)place(x, i, j) * size, size);
 }
 
-/* f: the matrix that becomes the factors; a: what is factored, f itself or another. The rest of how it is run is drawn. */
-static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matrix *a, int32_t p, test_run *run)
+/* f: the matrix that becomes the factors; a: what is factored, f itself or another. The rest of how
+ * it is run is drawn. */
+static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matrix *a, int32_t p,
+                           test_run *run)
 {
-    hs_factor x = {.kind = kind, .dtype = f->dtype, .m = f->rows, .n = f->cols, .matrix = start_of(f), .row_stride = f->row_stride,
-                   .col_stride = f->col_stride, .failed = -7};
-    if (a != f) x.a = start_of(a), x.a_row_stride = a->row_stride, x.a_col_stride = a->col_stride;
+    hs_factor x = {.kind = kind,
+                   .dtype = f->dtype,
+                   .m = f->rows,
+                   .n = f->cols,
+                   .matrix = start_of(f),
+                   .row_stride = f->row_stride,
+                   .col_stride = f->col_stride,
+                   .failed = -7};
+    if (a != f) {
+        x.a = start_of(a);
+        x.a_row_stride = a->row_stride;
+        x.a_col_stride = a->col_stride;
+    }
     const size_t rank = (size_t)(x.m < x.n ? x.m : x.n);
     if (kind == HS_LU) x.pivots = room(in, rank * sizeof *x.pivots);
     if (kind == HS_QR) x.tau = room(in, rank * size_of[x.dtype]);
@@ -59,14 +78,18 @@ static int is_factored(hs_factor *x, const matrix *f, const matrix *a, int32_t p
     return status == HS_OK;
 }
 
-/* ---- Cholesky --------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
 /* What is above the diagonal and the imaginary parts on it are not read. */
 static void make_definite(bytes *in, const matrix *a, int64_t bad)
 {
     const double unread = pick(in, 2) ? NAN : 5.0;
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = i; j < a->rows; j++) put(a, i, j, i < j ? unread : i == bad ? -1 : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
+        for (int64_t j = i; j < a->rows; j++)
+            put(a, i, j,
+                i < j      ? unread
+                : i == bad ? -1
+                           : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
     remember(a);
 }
 
@@ -75,7 +98,8 @@ static void cholesky(bytes *in)
     const int dtype = pick(in, 4), in_place = pick(in, 2);
     const int32_t p = 1 + pick(in, MOST_POOL);
     const int64_t n = side(in, dtype), bad = n && pick(in, 4) == 0 ? take(in) % n : -1;
-    const matrix f = matrix_of(in, dtype, n, n, 0, 0.0), other = in_place ? f : matrix_of(in, dtype, n, n, 0, 0.0);
+    const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
+    const matrix other = in_place ? f : matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix *const a = in_place ? &f : &other;
     make_definite(in, a, bad);
     test_run run = {0};
@@ -83,7 +107,8 @@ static void cholesky(bytes *in)
     if (!is_factored(&x, &f, a, p, &run)) return;
     HOLDS(x.failed == bad);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i + 1; j < n && bad < 0; j++) HOLDS(x.clear ? at(&f, i, j) == 0 : is_as_it_was(&f, i, j));
+        for (int64_t j = i + 1; j < n && bad < 0; j++)
+            HOLDS(x.clear ? at(&f, i, j) == 0 : is_as_it_was(&f, i, j));
     for (int64_t i = 0; i < n && bad < 0; i++) {
         HOLDS(creal(at(&f, i, i)) > 0 && cimag(at(&f, i, i)) == 0);
         for (int64_t j = 0; j <= i; j++) {
@@ -94,7 +119,7 @@ static void cholesky(bytes *in)
     }
 }
 
-/* ---- QR --------------------------------------------------------------------------------------------------------- */
+/* ---- QR -------------------------------------------------------------------------------------- */
 
 /* |Q^H Q - I| and |Q R - A|. */
 static void check_qr(const matrix *q, const matrix *f, const matrix *a)
@@ -120,51 +145,75 @@ static void qr(bytes *in)
 {
     const int dtype = pick(in, 4), in_place = pick(in, 2), strange = take(in) > 250;
     const int32_t p = 1 + pick(in, MOST_POOL);
-    int64_t m = side(in, dtype), n = pick(in, 2) ? m : side(in, dtype);
-    if (pick(in, 12) == 0) *(pick(in, 2) ? &m : &n) = long_extent(in) / 2, *(m > n ? &n : &m) %= 9;
+    int64_t m = side(in, dtype);
+    int64_t n = pick(in, 2) ? m : side(in, dtype);
+    if (pick(in, 12) == 0) {
+        *(pick(in, 2) ? &m : &n) = long_extent(in) / 2;
+        *(m > n ? &n : &m) %= 9;
+    }
     const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
-    const matrix f = matrix_of(in, dtype, m, n, 0, in_place ? fill : 0.0), other = in_place ? f : matrix_of(in, dtype, m, n, 1, fill);
+    const matrix f = matrix_of(in, dtype, m, n, 0, in_place ? fill : 0.0);
+    const matrix other = in_place ? f : matrix_of(in, dtype, m, n, 1, fill);
     const matrix *const a = in_place ? &f : &other;
     test_run run = {0};
     hs_factor x = factor_of(in, HS_QR, &f, a, p, &run);
     if (!is_factored(&x, &f, a, p, &run)) return;
     HOLDS(x.failed == -1);
     hs_pool *const pool = pool_of(1 + pick(in, MOST_POOL));
-    const int64_t most = m < 200 ? m : n, cols = pick(in, 3) ? m < n ? m : n : most ? take(in) % (most + 1) : 0;
-    const matrix q = matrix_of(in, dtype, m, cols, 0, NAN), c = matrix_of(in, dtype, m, pick(in, 20), 0, 0.0);
-    HOLDS(hs_qr_multiply(pool, &x, 0, 1, q.cols, start_of(&q), q.row_stride, q.col_stride, NULL, NULL) == HS_OK && gaps_kept(&q));
+    const int64_t most = m < 200 ? m : n;
+    const int64_t cols = pick(in, 3) ? m < n ? m : n : most ? take(in) % (most + 1) : 0;
+    const matrix q = matrix_of(in, dtype, m, cols, 0, NAN);
+    const matrix c = matrix_of(in, dtype, m, pick(in, 20), 0, 0.0);
+    HOLDS(hs_qr_multiply(pool, &x, 0, 1, q.cols, start_of(&q), q.row_stride, q.col_stride, NULL,
+                         NULL) == HS_OK &&
+          gaps_kept(&q));
     if (!strange) check_qr(&q, &f, a);
     const int first = pick(in, 2);
     for (int turn = 0; turn < 2; turn++) /* there and back */
-        HOLDS(hs_qr_multiply(pool, &x, turn ? !first : first, 0, c.cols, start_of(&c), c.row_stride, c.col_stride, NULL, NULL) == HS_OK);
+        HOLDS(hs_qr_multiply(pool, &x, turn ? !first : first, 0, c.cols, start_of(&c), c.row_stride,
+                             c.col_stride, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&c));
     const double limit = LIMIT * rounding_of(dtype) * (double)(m + n) * 4 * sqrt((double)m);
     for (int64_t i = 0; i < m && !strange; i++)
         for (int64_t j = 0; j < c.cols; j++) HOLDS(cabs(at(&c, i, j) - was_at(&c, i, j)) <= limit);
 }
 
-/* ---- systems ---------------------------------------------------------------------------------------------------- */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 static void triangular(bytes *in)
 {
-    const int dtype = pick(in, 4), upper = pick(in, 2), unit = pick(in, 2), singular = pick(in, 16) == 0;
+    const int dtype = pick(in, 4);
+    const int upper = pick(in, 2);
+    const int unit = pick(in, 2);
+    const int singular = pick(in, 16) == 0;
     const int64_t n = side(in, dtype), cols = pick(in, 2) ? pick(in, 9) : side(in, dtype);
     const matrix t = matrix_of(in, dtype, n, n, 0, 0.0), b = matrix_of(in, dtype, n, cols, 0, 0.0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
-            put(&t, i, j, i == j ? unit ? NAN : singular ? 0 : 9 + at(&t, i, j) : (i < j) == upper ? at(&t, i, j) / (double)(4 * n) : NAN);
+            put(&t, i, j,
+                i == j             ? unit       ? NAN
+                                     : singular ? 0
+                                                : 9 + at(&t, i, j)
+                            : (i < j) == upper ? at(&t, i, j) / (double)(4 * n)
+                                   : NAN);
     remember(&t);
     const double alpha[2] = {-0.5, 1.0};
     const int scaled = pick(in, 2);
     const double complex factor = !scaled ? 1 : dtype >> 1 ? alpha[0] + I * alpha[1] : alpha[0];
-    const hs_triangular x = {dtype, n, cols, upper ? 1 + pick(in, 2) : 0, unit, start_of(&t), t.row_stride, t.col_stride,
-                             start_of(&b), b.row_stride, b.col_stride, scaled ? alpha : NULL};
+    const hs_triangular x = {dtype,        n,
+                             cols,         upper ? 1 + pick(in, 2) : 0,
+                             unit,         start_of(&t),
+                             t.row_stride, t.col_stride,
+                             start_of(&b), b.row_stride,
+                             b.col_stride, scaled ? alpha : NULL};
     HOLDS(hs_solve_triangular(pool_of(1 + pick(in, MOST_POOL)), &x, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&b) && same_bytes(&t));
     for (int64_t i = 0; i < n && (unit || !singular); i++)
         for (int64_t j = 0; j < cols; j++) {
-            double complex sum = -factor * was_at(&b, i, j) + (unit ? 1 : at(&t, i, i)) * at(&b, i, j);
-            for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) sum += at(&t, i, k) * at(&b, k, j);
+            double complex sum =
+                -factor * was_at(&b, i, j) + (unit ? 1 : at(&t, i, i)) * at(&b, i, j);
+            for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++)
+                sum += at(&t, i, k) * at(&b, k, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * 60 * (double)n);
         }
 }
@@ -174,7 +223,9 @@ static void inverse(bytes *in)
     const int dtype = pick(in, 4), singular = pick(in, 16) == 0;
     const int32_t p = 1 + pick(in, MOST_POOL);
     const int64_t n = side(in, dtype), shift = n ? take(in) % n : 0;
-    const matrix f = matrix_of(in, dtype, n, n, 0, 0.0), a = matrix_of(in, dtype, n, n, 0, 0.0), x = matrix_of(in, dtype, n, n, 0, NAN);
+    const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
+    const matrix a = matrix_of(in, dtype, n, n, 0, 0.0);
+    const matrix x = matrix_of(in, dtype, n, n, 0, NAN);
     for (int64_t i = 0; i < n; i++) {
         put(&a, i, (i + shift) % n, 8 * (double)n);
         if (singular) put(&a, i, n / 2, 0);
@@ -184,7 +235,8 @@ static void inverse(bytes *in)
     hs_factor lu = factor_of(in, HS_LU, &f, &a, p, &run);
     if (!is_factored(&lu, &f, &a, p, &run)) return;
     HOLDS(lu.failed == (singular && n ? n / 2 : -1));
-    HOLDS(hs_lu_inverse(pool_of(1 + pick(in, MOST_POOL)), &lu, start_of(&x), x.row_stride, x.col_stride, NULL, NULL) == HS_OK);
+    HOLDS(hs_lu_inverse(pool_of(1 + pick(in, MOST_POOL)), &lu, start_of(&x), x.row_stride,
+                        x.col_stride, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&x));
     for (int64_t i = 0; i < n && !singular; i++)
         for (int64_t j = 0; j < n; j++) {

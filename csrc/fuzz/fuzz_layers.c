@@ -1,14 +1,20 @@
-/* Layers: schedules, the relaxation, bounds, the paper's integers, exact counts and orders against each other and small enumerations. */
+/* Layers: schedules, the relaxation, bounds, the paper's integers, exact counts and orders against
+ * each other and small enumerations. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
 
 /* The least makespan of all counts of the rest, for an order. */
-static double enumerate(const hs_layers *problem, const int32_t *order, int32_t at, int64_t left, int64_t *counts)
+static double enumerate(const hs_layers *problem, const int32_t *order, int32_t at, int64_t left,
+                        int64_t *counts)
 {
-    double best = INFINITY, start[MOST_P], received[MOST_P], end[MOST_P], time = INFINITY;
+    double best = INFINITY;
+    double start[MOST_P], received[MOST_P], end[MOST_P];
+    double time = INFINITY;
     if (at == problem->p) {
-        if (left == 0 && hs_layers_schedule(problem, order, counts, start, received, end, &time) == HS_OK) best = time;
+        if (left == 0 &&
+            hs_layers_schedule(problem, order, counts, start, received, end, &time) == HS_OK)
+            best = time;
         return best;
     }
     for (int64_t k = 0; k <= left && (!problem->most || k <= problem->most[at]); k++) {
@@ -18,15 +24,22 @@ static double enumerate(const hs_layers *problem, const int32_t *order, int32_t 
     return best;
 }
 
-static double check_counts(bytes *in, const hs_layers *problem, const int32_t *order, const int64_t *counts)
+static double check_counts(bytes *in, const hs_layers *problem, const int32_t *order,
+                           const int64_t *counts)
 {
     int64_t sum = 0;
-    double makespan = -1.0, last = 0.0;
-    for (int32_t i = 0; i < problem->p; i++) HOLDS(counts[i] >= 0 && (!problem->most || counts[i] <= problem->most[i])), sum += counts[i];
+    double makespan = -1.0;
+    double last = 0.0;
+    for (int32_t i = 0; i < problem->p; i++) {
+        HOLDS(counts[i] >= 0 && (!problem->most || counts[i] <= problem->most[i]));
+        sum += counts[i];
+    }
     HOLDS(sum == problem->layers);
     next_call(in);
     const size_t size = (size_t)problem->p * sizeof(double);
-    double *start = out(in, size), *received = out(in, size), *end = out(in, size);
+    double *start = out(in, size);
+    double *received = out(in, size);
+    double *end = out(in, size);
     HOLDS(hs_layers_schedule(problem, order, counts, start, received, end, &makespan) == HS_OK);
     for (int32_t i = 0; i < problem->p; i++) {
         HOLDS(start[i] >= 0.0 && received[i] >= start[i] && end[i] >= received[i]);
@@ -39,24 +52,34 @@ static double check_counts(bytes *in, const hs_layers *problem, const int32_t *o
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    bytes all = bytes_of(data, size), *in = &all;
+    bytes all = bytes_of(data, size);
+    bytes *in = &all;
     const int any = take(in);
     const int32_t p = small(in, MOST_P);
     const taste kind = taste_of(in);
     const int none = 0, *cancel = pick(in, 2) ? &none : NULL;
     hs_layers problem = {.mode = any > 250 ? pick(in, 7) - 2 : pick(in, 4), .p = p};
-    problem.layers = any % 8 == 0 ? extreme(in) : any % 8 == 1 ? (int64_t)(take64(in) >> (11 + pick(in, 50))) : small(in, 40);
+    problem.layers = any % 8 == 0   ? extreme(in)
+                     : any % 8 == 1 ? (int64_t)(take64(in) >> (11 + pick(in, 50)))
+                                    : small(in, 40);
     double *compute = values(in, p, kind);
     if (take(in) > 220 && p > 0) compute[pick(in, p)] = INFINITY;
-    problem.compute = compute, problem.send = values_or_zeros(in, p, kind);
+    problem.compute = compute;
+    problem.send = values_or_zeros(in, p, kind);
     int64_t most[MOST_P + 1];
-    for (int32_t i = 0; i < p; i++) most[i] = any % 8 < 2 ? (int64_t)(take64(in) >> 3) : small(in, 40) - (take(in) > 250);
+    for (int32_t i = 0; i < p; i++)
+        most[i] = any % 8 < 2 ? (int64_t)(take64(in) >> 3) : small(in, 40) - (take(in) > 250);
     if (pick(in, 2)) problem.most = most;
-    const int32_t *order = pick(in, 3) ? permutation(in, p) : any % 16 == 3 ? indices(in, p, p) : NULL;
+    const int32_t *order = pick(in, 3)     ? permutation(in, p)
+                           : any % 16 == 3 ? indices(in, p, p)
+                                           : NULL;
 
-    double *bound = out(in, sizeof *bound), *shares = out(in, (size_t)p * sizeof *shares), *relaxed = out(in, sizeof *relaxed);
+    double *bound = out(in, sizeof *bound);
+    double *shares = out(in, (size_t)p * sizeof *shares);
+    double *relaxed = out(in, sizeof *relaxed);
     const hs_status bounded = hs_layers_bound(&problem, NULL, bound);
-    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE || (bounded == HS_ERROR_INFEASIBLE && problem.most));
+    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE ||
+          (bounded == HS_ERROR_INFEASIBLE && problem.most));
     double ideal = INFINITY;
     hs_status status = hs_layers_relaxed(&problem, NULL, NULL, &ideal);
     HOLDS(status == bounded);
@@ -65,7 +88,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     HOLDS(status == bounded || status == HS_ERROR_VALUE);
     if (!status) {
         double sum = 0.0;
-        for (int32_t i = 0; i < p; i++) HOLDS(shares[i] >= 0.0), sum += shares[i];
+        for (int32_t i = 0; i < p; i++) {
+            HOLDS(shares[i] >= 0.0);
+            sum += shares[i];
+        }
         HOLDS(near(sum, (double)problem.layers, 1e-9));
         HOLDS(ideal <= *relaxed * (1 + 1e-9) && ideal * (1 - 1e-9) <= *bound);
     }
@@ -75,7 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const hs_status rounded = hs_layers_paper(&problem, order, before, paper);
     planner_status(in, rounded, problem.most ? HS_ERROR_INFEASIBLE : 0);
     double makespan = INFINITY;
-    if (!rounded) makespan = check_counts(in, &problem, order, paper), HOLDS(*bound * (1 - 1e-9) <= makespan);
+    if (!rounded) {
+        makespan = check_counts(in, &problem, order, paper);
+        HOLDS(*bound * (1 - 1e-9) <= makespan);
+    }
 
     if (!bounded && problem.layers > 300) {
         bytes_end(in);
@@ -90,16 +119,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!exact) {
         const double least = check_counts(in, &problem, order, counts);
         HOLDS(*optimal == 1);
-        HOLDS(least <= makespan * (1 + 1e-12) && *relaxed <= least * (1 + 1e-9) && *bound * (1 - 1e-9) <= least);
+        HOLDS(least <= makespan * (1 + 1e-12) && *relaxed <= least * (1 + 1e-9) &&
+              *bound * (1 - 1e-9) <= least);
         int64_t some[MOST_P];
-        if (p <= 3 && problem.layers <= 6) HOLDS(near(least, enumerate(&problem, order, 0, problem.layers, some), 1e-9));
+        if (p <= 3 && problem.layers <= 6)
+            HOLDS(near(least, enumerate(&problem, order, 0, problem.layers, some), 1e-9));
         makespan = least;
     }
     next_call(in);
     int32_t *best_order = out(in, (size_t)p * sizeof *best_order);
     int64_t *best = out(in, (size_t)p * sizeof *best);
     int *proven = out(in, sizeof *proven);
-    const hs_status searched = hs_layers_best(&problem, small(in, 100) * 10, cancel, best_order, best, proven);
+    const hs_status searched =
+        hs_layers_best(&problem, small(in, 100) * 10, cancel, best_order, best, proven);
     planner_status(in, searched, problem.most ? HS_ERROR_INFEASIBLE : 0);
     if (!searched) {
         HOLDS(all_different(p, best_order, p) && (*proven == 0 || *proven == 1));

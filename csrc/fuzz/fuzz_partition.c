@@ -1,45 +1,69 @@
-/* Partitions: every planner's floorplan through the validators, any plan and any tree through the readers, integer zones, cuboids. */
+/* Partitions: every planner's floorplan through the validators, any plan and any tree through the
+ * readers, integer zones, cuboids. */
 #include "bytes.h"
 
 enum { MOST_P = 8, PIECES = 2 * MOST_P };
 
-static double aspect_of(bytes *in, taste kind) { return kind == WILD ? wild(in) : kind == POSITIVES ? positive(in) : (const double[]){1, 1, 2.5, 0.1, 300}[pick(in, 5)]; }
+static double aspect_of(bytes *in, taste kind)
+{
+    return kind == WILD        ? wild(in)
+           : kind == POSITIVES ? positive(in)
+                               : (const double[]){1, 1, 2.5, 0.1, 300}[pick(in, 5)];
+}
 
 /* Lengths of what a worker has in one direction: of one piece, or of the union of two. */
 static double span(const double *a, const double *b, int axis)
 {
-    const double overlap = fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]) - fmax(a[axis], b[axis]);
+    const double overlap =
+        fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]) - fmax(a[axis], b[axis]);
     return a == b ? a[2 + axis] : a[2 + axis] + b[2 + axis] - fmax(overlap, 0.0);
 }
 
-/* The zones of a floorplan: they tile the unit square with the areas asked for. Returns the cost, *most the largest of one worker. */
-static double zones(bytes *in, int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
-                    taste kind, double *most)
+/* The zones of a floorplan: they tile the unit square with the areas asked for. Returns the cost,
+ * *most the largest of one worker. */
+static double zones(bytes *in, int32_t p, const double *areas, const double *weights, double aspect,
+                    const int32_t *plan, int32_t length, taste kind, double *most)
 {
     next_call(in);
-    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
-    double *rects = out(in, 8 * (size_t)p * sizeof *rects), *cost = out(in, sizeof *cost), own[MOST_P] = {0}, total = 0.0, sum = 0.0, least = INFINITY;
-    const hs_status status = hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
+    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers);
+    int32_t *pieces = out(in, sizeof *pieces);
+    double *rects = out(in, 8 * (size_t)p * sizeof *rects);
+    double *cost = out(in, sizeof *cost);
+    double own[MOST_P] = {0};
+    double total = 0.0;
+    double sum = 0.0;
+    double least = INFINITY;
+    const hs_status status =
+        hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
     planner_status(in, status, 0);
     if (status) return -1.0;
     *most = 0.0;
-    for (int32_t i = 0; i < p; i++) total += areas[i], least = areas[i] > 0.0 ? fmin(least, areas[i]) : least;
+    for (int32_t i = 0; i < p; i++) {
+        total += areas[i];
+        least = areas[i] > 0.0 ? fmin(least, areas[i]) : least;
+    }
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
     for (int32_t k = 0; k < *pieces; k++) {
         const double *a = rects + 4 * k;
         HOLDS(workers[k] >= 0 && workers[k] < p && areas[workers[k]] > 0.0);
-        const double flat = fmin(sqrt(aspect), 1.0 / sqrt(aspect)), beyond = least / total * flat < 1e-290 ? 1.0 : 1e-12; /* sides of few bits */
-        for (int axis = 0; axis < 2; axis++) HOLDS(a[axis] >= -beyond && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + beyond);
+        const double flat = fmin(sqrt(aspect), 1.0 / sqrt(aspect));
+        const double beyond = least / total * flat < 1e-290 ? 1.0 : 1e-12; /* sides of few bits */
+        for (int axis = 0; axis < 2; axis++)
+            HOLDS(a[axis] >= -beyond && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + beyond);
         own[workers[k]] += a[2] * a[3];
         for (int32_t q = 0; q < k; q++) {
             const double *b = rects + 4 * q;
-            const double tall = fmin(a[0] + a[2], b[0] + b[2]) - fmax(a[0], b[0]), wide = fmin(a[1] + a[3], b[1] + b[3]) - fmax(a[1], b[1]);
+            const double tall = fmin(a[0] + a[2], b[0] + b[2]) - fmax(a[0], b[0]);
+            const double wide = fmin(a[1] + a[3], b[1] + b[3]) - fmax(a[1], b[1]);
             HOLDS(!(tall > 10 * beyond && wide > 10 * beyond));
         }
         if (k && workers[k] == workers[k - 1]) continue;
         const double *b = k + 1 < *pieces && workers[k + 1] == workers[k] ? a + 4 : a;
-        const double width = sqrt(aspect), of_one = (weights ? weights[workers[k]] : 1.0) * (span(a, b, 0) / width + span(a, b, 1) * width);
-        sum += of_one, *most = fmax(*most, of_one);
+        const double width = sqrt(aspect);
+        const double of_one =
+            (weights ? weights[workers[k]] : 1.0) * (span(a, b, 0) / width + span(a, b, 1) * width);
+        sum += of_one;
+        *most = fmax(*most, of_one);
     }
     if (!is_tame(kind)) return *cost;
     for (int32_t i = 0; i < p; i++) HOLDS(fabs(own[i] - areas[i] / total) <= 1e-12);
@@ -47,18 +71,21 @@ static double zones(bytes *in, int32_t p, const double *areas, const double *wei
     return *cost;
 }
 
-static void tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_t *workers, const int64_t *rects, int32_t pieces)
+static void tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_t *workers,
+                  const int64_t *rects, int32_t pieces)
 {
     (void)in;
     __int128 covered = 0;
     for (int32_t k = 0; k < pieces; k++) {
         const int64_t *a = rects + 4 * k;
         HOLDS(workers[k] >= 0 && workers[k] < p);
-        HOLDS(a[0] >= 0 && a[1] >= 0 && a[2] >= 0 && a[3] >= 0 && a[2] <= m - a[0] && a[3] <= n - a[1]);
+        HOLDS(a[0] >= 0 && a[1] >= 0 && a[2] >= 0 && a[3] >= 0 && a[2] <= m - a[0] &&
+              a[3] <= n - a[1]);
         covered += (__int128)a[2] * a[3];
         for (int32_t q = 0; q < k; q++) {
             const int64_t *b = rects + 4 * q;
-            HOLDS(a[2] == 0 || a[3] == 0 || b[2] == 0 || b[3] == 0 || a[0] + a[2] <= b[0] || b[0] + b[2] <= a[0] || a[1] + a[3] <= b[1] || b[1] + b[3] <= a[1]);
+            HOLDS(a[2] == 0 || a[3] == 0 || b[2] == 0 || b[3] == 0 || a[0] + a[2] <= b[0] ||
+                  b[0] + b[2] <= a[0] || a[1] + a[3] <= b[1] || b[1] + b[3] <= a[1]);
         }
     }
     HOLDS(covered == (__int128)m * n);
@@ -70,9 +97,11 @@ static void tile(bytes *in, int32_t p, const double *areas, const int32_t *plan,
 {
     next_call(in);
     const int64_t m = side(in), n = side(in);
-    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
+    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers);
+    int32_t *pieces = out(in, sizeof *pieces);
     int64_t *rects = out(in, 8 * (size_t)p * sizeof *rects);
-    const hs_status status = hs_floorplan_tile(m, n, p, areas, plan, length, NULL, workers, rects, pieces);
+    const hs_status status =
+        hs_floorplan_tile(m, n, p, areas, plan, length, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
@@ -88,19 +117,29 @@ static int32_t positive_areas(int32_t p, const double *areas)
 
 static void readers(bytes *in)
 {
-    const int32_t p = small(in, MOST_P), length = small(in, 2 * MOST_P) - (take(in) == 255), size = length > 0 ? length : 0;
+    const int32_t p = small(in, MOST_P);
+    const int32_t length = small(in, 2 * MOST_P) - (take(in) == 255);
+    const int32_t size = length > 0 ? length : 0;
     const taste kind = taste_of(in);
-    const double *areas = values_or_zeros(in, p, kind), *weights = pick(in, 2) ? values(in, p, kind) : NULL;
+    const double *areas = values_or_zeros(in, p, kind);
+    const double *weights = pick(in, 2) ? values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
     int32_t *plan = room(in, (size_t)size * sizeof *plan);
     const int strange = take(in) > 240, parts = pick(in, 2);
-    int32_t depth = 0, next = 0;
+    int32_t depth = 0;
+    int32_t next = 0;
     for (int32_t k = 0; k < size; k++) { /* mostly what a plan may have there */
-        const int operator = pick(in, 8), needs = operator == 2 ? 5 : 2;
+        const int operator= pick(in, 8), needs = operator== 2 ? 5 : 2;
         const int ends = size - k < depth;
-        if (strange && pick(in, 6) == 0) plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -5, p}[pick(in, 4)];
-        else if (depth >= needs && (ends || parts || operator < 4)) plan[k] = -1 - (operator % 4), depth -= needs - 1;
-        else plan[k] = pick(in, 16) ? next++ : pick(in, p + 1), depth++;
+        if (strange && pick(in, 6) == 0)
+            plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -5, p}[pick(in, 4)];
+        else if (depth >= needs && (ends || parts || operator<4)) {
+            plan[k] = -1 - (operator% 4);
+            depth -= needs - 1;
+        } else {
+            plan[k] = pick(in, 16) ? next++ : pick(in, p + 1);
+            depth++;
+        }
     }
     double most;
     zones(in, p, areas, weights, aspect, plan, length, kind, &most);
@@ -111,12 +150,19 @@ static void planners(bytes *in)
 {
     const taste kind = taste_of(in);
     const int32_t p = small(in, pick(in, 4) ? 4 : MOST_P);
-    const double *areas = values_or_zeros(in, p, kind), *weights = pick(in, 2) ? values(in, p, kind) : NULL;
+    const double *areas = values_or_zeros(in, p, kind);
+    const double *weights = pick(in, 2) ? values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
     const int none = 0, stop = 1, *cancel = take(in) > 250 ? &stop : pick(in, 2) ? &none : NULL;
     const int method = pick(in, 10);
-    int32_t *plan = out(in, 2 * (size_t)p * sizeof *plan), *length = out(in, sizeof *length), *order = NULL, *groups = NULL;
-    double *cost = out(in, sizeof *cost), most = 0.0, bound = 0.0, total = 0.0;
+    int32_t *plan = out(in, 2 * (size_t)p * sizeof *plan);
+    int32_t *length = out(in, sizeof *length);
+    int32_t *order = NULL;
+    int32_t *groups = NULL;
+    double *cost = out(in, sizeof *cost);
+    double most = 0.0;
+    double bound = 0.0;
+    double total = 0.0;
     const int32_t count = positive_areas(p, areas);
     if (pick(in, 2)) {
         const int32_t *all = permutation(in, p);
@@ -132,18 +178,33 @@ static void planners(bytes *in)
         groups = pick(in, 2) ? indices(in, p, p) : NULL;
         const double group_weight = value(in, kind);
         const int32_t reach = pick(in, 2) ? 2 + pick(in, 4) : 0;
-        status = hs_partition_interval(p, areas, weights, aspect, order, groups, group_weight, reach, cancel, plan, length, cost);
+        status = hs_partition_interval(p, areas, weights, aspect, order, groups, group_weight,
+                                       reach, cancel, plan, length, cost);
         break;
     }
-    case 1: case 2: /* pinwheels of many take too long here */
-        status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5, cancel, plan, length, cost);
+    case 1:
+    case 2: /* pinwheels of many take too long here */
+        status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5,
+                                         cancel, plan, length, cost);
         break;
-    case 3: status = hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
-    case 4: status = hs_partition_largest(p, areas, weights, aspect, order, cancel, plan, length, cost); break;
-    default: weights = NULL, cancel = NULL, status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas, aspect, NULL, plan, length, cost); break;
+    case 3:
+        status = hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, plan, length,
+                                             cost);
+        break;
+    case 4:
+        status = hs_partition_largest(p, areas, weights, aspect, order, cancel, plan, length, cost);
+        break;
+    default:
+        weights = NULL;
+        cancel = NULL;
+        status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas,
+                                   aspect, NULL, plan, length, cost);
+        break;
     }
-    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (status == HS_ERROR_CANCELLED && cancel == &stop) ||
-          (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind))); /* hulls over all decades */
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE ||
+          (status == HS_ERROR_CANCELLED && cancel == &stop) ||
+          /* hulls over all decades */
+          (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind)));
     HOLDS(status == HS_OK || untouched(in));
     if (status) return;
     HOLDS(*length >= count && *length < 2 * count);
@@ -152,12 +213,17 @@ static void planners(bytes *in)
     if (is_tame(kind)) {
         if (!groups) HOLDS(near(method == 4 ? most : measured, *cost, 1e-6));
         for (int32_t i = 0; i < p; i++) total += areas[i];
-        for (int32_t i = 0; i < p; i++) bound += 2 * (weights ? weights[i] : 1.0) * sqrt(areas[i] / total);
+        for (int32_t i = 0; i < p; i++)
+            bound += 2 * (weights ? weights[i] : 1.0) * sqrt(areas[i] / total);
         if (method != 4) HOLDS(*cost >= bound * (1 - 1e-9));
-        if (method == 1 || (method == 4 && count <= 7 && !order)) { /* no other guillotine partition is better */
-            int32_t other[PIECES], size = 0;
-            double theirs = 0.0, largest = 0.0;
-            HOLDS(hs_partition_rule((hs_rule)pick(in, 4), p, areas, aspect, NULL, other, &size, &theirs) == HS_OK);
+        /* no other guillotine partition is better */
+        if (method == 1 || (method == 4 && count <= 7 && !order)) {
+            int32_t other[PIECES];
+            int32_t size = 0;
+            double theirs = 0.0;
+            double largest = 0.0;
+            HOLDS(hs_partition_rule((hs_rule)pick(in, 4), p, areas, aspect, NULL, other, &size,
+                                    &theirs) == HS_OK);
             theirs = zones(in, p, areas, weights, aspect, other, size, kind, &largest);
             HOLDS(*cost <= (method == 4 ? largest : theirs) * (1 + 1e-6));
         }
@@ -168,8 +234,10 @@ static void planners(bytes *in)
     double improved = -1.0;
     const int32_t nodes = *length;
     const int64_t evaluations = small(in, 60);
-    status = hs_partition_search(p, areas, weights, aspect, evaluations, pick(in, 2) * 0.001, cancel, plan, nodes, &state, &improved);
-    HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED || (status == HS_ERROR_CANCELLED && cancel == &stop));
+    status = hs_partition_search(p, areas, weights, aspect, evaluations, pick(in, 2) * 0.001,
+                                 cancel, plan, nodes, &state, &improved);
+    HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED ||
+          (status == HS_ERROR_CANCELLED && cancel == &stop));
     if (!status && is_tame(kind)) {
         HOLDS(improved <= measured * (1 + 1e-9));
         HOLDS(near(zones(in, p, areas, weights, aspect, plan, nodes, kind, &most), improved, 1e-6));
@@ -178,23 +246,34 @@ static void planners(bytes *in)
 
 static void columns(bytes *in)
 {
-    const int32_t p = small(in, MOST_P), most_columns = small(in, p + 1) - (take(in) == 255), most_rows = small(in, p + 1);
+    const int32_t p = small(in, MOST_P);
+    const int32_t most_columns = small(in, p + 1) - (take(in) == 255);
+    const int32_t most_rows = small(in, p + 1);
     const int32_t least_columns = take(in) % 2 ? 1 : small(in, p + 1);
     const taste kind = taste_of(in);
-    const double *areas = values_or_zeros(in, p, kind), aspect = aspect_of(in, kind);
-    int32_t *order = out(in, (size_t)p * sizeof *order), *starts = out(in, ((size_t)p + 1) * sizeof *starts), *count = out(in, sizeof *count);
+    const double *areas = values_or_zeros(in, p, kind);
+    const double aspect = aspect_of(in, kind);
+    int32_t *order = out(in, (size_t)p * sizeof *order);
+    int32_t *starts = out(in, ((size_t)p + 1) * sizeof *starts);
+    int32_t *count = out(in, sizeof *count);
     double *cost = out(in, sizeof *cost);
-    const hs_status status = hs_partition_columns(p, areas, aspect, least_columns, most_columns, most_rows, NULL, order, starts, count, cost);
+    const hs_status status = hs_partition_columns(p, areas, aspect, least_columns, most_columns,
+                                                  most_rows, NULL, order, starts, count, cost);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status) return;
     const int32_t positives = positive_areas(p, areas);
-    HOLDS(*count >= least_columns && *count <= most_columns && starts[0] == 0 && starts[*count] == positives && all_different(positives, order, p));
-    for (int32_t j = 0; j < *count; j++) HOLDS(starts[j + 1] > starts[j] && starts[j + 1] - starts[j] <= most_rows);
+    HOLDS(*count >= least_columns && *count <= most_columns && starts[0] == 0 &&
+          starts[*count] == positives && all_different(positives, order, p));
+    for (int32_t j = 0; j < *count; j++)
+        HOLDS(starts[j + 1] > starts[j] && starts[j + 1] - starts[j] <= most_rows);
     for (int32_t k = 0; k < positives; k++) HOLDS(areas[order[k]] > 0.0);
     if (!is_tame(kind)) return;
-    int32_t plan[PIECES], length = 0;
+    int32_t plan[PIECES];
+    int32_t length = 0;
     double guillotine = 0.0;
-    if (hs_partition_guillotine(p, areas, NULL, aspect, 0, NULL, plan, &length, &guillotine) == HS_OK) HOLDS(guillotine <= *cost * (1 + 1e-9));
+    if (hs_partition_guillotine(p, areas, NULL, aspect, 0, NULL, plan, &length, &guillotine) ==
+        HS_OK)
+        HOLDS(guillotine <= *cost * (1 + 1e-9));
 }
 
 static void contiguous(bytes *in)
@@ -203,7 +282,8 @@ static void contiguous(bytes *in)
     const taste kind = taste_of(in);
     const double *areas = values_or_zeros(in, p, kind);
     const int64_t m = side(in), n = side(in);
-    int32_t *workers = out(in, 3 * (size_t)p * sizeof *workers), *pieces = out(in, sizeof *pieces);
+    int32_t *workers = out(in, 3 * (size_t)p * sizeof *workers);
+    int32_t *pieces = out(in, sizeof *pieces);
     int64_t *rects = out(in, 12 * (size_t)p * sizeof *rects);
     const hs_status status = hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
@@ -212,22 +292,29 @@ static void contiguous(bytes *in)
     tiles(in, m, n, p, workers, rects, *pieces);
 }
 
-/* ---- cuboids ---------------------------------------------------------------------------------------------------- */
+/* ---- cuboids --------------------------------------------------------------------------------- */
 
-static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_t *tree, int32_t length, int tame)
+static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_t *tree,
+                       int32_t length, int tame)
 {
     next_call(in);
-    double *boxes = out(in, 6 * (size_t)p * sizeof *boxes), sum = 0.0, total = 0.0;
+    double *boxes = out(in, 6 * (size_t)p * sizeof *boxes);
+    double sum = 0.0;
+    double total = 0.0;
     hs_status status = hs_cuboid_boxes(p, volumes, tree, length, boxes);
     planner_status(in, status, 0);
     for (int32_t i = 0; i < p && !status; i++) {
         const double *b = boxes + 6 * i;
-        for (int axis = 0; axis < 3; axis++) HOLDS(b[axis] >= 0.0 && b[3 + axis] >= 0.0 && b[axis] + b[3 + axis] <= 1 + 1e-12);
-        sum += b[3] * b[4] * b[5], total += b[3] > 0.0 ? volumes[i] : 0.0;
+        for (int axis = 0; axis < 3; axis++)
+            HOLDS(b[axis] >= 0.0 && b[3 + axis] >= 0.0 && b[axis] + b[3 + axis] <= 1 + 1e-12);
+        sum += b[3] * b[4] * b[5];
+        total += b[3] > 0.0 ? volumes[i] : 0.0;
     }
     if (!status) HOLDS(fabs(sum - 1.0) <= 1e-9);
     for (int32_t i = 0; i < p && !status && tame; i++)
-        if (boxes[6 * i + 3] > 0.0) HOLDS(near(boxes[6 * i + 3] * boxes[6 * i + 4] * boxes[6 * i + 5], volumes[i] / total, 1e-9));
+        if (boxes[6 * i + 3] > 0.0)
+            HOLDS(near(boxes[6 * i + 3] * boxes[6 * i + 4] * boxes[6 * i + 5], volumes[i] / total,
+                       1e-9));
     next_call(in);
     const int64_t m = side(in), n = side(in), k = side(in);
     int64_t *cells = out(in, 6 * (size_t)p * sizeof *cells);
@@ -238,12 +325,14 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
     long double covered = 0.0;
     for (int32_t i = 0; i < p; i++) {
         const int64_t *a = cells + 6 * i;
-        for (int axis = 0; axis < 3; axis++) HOLDS(a[axis] >= 0 && a[3 + axis] >= 0 && a[3 + axis] <= sides[axis] - a[axis]);
+        for (int axis = 0; axis < 3; axis++)
+            HOLDS(a[axis] >= 0 && a[3 + axis] >= 0 && a[3 + axis] <= sides[axis] - a[axis]);
         covered += (long double)a[3] * (long double)a[4] * (long double)a[5];
         for (int32_t j = 0; j < i; j++) {
             const int64_t *b = cells + 6 * j;
             int apart = !a[3] || !a[4] || !a[5] || !b[3] || !b[4] || !b[5];
-            for (int axis = 0; axis < 3; axis++) apart |= a[axis] + a[3 + axis] <= b[axis] || b[axis] + b[3 + axis] <= a[axis];
+            for (int axis = 0; axis < 3; axis++)
+                apart |= a[axis] + a[3 + axis] <= b[axis] || b[axis] + b[3 + axis] <= a[axis];
             HOLDS(apart);
         }
     }
@@ -255,16 +344,27 @@ static void cuboids(bytes *in)
 {
     const int32_t p = small(in, 5);
     const taste kind = taste_of(in);
-    const double *volumes = values_or_zeros(in, p, kind), *faces = values_or_zeros(in, 3, kind);
-    const int32_t axes = take(in) > 240 ? pick(in, 12) - 2 : 1 + pick(in, 7), count = positive_areas(p, volumes);
+    const double *volumes = values_or_zeros(in, p, kind);
+    const double *faces = values_or_zeros(in, 3, kind);
+    const int32_t axes = take(in) > 240 ? pick(in, 12) - 2 : 1 + pick(in, 7);
+    const int32_t count = positive_areas(p, volumes);
     const size_t nodes = p > 0 ? 2 * (size_t)p - 1 : 0;
-    int32_t *tree = out(in, nodes * sizeof *tree), *length = out(in, sizeof *length), *best = out(in, nodes * sizeof *best), *size = out(in, sizeof *size);
-    double *cost = out(in, sizeof *cost), *least = out(in, sizeof *least);
+    int32_t *tree = out(in, nodes * sizeof *tree);
+    int32_t *length = out(in, sizeof *length);
+    int32_t *best = out(in, nodes * sizeof *best);
+    int32_t *size = out(in, sizeof *size);
+    double *cost = out(in, sizeof *cost);
+    double *least = out(in, sizeof *least);
     const int32_t tries = small(in, 5) - 1;
-    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in), NULL, tree, length, cost);
+    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in),
+                                                  NULL, tree, length, cost);
     planner_status(in, status, 0);
-    if (!status) HOLDS(*length == 2 * count - 1), tree_boxes(in, p, volumes, tree, *length, is_tame(kind));
-    const hs_status proof = hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, best, size, least);
+    if (!status) {
+        HOLDS(*length == 2 * count - 1);
+        tree_boxes(in, p, volumes, tree, *length, is_tame(kind));
+    }
+    const hs_status proof =
+        hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, best, size, least);
     HOLDS(proof == HS_OK || proof == HS_ERROR_VALUE);
     if (proof) return;
     HOLDS(*size == 2 * count - 1);
@@ -274,15 +374,20 @@ static void cuboids(bytes *in)
 
 static void trees(bytes *in)
 {
-    const int32_t p = small(in, 6), length = small(in, 12) - (take(in) == 255), size = length > 0 ? length : 0;
+    const int32_t p = small(in, 6);
+    const int32_t length = small(in, 12) - (take(in) == 255);
+    const int32_t size = length > 0 ? length : 0;
     const taste kind = taste_of(in);
     const double *volumes = values_or_zeros(in, p, kind);
-    int32_t *tree = room(in, (size_t)size * sizeof *tree), depth = 0, next = 0;
+    int32_t *tree = room(in, (size_t)size * sizeof *tree);
+    int32_t depth = 0;
+    int32_t next = 0;
     const int strange = take(in) > 240;
     for (int32_t k = 0; k < size; k++) {
         const int cut = depth >= 2 && (size - k < depth || pick(in, 2));
         tree[k] = cut ? -1 - pick(in, 3) : pick(in, 16) ? next++ : pick(in, p + 1);
-        if (strange && pick(in, 6) == 0) tree[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -4, p}[pick(in, 4)];
+        if (strange && pick(in, 6) == 0)
+            tree[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -4, p}[pick(in, 4)];
         depth += cut ? -1 : 1;
     }
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));

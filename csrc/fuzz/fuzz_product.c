@@ -1,4 +1,5 @@
-/* Products against a triple loop: any extents and strides, by boxes of every kind of run, by hs_gemm, and on a star. */
+/* Products against a triple loop: any extents and strides, by boxes of every kind of run, by
+ * hs_gemm, and on a star. */
 #include "matrices.h"
 
 enum { BOXES = 40, WORK = 20000 };
@@ -21,13 +22,28 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
     product p = {.alpha = scalar(in, dtype), .beta = scalar(in, dtype)};
     const double unread = p.alpha == 0 ? NAN : 0.0; /* A and B then, and C with beta == 0 */
-    p.a = matrix_of(in, dtype, m, k, 1, unread), p.b = matrix_of(in, dtype, k, n, 1, unread);
+    p.a = matrix_of(in, dtype, m, k, 1, unread);
+    p.b = matrix_of(in, dtype, k, n, 1, unread);
     p.c = matrix_of(in, dtype, m, n, 0, p.beta == 0 ? NAN : 0.0);
-    p.x = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = start_of(&p.a), .a_row_stride = p.a.row_stride, .a_col_stride = p.a.col_stride,
-                       .b = start_of(&p.b), .b_row_stride = p.b.row_stride, .b_col_stride = p.b.col_stride, .c = start_of(&p.c),
-                       .c_row_stride = p.c.row_stride, .c_col_stride = p.c.col_stride, .alpha = {creal(p.alpha), cimag(p.alpha)},
+    p.x = (hs_product){.dtype = dtype,
+                       .m = m,
+                       .n = n,
+                       .k = k,
+                       .a = start_of(&p.a),
+                       .a_row_stride = p.a.row_stride,
+                       .a_col_stride = p.a.col_stride,
+                       .b = start_of(&p.b),
+                       .b_row_stride = p.b.row_stride,
+                       .b_col_stride = p.b.col_stride,
+                       .c = start_of(&p.c),
+                       .c_row_stride = p.c.row_stride,
+                       .c_col_stride = p.c.col_stride,
+                       .alpha = {creal(p.alpha), cimag(p.alpha)},
                        .beta = {creal(p.beta), cimag(p.beta)}};
-    if (dtype < 2 && pick(in, 4) == 0) p.x.alpha[1] = 7.0, p.x.beta[1] = NAN; /* ignored */
+    if (dtype < 2 && pick(in, 4) == 0) {
+        p.x.alpha[1] = 7.0;
+        p.x.beta[1] = NAN;
+    } /* ignored */
     return p;
 }
 
@@ -41,22 +57,33 @@ static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, i
     if (!square) return p;
     p.x.triangle = HS_TRIANGLE_LOWER + pick(in, 3);
     if (kind < 2) {
-        p.b = p.a, p.b.rows = k, p.b.cols = n, p.b.row_stride = p.a.col_stride, p.b.col_stride = p.a.row_stride;
-        p.x.b = p.x.a, p.x.b_row_stride = p.b.row_stride, p.x.b_col_stride = p.b.col_stride;
+        p.b = p.a;
+        p.b.rows = k;
+        p.b.cols = n;
+        p.b.row_stride = p.a.col_stride;
+        p.b.col_stride = p.a.row_stride;
+        p.x.b = p.x.a;
+        p.x.b_row_stride = p.b.row_stride;
+        p.x.b_col_stride = p.b.col_stride;
     }
-    if (p.x.conjugate && dtype >> 1) p.alpha = p.x.alpha[0], p.beta = p.x.beta[0], p.x.alpha[1] = p.x.beta[1] = 0.0;
+    if (p.x.conjugate && dtype >> 1) {
+        p.alpha = p.x.alpha[0];
+        p.beta = p.x.beta[0];
+        p.x.alpha[1] = p.x.beta[1] = 0.0;
+    }
     return p;
 }
 
 static int is_number(double complex x) { return !isnan(creal(x)) && !isnan(cimag(x)); }
 
 /* Sums of products, in doubles: exact, as all are small integers. */
-#define DEFINE_DOT(real, name)                                                                                          \
-    static double name(const real *x, ptrdiff_t step_x, const real *y, ptrdiff_t step_y, int64_t k)                     \
-    {                                                                                                                   \
-        double sum = 0.0;                                                                                               \
-        for (int64_t l = 0; l < k; l++) sum += (double)x[l * step_x] * (double)y[l * step_y];                           \
-        return sum;                                                                                                     \
+#define DEFINE_DOT(real, name)                                                                \
+    static double name(const real *x, ptrdiff_t step_x, const real *y, ptrdiff_t step_y,      \
+                       int64_t k)                                                             \
+    {                                                                                         \
+        double sum = 0.0;                                                                     \
+        for (int64_t l = 0; l < k; l++) sum += (double)x[l * step_x] * (double)y[l * step_y]; \
+        return sum;                                                                           \
     }
 
 DEFINE_DOT(float, dot_float)
@@ -65,27 +92,40 @@ DEFINE_DOT(double, dot_double)
 static double complex dot(const product *p, int64_t i, int64_t j)
 {
     const int parts = p->x.dtype >> 1 ? 2 : 1;
-    const int64_t k = p->x.k, x = parts * place(&p->a, i, 0), y = parts * place(&p->b, 0, j), step_x = parts * p->a.col_stride, step_y = parts * p->b.row_stride;
+    const int64_t k = p->x.k;
+    const int64_t x = parts * place(&p->a, i, 0);
+    const int64_t y = parts * place(&p->b, 0, j);
+    const int64_t step_x = parts * p->a.col_stride;
+    const int64_t step_y = parts * p->b.row_stride;
     double sum[2][2] = {{0.0}}; /* of real and imaginary parts */
     if (k == 0) return 0;
     for (int u = 0; u < parts; u++)
         for (int v = 0; v < parts; v++)
-            sum[u][v] = p->x.dtype & 1 ? dot_double((const double *)p->a.memory + x + u, step_x, (const double *)p->b.memory + y + v, step_y, k)
-                                       : dot_float((const float *)p->a.memory + x + u, step_x, (const float *)p->b.memory + y + v, step_y, k);
-    return p->x.conjugate ? sum[0][0] + sum[1][1] + (sum[1][0] - sum[0][1]) * I : sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
+            sum[u][v] = p->x.dtype & 1 ? dot_double((const double *)p->a.memory + x + u, step_x,
+                                                    (const double *)p->b.memory + y + v, step_y, k)
+                                       : dot_float((const float *)p->a.memory + x + u, step_x,
+                                                   (const float *)p->b.memory + y + v, step_y, k);
+    return p->x.conjugate ? sum[0][0] + sum[1][1] + (sum[1][0] - sum[0][1]) * I
+                          : sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
 }
 
 static void check_product(const product *p)
 {
     for (int64_t i = 0; i < p->x.m; i++)
         for (int64_t j = 0; j < p->x.n; j++) {
-            const int triangle = p->x.triangle, hermitian = triangle && p->x.conjugate && p->x.dtype >> 1;
+            const int triangle = p->x.triangle;
+            const int hermitian = triangle && p->x.conjugate && p->x.dtype >> 1;
             const double complex found = at(&p->c, i, j);
             if (triangle == HS_TRIANGLE_UPPER ? i > j : triangle && i < j) {
-                const size_t size = size_of[p->x.dtype], here = (size_t)place(&p->c, i, j) * size, image = (size_t)place(&p->c, j, i) * size;
-                if (triangle != HS_TRIANGLE_MIRRORED) HOLDS(!memcmp(p->c.memory + here, p->c.before + here, size));
+                const size_t size = size_of[p->x.dtype];
+                const size_t here = (size_t)place(&p->c, i, j) * size;
+                const size_t image = (size_t)place(&p->c, j, i) * size;
+                if (triangle != HS_TRIANGLE_MIRRORED)
+                    HOLDS(!memcmp(p->c.memory + here, p->c.before + here, size));
                 else if (hermitian && is_number(found)) HOLDS(found == conj(at(&p->c, j, i)));
-                else HOLDS(hermitian ? !is_number(at(&p->c, j, i)) : !memcmp(p->c.memory + here, p->c.memory + image, size));
+                else
+                    HOLDS(hermitian ? !is_number(at(&p->c, j, i))
+                                    : !memcmp(p->c.memory + here, p->c.memory + image, size));
                 continue;
             }
             double complex wanted = p->beta == 0 ? 0 : p->beta * was_at(&p->c, i, j);
@@ -97,9 +137,12 @@ static void check_product(const product *p)
 }
 
 /* m, n, k around the tiles, or one of them long; their product is limited. */
-static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n, int64_t *k)
+static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n,
+                    int64_t *k)
 {
-    *m = extent(in, kernel->tile_rows[dtype & 1]), *n = extent(in, kernel->tile_cols[dtype & 1]), *k = extent(in, 16);
+    *m = extent(in, kernel->tile_rows[dtype & 1]);
+    *n = extent(in, kernel->tile_cols[dtype & 1]);
+    *k = extent(in, 16);
     const int line = pick(in, 8);
     if (line < 3) *(line == 0 ? m : line == 1 ? n : k) = long_extent(in);
     if (*m * *n * *k > WORK && line != 2) *k = 1 + *k % 3;
@@ -107,7 +150,7 @@ static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t 
     if (*m * *n * *k > WORK) *(line == 0 ? n : m) = 1;
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 typedef struct {
     hs_box box[BOXES];
@@ -116,7 +159,8 @@ typedef struct {
 
 static int64_t cut(bytes *in, int64_t size) { return size > 0 ? take(in) % (size + 1) : 0; }
 
-/* A box in up to three runs of its depth; layered some of no length, else only the first one begins at depth 0. */
+/* A box in up to three runs of its depth; layered some of no length, else only the first one begins
+ * at depth 0. */
 static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
 {
     const int64_t end = box.depth + box.length;
@@ -140,24 +184,41 @@ static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int levels)
         return;
     }
     hs_box rest = box;
-    if (way == 1) box.height = cut(in, box.height), rest.row += box.height, rest.height -= box.height;
-    else box.width = cut(in, box.width), rest.col += box.width, rest.width -= box.width;
-    tile_c(in, list, box, p, levels - 1), tile_c(in, list, rest, p, levels - 1);
+    if (way == 1) {
+        box.height = cut(in, box.height);
+        rest.row += box.height;
+        rest.height -= box.height;
+    } else {
+        box.width = cut(in, box.width);
+        rest.col += box.width;
+        rest.width -= box.width;
+    }
+    tile_c(in, list, box, p, levels - 1);
+    tile_c(in, list, rest, p, levels - 1);
 }
 
-/* Layers: all of everybody's; or rows of C for all but the last worker, who has the whole from some depth on. */
+/* Layers: all of everybody's; or rows of C for all but the last worker, who has the whole from some
+ * depth on. */
 static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
 {
     if (p == 1 || pick(in, 2)) {
         add_depths(in, list, whole, p);
-        add_depths(in, list, (hs_box){.height = whole.height, .width = whole.width, .depth = whole.length}, p); /* of no length */
+        /* of no length */
+        add_depths(in, list,
+                   (hs_box){.height = whole.height, .width = whole.width, .depth = whole.length},
+                   p);
         return;
     }
-    hs_box last = whole, slab = whole;
-    slab.length = cut(in, whole.length), last.depth = slab.length, last.length -= slab.length, last.worker = p - 1;
+    hs_box last = whole;
+    hs_box slab = whole;
+    slab.length = cut(in, whole.length);
+    last.depth = slab.length;
+    last.length -= slab.length;
+    last.worker = p - 1;
     add_depths(in, list, last, 0);
     for (int32_t w = 0; w + 1 < p; w++) {
-        slab.worker = w, slab.height = w + 2 < p ? cut(in, whole.height - slab.row) : whole.height - slab.row;
+        slab.worker = w;
+        slab.height = w + 2 < p ? cut(in, whole.height - slab.row) : whole.height - slab.row;
         add_depths(in, list, slab, 0);
         slab.row += slab.height;
     }
@@ -166,8 +227,10 @@ static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
 static double *transfers(bytes *in, int32_t count)
 {
     double *times = room(in, 2 * (size_t)count * sizeof *times);
-    for (int32_t k = 0; k < 2 * count; k++) times[k] = k % 2 ? times[k - 1] + pick(in, 2) * 1e-6 : pick(in, 3) * 1e-6;
-    if (take(in) == 255 && count) times[pick(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick(in, 3)];
+    for (int32_t k = 0; k < 2 * count; k++)
+        times[k] = k % 2 ? times[k - 1] + pick(in, 2) * 1e-6 : pick(in, 3) * 1e-6;
+    if (take(in) == 255 && count)
+        times[pick(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick(in, 3)];
     return times;
 }
 
@@ -183,7 +246,8 @@ static void by_boxes(bytes *in)
     const int how = pick(in, 4), strange = take(in) > 250;
     boxes list = {.count = 0};
     const hs_box whole = {.height = m, .width = n, .length = k};
-    test_run run = {.boxes.cooperative = how % 2, .boxes.layered = how / 2, .boxes.overlap = pick(in, 2)};
+    test_run run = {
+        .boxes.cooperative = how % 2, .boxes.layered = how / 2, .boxes.overlap = pick(in, 2)};
     if (!run.boxes.layered) tile_c(in, &list, whole, p, 3);
     else if (!run.boxes.cooperative) tile_layers(in, &list, whole, p);
     else add_depths(in, &list, whole, p);
@@ -196,7 +260,8 @@ static void by_boxes(bytes *in)
     draw_run(in, &run, p);
     hs_box *exact = room(in, (size_t)list.count * sizeof *exact);
     memcpy(exact, list.box, (size_t)list.count * sizeof *exact);
-    run.boxes.box = exact, run.boxes.count = list.count;
+    run.boxes.box = exact;
+    run.boxes.count = list.count;
     const unsigned with = take(in);
     if (run.boxes.cooperative) {
         if (with & 1) run.boxes.speeds = values_or_zeros(in, p, taste_of(in));
@@ -205,14 +270,16 @@ static void by_boxes(bytes *in)
         if (with % 8 == 6) run.boxes.receive = transfers(in, list.count);
         if (run.boxes.layered && with & 16) {
             int64_t *rows = room(in, ((size_t)p + 1) * sizeof *rows);
-            rows[0] = 0, rows[p] = m;
+            rows[0] = 0;
+            rows[p] = m;
             for (int32_t i = 1; i < p; i++) rows[i] = rows[i - 1] + cut(in, m - rows[i - 1]);
             if (with == 255) rows[pick(in, p + 1)] = extreme(in);
             run.boxes.sum_rows = rows;
         }
         if (run.boxes.layered && with % 8 == 6) run.boxes.sum_receive = transfers(in, p);
     }
-    if (!run.boxes.receive && !run.boxes.sum_receive) run.boxes.overlap = 0; /* of nothing: refused, as test_product sees */
+    /* of nothing: refused, as test_product sees */
+    if (!run.boxes.receive && !run.boxes.sum_receive) run.boxes.overlap = 0;
     const hs_status status = run_product(pool_of(p), &x.x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) HOLDS(same_bytes(&x.c));
@@ -230,10 +297,16 @@ static void gemm(bytes *in)
     const int32_t p = 1 + pick(in, MOST_POOL);
     int64_t m, n, k;
     extents(in, &kernel, dtype, &m, &n, &k);
-    if (pick(in, 16) == 0) { /* in layers: a long inner dimension, and one of C that is long, too, or none that is */
+    /* in layers: a long inner dimension, and one of C that is long, too, or none that is */
+    if (pick(in, 16) == 0) {
         k = 1024 + 256 * p + pick(in, 3) * 255;
-        m = pick(in, 2) ? 1 + pick(in, 80) : long_extent(in) / p, n = 1 + pick(in, m > 8 ? 1 : 4);
-        if (pick(in, 2)) { const int64_t other = m; m = n, n = other; }
+        m = pick(in, 2) ? 1 + pick(in, 80) : long_extent(in) / p;
+        n = 1 + pick(in, m > 8 ? 1 : 4);
+        if (pick(in, 2)) {
+            const int64_t other = m;
+            m = n;
+            n = other;
+        }
     }
     product x = product_or_triangle(in, dtype, m, n, k);
     n = x.x.n;
@@ -242,11 +315,16 @@ static void gemm(bytes *in)
     HOLDS(count >= 0);
     hs_box *layers = out(in, (size_t)count * sizeof *layers);
     HOLDS(hs_gemm_boxes(m, n, k, p, speeds, layers, count) == count);
-    int64_t next = 0, rows = 0; /* of the layers, each from its first row to its last */
+    int64_t next = 0;
+    int64_t rows = 0; /* of the layers, each from its first row to its last */
     for (int32_t i = 0; i < count; i++) {
-        HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 && layers[i].worker < p && layers[i].row == rows && layers[i].width == n);
+        HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 &&
+              layers[i].worker < p && layers[i].row == rows && layers[i].width == n);
         rows += layers[i].height;
-        if (rows == m) next += layers[i].length, rows = 0;
+        if (rows == m) {
+            next += layers[i].length;
+            rows = 0;
+        }
     }
     HOLDS(!count || (next == k && rows == 0));
     const hs_status status = hs_gemm(pool_of(p), &x.x, speeds, NULL, NULL);
@@ -256,7 +334,7 @@ static void gemm(bytes *in)
     hs_gemm_boxes(extreme(in), extreme(in), extreme(in), p, NULL, NULL, 0);
 }
 
-/* ---- star ------------------------------------------------------------------------------------------------------- */
+/* ---- star ------------------------------------------------------------------------------------ */
 
 static int cuts(bytes *in, int64_t size, int64_t *places)
 {
@@ -275,9 +353,11 @@ static void star(bytes *in)
     const hs_kernel_info kernel = kernel_of(in);
     const int dtype = pick(in, 4);
     const int32_t p = 1 + pick(in, MOST_POOL);
-    const int64_t block = pick(in, 4) ? 1 + extent(in, kernel.tile_cols[dtype & 1]) % 20 : long_extent(in);
+    const int64_t block =
+        pick(in, 4) ? 1 + extent(in, kernel.tile_cols[dtype & 1]) % 20 : long_extent(in);
     hs_star platform = {.r = 1 + pick(in, 4), .s = 1 + pick(in, 4), .t = 1 + pick(in, 4), .p = p};
-    const int longest = pick(in, 4); /* of a long block's sides one is long: the others are a single element */
+    /* of a long block's sides one is long: the others are a single element */
+    const int longest = pick(in, 4);
     const int64_t most = block > 20 ? 1 : 0;
     if (most && longest != 0) platform.r = 1;
     if (most && longest != 1) platform.s = 1;
@@ -286,22 +366,45 @@ static void star(bytes *in)
     const int64_t n = most && longest != 1 ? 1 : (platform.s - 1) * block + 1 + cut(in, block - 1);
     const int64_t k = most && longest != 2 ? 1 : (platform.t - 1) * block + 1 + cut(in, block - 1);
     product x = product_of(in, dtype, m, n, k);
-    double *t = room(in, (size_t)p * sizeof *t), *links = room(in, (size_t)p * sizeof *links);
-    int64_t *memory = room(in, (size_t)p * sizeof *memory), rows[4], cols[4];
-    for (int32_t i = 0; i < p; i++) t[i] = 1e-9 * (1 + pick(in, 3)), links[i] = 1e-9 * pick(in, 3), memory[i] = pick(in, 2) ? 0 : pick(in, 40);
+    double *t = room(in, (size_t)p * sizeof *t);
+    double *links = room(in, (size_t)p * sizeof *links);
+    int64_t *memory = room(in, (size_t)p * sizeof *memory);
+    int64_t rows[4], cols[4];
+    for (int32_t i = 0; i < p; i++) {
+        t[i] = 1e-9 * (1 + pick(in, 3));
+        links[i] = 1e-9 * pick(in, 3);
+        memory[i] = pick(in, 2) ? 0 : pick(in, 40);
+    }
     const int down = cuts(in, platform.r, rows), across = cuts(in, platform.s, cols);
     const int64_t count = down * across;
     hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
-    int64_t last[MOST_POOL] = {0}, pair[MOST_POOL] = {0}, passing[MOST_POOL] = {0}; /* of a worker's chunks each ahead of the one before */
+    int64_t last[MOST_POOL] = {0};
+    int64_t pair[MOST_POOL] = {0};
+    int64_t passing[MOST_POOL] = {0}; /* of a worker's chunks each ahead of the one before */
     int after_c[MOST_POOL] = {0};
     for (int64_t c = 0; c < count; c++) {
-        const int64_t i = c / across, j = c % across, h = rows[i + 1] - rows[i], v = cols[j + 1] - cols[j];
+        const int64_t i = c / across;
+        const int64_t j = c % across;
+        const int64_t h = rows[i + 1] - rows[i];
+        const int64_t v = cols[j + 1] - cols[j];
         const int32_t held = pick(in, 3), buffers = 1 + pick(in, 2), w = pick(in, p);
-        chunks[c] = (hs_star_chunk){.worker = w, .held = held, .buffers = buffers, .row = rows[i], .col = cols[j], .height = h, .width = v, .depth = 1 + pick(in, 4)};
-        const int64_t own = held == HS_STAR_HOLD_C ? h * v : held == HS_STAR_HOLD_A ? h * platform.t : v * platform.t;
-        const int64_t layer = held == HS_STAR_HOLD_C ? h + v : held == HS_STAR_HOLD_A ? h + platform.t : v + platform.t;
+        chunks[c] = (hs_star_chunk){.worker = w,
+                                    .held = held,
+                                    .buffers = buffers,
+                                    .row = rows[i],
+                                    .col = cols[j],
+                                    .height = h,
+                                    .width = v,
+                                    .depth = 1 + pick(in, 4)};
+        const int64_t own = held == HS_STAR_HOLD_C   ? h * v
+                            : held == HS_STAR_HOLD_A ? h * platform.t
+                                                     : v * platform.t;
+        const int64_t layer = held == HS_STAR_HOLD_C   ? h + v
+                              : held == HS_STAR_HOLD_A ? h + platform.t
+                                                       : v + platform.t;
         const int64_t length = held == HS_STAR_HOLD_C ? platform.t : held == HS_STAR_HOLD_A ? v : h;
-        const int64_t passes = buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
+        const int64_t passes =
+            buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
         chunks[c].ahead = held == HS_STAR_HOLD_C && after_c[w] && pick(in, 2);
         after_c[w] = held == HS_STAR_HOLD_C;
         if (!chunks[c].ahead) last[w] = pair[w] = passing[w] = 0;
@@ -311,8 +414,14 @@ static void star(bytes *in)
         const int64_t needs = pair[w] + passing[w];
         if (needs > memory[w] && pick(in, 64)) memory[w] = needs;
     }
-    platform.cycle_times = t, platform.link_costs = links, platform.memory = memory;
-    hs_star_product how = {.star = &platform, .chunk_count = count, .chunks = chunks, .order = HS_STAR_DEMAND, .block = block};
+    platform.cycle_times = t;
+    platform.link_costs = links;
+    platform.memory = memory;
+    hs_star_product how = {.star = &platform,
+                           .chunk_count = count,
+                           .chunks = chunks,
+                           .order = HS_STAR_DEMAND,
+                           .block = block};
     test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     const int which = pick(in, 8);
     if (which & 1) run.trace.times.finish = room(in, (size_t)p * sizeof(double));
@@ -320,15 +429,22 @@ static void star(bytes *in)
     if (which & 4) how.peak = room(in, (size_t)p * sizeof *how.peak);
     int64_t messages = 0;
     double makespan;
-    const hs_status model = hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &messages, &makespan);
+    const hs_status model = hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0,
+                                             NULL, NULL, &messages, &makespan);
     HOLDS(model == HS_OK || model == HS_ERROR_VALUE);
     if (!model) {
-        how.messages = room(in, (size_t)messages * sizeof *how.messages), how.message_capacity = messages;
-        HOLDS(hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, how.messages, &messages, &makespan) == HS_OK);
+        how.messages = room(in, (size_t)messages * sizeof *how.messages);
+        how.message_capacity = messages;
+        HOLDS(hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL,
+                               how.messages, &messages, &makespan) == HS_OK);
         int32_t *served = room(in, (size_t)messages * sizeof *served);
         for (int64_t e = 0; e < messages; e++) served[e] = how.messages[e].worker;
         if (take(in) == 255 && messages) served[0] = (int32_t)extreme(in);
-        if (pick(in, 2)) how.order = HS_STAR_LISTED, how.length = messages, how.served = served;
+        if (pick(in, 2)) {
+            how.order = HS_STAR_LISTED;
+            how.length = messages;
+            how.served = served;
+        }
     }
     const hs_status status = run_star(pool_of(p), &x.x, &how, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);

@@ -1,7 +1,8 @@
-/* What else a pool runs: LU and its solutions, iterations on slices, wavefronts, stencils, measurements. */
+/* What else a pool runs: LU and its solutions, iterations on slices, wavefronts, stencils,
+ * measurements. */
 #include "matrices.h"
 
-/* ---- LU --------------------------------------------------------------------------------------------------------- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
@@ -12,12 +13,14 @@ static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
     int64_t *order = room(in, (size_t)m * sizeof *order);
-    double worst = 0.0, largest = 0.0;
+    double worst = 0.0;
+    double largest = 0.0;
     for (int64_t i = 0; i < m; i++) order[i] = i;
     for (int64_t i = 0; i < rank; i++) {
         const int64_t p = lu->pivots[i], kept = order[i];
         HOLDS(p >= i && p < m);
-        order[i] = order[p], order[p] = kept;
+        order[i] = order[p];
+        order[p] = kept;
     }
     HOLDS(lu->failed >= -1 && lu->failed < rank);
     for (int64_t i = 0; i < m; i++)
@@ -28,7 +31,8 @@ static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const
                 HOLDS(magnitude_of(l) < 2.01);
                 sum += l * at(f, k, j);
             }
-            worst = fmax(worst, magnitude_of(sum)), largest = fmax(largest, magnitude_of(at(f, i < rank ? i : 0, j)));
+            worst = fmax(worst, magnitude_of(sum));
+            largest = fmax(largest, magnitude_of(at(f, i < rank ? i : 0, j)));
         }
     HOLDS(worst <= 40.0 * rounding_of(lu->dtype) * (double)(m + n) * fmax(largest, 6.0));
     for (int64_t i = 0; i < rank; i++) {
@@ -42,19 +46,28 @@ static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a
     const int64_t n = lu->n, cols = pick(in, 4) ? pick(in, 9) : extent(in, 8);
     const int transposed = pick(in, 2);
     matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
-    const hs_status status = hs_lu_solve(pool, lu, transposed, cols, start_of(&b), b.row_stride, b.col_stride, NULL, NULL);
+    const hs_status status = hs_lu_solve(pool, lu, transposed, cols, start_of(&b), b.row_stride,
+                                         b.col_stride, NULL, NULL);
     HOLDS(status == HS_OK && gaps_kept(&b));
     if (lu->failed >= 0 || !a) return;
     for (int64_t c = 0; c < cols; c++) { /* a small residual beside what the solution weighs */
-        double worst = 0.0, weight = 0.0, top = 0.0;
+        double worst = 0.0;
+        double weight = 0.0;
+        double top = 0.0;
         for (int64_t i = 0; i < n; i++) {
             double complex sum = -was_at(&b, i, c);
-            for (int64_t k = 0; k < n; k++) sum += (transposed ? was_at(a, k, i) : was_at(a, i, k)) * at(&b, k, c);
-            worst = fmax(worst, magnitude_of(sum)), weight = fmax(weight, magnitude_of(at(&b, i, c)));
+            for (int64_t k = 0; k < n; k++)
+                sum += (transposed ? was_at(a, k, i) : was_at(a, i, k)) * at(&b, k, c);
+            worst = fmax(worst, magnitude_of(sum));
+            weight = fmax(weight, magnitude_of(at(&b, i, c)));
         }
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = i; j < n; j++) top = fmax(top, magnitude_of(get(lu->matrix, dtype, i * lu->row_stride + j * lu->col_stride)));
-        if (isfinite(weight)) HOLDS(worst <= 40.0 * rounding_of(dtype) * (double)(n * n) * (weight * fmax(top, 6.0) + 6.0));
+            for (int64_t j = i; j < n; j++)
+                top = fmax(top, magnitude_of(get(lu->matrix, dtype,
+                                                 i * lu->row_stride + j * lu->col_stride)));
+        if (isfinite(weight))
+            HOLDS(worst <=
+                  40.0 * rounding_of(dtype) * (double)(n * n) * (weight * fmax(top, 6.0) + 6.0));
     }
 }
 
@@ -62,14 +75,29 @@ static void factor(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
     const int dtype = pick(in, 4);
-    const int32_t p = 1 + pick(in, MOST_POOL), tile = pick(in, 2) ? kernel.tile_rows[dtype & 1] : kernel.tile_cols[dtype & 1];
-    int64_t m = extent(in, tile), n = pick(in, 2) ? m : extent(in, tile);
-    if (pick(in, 12) == 0) *(pick(in, 2) ? &m : &n) = long_extent(in) / 2, *(m > n ? &n : &m) %= 9;
-    const double strange = take(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
+    const int32_t p = 1 + pick(in, MOST_POOL);
+    const int32_t tile = pick(in, 2) ? kernel.tile_rows[dtype & 1] : kernel.tile_cols[dtype & 1];
+    int64_t m = extent(in, tile);
+    int64_t n = pick(in, 2) ? m : extent(in, tile);
+    if (pick(in, 12) == 0) {
+        *(pick(in, 2) ? &m : &n) = long_extent(in) / 2;
+        *(m > n ? &n : &m) %= 9;
+    }
+    const double strange =
+        take(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
     const int in_place = pick(in, 2);
-    matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0), a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
-    hs_factor lu = {.dtype = dtype, .m = m, .n = n, .a = in_place ? NULL : start_of(&a), .a_row_stride = in_place ? 0 : a.row_stride, .a_col_stride = in_place ? 0 : a.col_stride,
-                .matrix = start_of(&f), .row_stride = f.row_stride, .col_stride = f.col_stride, .failed = -7};
+    matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0);
+    matrix a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
+    hs_factor lu = {.dtype = dtype,
+                    .m = m,
+                    .n = n,
+                    .a = in_place ? NULL : start_of(&a),
+                    .a_row_stride = in_place ? 0 : a.row_stride,
+                    .a_col_stride = in_place ? 0 : a.col_stride,
+                    .matrix = start_of(&f),
+                    .row_stride = f.row_stride,
+                    .col_stride = f.col_stride,
+                    .failed = -7};
     const int64_t rank = m < n ? m : n;
     lu.pivots = room(in, (size_t)rank * sizeof *lu.pivots);
     lu.block = pick(in, 2) ? 0 : 1 + small(in, 40);
@@ -85,10 +113,12 @@ static void factor(bytes *in)
         run.options.pace = draw_pace(in, p);
         if (pick(in, 2)) lu.costs = &costs;
         if (pick(in, 2)) {
-            double *panels = room(in, (size_t)p * sizeof *panels), *links = room(in, (size_t)(p * p) * sizeof *links);
+            double *panels = room(in, (size_t)p * sizeof *panels);
+            double *links = room(in, (size_t)(p * p) * sizeof *links);
             for (int32_t i = 0; i < p; i++) panels[i] = 1e-12 * (1 + pick(in, 3));
             for (int32_t e = 0; e < p * p; e++) links[e] = 1e-12 * pick(in, 3);
-            costs.panels = panels, costs.links = links;
+            costs.panels = panels;
+            costs.links = links;
         }
     }
     const hs_status status = run_lu(pool_of(p), &lu, &run);
@@ -97,14 +127,17 @@ static void factor(bytes *in)
         HOLDS(same_bytes(&f));
         return;
     }
-    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) && hs_factor_block(HS_LU, m, n, dtype, p) >= 1);
+    HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) &&
+          hs_factor_block(HS_LU, m, n, dtype, p) >= 1);
     check_run(&run, p, INT32_MAX);
     if (strange == 0.0) check_factors(in, &lu, &f, in_place ? &f : &a);
     for (int64_t i = 0; i < rank; i++) HOLDS(lu.pivots[i] >= i && lu.pivots[i] < m);
-    if (m == n) solve(in, pool_of(1 + pick(in, MOST_POOL)), &lu, strange == 0.0 ? in_place ? &f : &a : NULL, dtype);
+    if (m == n)
+        solve(in, pool_of(1 + pick(in, MOST_POOL)), &lu, strange == 0.0 ? in_place ? &f : &a : NULL,
+              dtype);
 }
 
-/* ---- slices ----------------------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 /* One after the other, in the type, as the header has it. */
 static void iterate(double *x, double *next, int dtype, int64_t m, int64_t n, double weight)
@@ -112,8 +145,14 @@ static void iterate(double *x, double *next, int dtype, int64_t m, int64_t n, do
     memcpy(next, x, (size_t)(m * n) * sizeof *x);
     for (int64_t i = 1; i < m - 1; i++)
         for (int64_t j = 0; j < n; j++) {
-            const double *row = x + i * n, above = row[j - n], below = row[j + n], left = row[(j + n - 1) % n], right = row[(j + 1) % n];
-            if (dtype == HS_FLOAT64) next[i * n + j] = row[j] + weight * ((((above + below) + left) + right) - 4 * row[j]);
+            const double *row = x + i * n;
+            const double above = row[j - n];
+            const double below = row[j + n];
+            const double left = row[(j + n - 1) % n];
+            const double right = row[(j + 1) % n];
+            if (dtype == HS_FLOAT64)
+                next[i * n + j] =
+                    row[j] + weight * ((((above + below) + left) + right) - 4 * row[j]);
             else {
                 const float sum = (((float)above + (float)below) + (float)left) + (float)right;
                 next[i * n + j] = (float)row[j] + (float)weight * (sum - 4 * (float)row[j]);
@@ -126,17 +165,29 @@ static void slices(bytes *in)
 {
     const int dtype = pick(in, 2);
     const int32_t p = 1 + pick(in, MOST_POOL);
-    int64_t m = pick(in, 30), n = pick(in, 30);
+    int64_t m = pick(in, 30);
+    int64_t n = pick(in, 30);
     if (pick(in, 8) == 0) *(pick(in, 2) ? &m : &n) = long_extent(in);
-    matrix source = matrix_of(in, dtype, m, n, 1, 0.0), target = pick(in, 3) ? matrix_of(in, dtype, m, n, 0, 0.0) : (matrix){.rows = -1};
+    matrix source = matrix_of(in, dtype, m, n, 1, 0.0);
+    matrix target = pick(in, 3) ? matrix_of(in, dtype, m, n, 0, 0.0) : (matrix){.rows = -1};
     const int in_place = target.rows < 0;
     if (in_place) target = source = matrix_of(in, dtype, m, n, 0, 0.0);
-    hs_slices x = {.dtype = dtype, .m = m, .n = n, .source = start_of(&source), .source_row_stride = source.row_stride, .source_col_stride = source.col_stride,
-                   .target = start_of(&target), .target_row_stride = target.row_stride, .target_col_stride = target.col_stride,
-                   .weight = take(in) > 250 ? wild(in) : 0.01 * pick(in, 60), .steps = pick(in, 7), .size = 1 + pick(in, p)};
+    hs_slices x = {.dtype = dtype,
+                   .m = m,
+                   .n = n,
+                   .source = start_of(&source),
+                   .source_row_stride = source.row_stride,
+                   .source_col_stride = source.col_stride,
+                   .target = start_of(&target),
+                   .target_row_stride = target.row_stride,
+                   .target_col_stride = target.col_stride,
+                   .weight = take(in) > 250 ? wild(in) : 0.01 * pick(in, 60),
+                   .steps = pick(in, 7),
+                   .size = 1 + pick(in, p)};
     const int32_t *all = permutation(in, p);
     int32_t *ring = room(in, (size_t)x.size * sizeof *ring);
-    int64_t *widths = room(in, (size_t)x.size * sizeof *widths), left = n;
+    int64_t *widths = room(in, (size_t)x.size * sizeof *widths);
+    int64_t left = n;
     for (int32_t k = 0; k < x.size; k++) {
         ring[k] = all[k];
         widths[k] = k + 1 == x.size ? left : 1 + (left > 1 ? take(in) % (left - 1) : 0);
@@ -144,7 +195,8 @@ static void slices(bytes *in)
     }
     if (take(in) > 250) *(pick(in, 2) ? &widths[0] : &x.steps) = extreme(in) | INT64_MIN;
     if (take(in) > 250) ring[0] = (int32_t)extreme(in);
-    x.ring = ring, x.widths = widths;
+    x.ring = ring;
+    x.widths = widths;
     test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
     if (run.options.pace && pick(in, 2)) {
@@ -160,7 +212,8 @@ static void slices(bytes *in)
     }
     check_run(&run, p, INT32_MAX);
     HOLDS(gaps_kept(&target) && (in_place || same_bytes(&source)));
-    double *old = room(in, (size_t)(m * n) * sizeof *old), *next = room(in, (size_t)(m * n) * sizeof *next);
+    double *old = room(in, (size_t)(m * n) * sizeof *old);
+    double *next = room(in, (size_t)(m * n) * sizeof *next);
     for (int64_t e = 0; e < m * n; e++) old[e] = creal(was_at(&source, e / n, e % n));
     for (int64_t step = 0; step < x.steps; step++) iterate(old, next, dtype, m, n, x.weight);
     for (int64_t e = 0; e < m * n; e++) {
@@ -169,12 +222,13 @@ static void slices(bytes *in)
     }
 }
 
-/* ---- wavefronts ------------------------------------------------------------------------------------------------- */
+/* ---- wavefronts ------------------------------------------------------------------------------ */
 
 enum { TILES = 12 };
 
 typedef struct {
-    int64_t m, n, rows, cols, reach, done[TILES][TILES]; /* elements of a tile that are done, atomic */
+    /* elements of a tile that are done, atomic */
+    int64_t m, n, rows, cols, reach, done[TILES][TILES];
     int axis;
 } watched;
 
@@ -189,12 +243,18 @@ static int64_t tile_at(int64_t element, int64_t size, int64_t tiles)
 static void watch(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     watched *w = context;
-    HOLDS(row >= 0 && col >= 0 && height >= 1 && width >= 1 && height <= w->m - row && width <= w->n - col);
+    HOLDS(row >= 0 && col >= 0 && height >= 1 && width >= 1 && height <= w->m - row &&
+          width <= w->n - col);
     const int64_t i = tile_at(row, w->m, w->rows), j = tile_at(col, w->n, w->cols);
     HOLDS(i >= 0 && j >= 0);
-    const int64_t along = w->axis ? i : j, across = w->axis ? j : i, length = w->axis ? w->rows : w->cols;
-    for (int64_t before = 0; before < 2; before++) { /* the one before in its line, and the last it needs of the line before */
-        const int64_t a = before ? (along + w->reach < length - 1 ? along + w->reach : length - 1) : along - 1, b = before ? across - 1 : across;
+    const int64_t along = w->axis ? i : j;
+    const int64_t across = w->axis ? j : i;
+    const int64_t length = w->axis ? w->rows : w->cols;
+    /* the one before in its line, and the last it needs of the line before */
+    for (int64_t before = 0; before < 2; before++) {
+        const int64_t a =
+            before ? (along + w->reach < length - 1 ? along + w->reach : length - 1) : along - 1;
+        const int64_t b = before ? across - 1 : across;
         if (a < 0 || b < 0) continue;
         HOLDS(__atomic_load_n(w->axis ? &w->done[a][b] : &w->done[b][a], __ATOMIC_ACQUIRE) > 0);
     }
@@ -204,10 +264,21 @@ static void watch(void *context, int64_t row, int64_t col, int64_t height, int64
 static void wavefront(bytes *in)
 {
     const int32_t p = 1 + pick(in, MOST_POOL);
-    watched w = {.rows = 1 + pick(in, TILES), .cols = 1 + pick(in, TILES), .reach = small(in, 4), .axis = pick(in, 2)};
-    w.m = w.rows + pick(in, 20) - (take(in) == 255), w.n = w.cols + pick(in, 20);
-    hs_wavefront x = {.m = w.m, .n = w.n, .rows = (int32_t)w.rows, .cols = (int32_t)w.cols, .axis = w.axis, .reach = w.reach,
-                      .order = take(in) > 250 ? 2 : pick(in, 2), .tile = watch, .context = &w};
+    watched w = {.rows = 1 + pick(in, TILES),
+                 .cols = 1 + pick(in, TILES),
+                 .reach = small(in, 4),
+                 .axis = pick(in, 2)};
+    w.m = w.rows + pick(in, 20) - (take(in) == 255);
+    w.n = w.cols + pick(in, 20);
+    hs_wavefront x = {.m = w.m,
+                      .n = w.n,
+                      .rows = (int32_t)w.rows,
+                      .cols = (int32_t)w.cols,
+                      .axis = w.axis,
+                      .reach = w.reach,
+                      .order = take(in) > 250 ? 2 : pick(in, 2),
+                      .tile = watch,
+                      .context = &w};
     x.owner = indices(in, w.axis ? w.cols : w.rows, p);
     test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
@@ -225,10 +296,20 @@ static void stencil(bytes *in)
     const int dtype = pick(in, 2);
     const int64_t m = pick(in, 12), n = pick(in, 12);
     matrix x = matrix_of(in, dtype, m, n, 0, 0.0);
-    hs_stencil s = {.dtype = dtype, .rule = pick(in, 2) ? HS_SUM : HS_MIN, .m = m, .n = n, .data = start_of(&x), .row_stride = x.row_stride, .col_stride = x.col_stride};
-    for (int k = 0; k < 9; k++) s.weights[k] = pick(in, 3) ? 0.25 * pick(in, 9) : s.rule == HS_SUM ? 0.0 : INFINITY;
+    hs_stencil s = {.dtype = dtype,
+                    .rule = pick(in, 2) ? HS_SUM : HS_MIN,
+                    .m = m,
+                    .n = n,
+                    .data = start_of(&x),
+                    .row_stride = x.row_stride,
+                    .col_stride = x.col_stride};
+    for (int k = 0; k < 9; k++)
+        s.weights[k] = pick(in, 3) ? 0.25 * pick(in, 9) : s.rule == HS_SUM ? 0.0 : INFINITY;
     if (m == 0 || n == 0) return;
-    const int64_t row = pick(in, (int)m), col = pick(in, (int)n), height = pick(in, (int)(m - row) + 1), width = pick(in, (int)(n - col) + 1);
+    const int64_t row = pick(in, (int)m);
+    const int64_t col = pick(in, (int)n);
+    const int64_t height = pick(in, (int)(m - row) + 1);
+    const int64_t width = pick(in, (int)(n - col) + 1);
     double *old = room(in, (size_t)(m * n) * sizeof *old);
     for (int64_t e = 0; e < m * n; e++) old[e] = creal(at(&x, e / n, e % n));
     for (int64_t i = row; i < row + height; i++)
@@ -236,18 +317,22 @@ static void stencil(bytes *in)
             double own = s.rule == HS_SUM ? 0.0 : INFINITY;
             for (int k = 0; k < 9; k++) {
                 const int64_t a = i + k / 3 - 1, b = j + k % 3 - 1;
-                if (a < 0 || b < 0 || a >= m || b >= n || s.weights[k] == (s.rule == HS_SUM ? 0.0 : INFINITY)) continue;
-                own = s.rule == HS_SUM ? own + s.weights[k] * old[a * n + b] : fmin(own, old[a * n + b] + s.weights[k]);
+                if (a < 0 || b < 0 || a >= m || b >= n ||
+                    s.weights[k] == (s.rule == HS_SUM ? 0.0 : INFINITY))
+                    continue;
+                own = s.rule == HS_SUM ? own + s.weights[k] * old[a * n + b]
+                                       : fmin(own, old[a * n + b] + s.weights[k]);
                 if (dtype == HS_FLOAT32) own = (float)own;
             }
             old[i * n + j] = own;
         }
     hs_stencil_tile(&s, row, col, height, width);
-    for (int64_t e = 0; e < m * n; e++) HOLDS(near(creal(at(&x, e / n, e % n)), old[e], dtype == HS_FLOAT32 ? 1e-5 : 1e-13));
+    for (int64_t e = 0; e < m * n; e++)
+        HOLDS(near(creal(at(&x, e / n, e % n)), old[e], dtype == HS_FLOAT32 ? 1e-5 : 1e-13));
     HOLDS(gaps_kept(&x));
 }
 
-/* ---- measurements ----------------------------------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
 static void measure(bytes *in)
 {
@@ -257,16 +342,23 @@ static void measure(bytes *in)
     }
     const hs_kernel_info kernel = kernel_of(in);
     const int32_t p = 1 + pick(in, MOST_POOL);
-    hs_measurement x = {.kernel = pick(in, 3), .dtype = pick(in, 4), .worker = pick(in, p + 1) - 1, .capacity = 1 + pick(in, 3)};
-    x.size = 1 + extent(in, kernel.tile_rows[x.dtype & 1]), x.least = 1 + pick(in, x.capacity);
+    hs_measurement x = {.kernel = pick(in, 3),
+                        .dtype = pick(in, 4),
+                        .worker = pick(in, p + 1) - 1,
+                        .capacity = 1 + pick(in, 3)};
+    x.size = 1 + extent(in, kernel.tile_rows[x.dtype & 1]);
+    x.least = 1 + pick(in, x.capacity);
     if (take(in) > 240) x.size = extreme(in) | INT64_MIN;
     x.times = room(in, (size_t)p * (size_t)x.capacity * sizeof *x.times);
-    x.count = room(in, (size_t)p * sizeof *x.count), x.batch = room(in, (size_t)p * sizeof *x.batch);
-    x.elapsed = room(in, (size_t)p * sizeof *x.elapsed), x.busy = room(in, (size_t)p * sizeof *x.busy);
+    x.count = room(in, (size_t)p * sizeof *x.count);
+    x.batch = room(in, (size_t)p * sizeof *x.batch);
+    x.elapsed = room(in, (size_t)p * sizeof *x.elapsed);
+    x.busy = room(in, (size_t)p * sizeof *x.busy);
     const hs_status status = hs_measure_kernel(pool_of(p), &x, NULL, NULL);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     for (int32_t i = 0; i < p && !status; i++) {
-        HOLDS(x.count[i] >= 0 && x.count[i] <= x.capacity && (x.worker < 0 || x.worker == i ? x.count[i] >= x.least : x.count[i] == 0));
+        HOLDS(x.count[i] >= 0 && x.count[i] <= x.capacity &&
+              (x.worker < 0 || x.worker == i ? x.count[i] >= x.least : x.count[i] == 0));
         for (int32_t k = 0; k < x.count[i]; k++) HOLDS(x.times[(int64_t)i * x.capacity + k] >= 0.0);
     }
 }

@@ -1,4 +1,5 @@
-/* Stacks of small matrices and QR of tall ones, against what they must multiply to: any shapes, steps and strides. */
+/* Stacks of small matrices and QR of tall ones, against what they must multiply to: any shapes,
+ * steps and strides. */
 #include "matrices.h"
 
 /* Differences are held against `LIMIT` roundings of all that is added up. */
@@ -6,15 +7,15 @@ enum { LIMIT = 40, MOST_RANK = 3 };
 
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
-/* ---- stacks ----------------------------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 typedef struct {
     int32_t rank;
     int64_t size[MOST_RANK], items;
 } shape;
 
-/* All items in one matrix, below each other or side by side; the first and the last index may change places, and an input may have the
- * same items along a dimension. */
+/* All items in one matrix, below each other or side by side; the first and the last index may
+ * change places, and an input may have the same items along a dimension. */
 typedef struct {
     matrix all;
     int64_t steps[MOST_RANK];
@@ -24,23 +25,32 @@ typedef struct {
 static shape shape_of(bytes *in)
 {
     shape s = {.rank = pick(in, MOST_RANK + 1), .items = 1};
-    for (int32_t d = 0; d < s.rank; d++) s.size[d] = pick(in, 12) ? 1 + pick(in, 3) : 0, s.items *= s.size[d];
+    for (int32_t d = 0; d < s.rank; d++) {
+        s.size[d] = pick(in, 12) ? 1 + pick(in, 3) : 0;
+        s.items *= s.size[d];
+    }
     return s;
 }
 
-static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int64_t cols, int may_share, double fill)
+static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int64_t cols,
+                        int may_share, double fill)
 {
     const int beside = pick(in, 2), backwards = pick(in, 2);
-    stacked x = {.all = matrix_of(in, dtype, beside ? rows : rows * s->items, beside ? cols * s->items : cols, 0, fill)};
+    stacked x = {.all = matrix_of(in, dtype, beside ? rows : rows * s->items,
+                                  beside ? cols * s->items : cols, 0, fill)};
     int64_t step = beside ? cols * x.all.col_stride : rows * x.all.row_stride;
     if (s->items == 1) step = 0;
     for (int32_t k = 0; k < s->rank; k++) {
         const int32_t d = backwards ? k : s->rank - 1 - k;
-        x.steps[d] = step, step *= s->size[d];
+        x.steps[d] = step;
+        step *= s->size[d];
     }
     const int which = may_share && pick(in, 3) == 0 ? pick(in, 1 << MOST_RANK) : 0;
     for (int32_t d = 0; d < s->rank; d++)
-        if (which >> d & 1) x.steps[d] = 0, x.shared = 1;
+        if (which >> d & 1) {
+            x.steps[d] = 0;
+            x.shared = 1;
+        }
     return x;
 }
 
@@ -59,28 +69,48 @@ typedef struct {
     int64_t m, n, k;
 } problem;
 
-static double complex of(const problem *p, const stacked *x, const char *memory, int64_t item, int64_t i, int64_t j)
+static double complex of(const problem *p, const stacked *x, const char *memory, int64_t item,
+                         int64_t i, int64_t j)
 {
     return get(memory, p->dtype, item_place(x, &p->s, item, i, j));
 }
 
-static double complex a_at(const problem *p, int64_t item, int64_t i, int64_t j) { return of(p, &p->a, p->a.all.before, item, i, j); }
-static double complex b_at(const problem *p, int64_t item, int64_t i, int64_t j) { return of(p, &p->b, p->b.all.before, item, i, j); }
-static double complex c_at(const problem *p, int64_t item, int64_t i, int64_t j) { return of(p, &p->c, p->c.all.memory, item, i, j); }
-static double complex c_was(const problem *p, int64_t item, int64_t i, int64_t j) { return of(p, &p->c, p->c.all.before, item, i, j); }
+static double complex a_at(const problem *p, int64_t item, int64_t i, int64_t j)
+{
+    return of(p, &p->a, p->a.all.before, item, i, j);
+}
+static double complex b_at(const problem *p, int64_t item, int64_t i, int64_t j)
+{
+    return of(p, &p->b, p->b.all.before, item, i, j);
+}
+static double complex c_at(const problem *p, int64_t item, int64_t i, int64_t j)
+{
+    return of(p, &p->c, p->c.all.memory, item, i, j);
+}
+static double complex c_was(const problem *p, int64_t item, int64_t i, int64_t j)
+{
+    return of(p, &p->c, p->c.all.before, item, i, j);
+}
 
-/* Large elements off the diagonal (a definite matrix: on it), but in column `zero` of one item, if any. */
+/* Large elements off the diagonal (a definite matrix: on it), but in column `zero` of one item, if
+ * any. */
 static void make_regular(problem *p, int64_t zero_item, int64_t zero, int64_t shift)
 {
     const int definite = p->x.operation == HS_STACK_CHOLESKY;
     for (int64_t item = 0; item < p->s.items; item++)
         for (int64_t i = 0; i < p->m; i++) {
-            set(p->a.all.memory, p->dtype, item_place(&p->a, &p->s, item, i, definite ? i : (i + shift) % p->m), 8 * (double)p->m);
-            for (int64_t j = i + 1; j < p->m && definite; j++) set(p->a.all.memory, p->dtype, item_place(&p->a, &p->s, item, i, j), NAN);
+            set(p->a.all.memory, p->dtype,
+                item_place(&p->a, &p->s, item, i, definite ? i : (i + shift) % p->m),
+                8 * (double)p->m);
+            for (int64_t j = i + 1; j < p->m && definite; j++)
+                set(p->a.all.memory, p->dtype, item_place(&p->a, &p->s, item, i, j), NAN);
         }
     for (int64_t i = 0; i < p->m && zero_item >= 0; i++)
-        if (!definite || i == zero) set(p->a.all.memory, p->dtype, item_place(&p->a, &p->s, zero_item, i, zero), definite ? -1 : 0);
-    if (p->a.all.elements) memcpy(p->a.all.before, p->a.all.memory, (size_t)p->a.all.elements * size_of[p->dtype]);
+        if (!definite || i == zero)
+            set(p->a.all.memory, p->dtype, item_place(&p->a, &p->s, zero_item, i, zero),
+                definite ? -1 : 0);
+    if (p->a.all.elements)
+        memcpy(p->a.all.before, p->a.all.memory, (size_t)p->a.all.elements * size_of[p->dtype]);
 }
 
 static void check_multiply(const problem *p, int64_t item)
@@ -91,7 +121,8 @@ static void check_multiply(const problem *p, int64_t item)
         for (int64_t j = 0; j < p->n; j++) {
             double complex sum = 0;
             for (int64_t l = 0; l < p->k; l++) sum += a_at(p, item, i, l) * b_at(p, item, l, j);
-            HOLDS(c_at(p, item, i, j) == alpha * sum + (beta == 0 ? 0 : beta * c_was(p, item, i, j)));
+            HOLDS(c_at(p, item, i, j) ==
+                  alpha * sum + (beta == 0 ? 0 : beta * c_was(p, item, i, j)));
         }
 }
 
@@ -104,7 +135,8 @@ static void check_solution(const problem *p, int64_t item, int regular)
                 HOLDS(isnan(creal(c_at(p, item, i, j))));
                 continue;
             }
-            double complex sum = p->x.operation == HS_STACK_SOLVE ? -b_at(p, item, i, j) : -(double)(i == j);
+            double complex sum =
+                p->x.operation == HS_STACK_SOLVE ? -b_at(p, item, i, j) : -(double)(i == j);
             for (int64_t l = 0; l < p->m; l++) sum += a_at(p, item, i, l) * c_at(p, item, l, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(p->dtype) * 4 * (double)(p->m + 1));
         }
@@ -117,12 +149,14 @@ static void check_lu(bytes *in, const problem *p, int64_t item)
     for (int64_t i = 0; i < p->m; i++) {
         const int64_t other = p->x.pivots[item * p->m + i], kept = order[i];
         HOLDS(other >= i && other < p->m);
-        order[i] = order[other], order[other] = kept;
+        order[i] = order[other];
+        order[other] = kept;
     }
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->m; j++) {
             double complex sum = -a_at(p, item, order[i], j);
-            for (int64_t l = 0; l <= (i < j ? i : j); l++) sum += (l == i ? 1 : c_at(p, item, i, l)) * c_at(p, item, l, j);
+            for (int64_t l = 0; l <= (i < j ? i : j); l++)
+                sum += (l == i ? 1 : c_at(p, item, i, l)) * c_at(p, item, l, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(p->dtype) * 12 * (double)(p->m + 1));
         }
 }
@@ -137,7 +171,8 @@ static void check_cholesky(const problem *p, int64_t item, int regular)
             else if (!regular) HOLDS(isnan(creal(c_at(p, item, i, j))));
             else {
                 double complex sum = -a_at(p, item, i, j);
-                for (int64_t l = 0; l <= j; l++) sum += c_at(p, item, i, l) * conj(c_at(p, item, j, l));
+                for (int64_t l = 0; l <= j; l++)
+                    sum += c_at(p, item, i, l) * conj(c_at(p, item, j, l));
                 HOLDS(cabs(sum) <= LIMIT * rounding_of(p->dtype) * 12 * (double)(p->m + 1));
             }
         }
@@ -152,7 +187,8 @@ static void check_item(bytes *in, const problem *p, int64_t item, int64_t zero)
     }
     int regular = 1; /* what is shared is so for others, too */
     for (int64_t i = 0; i < p->m && regular; i++)
-        regular = operation == HS_STACK_CHOLESKY ? creal(a_at(p, item, i, i)) > 0 : a_at(p, item, (i + p->m - zero) % p->m, i) != 0;
+        regular = operation == HS_STACK_CHOLESKY ? creal(a_at(p, item, i, i)) > 0
+                                                 : a_at(p, item, (i + p->m - zero) % p->m, i) != 0;
     if (regular) HOLDS(p->x.info[item] == (operation == HS_STACK_CHOLESKY ? 0 : -1));
     else HOLDS(p->x.info[item] >= 0 && p->x.info[item] <= p->m);
     if (operation == HS_STACK_LU) check_lu(in, p, item);
@@ -163,20 +199,37 @@ static void check_item(bytes *in, const problem *p, int64_t item, int64_t zero)
 static void draw_item(bytes *in, problem *p, int operation)
 {
     const double complex scalars[] = {1, 1, 0, -1, 2, 0.5, I, 1 - I};
-    const double complex alpha = scalars[pick(in, p->dtype >> 1 ? 8 : 6)], beta = scalars[pick(in, p->dtype >> 1 ? 8 : 6)];
-    p->x = (hs_stack){.operation = operation, .rank = p->s.rank, .size = p->s.size, .a_steps = p->a.steps, .c_steps = p->c.steps,
-                      .item = {.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k, .a = start_of(&p->a.all),
-                               .a_row_stride = p->a.all.row_stride, .a_col_stride = p->a.all.col_stride,
-                               .c = start_of(&p->c.all), .c_row_stride = p->c.all.row_stride, .c_col_stride = p->c.all.col_stride}};
+    const double complex alpha = scalars[pick(in, p->dtype >> 1 ? 8 : 6)];
+    const double complex beta = scalars[pick(in, p->dtype >> 1 ? 8 : 6)];
+    p->x = (hs_stack){.operation = operation,
+                      .rank = p->s.rank,
+                      .size = p->s.size,
+                      .a_steps = p->a.steps,
+                      .c_steps = p->c.steps,
+                      .item = {.dtype = p->dtype,
+                               .m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .a = start_of(&p->a.all),
+                               .a_row_stride = p->a.all.row_stride,
+                               .a_col_stride = p->a.all.col_stride,
+                               .c = start_of(&p->c.all),
+                               .c_row_stride = p->c.all.row_stride,
+                               .c_col_stride = p->c.all.col_stride}};
     if (operation <= HS_STACK_SOLVE) {
-        p->x.b_steps = p->b.steps, p->x.item.b = start_of(&p->b.all);
-        p->x.item.b_row_stride = p->b.all.row_stride, p->x.item.b_col_stride = p->b.all.col_stride;
+        p->x.b_steps = p->b.steps;
+        p->x.item.b = start_of(&p->b.all);
+        p->x.item.b_row_stride = p->b.all.row_stride;
+        p->x.item.b_col_stride = p->b.all.col_stride;
     }
     if (operation == HS_STACK_MULTIPLY) {
-        p->x.item.alpha[0] = creal(alpha), p->x.item.alpha[1] = cimag(alpha);
-        p->x.item.beta[0] = creal(beta), p->x.item.beta[1] = cimag(beta);
+        p->x.item.alpha[0] = creal(alpha);
+        p->x.item.alpha[1] = cimag(alpha);
+        p->x.item.beta[0] = creal(beta);
+        p->x.item.beta[1] = cimag(beta);
     } else p->x.info = room(in, (size_t)p->s.items * sizeof *p->x.info);
-    if (operation == HS_STACK_LU) p->x.pivots = room(in, (size_t)(p->s.items * p->m) * sizeof *p->x.pivots);
+    if (operation == HS_STACK_LU)
+        p->x.pivots = room(in, (size_t)(p->s.items * p->m) * sizeof *p->x.pivots);
 }
 
 static void stack(bytes *in)
@@ -184,14 +237,16 @@ static void stack(bytes *in)
     const int operation = pick(in, 5);
     problem p = {.dtype = pick(in, 4), .s = shape_of(in)};
     const int64_t most = p.s.items > 6 ? 12 : 40;
-    p.m = extent(in, 8) % most, p.n = operation <= HS_STACK_SOLVE ? extent(in, 8) % most : p.m;
+    p.m = extent(in, 8) % most;
+    p.n = operation <= HS_STACK_SOLVE ? extent(in, 8) % most : p.m;
     p.k = operation ? p.m : extent(in, 16) % most;
     p.a = stack_of(in, &p.s, p.dtype, p.m, p.k, 1, 0.0);
     if (operation <= HS_STACK_SOLVE) p.b = stack_of(in, &p.s, p.dtype, p.k, p.n, 1, 0.0);
     p.in_place = operation && p.m == p.n && !p.a.shared && pick(in, 3) == 0;
     p.c = p.in_place ? p.a : stack_of(in, &p.s, p.dtype, p.m, p.n, 0, operation ? 5.0 : 0.0);
     draw_item(in, &p, operation);
-    const int64_t zero_item = p.s.items && pick(in, 3) == 0 ? take(in) % p.s.items : -1, shift = p.m ? take(in) % p.m : 0;
+    const int64_t zero_item = p.s.items && pick(in, 3) == 0 ? take(in) % p.s.items : -1;
+    const int64_t shift = p.m ? take(in) % p.m : 0;
     if (operation) make_regular(&p, p.m ? zero_item : -1, p.m ? take(in) % p.m : 0, shift);
     const int32_t workers = 1 + pick(in, MOST_POOL);
     const double *speeds = pick(in, 2) ? values_or_zeros(in, workers, taste_of(in)) : NULL;
@@ -206,10 +261,11 @@ static void stack(bytes *in)
     for (int64_t item = 0; item < p.s.items; item++) check_item(in, &p, item, shift);
 }
 
-/* ---- tall matrices ---------------------------------------------------------------------------------------------- */
+/* ---- tall matrices --------------------------------------------------------------------------- */
 
 /* Q R = A, Q^H Q = I, Q^H B, and the rest of B. */
-static void check_tall(const matrix *a, const matrix *q, const matrix *r, const matrix *b, const matrix *c, const double *residuals)
+static void check_tall(const matrix *a, const matrix *q, const matrix *r, const matrix *b,
+                       const matrix *c, const double *residuals)
 {
     const int64_t m = a->rows, n = a->cols;
     const double limit = LIMIT * rounding_of(a->dtype) * (double)(m + 1);
@@ -250,12 +306,34 @@ static void tall(bytes *in)
     const int64_t m = n + (pick(in, 6) ? extent(in, 24) : long_extent(in) % (n < 5 ? 3000 : 700));
     const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
     const matrix a = matrix_of(in, dtype, m, n, 1, fill), b = matrix_of(in, dtype, m, k, 1, 0.0);
-    const matrix q = matrix_of(in, dtype, m, n, 0, NAN), r = matrix_of(in, dtype, n, n, 0, NAN), c = matrix_of(in, dtype, n, k, 0, NAN);
-    hs_tall x = {.dtype = dtype, .m = m, .n = n, .k = k, .a = start_of(&a), .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
-                 .r = start_of(&r), .r_row_stride = r.row_stride, .r_col_stride = r.col_stride};
-    if (with_q) x.q = start_of(&q), x.q_row_stride = q.row_stride, x.q_col_stride = q.col_stride;
-    if (k) x.b = start_of(&b), x.b_row_stride = b.row_stride, x.b_col_stride = b.col_stride;
-    if (k) x.c = start_of(&c), x.c_row_stride = c.row_stride, x.c_col_stride = c.col_stride;
+    const matrix q = matrix_of(in, dtype, m, n, 0, NAN);
+    const matrix r = matrix_of(in, dtype, n, n, 0, NAN);
+    const matrix c = matrix_of(in, dtype, n, k, 0, NAN);
+    hs_tall x = {.dtype = dtype,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .a = start_of(&a),
+                 .a_row_stride = a.row_stride,
+                 .a_col_stride = a.col_stride,
+                 .r = start_of(&r),
+                 .r_row_stride = r.row_stride,
+                 .r_col_stride = r.col_stride};
+    if (with_q) {
+        x.q = start_of(&q);
+        x.q_row_stride = q.row_stride;
+        x.q_col_stride = q.col_stride;
+    }
+    if (k) {
+        x.b = start_of(&b);
+        x.b_row_stride = b.row_stride;
+        x.b_col_stride = b.col_stride;
+    }
+    if (k) {
+        x.c = start_of(&c);
+        x.c_row_stride = c.row_stride;
+        x.c_col_stride = c.col_stride;
+    }
     if (pick(in, 2)) x.residuals = room(in, (size_t)k * sizeof *x.residuals);
     test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
@@ -266,7 +344,8 @@ static void tall(bytes *in)
     if (status) return;
     check_run(&run, p, INT32_MAX);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) HOLDS(i == j ? strange || cimag(at(&r, i, j)) == 0 : at(&r, i, j) == 0);
+        for (int64_t j = 0; j <= i; j++)
+            HOLDS(i == j ? strange || cimag(at(&r, i, j)) == 0 : at(&r, i, j) == 0);
     if (with_q && !strange) check_tall(&a, &q, &r, &b, &c, x.residuals);
 }
 

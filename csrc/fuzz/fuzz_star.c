@@ -1,33 +1,53 @@
-/* Stars: any chunks and served lists through the simulator, all planners, and bounds below all of their plans. */
+/* Stars: any chunks and served lists through the simulator, all planners, and bounds below all of
+ * their plans. */
 #include "bytes.h"
 
 enum { MOST_P = 4, MOST = 6, CHUNKS = 12, MESSAGES = 4000 };
 
-static double star_value(bytes *in, taste kind) { return kind == POSITIVES ? fmin(positive(in), HS_STAR_MOST) : value(in, kind); }
+static double star_value(bytes *in, taste kind)
+{
+    return kind == POSITIVES ? fmin(positive(in), HS_STAR_MOST) : value(in, kind);
+}
 
 static hs_star star_of(bytes *in, taste kind)
 {
-    hs_star star = {.r = small(in, MOST), .s = small(in, MOST), .t = small(in, MOST), .p = small(in, MOST_P)};
-    double *t = values(in, star.p, INTEGERS), *links = values_or_zeros(in, star.p, INTEGERS);
+    hs_star star = {
+        .r = small(in, MOST), .s = small(in, MOST), .t = small(in, MOST), .p = small(in, MOST_P)};
+    double *t = values(in, star.p, INTEGERS);
+    double *links = values_or_zeros(in, star.p, INTEGERS);
     int64_t *memory = room(in, (size_t)star.p * sizeof *memory);
-    for (int32_t i = 0; i < star.p && kind != INTEGERS; i++) t[i] = star_value(in, kind), links[i] = pick(in, 4) ? star_value(in, kind) : 0.0;
+    for (int32_t i = 0; i < star.p && kind != INTEGERS; i++) {
+        t[i] = star_value(in, kind);
+        links[i] = pick(in, 4) ? star_value(in, kind) : 0.0;
+    }
     for (int32_t i = 0; i < star.p; i++) memory[i] = take(in) > 250 ? extreme(in) : small(in, 80);
-    if (take(in) > 250) *(pick(in, 2) ? &star.r : &star.t) = extreme(in) & ~(INT64_C(0xFFFFFFFF) * pick(in, 2));
-    star.cycle_times = t, star.link_costs = links, star.memory = memory;
+    if (take(in) > 250)
+        *(pick(in, 2) ? &star.r : &star.t) = extreme(in) & ~(INT64_C(0xFFFFFFFF) * pick(in, 2));
+    star.cycle_times = t;
+    star.link_costs = links;
+    star.memory = memory;
     return star;
 }
 
-static int small_enough(const hs_star *star) { return star->r <= 64 && star->s <= 64 && star->t <= 64; }
+static int small_enough(const hs_star *star)
+{
+    return star->r <= 64 && star->s <= 64 && star->t <= 64;
+}
 
 /* One message at a time, within the makespan. */
-static void check_log(const hs_star *star, int64_t count, const hs_star_message *log, double makespan)
+static void check_log(const hs_star *star, int64_t count, const hs_star_message *log,
+                      double makespan)
 {
-    double port = 0.0, last = 0.0;
+    double port = 0.0;
+    double last = 0.0;
     for (int64_t k = 0; k < count; k++) {
         const hs_star_message *x = &log[k];
-        HOLDS(x->worker >= 0 && x->worker < star->p && x->kind >= 0 && x->kind <= 2 && x->chunk >= 0);
-        HOLDS(x->start >= port && x->end >= x->start && x->compute_start >= x->end && x->compute_end >= x->compute_start);
-        port = x->end, last = fmax(last, fmax(x->end, x->compute_end));
+        HOLDS(x->worker >= 0 && x->worker < star->p && x->kind >= 0 && x->kind <= 2 &&
+              x->chunk >= 0);
+        HOLDS(x->start >= port && x->end >= x->start && x->compute_start >= x->end &&
+              x->compute_end >= x->compute_start);
+        port = x->end;
+        last = fmax(last, fmax(x->end, x->compute_end));
     }
     HOLDS(last == makespan);
 }
@@ -38,12 +58,14 @@ static void check_cover(const hs_star *star, int64_t count, const hs_star_chunk 
     int64_t blocks = 0;
     for (int64_t k = 0; k < count; k++) {
         const hs_star_chunk *a = &chunks[k];
-        HOLDS(a->worker >= 0 && a->worker < star->p && a->row >= 0 && a->col >= 0 && a->height >= 1 && a->width >= 1 && a->depth >= 1);
+        HOLDS(a->worker >= 0 && a->worker < star->p && a->row >= 0 && a->col >= 0 &&
+              a->height >= 1 && a->width >= 1 && a->depth >= 1);
         HOLDS(a->height <= star->r - a->row && a->width <= star->s - a->col);
         blocks += a->height * a->width;
         for (int64_t l = 0; l < k; l++) {
             const hs_star_chunk *b = &chunks[l];
-            HOLDS(a->row + a->height <= b->row || b->row + b->height <= a->row || a->col + a->width <= b->col || b->col + b->width <= a->col);
+            HOLDS(a->row + a->height <= b->row || b->row + b->height <= a->row ||
+                  a->col + a->width <= b->col || b->col + b->width <= a->col);
         }
     }
     HOLDS(blocks == star->r * star->s);
@@ -54,22 +76,28 @@ static void above_bounds(const hs_star *star, double makespan)
 {
     double bounds[HS_STAR_BOUNDS];
     HOLDS(hs_star_bounds(star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
-    for (int k = HS_STAR_WORK; k <= HS_STAR_TRANSFER; k++) HOLDS(bounds[k] <= makespan * (1 + 1e-9));
+    for (int k = HS_STAR_WORK; k <= HS_STAR_TRANSFER; k++)
+        HOLDS(bounds[k] <= makespan * (1 + 1e-9));
     HOLDS(bounds[HS_STAR_LOOMIS] <= makespan * (1 + 1e-9));
 }
 
-static double run(bytes *in, const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served, int32_t eager)
+static double run(bytes *in, const hs_star *star, int64_t count, const hs_star_chunk *chunks,
+                  int32_t order, int64_t length, const int32_t *served, int32_t eager)
 {
     next_call(in);
     int64_t *messages = out(in, sizeof *messages);
-    double *makespan = out(in, sizeof *makespan), again = -1.0;
-    const hs_status status = hs_star_simulate(star, count, chunks, order, length, served, eager, NULL, NULL, messages, makespan);
+    double *makespan = out(in, sizeof *makespan);
+    double again = -1.0;
+    const hs_status status = hs_star_simulate(star, count, chunks, order, length, served, eager,
+                                              NULL, NULL, messages, makespan);
     planner_status(in, status, 0);
     if (status) return -1.0;
     HOLDS(*messages >= 0);
     if (*messages > MESSAGES) return *makespan;
     hs_star_message *log = out(in, (size_t)*messages * sizeof *log);
-    HOLDS(hs_star_simulate(star, count, chunks, order, length, served, eager, NULL, log, messages, &again) == HS_OK && again == *makespan);
+    HOLDS(hs_star_simulate(star, count, chunks, order, length, served, eager, NULL, log, messages,
+                           &again) == HS_OK &&
+          again == *makespan);
     check_log(star, *messages, log, again);
     return again;
 }
@@ -83,11 +111,20 @@ static void simulate(bytes *in)
     const int strange = take(in) > 230;
     for (int64_t k = 0; k < count; k++) {
         hs_star_chunk *c = &chunks[k];
-        *c = (hs_star_chunk){.worker = pick(in, star.p + (star.p == 0)), .held = pick(in, 3), .buffers = 1 + pick(in, 2), .depth = 1 + small(in, 4)};
-        if (pick(in, 3) == 0) c->held = HS_STAR_HOLD_C, c->buffers = -pick(in, 2), c->depth = 1;
+        *c = (hs_star_chunk){.worker = pick(in, star.p + (star.p == 0)),
+                             .held = pick(in, 3),
+                             .buffers = 1 + pick(in, 2),
+                             .depth = 1 + small(in, 4)};
+        if (pick(in, 3) == 0) {
+            c->held = HS_STAR_HOLD_C;
+            c->buffers = -pick(in, 2);
+            c->depth = 1;
+        }
         c->ahead = c->held == HS_STAR_HOLD_C && pick(in, 2);
-        c->row = star.r > 0 && star.r < 200 ? pick(in, (int)star.r) : 0, c->col = star.s > 0 && star.s < 200 ? pick(in, (int)star.s) : 0;
-        c->height = 1 + pick(in, 3), c->width = 1 + pick(in, 3);
+        c->row = star.r > 0 && star.r < 200 ? pick(in, (int)star.r) : 0;
+        c->col = star.s > 0 && star.s < 200 ? pick(in, (int)star.s) : 0;
+        c->height = 1 + pick(in, 3);
+        c->width = 1 + pick(in, 3);
         if (c->height > star.r - c->row) c->height = star.r - c->row;
         if (c->width > star.s - c->col) c->width = star.s - c->col;
         if (strange && pick(in, 4) == 0) {
@@ -107,23 +144,33 @@ static void plan(bytes *in)
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
     const int32_t method = take(in) > 250 ? 9 : pick(in, 9), eager = pick(in, 2);
-    const int32_t variant = method == HS_STAR_HET ? pick(in, 18) - 2 : take(in) > 250 ? 1 : HS_STAR_ALL;
+    const int32_t variant = method == HS_STAR_HET ? pick(in, 18) - 2
+                            : take(in) > 250      ? 1
+                                                  : HS_STAR_ALL;
     const size_t p = (size_t)star.p;
-    hs_star_summary *summary = out(in, sizeof *summary), again;
-    int64_t *sides = out(in, p * sizeof *sides), *cols = out(in, p * sizeof *cols);
+    hs_star_summary *summary = out(in, sizeof *summary);
+    hs_star_summary again;
+    int64_t *sides = out(in, p * sizeof *sides);
+    int64_t *cols = out(in, p * sizeof *cols);
     if (!small_enough(&star)) return;
-    hs_status status = hs_star_plan(&star, method, variant, eager, NULL, summary, sides, cols, NULL, NULL);
+    hs_status status =
+        hs_star_plan(&star, method, variant, eager, NULL, summary, sides, cols, NULL, NULL);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
     if (status) return;
     HOLDS(summary->chunk_count >= 0 && summary->message_count >= 0);
     hs_star_chunk *chunks = out(in, (size_t)summary->chunk_count * sizeof *chunks);
     hs_star_message *log = out(in, (size_t)summary->message_count * sizeof *log);
-    HOLDS(hs_star_plan(&star, method, variant, eager, NULL, &again, sides, cols, chunks, log) == HS_OK);
-    HOLDS(again.makespan == summary->makespan && again.chunk_count == summary->chunk_count && again.message_count == summary->message_count);
+    HOLDS(hs_star_plan(&star, method, variant, eager, NULL, &again, sides, cols, chunks, log) ==
+          HS_OK);
+    HOLDS(again.makespan == summary->makespan && again.chunk_count == summary->chunk_count &&
+          again.message_count == summary->message_count);
     check_cover(&star, again.chunk_count, chunks);
     check_log(&star, again.message_count, log, again.makespan);
     int64_t sum = 0;
-    for (size_t i = 0; i < p; i++) HOLDS(cols[i] >= 0 && sides[i] >= 0), sum += cols[i];
+    for (size_t i = 0; i < p; i++) {
+        HOLDS(cols[i] >= 0 && sides[i] >= 0);
+        sum += cols[i];
+    }
     HOLDS(sum == star.s);
     if (is_tame(kind)) above_bounds(&star, again.makespan);
 }
@@ -135,12 +182,18 @@ static void cut(bytes *in)
     hs_star_share *shares = room(in, (size_t)star.p * sizeof *shares);
     int64_t left = by_rows ? star.r : star.s; /* a last worker who gets it makes the sum right */
     for (int32_t i = 0; i < star.p; i++) {
-        shares[i] = (hs_star_share){.columns = small(in, 4), .rows = 1 + small(in, 3), .panels = 1 + small(in, 2), .held = pick(in, 3), .buffers = pick(in, 3)};
+        shares[i] = (hs_star_share){.columns = small(in, 4),
+                                    .rows = 1 + small(in, 3),
+                                    .panels = 1 + small(in, 2),
+                                    .held = pick(in, 3),
+                                    .buffers = pick(in, 3)};
         shares[i].ahead = shares[i].held == HS_STAR_HOLD_C && pick(in, 2);
         if (i + 1 == star.p && pick(in, 8)) shares[i].columns = left;
         if (shares[i].columns < shares[i].panels) shares[i].panels = shares[i].columns;
         left = shares[i].columns <= left ? left - shares[i].columns : 0;
-        if (take(in) > 250) *(int64_t *[]){&shares[i].columns, &shares[i].rows, &shares[i].panels}[pick(in, 3)] = extreme(in);
+        if (take(in) > 250)
+            *(int64_t *[]){&shares[i].columns, &shares[i].rows, &shares[i].panels}[pick(in, 3)] =
+                extreme(in);
     }
     int64_t *count = out(in, sizeof *count);
     const hs_status status = hs_star_cut(&star, by_rows, shares, count, NULL);
@@ -149,7 +202,10 @@ static void cut(bytes *in)
     HOLDS(*count >= 0);
     hs_star_chunk *chunks = out(in, (size_t)*count * sizeof *chunks);
     HOLDS(hs_star_cut(&star, by_rows, shares, count, chunks) == HS_OK);
-    if (small_enough(&star)) check_cover(&star, *count, chunks), run(in, &star, *count, chunks, HS_STAR_DEMAND, 0, NULL, 0);
+    if (small_enough(&star)) {
+        check_cover(&star, *count, chunks);
+        run(in, &star, *count, chunks, HS_STAR_DEMAND, 0, NULL, 0);
+    }
 }
 
 static void search(bytes *in)
@@ -157,12 +213,14 @@ static void search(bytes *in)
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
     const int32_t eager = pick(in, 2);
-    int32_t *by_rows = out(in, sizeof *by_rows), *order = out(in, sizeof *order);
+    int32_t *by_rows = out(in, sizeof *by_rows);
+    int32_t *order = out(in, sizeof *order);
     hs_star_share *shares = out(in, (size_t)star.p * sizeof *shares);
     double *makespan = out(in, sizeof *makespan);
     if (!small_enough(&star)) return;
     const int64_t effort = 4 * small(in, 100);
-    const hs_status status = hs_star_search(&star, eager, take(in), effort, NULL, by_rows, shares, order, makespan);
+    const hs_status status =
+        hs_star_search(&star, eager, take(in), effort, NULL, by_rows, shares, order, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
     if (status) return;
     int64_t count = -1;
@@ -186,17 +244,21 @@ static void exact(bytes *in)
     for (int32_t i = 0; i < star.p; i++) {
         const int64_t mu = hs_star_side(star.memory[i], HS_STAR_DOUBLE);
         HOLDS(mu >= 0 && (mu == 0 || mu > 3e9 || mu * mu + 4 * mu <= star.memory[i]));
-        if (mu > 0 && star.r > 0) parts = (star.r + mu - 1) / mu > parts ? (star.r + mu - 1) / mu : parts;
+        if (mu > 0 && star.r > 0)
+            parts = (star.r + mu - 1) / mu > parts ? (star.r + mu - 1) / mu : parts;
     }
     const int64_t most = (star.s > 0 ? star.s : 0) * parts, entries = most * (star.t + 2);
-    int64_t *count = out(in, sizeof *count), *length = out(in, sizeof *length);
+    int64_t *count = out(in, sizeof *count);
+    int64_t *length = out(in, sizeof *length);
     hs_star_chunk *chunks = out(in, (size_t)most * sizeof *chunks);
     int32_t *served = out(in, (size_t)entries * sizeof *served);
     double *makespan = out(in, sizeof *makespan);
     const int64_t effort = 50 * small(in, 100);
     const double limit = pick(in, 4) ? INFINITY : wild(in);
-    const hs_status status = hs_star_exact(&star, effort, limit, NULL, count, chunks, length, served, makespan);
-    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE || status == HS_ERROR_UNSUPPORTED);
+    const hs_status status =
+        hs_star_exact(&star, effort, limit, NULL, count, chunks, length, served, makespan);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
+          status == HS_ERROR_UNSUPPORTED);
     if (status) return;
     HOLDS(*count >= 1 && *count <= most && *length >= 1 && *length <= entries);
     check_cover(&star, *count, chunks);
@@ -206,19 +268,26 @@ static void exact(bytes *in)
     above_bounds(&star, least);
     hs_star_summary summary;
     int64_t sides[MOST_P], cols[MOST_P];
-    if (hs_star_plan(&star, HS_STAR_HET, pick(in, 4), 0, NULL, &summary, sides, cols, NULL, NULL) == HS_OK) HOLDS(least <= summary.makespan * (1 + 1e-9));
+    if (hs_star_plan(&star, HS_STAR_HET, pick(in, 4), 0, NULL, &summary, sides, cols, NULL, NULL) ==
+        HS_OK)
+        HOLDS(least <= summary.makespan * (1 + 1e-9));
 }
 
 static void bounds(bytes *in)
 {
     hs_star star = star_of(in, taste_of(in));
-    if (pick(in, 4) == 0) star.r = extreme(in), star.s = extreme(in), star.t = extreme(in);
+    if (pick(in, 4) == 0) {
+        star.r = extreme(in);
+        star.s = extreme(in);
+        star.t = extreme(in);
+    }
     double *found = out(in, HS_STAR_BOUNDS * sizeof *found);
     const int32_t layout = take(in) > 250 ? pick(in, 12) - 4 : pick(in, 4);
     const hs_status status = hs_star_bounds(&star, layout, NULL, found);
     planner_status(in, status, 0);
     for (int k = 0; k < HS_STAR_BOUNDS && !status; k++) HOLDS(found[k] >= 0.0);
-    for (int k = HS_STAR_TRAFFIC; k <= HS_STAR_TRANSFER && !status; k++) HOLDS(found[k - 1] <= found[k] * (1 + 1e-9) + 1e-300);
+    for (int k = HS_STAR_TRAFFIC; k <= HS_STAR_TRANSFER && !status; k++)
+        HOLDS(found[k - 1] <= found[k] * (1 + 1e-9) + 1e-300);
     if (!status) HOLDS(found[HS_STAR_TRAFFIC] <= found[HS_STAR_LOOMIS] * (1 + 1e-9) + 1e-300);
     HOLDS(hs_star_side(extreme(in), layout) >= 0);
 }

@@ -1,8 +1,7 @@
-/* For the executors' harnesses: pools that are kept, extents around the kernels' tiles, and matrices of every type and stride in buffers
- * that end where their last element does. */
+/* For the executors' harnesses: pools that are kept, extents around the kernels' tiles, and
+ * matrices of every type and stride in buffers that end where their last element does. */
 #ifndef HETSCHED_FUZZ_MATRICES_H
 #define HETSCHED_FUZZ_MATRICES_H
-
 
 #include "../tests/elements.h"
 #include "../tests/run_calls.h"
@@ -37,7 +36,10 @@ static inline int64_t extent(bytes *in, int32_t tile)
 }
 
 /* In doubles one line is more than a page, or just one. */
-static inline int64_t long_extent(bytes *in) { return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)]; }
+static inline int64_t long_extent(bytes *in)
+{
+    return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)];
+}
 
 typedef struct {
     int dtype;
@@ -46,46 +48,82 @@ typedef struct {
     int64_t origin, elements;
 } matrix;
 
-static inline int64_t place(const matrix *x, int64_t i, int64_t j) { return x->origin + i * x->row_stride + j * x->col_stride; }
-static inline void *start_of(const matrix *x) { return x->memory + (ptrdiff_t)size_of[x->dtype] * x->origin; }
-static inline double complex at(const matrix *x, int64_t i, int64_t j) { return get(x->memory, x->dtype, place(x, i, j)); }
-static inline double complex was_at(const matrix *x, int64_t i, int64_t j) { return get(x->before, x->dtype, place(x, i, j)); }
+static inline int64_t place(const matrix *x, int64_t i, int64_t j)
+{
+    return x->origin + i * x->row_stride + j * x->col_stride;
+}
+static inline void *start_of(const matrix *x)
+{
+    return x->memory + (ptrdiff_t)size_of[x->dtype] * x->origin;
+}
+static inline double complex at(const matrix *x, int64_t i, int64_t j)
+{
+    return get(x->memory, x->dtype, place(x, i, j));
+}
+static inline double complex was_at(const matrix *x, int64_t i, int64_t j)
+{
+    return get(x->before, x->dtype, place(x, i, j));
+}
 
 /* A stride of a dimension of one means nothing; one of none neither. */
 static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
 {
-    return size > 1 || pick(in, 2) ? stride : (const int64_t[]){1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick(in, 6)];
+    return size > 1 || pick(in, 2)
+               ? stride
+               : (const int64_t[]){1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick(in, 6)];
 }
 
-/* Small integers, whose sums are exact, or `fill` everywhere. An input may have elements more than once. */
-static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols, int is_input, double fill)
+/* Small integers, whose sums are exact, or `fill` everywhere. An input may have elements more than
+ * once. */
+static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols, int is_input,
+                               double fill)
 {
     const int layout = pick(in, is_input ? 13 : 10);
     const int64_t gap = layout < 2 ? 0 : pick(in, 3);
-    int64_t r = cols + gap, c = 1;
-    if (layout % 2) r = 1, c = rows + gap;
-    if (layout == 4) r = 2 * cols + gap, c = 2;
-    if (layout == 5) r = 3, c = 3 * rows + gap;
+    int64_t r = cols + gap;
+    int64_t c = 1;
+    if (layout % 2) {
+        r = 1;
+        c = rows + gap;
+    }
+    if (layout == 4) {
+        r = 2 * cols + gap;
+        c = 2;
+    }
+    if (layout == 5) {
+        r = 3;
+        c = 3 * rows + gap;
+    }
     if (layout == 6 || layout == 8) r = -r;
     if (layout == 7 || layout == 8) c = -c;
     if (layout == 10) r = 0;
     if (layout == 11) c = 0;
     if (layout == 12) r = c = 1;
-    matrix x = {.dtype = dtype, .rows = rows, .cols = cols, .row_stride = any_stride(in, rows, r), .col_stride = any_stride(in, cols, c)};
-    int64_t low = 0, high = 0;
+    matrix x = {.dtype = dtype,
+                .rows = rows,
+                .cols = cols,
+                .row_stride = any_stride(in, rows, r),
+                .col_stride = any_stride(in, cols, c)};
+    int64_t low = 0;
+    int64_t high = 0;
     if (rows > 1) *(x.row_stride < 0 ? &low : &high) += (rows - 1) * x.row_stride;
     if (cols > 1) *(x.col_stride < 0 ? &low : &high) += (cols - 1) * x.col_stride;
     x.elements = rows > 0 && cols > 0 ? high - low + 1 : 0;
     x.origin = x.elements ? -low : 0;
     const size_t size = (size_t)x.elements * size_of[dtype];
-    x.memory = room(in, size), x.before = room(in, size);
+    x.memory = room(in, size);
+    x.before = room(in, size);
     uint32_t state = take(in);
     const int64_t period = x.elements < 1021 ? x.elements : 1021; /* a prime: lines differ */
     for (int64_t e = 0; e < period; e++) {
         state = state * 1664525u + 1013904223u;
-        set(x.memory, dtype, e, fill != 0.0 ? fill : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
+        set(x.memory, dtype, e,
+            fill != 0.0
+                ? fill
+                : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
     }
-    for (size_t done = (size_t)period * size_of[dtype]; done < size; done *= 2) memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
+    for (size_t done = (size_t)period * size_of[dtype]; done < size; done *= 2)
+        memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
     if (size) memcpy(x.before, x.memory, size);
     return x;
 }
@@ -99,12 +137,18 @@ static inline int gaps_kept(const matrix *x)
     int kept = own != NULL;
     for (int64_t i = 0; i < x->rows && own; i++)
         for (int64_t j = 0; j < x->cols && own; j++) own[place(x, i, j)] = 1;
-    for (int64_t e = 0; e < x->elements && kept; e++) kept = own[e] || memcmp(x->memory + (size_t)e * size, x->before + (size_t)e * size, size) == 0;
+    for (int64_t e = 0; e < x->elements && kept; e++)
+        kept =
+            own[e] || memcmp(x->memory + (size_t)e * size, x->before + (size_t)e * size, size) == 0;
     free(own);
     return kept;
 }
 
-static inline int same_bytes(const matrix *x) { return x->elements == 0 || memcmp(x->memory, x->before, (size_t)x->elements * size_of[x->dtype]) == 0; }
+static inline int same_bytes(const matrix *x)
+{
+    return x->elements == 0 ||
+           memcmp(x->memory, x->before, (size_t)x->elements * size_of[x->dtype]) == 0;
+}
 
 /* Outputs and recordings of a run, any of them absent. */
 static inline void draw_run(bytes *in, test_run *run, int32_t p)
@@ -135,7 +179,9 @@ static inline void check_run(const test_run *run, int32_t p, int64_t boxes)
     HOLDS(run->trace.event_count >= 0 && run->trace.event_count <= run->trace.event_capacity);
     for (int32_t k = 0; k < run->trace.event_count; k++) {
         const hs_event *e = &run->trace.events[k];
-        HOLDS(e->worker >= 0 && e->worker < p && (e->kind == HS_COMPUTE || e->kind == HS_TRANSFER) && e->box >= 0 && e->box <= boxes && e->end >= e->start);
+        HOLDS(e->worker >= 0 && e->worker < p &&
+              (e->kind == HS_COMPUTE || e->kind == HS_TRANSFER) && e->box >= 0 && e->box <= boxes &&
+              e->end >= e->start);
     }
     for (int32_t i = 0; i < p; i++) {
         if (run->trace.times.finish) HOLDS(run->trace.times.finish[i] >= 0.0);

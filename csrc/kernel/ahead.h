@@ -1,4 +1,5 @@
-/* What is asked for from memory while something else is computed: the matrices that are needed next. */
+/* What is asked for from memory while something else is computed: the matrices that are needed
+ * next. */
 #ifndef HS_KERNEL_AHEAD_H
 #define HS_KERNEL_AHEAD_H
 
@@ -12,22 +13,30 @@ typedef struct hs__span {
     int64_t rows, bytes, pitch;
 } hs__span;
 
-static inline int64_t hs__span_lines(const hs__span *x) { return x->rows * (x->bytes / HS__LINE + 1); }
+static inline int64_t hs__span_lines(const hs__span *x)
+{
+    return x->rows * (x->bytes / HS__LINE + 1);
+}
 
-/* The first `spans` are still to come, the last of them first; of the piece that has begun, `at` up to `end`. hs__fetch asks for `lines`
- * lines of the caches at once, to the second level. All zero: nothing. */
+/* The first `spans` are still to come, the last of them first; of the piece that has begun, `at` up
+ * to `end`. hs__fetch asks for `lines` lines of the caches at once, to the second level. All zero:
+ * nothing. */
 typedef struct hs__ahead {
     hs__span span[3];
     int32_t spans, lines;
     uintptr_t at, end;
 } hs__ahead;
 
-/* A matrix of elements of e bytes, or nothing, if neither its rows nor its columns are side by side. */
+/* A matrix of elements of e bytes, or nothing, if neither its rows nor its columns are side by
+ * side. */
 static inline hs__span hs__span_of(int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t e)
 {
     if (col != 1) return row == 1 ? hs__span_of(cols, rows, col, row, e) : (hs__span){0};
     hs__span span = {0, rows, cols * e, rows > 1 ? row * e : 0};
-    if (rows > 1 && row >= 0 && span.pitch < span.bytes + HS__LINE) span.bytes += (rows - 1) * span.pitch, span.rows = 1;
+    if (rows > 1 && row >= 0 && span.pitch < span.bytes + HS__LINE) {
+        span.bytes += (rows - 1) * span.pitch;
+        span.rows = 1;
+    }
     return span;
 }
 
@@ -44,7 +53,8 @@ static inline int hs__ahead_next(hs__ahead *x)
 {
     if (!x->spans) return 0;
     hs__span *span = &x->span[x->spans - 1];
-    x->at = span->at / HS__LINE * HS__LINE, x->end = span->at + (uintptr_t)span->bytes;
+    x->at = span->at / HS__LINE * HS__LINE;
+    x->end = span->at + (uintptr_t)span->bytes;
     span->at += (uintptr_t)span->pitch;
     x->spans -= --span->rows == 0;
     return 1;

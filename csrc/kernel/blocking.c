@@ -7,13 +7,20 @@ enum { WAYS = 8, LEAST_DEPTH = 16, DEPTH_STEP = 8, MOST = 1 << 20, MOST_WORKERS 
 static int are_caches(const hs_caches *x)
 {
     for (int level = 0; level < 3; level++)
-        if (x->bytes[level] < 0 || x->bytes[level] > INT64_C(1) << 40 || x->ways[level] < 0 || x->sharing[level] < 0 || x->sharing[level] > MOST_WORKERS)
+        if (x->bytes[level] < 0 || x->bytes[level] > INT64_C(1) << 40 || x->ways[level] < 0 ||
+            x->sharing[level] < 0 || x->sharing[level] > MOST_WORKERS)
             return 0;
     return 1;
 }
 
-static int64_t ways_of(const hs_caches *x, int level) { return x->ways[level] ? x->ways[level] : WAYS; }
-static int64_t sharing_of(const hs_caches *x, int level) { return x->sharing[level] ? x->sharing[level] : 1; }
+static int64_t ways_of(const hs_caches *x, int level)
+{
+    return x->ways[level] ? x->ways[level] : WAYS;
+}
+static int64_t sharing_of(const hs_caches *x, int level)
+{
+    return x->sharing[level] ? x->sharing[level] : 1;
+}
 
 /* A multiple of step near `wanted`, rounded down. */
 static int32_t rounded(int64_t wanted, int64_t least, int64_t step)
@@ -22,7 +29,8 @@ static int32_t rounded(int64_t wanted, int64_t least, int64_t step)
     return (int32_t)(whole > least ? whole : hs__ceil_div(least, step) * step);
 }
 
-/* Bytes of a cache for what stays in it, where so many others pass through: they take whole ways, and lines of C one more. */
+/* Bytes of a cache for what stays in it, where so many others pass through: they take whole ways,
+ * and lines of C one more. */
 static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least_ways)
 {
     const int64_t ways = ways_of(x, level), way = hs__ceil_div(x->bytes[level], ways);
@@ -30,31 +38,46 @@ static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least
     return x->bytes[level] / ways * (left > least_ways ? left : least_ways);
 }
 
-/* The micro-panels of A, the one in use and the one that replaces it, fall into the same ways: whole ways for A, and for B as many as
- * its share needs. With too few ways for that, what one line of C leaves is shared out by size. */
-static int64_t depth_of(const hs_caches *x, int32_t tile_rows, int32_t tile_cols, int32_t element_bytes)
+/* The micro-panels of A, the one in use and the one that replaces it, fall into the same ways:
+ * whole ways for A, and for B as many as its share needs. With too few ways for that, what one line
+ * of C leaves is shared out by size. */
+static int64_t depth_of(const hs_caches *x, int32_t tile_rows, int32_t tile_cols,
+                        int32_t element_bytes)
 {
-    const int64_t workers = sharing_of(x, 0), ways = ways_of(x, 0), both = (int64_t)tile_rows + tile_cols;
+    const int64_t workers = sharing_of(x, 0);
+    const int64_t ways = ways_of(x, 0);
+    const int64_t both = (int64_t)tile_rows + tile_cols;
     const int64_t of_a = (ways - 1) * tile_rows / both;
     if (of_a > 0) return x->bytes[0] / ways * of_a / (workers * tile_rows * element_bytes);
     return (x->bytes[0] - x->bytes[0] / ways) / (workers * both * element_bytes);
 }
 
-hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_cols, int32_t element_bytes, int32_t *blocks)
+hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_cols,
+                      int32_t element_bytes, int32_t *blocks)
 {
     if (!caches || !blocks || !are_caches(caches)) return HS_ERROR_VALUE;
-    if (tile_rows < 1 || tile_rows > 1024 || tile_cols < 1 || tile_cols > 1024 || element_bytes < 1 || element_bytes > 64) return HS_ERROR_VALUE;
-    int32_t depth = 0, rows = 0, cols = 0;
-    if (caches->bytes[0]) depth = rounded(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH, DEPTH_STEP);
+    if (tile_rows < 1 || tile_rows > 1024 || tile_cols < 1 || tile_cols > 1024 ||
+        element_bytes < 1 || element_bytes > 64)
+        return HS_ERROR_VALUE;
+    int32_t depth = 0;
+    int32_t rows = 0;
+    int32_t cols = 0;
+    if (caches->bytes[0])
+        depth =
+            rounded(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH, DEPTH_STEP);
     const int64_t column = (int64_t)depth * element_bytes; /* of a packed panel, of A or of B */
     if (depth && caches->bytes[1]) {
         const int64_t workers = sharing_of(caches, 1);
-        rows = rounded(room(caches, 1, workers * tile_cols * column, 1) / (workers * column), tile_rows, tile_rows);
+        rows = rounded(room(caches, 1, workers * tile_cols * column, 1) / (workers * column),
+                       tile_rows, tile_rows);
     }
     if (rows && caches->bytes[2]) {
         const int64_t blocks_of_a = sharing_of(caches, 2) * rows * column;
-        cols = rounded(room(caches, 2, blocks_of_a, hs__ceil_div(ways_of(caches, 2), 2)) / column, tile_cols, tile_cols);
+        cols = rounded(room(caches, 2, blocks_of_a, hs__ceil_div(ways_of(caches, 2), 2)) / column,
+                       tile_cols, tile_cols);
     }
-    blocks[0] = depth, blocks[1] = rows, blocks[2] = cols;
+    blocks[0] = depth;
+    blocks[1] = rows;
+    blocks[2] = cols;
     return HS_OK;
 }

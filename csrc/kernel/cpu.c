@@ -3,7 +3,8 @@
 #if defined(__x86_64__)
 hs__cpu hs__cpu_detect(void)
 {
-    __builtin_cpu_init(); /* checks XCR0 too: a system that does not save the registers does not have the set */
+    /* checks XCR0 too: a system that does not save the registers does not have the set */
+    __builtin_cpu_init();
     return (hs__cpu){
         .avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
         .avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&

@@ -1,6 +1,6 @@
-/* TEMPLATE, a file, for each hs_dtype: NAME(x) is SET(float_x) and so on, REAL the real type, INTEGER as large, PARTS the reals of an
- * element. What else a template takes, TARGET (the attribute of an instruction set), BYTES, ROWS and VECTORS, ends with this file as
- * SET does. */
+/* TEMPLATE, a file, for each hs_dtype: NAME(x) is SET(float_x) and so on, REAL the real type,
+ * INTEGER as large, PARTS the reals of an element. What else a template takes, TARGET (the
+ * attribute of an instruction set), BYTES, ROWS and VECTORS, ends with this file as SET does. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

@@ -29,14 +29,26 @@
 #include "kernel/factor_vector_set.h"
 #endif
 
-hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes)
+hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice,
+                                        int32_t *vector_bytes)
 {
-    const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real; /* a power of two divides it if it divides both */
+    /* a power of two divides it if it divides both */
+    const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real;
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512 && bytes % 64 == 0) return *vector_bytes = 64, avx512_functions[dtype];
-    if (cpu.avx2_fma && bytes % 32 == 0) return *vector_bytes = 32, avx2_functions[dtype];
+    if (cpu.avx512 && bytes % 64 == 0) {
+        *vector_bytes = 64;
+        return avx512_functions[dtype];
+    }
+    if (cpu.avx2_fma && bytes % 32 == 0) {
+        *vector_bytes = 32;
+        return avx2_functions[dtype];
+    }
 #endif
-    if (bytes % 16 == 0) return *vector_bytes = 16, plain_functions[dtype];
-    return *vector_bytes = real, one_functions[dtype];
+    if (bytes % 16 == 0) {
+        *vector_bytes = 16;
+        return plain_functions[dtype];
+    }
+    *vector_bytes = real;
+    return one_functions[dtype];
 }

@@ -1,4 +1,5 @@
-/* The loops of factorisations and triangular systems that are no matrix products, for each type and instruction set. */
+/* The loops of factorisations and triangular systems that are no matrix products, for each type and
+ * instruction set. */
 #ifndef HS_KERNEL_FACTOR_VECTOR_H
 #define HS_KERNEL_FACTOR_VECTOR_H
 
@@ -8,41 +9,52 @@
 /* Columns of a panel factored by the vector loops alone. */
 enum { HS__BASE_COLUMNS = 16 };
 
-/* Strips (strips.h) as these loops see them, from the one with the first pivot on: element (i, l) of a strip at strip + l * step
- * + i * parts, in reals, and of complex types its product with i another `reals` further on. */
+/* Strips (strips.h) as these loops see them, from the one with the first pivot on: element (i, l)
+ * of a strip at strip + l * step + i * parts, in reals, and of complex types its product with i
+ * another `reals` further on. */
 typedef struct hs__strips {
     void *data;
     int64_t count, size, step; /* size: reals from one strip to the next */
     int32_t reals;             /* of one column of a strip */
 } hs__strips;
 
-/* The largest element of a column: |x|, of complex x |re| + |im| as LAPACK has it; the first of equals. row: in the strips. */
+/* The largest element of a column: |x|, of complex x |re| + |im| as LAPACK has it; the first of
+ * equals. row: in the strips. */
 typedef struct hs__lu_largest {
     double size;
     int64_t row;
 } hs__lu_largest;
 
-/* Column j of up to HS__BASE_COLUMNS, rows `first` (of the first strip) and more: scales column j - 1 below the diagonal, subtracts
- * what columns 0 .. j - 1 give, and finds the largest element from the diagonal on. With j == width (ends) only the first of it.
- * scale: the inverse of the last pivot as a power of two and (re, im), so that a tiny pivot has one too. */
-typedef void hs__lu_column(const hs__strips *strips, int32_t first, int32_t j, int ends, const double scale[3], hs__lu_largest *largest);
+/* Column j of up to HS__BASE_COLUMNS, rows `first` (of the first strip) and more: scales column j -
+ * 1 below the diagonal, subtracts what columns 0 .. j - 1 give, and finds the largest element from
+ * the diagonal on. With j == width (ends) only the first of it. scale: the inverse of the last
+ * pivot as a power of two and (re, im), so that a tiny pivot has one too. */
+typedef void hs__lu_column(const hs__strips *strips, int32_t first, int32_t j, int ends,
+                           const double scale[3], hs__lu_largest *largest);
 
-/* Solves L X = -C for the unit lower triangle L of h rows at l (in a strip) and a tile of h x cols of C, strides in elements:
- * C <- X, and -X is packed with `tile` reals across. work has h * parts * lanes reals. */
-typedef void hs__lu_solve(int32_t h, const void *l, int64_t step, int32_t cols, void *c, int64_t row_stride, int64_t col_stride,
-                          void *packed, int32_t tile, int32_t lanes, void *work);
+/* Solves L X = -C for the unit lower triangle L of h rows at l (in a strip) and a tile of h x cols
+ * of C, strides in elements: C <- X, and -X is packed with `tile` reals across. work has h * parts
+ * * lanes reals. */
+typedef void hs__lu_solve(int32_t h, const void *l, int64_t step, int32_t cols, void *c,
+                          int64_t row_stride, int64_t col_stride, void *packed, int32_t tile,
+                          int32_t lanes, void *work);
 
-/* Solves L X = C for h rows of a slice, tile reals each, at x: X takes the place of C. minus_l: the packed lower triangle, rows
- * l_tile reals apart; of complex types its imaginary part follows each column. With `expanded` each row of X and its product with
- * i are also written there, and read from there. scales [h]: (power, re, im) of the inverse of each diagonal element; NULL: ones. */
-typedef void hs__lu_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x, int32_t tile, void *expanded, const double (*scales)[3]);
+/* Solves L X = C for h rows of a slice, tile reals each, at x: X takes the place of C. minus_l: the
+ * packed lower triangle, rows l_tile reals apart; of complex types its imaginary part follows each
+ * column. With `expanded` each row of X and its product with i are also written there, and read
+ * from there. scales [h]: (power, re, im) of the inverse of each diagonal element; NULL: ones. */
+typedef void hs__lu_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x,
+                               int32_t tile, void *expanded, const double (*scales)[3]);
 
-/* Solves X L^H = C for the columns of strips, `width` of them, at most HS__BASE_COLUMNS: X takes the place of C. triangle: L by rows,
- * HS__BASE_COLUMNS elements apart; inverse [2 width]: that of its real diagonal, as two factors. */
-typedef void hs__strip_solve(const hs__strips *strips, int32_t width, const void *triangle, const void *inverse);
+/* Solves X L^H = C for the columns of strips, `width` of them, at most HS__BASE_COLUMNS: X takes
+ * the place of C. triangle: L by rows, HS__BASE_COLUMNS elements apart; inverse [2 width]: that of
+ * its real diagonal, as two factors. */
+typedef void hs__strip_solve(const hs__strips *strips, int32_t width, const void *triangle,
+                             const void *inverse);
 
 /* Exchanges row first + i of a slice, tile reals each, with row pivots[first + i]. */
-typedef void hs__lu_swap_rows(void *slice, int32_t tile, int64_t first, int64_t count, const int32_t *pivots);
+typedef void hs__lu_swap_rows(void *slice, int32_t tile, int64_t first, int64_t count,
+                              const int32_t *pivots);
 
 typedef struct hs__factor_vector {
     hs__lu_column *column;
@@ -53,6 +65,7 @@ typedef struct hs__factor_vector {
 } hs__factor_vector;
 
 /* The widest vectors that divide one column of a strip and one row of a slice, both in reals. */
-hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice, int32_t *vector_bytes);
+hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice,
+                                        int32_t *vector_bytes);
 
 #endif

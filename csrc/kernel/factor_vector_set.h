@@ -1,5 +1,5 @@
-/* The loops of factor_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES the size
- * of a vector. All of them end with the file. */
+/* The loops of factor_vector.h for all types, included once for each instruction set: SET(x) names
+ * things, TARGET is its attribute, BYTES the size of a vector. All of them end with the file. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float
@@ -25,8 +25,11 @@
 #define PARTS 2
 #include "kernel/factor_vector_template.h"
 
-#define FUNCTIONS(TYPE) {SET(TYPE##_column), SET(TYPE##_solve), SET(TYPE##_solve_rows), SET(TYPE##_strip_solve), SET(TYPE##_swap_rows)}
-static const hs__factor_vector SET(functions)[] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float), FUNCTIONS(complex_double)};
+#define FUNCTIONS(TYPE)                                                                      \
+    {SET(TYPE##_column), SET(TYPE##_solve), SET(TYPE##_solve_rows), SET(TYPE##_strip_solve), \
+     SET(TYPE##_swap_rows)}
+static const hs__factor_vector SET(functions)[] = {
+    FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float), FUNCTIONS(complex_double)};
 
 #undef FUNCTIONS
 #undef SET

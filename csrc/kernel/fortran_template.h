@@ -1,21 +1,27 @@
 /* The hs__micro_kernel on a foreign gemm of one real type; each_real.h tells what it takes. */
 
-/* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a tile on the stack. */
-static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta_,
-                           void *c_, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)
+/* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a
+ * tile on the stack. */
+static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                           const void *b, const void *beta_, void *c_, int64_t row_stride,
+                           int64_t col_stride, const void *a_next, const void *b_next)
 {
-    (void)a_next, (void)b_next;
+    (void)a_next;
+    (void)b_next;
     if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {
         gemm(sizeof(REAL) == 8, m, n, k, alpha, a, b, beta_, c_, col_stride);
         return;
     }
     enum { ROWS = 96, COLS = 16 }; /* of a tile: 12 KiB */
-    REAL tile[ROWS * COLS], zero = 0, beta = *(const REAL *)beta_;
+    REAL tile[ROWS * COLS];
+    REAL zero = 0;
+    REAL beta = *(const REAL *)beta_;
     const int64_t down = (m + ROWS - 1) / ROWS, along = (n + COLS - 1) / COLS;
     for (int64_t part = 0; part < down * along; part++) {
         const int64_t i0 = part % down * ROWS, j0 = part / down * COLS;
         const int64_t height = m - i0 < ROWS ? m - i0 : ROWS, width = n - j0 < COLS ? n - j0 : COLS;
-        gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0, &zero, tile, ROWS);
+        gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0,
+             &zero, tile, ROWS);
         for (int64_t j = 0; j < width; j++)
             for (int64_t i = 0; i < height; i++) {
                 REAL *to = (REAL *)c_ + (i0 + i) * row_stride + (j0 + j) * col_stride;

@@ -2,7 +2,8 @@
 
 #include "kernel/kernel.h"
 
-/* Compiled without contraction (CMakeLists.txt): a fused multiply-add in vectors and none in what is left would give two results. */
+/* Compiled without contraction (CMakeLists.txt): a fused multiply-add in vectors and none in what
+ * is left would give two results. */
 #define TEMPLATE "kernel/jacobi_template.h"
 
 #define SET(x) plain_##x

@@ -1,4 +1,5 @@
-/* BLIS's gemm micro-kernels, asked of its context for the processor (BLIS, docs/KernelsHowTo.md; 0.9 or later). */
+/* BLIS's gemm micro-kernels, asked of its context for the processor (BLIS, docs/KernelsHowTo.md;
+ * 0.9 or later). */
 #define _GNU_SOURCE
 #include "kernel/kernel.h"
 
@@ -29,47 +30,63 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
 #define bli_cntx_ukr_prefers_rows_dt bli_cntx_l3_nat_ukr_prefers_rows_dt
 #endif
 
-typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const void *, const void *, void *, inc_t, inc_t,
-                          auxinfo_t *, const cntx_t *);
+typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const void *,
+                          const void *, void *, inc_t, inc_t, auxinfo_t *, const cntx_t *);
 
 /* Set once by hs__kernel_blis, before any product. */
 static micro_kernel *functions[2];
 static cntx_t *context;
 
-#define MICRO_KERNEL(NAME, TYPE)                                                                                           \
-    static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta,   \
-                     void *c, int64_t row_stride, int64_t col_stride, const void *a_next, const void *b_next)              \
-    {                                                                                                                      \
-        auxinfo_t next = {0};                                                                                              \
-        bli_auxinfo_set_next_ab((void *)a_next, (void *)b_next, &next);                                                    \
-        functions[TYPE](m, n, k, alpha, a, b, beta, c, row_stride, col_stride, &next, context);                            \
+#define MICRO_KERNEL(NAME, TYPE)                                                                \
+    static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,         \
+                     const void *b, const void *beta, void *c, int64_t row_stride,              \
+                     int64_t col_stride, const void *a_next, const void *b_next)                \
+    {                                                                                           \
+        auxinfo_t next = {0};                                                                   \
+        bli_auxinfo_set_next_ab((void *)a_next, (void *)b_next, &next);                         \
+        functions[TYPE](m, n, k, alpha, a, b, beta, c, row_stride, col_stride, &next, context); \
     }
 
 MICRO_KERNEL(multiply_float, 0)
 MICRO_KERNEL(multiply_double, 1)
 
-static int major_version(const char *version) { return atoi(version[0] == 'v' ? version + 1 : version); }
+static int major_version(const char *version)
+{
+    return atoi(version[0] == 'v' ? version + 1 : version);
+}
 
-/* The set to ask for where BLIS 0.9 knows the processor only by its model or its name: NULL if there is nothing better. */
+/* The set to ask for where BLIS 0.9 knows the processor only by its model or its name: NULL if
+ * there is nothing better. */
 static const char *better_set(int *number)
 {
     hs__cpu cpu = hs__cpu_detect();
     (void)cpu;
 #ifdef BLIS_CONFIG_SKX
-    if (cpu.avx512) return *number = BLIS_ARCH_SKX, "skx";
+    if (cpu.avx512) {
+        *number = BLIS_ARCH_SKX;
+        return "skx";
+    }
 #endif
 #ifdef BLIS_CONFIG_ZEN
-    if (cpu.avx2_fma && cpu.amd) return *number = BLIS_ARCH_ZEN, "zen";
+    if (cpu.avx2_fma && cpu.amd) {
+        *number = BLIS_ARCH_ZEN;
+        return "zen";
+    }
 #endif
 #ifdef BLIS_CONFIG_HASWELL
-    if (cpu.avx2_fma) return *number = BLIS_ARCH_HASWELL, "haswell";
+    if (cpu.avx2_fma) {
+        *number = BLIS_ARCH_HASWELL;
+        return "haswell";
+    }
 #endif
     return NULL;
 }
 
-/* bli_init with `variable` ("NAME=value") in its environment. BLIS takes the set from nowhere else, and setenv moves or frees the array in
- * which getenv of another thread may be reading: so the environment is a copy for as long as this takes, and the copy stays for whoever
- * still reads it. What another thread sets meanwhile is lost, unless it makes its own array of the copy: then that stays. */
+/* bli_init with `variable` ("NAME=value") in its environment. BLIS takes the set from nowhere else,
+ * and setenv moves or frees the array in which getenv of another thread may be reading: so the
+ * environment is a copy for as long as this takes, and the copy stays for whoever still reads it.
+ * What another thread sets meanwhile is lost, unless it makes its own array of the copy: then that
+ * stays. */
 static hs_status initialise_with(char *variable)
 {
     char **const before = environ;
@@ -78,7 +95,8 @@ static hs_status initialise_with(char *variable)
     static char **copy; /* reachable, for those who look for leaks */
     if (!(copy = malloc((count + 2) * sizeof *copy))) return HS_ERROR_MEMORY;
     if (count) memcpy(copy, before, count * sizeof *copy);
-    copy[count] = variable, copy[count + 1] = NULL;
+    copy[count] = variable;
+    copy[count + 1] = NULL;
     __atomic_store_n(&environ, copy, __ATOMIC_RELEASE);
     bli_init();
     char **expected = copy;
@@ -89,8 +107,10 @@ static hs_status initialise_with(char *variable)
 static hs_status initialise_blis(hs_kernel_info *info)
 {
     static char variable[32]; /* stays, like the copy */
-    int number = -1, numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
-    const char *users = getenv("BLIS_ARCH_TYPE"), *better = users ? NULL : better_set(&number);
+    int number = -1;
+    int numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
+    const char *users = getenv("BLIS_ARCH_TYPE");
+    const char *better = users ? NULL : better_set(&number);
     if (better) {
         if (numbered) snprintf(variable, sizeof variable, "BLIS_ARCH_TYPE=%d", number);
         else snprintf(variable, sizeof variable, "BLIS_ARCH_TYPE=%s", better);
@@ -104,7 +124,9 @@ static hs_status initialise_blis(hs_kernel_info *info)
 
     snprintf(info->set, sizeof info->set, "%s", bli_arch_string(bli_arch_query_id()));
     if (users) snprintf(info->reason, sizeof info->reason, "BLIS_ARCH_TYPE=%.40s is set", users);
-    else if (better) snprintf(info->reason, sizeof info->reason, "cpuid shows %s", !strcmp(better, "skx") ? "AVX-512" : "AVX2 and FMA");
+    else if (better)
+        snprintf(info->reason, sizeof info->reason, "cpuid shows %s",
+                 !strcmp(better, "skx") ? "AVX-512" : "AVX2 and FMA");
     else snprintf(info->reason, sizeof info->reason, "chosen by BLIS");
     return HS_OK;
 }
@@ -117,13 +139,16 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
     snprintf(info->version, sizeof info->version, "%s", bli_info_get_version_str());
     /* Two releases may share a file name but not their structures. */
     if (strcmp(info->version, BLIS_VERSION_STRING)) {
-        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was loaded, the build was for %.40s", info->version,
+        snprintf(info->refused, sizeof info->refused,
+                 "BLIS %.40s was loaded, the build was for %.40s", info->version,
                  BLIS_VERSION_STRING);
         return HS_ERROR_UNSUPPORTED;
     }
 #ifndef BLIS_CONFIG_SKX
-    if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) { /* our own are nearly twice as fast as its next best set */
-        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512", info->version);
+    /* our own are nearly twice as fast as its next best set */
+    if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) {
+        snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512",
+                 info->version);
         return HS_ERROR_UNSUPPORTED;
     }
 #endif
@@ -138,12 +163,14 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         real->run = type ? multiply_double : multiply_float;
         real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
         real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
-        /* Panels with gaps or with every element several times, as on POWER9; tiles that complex elements, two reals each, do not
-         * fill. */
+        /* Panels with gaps or with every element several times, as on POWER9; tiles that complex
+         * elements, two reals each, do not fill. */
         const int32_t fast = real->prefers_rows ? real->tile_cols : real->tile_rows;
-        if (!functions[type] || fast % 2 || real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
+        if (!functions[type] || fast % 2 ||
+            real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||
             real->tile_cols != bli_cntx_get_blksz_max_dt(dt, BLIS_NR, context)) {
-            snprintf(info->refused, sizeof info->refused, "the panels of BLIS's kernel set %s are of a special form", info->set);
+            snprintf(info->refused, sizeof info->refused,
+                     "the panels of BLIS's kernel set %s are of a special form", info->set);
             return HS_ERROR_UNSUPPORTED;
         }
         real->depth = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_KC, context);

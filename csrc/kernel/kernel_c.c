@@ -1,12 +1,12 @@
-/* Our own micro-kernels, always built: C whose inner loop the compiler turns into the best code that the instruction set allows.
- * One body for all sets: kernel_c_template.h. */
+/* Our own micro-kernels, always built: C whose inner loop the compiler turns into the best code
+ * that the instruction set allows. One body for all sets: kernel_c_template.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
 
-/* The sums stay in registers from the first to the last instruction only where every loop over them is unrolled early; without
- * that gcc keeps them on the stack before and after the loop over k. */
+/* The sums stay in registers from the first to the last instruction only where every loop over them
+ * is unrolled early; without that gcc keeps them on the stack before and after the loop over k. */
 #define UNROLLED _Pragma("GCC unroll 16")
 
 #define TEMPLATE "kernel/kernel_c_template.h"
@@ -34,8 +34,9 @@
 #include "kernel/each_real.h"
 #elif defined(__aarch64__)
 
-/* 24 sums, 4 vectors of A and 3 of B are 31 of the 32 registers; of float32 it is two of A. Each step loads 7 vectors, or 5, for 24
- * multiply-adds, and a sum is needed again after 24 of them: enough for four units of four cycles' latency. */
+/* 24 sums, 4 vectors of A and 3 of B are 31 of the 32 registers; of float32 it is two of A. Each
+ * step loads 7 vectors, or 5, for 24 multiply-adds, and a sum is needed again after 24 of them:
+ * enough for four units of four cycles' latency. */
 #define SET(x) neon_##x
 #define TARGET
 #define BYTES 16
@@ -45,20 +46,33 @@
 #include "kernel/each_real.h"
 #endif
 
-/* The best first; a processor that has one has those after it. Depth and rows of neon are those of the analytical model (Low, Igual, Smith
- * and Quintana-Orti 2016) for 64 KiB of L1 in 4 ways and 512 KiB of L2 in 8: one way of L1 holds a panel of A, and L2 keeps one way for a
- * panel of B and one for C. */
+/* The best first; a processor that has one has those after it. Depth and rows of neon are those of
+ * the analytical model (Low, Igual, Smith and Quintana-Orti 2016) for 64 KiB of L1 in 4 ways and
+ * 512 KiB of L2 in 8: one way of L1 holds a panel of A, and L2 keeps one way for a panel of B and
+ * one for C. */
 static const struct instruction_set {
     const char *name, *reason;
     hs__blocking real[2];
 } sets[] = {
 #if defined(__x86_64__)
-    {"avx512", "cpuid", {{avx512_float_multiply, 48, 8, 640, 192, 0, HS__ROW_BYTES / 4}, {avx512_double_multiply, 24, 8, 320, 240, 0, HS__ROW_BYTES / 8}}},
-    {"avx2", "cpuid", {{avx2_float_multiply, 24, 4, 384, 192, 0, HS__ROW_BYTES / 4}, {avx2_double_multiply, 12, 4, 256, 144, 0, HS__ROW_BYTES / 8}}},
+    {"avx512",
+     "cpuid",
+     {{avx512_float_multiply, 48, 8, 640, 192, 0, HS__ROW_BYTES / 4},
+      {avx512_double_multiply, 24, 8, 320, 240, 0, HS__ROW_BYTES / 8}}},
+    {"avx2",
+     "cpuid",
+     {{avx2_float_multiply, 24, 4, 384, 192, 0, HS__ROW_BYTES / 4},
+      {avx2_double_multiply, 12, 4, 256, 144, 0, HS__ROW_BYTES / 8}}},
 #elif defined(__aarch64__)
-    {"neon", "any aarch64 processor", {{neon_float_multiply, 8, 12, 512, 192, 0, HS__ROW_BYTES / 4}, {neon_double_multiply, 8, 6, 256, 192, 0, HS__ROW_BYTES / 8}}},
+    {"neon",
+     "any aarch64 processor",
+     {{neon_float_multiply, 8, 12, 512, 192, 0, HS__ROW_BYTES / 4},
+      {neon_double_multiply, 8, 6, 256, 192, 0, HS__ROW_BYTES / 8}}},
 #endif
-    {"plain", "any processor", {{plain_float_multiply, 8, 4, 256, 256, 0, HS__ROW_BYTES / 4}, {plain_double_multiply, 4, 4, 256, 192, 0, HS__ROW_BYTES / 8}}},
+    {"plain",
+     "any processor",
+     {{plain_float_multiply, 8, 4, 256, 256, 0, HS__ROW_BYTES / 4},
+      {plain_double_multiply, 4, 4, 256, 192, 0, HS__ROW_BYTES / 8}}},
 };
 
 static const struct instruction_set *best_set(void)

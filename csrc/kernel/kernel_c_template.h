@@ -1,22 +1,26 @@
-/* A micro-kernel in C of one instruction set and type: tile_rows = VECTORS vectors of BYTES bytes, kept in registers with tile_cols =
- * COLS columns; with BY_ELEMENT a step of B too, COLS being whole vectors, for multiply-adds that take an element of a register. each_real.h
- * tells what else it takes. */
+/* A micro-kernel in C of one instruction set and type: tile_rows = VECTORS vectors of BYTES bytes,
+ * kept in registers with tile_cols = COLS columns; with BY_ELEMENT a step of B too, COLS being
+ * whole vectors, for multiply-adds that take an element of a register. each_real.h tells what else
+ * it takes. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES)));
 typedef REAL NAME(unaligned) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = BYTES / sizeof(REAL) };
 
-/* C (m x n) <- alpha A B + beta C for m in the first `vectors` vectors, a constant wherever this is inlined: the last panel of A computes
- * only the vectors that hold rows. A vector load and a broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
-TARGET static inline __attribute__((always_inline)) void NAME(body)(
-    const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector) *restrict a, const REAL *restrict b,
-    const REAL *b_next, const REAL alpha, const REAL beta, REAL *c, int64_t row_stride, int64_t col_stride)
+/* C (m x n) <- alpha A B + beta C for m in the first `vectors` vectors, a constant wherever this is
+ * inlined: the last panel of A computes only the vectors that hold rows. A vector load and a
+ * broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
+TARGET static inline __attribute__((always_inline)) void
+NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector) *restrict a,
+           const REAL *restrict b, const REAL *b_next, const REAL alpha, const REAL beta, REAL *c,
+           int64_t row_stride, int64_t col_stride)
 {
     NAME(vector) sum[COLS][VECTORS];
-    UNROLLED for (int j = 0; j < COLS; j++)
-        UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] = (NAME(vector)){0};
+    UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] =
+        (NAME(vector)){0};
     for (int j = 0; j < n; j++) { /* all cache lines of C, also where it does not begin on one */
-        for (int v = 0; v < vectors; v++) __builtin_prefetch(c + j * col_stride + v * NAME(lanes), 1);
+        for (int v = 0; v < vectors; v++)
+            __builtin_prefetch(c + j * col_stride + v * NAME(lanes), 1);
         __builtin_prefetch(c + j * col_stride + vectors * NAME(lanes) - 1, 1);
     }
     for (int64_t l = 0; l < k; l++, a += VECTORS, b += COLS) {
@@ -27,33 +31,37 @@ TARGET static inline __attribute__((always_inline)) void NAME(body)(
         UNROLLED for (int v = 0; v < vectors; v++) x[v] = a[v];
 #if BY_ELEMENT
         NAME(vector) step[COLS / NAME(lanes)];
-        UNROLLED for (int u = 0; u < COLS / NAME(lanes); u++) step[u] = ((const NAME(vector) *)b)[u];
+        UNROLLED for (int u = 0; u < COLS / NAME(lanes); u++) step[u] =
+            ((const NAME(vector) *)b)[u];
 #define OF_B(j) step[(j) / NAME(lanes)][(j) % NAME(lanes)]
 #else
 #define OF_B(j) b[j]
 #endif
-        UNROLLED for (int j = 0; j < COLS; j++) {
-            const NAME(vector) y = OF_B(j) - (NAME(vector)){0}; /* that element everywhere, and no subtraction */
+        UNROLLED for (int j = 0; j < COLS; j++)
+        {
+            /* that element everywhere, and no subtraction */
+            const NAME(vector) y = OF_B(j) - (NAME(vector)){0};
             UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
         }
 #undef OF_B
     }
     if (alpha != 1)
-        UNROLLED for (int j = 0; j < COLS; j++)
-            UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] *= alpha;
+        UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++)
+            sum[j][v] *= alpha;
     if (m == vectors * NAME(lanes) && n == COLS && row_stride == 1) {
-        UNROLLED for (int j = 0; j < COLS; j++)
-            UNROLLED for (int v = 0; v < vectors; v++) {
-                NAME(unaligned) *to = (NAME(unaligned) *)(c + j * col_stride) + v;
-                if (beta == 0) *to = sum[j][v];
-                else if (beta == 1) *to += sum[j][v];
-                else *to = sum[j][v] + beta * *to;
-            }
+        UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++)
+        {
+            NAME(unaligned) *to = (NAME(unaligned) *)(c + j * col_stride) + v;
+            if (beta == 0) *to = sum[j][v];
+            else if (beta == 1) *to += sum[j][v];
+            else *to = sum[j][v] + beta * *to;
+        }
         return;
     }
-    REAL edge[COLS][VECTORS * NAME(lanes)]; /* a copy: an address of the sums would bring them back to the stack */
-    UNROLLED for (int j = 0; j < COLS; j++)
-        UNROLLED for (int v = 0; v < vectors; v++) *(NAME(unaligned) *)(edge[j] + v * NAME(lanes)) = sum[j][v];
+    /* a copy: an address of the sums would bring them back to the stack */
+    REAL edge[COLS][VECTORS * NAME(lanes)];
+    UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++) *
+        (NAME(unaligned) *)(edge[j] + v * NAME(lanes)) = sum[j][v];
     for (int j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             REAL *to = c + i * row_stride + j * col_stride;
@@ -62,13 +70,15 @@ TARGET static inline __attribute__((always_inline)) void NAME(body)(
 }
 
 /* The hs__micro_kernel (kernel.h). */
-TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha_, const void *a, const void *b,
-                                  const void *beta_, void *c, int64_t row_stride, int64_t col_stride, const void *a_next,
+TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha_,
+                                  const void *a, const void *b, const void *beta_, void *c,
+                                  int64_t row_stride, int64_t col_stride, const void *a_next,
                                   const void *b_next)
 {
     const REAL alpha = *(const REAL *)alpha_, beta = *(const REAL *)beta_;
     (void)a_next;
-    if (VECTORS > 2 && m <= NAME(lanes)) NAME(body)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+    if (VECTORS > 2 && m <= NAME(lanes))
+        NAME(body)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
     else if (VECTORS > 1 && m <= (VECTORS - 1) * NAME(lanes))
         NAME(body)(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
     else NAME(body)(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);

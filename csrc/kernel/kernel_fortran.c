@@ -1,5 +1,6 @@
-/* A foreign gemm (OpenBLAS by way of SciPy) as a micro-kernel with a large tile: the packed panels are plain matrices with
- * leading dimensions tile_rows and tile_cols. It packs them once more; where BLIS is missing that is the smaller evil. */
+/* A foreign gemm (OpenBLAS by way of SciPy) as a micro-kernel with a large tile: the packed panels
+ * are plain matrices with leading dimensions tile_rows and tile_cols. It packs them once more;
+ * where BLIS is missing that is the smaller evil. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +11,12 @@ enum { TILE_ROWS = 384, TILE_COLS = 384, DEPTH = 384 };
 
 static hs__fortran library; /* one per process, set before its first product */
 
-typedef void gemm32(const char *, const char *, const int32_t *, const int32_t *, const int32_t *, const void *, const void *,
-                    const int32_t *, const void *, const int32_t *, const void *, void *, const int32_t *);
-typedef void gemm64(const char *, const char *, const int64_t *, const int64_t *, const int64_t *, const void *, const void *,
-                    const int64_t *, const void *, const int64_t *, const void *, void *, const int64_t *);
+typedef void gemm32(const char *, const char *, const int32_t *, const int32_t *, const int32_t *,
+                    const void *, const void *, const int32_t *, const void *, const int32_t *,
+                    const void *, void *, const int32_t *);
+typedef void gemm64(const char *, const char *, const int64_t *, const int64_t *, const int64_t *,
+                    const void *, const void *, const int64_t *, const void *, const int64_t *,
+                    const void *, void *, const int64_t *);
 
 /* How many are in the library, and how many threads it had before the first of them. */
 static struct {
@@ -24,7 +27,8 @@ static struct {
 static void lock(void) { pthread_mutex_lock(&limit.lock); }
 static void unlock(void) { pthread_mutex_unlock(&limit.lock); }
 
-/* Nobody is inside in a forked child, and nobody could unlock. Its library keeps one thread if its parent had somebody inside. */
+/* Nobody is inside in a forked child, and nobody could unlock. Its library keeps one thread if its
+ * parent had somebody inside. */
 static void forked(void)
 {
     limit.inside = 0;
@@ -45,21 +49,29 @@ static void leave(void)
 {
     if (!library.set_threads) return;
     lock();
-    if (--limit.inside == 0 && limit.threads != 1 && library.get_threads() == 1) library.set_threads(limit.threads);
+    if (--limit.inside == 0 && limit.threads != 1 && library.get_threads() == 1)
+        library.set_threads(limit.threads);
     unlock();
 }
 
 /* C column-major: A is tile_rows x k column-major, B is k x tile_cols row-major. */
-static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b, const void *beta, void *c,
-                 int64_t ld)
+static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                 const void *b, const void *beta, void *c, int64_t ld)
 {
     enter();
     if (library.integer_bytes == 8) {
-        int64_t lda = TILE_ROWS, ldb = TILE_COLS;
+        int64_t lda = TILE_ROWS;
+        int64_t ldb = TILE_COLS;
         ((gemm64 *)library.gemm[type])("N", "T", &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ld);
     } else {
-        int32_t m_ = (int32_t)m, n_ = (int32_t)n, k_ = (int32_t)k, lda = TILE_ROWS, ldb = TILE_COLS, ldc = (int32_t)ld;
-        ((gemm32 *)library.gemm[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c, &ldc);
+        int32_t m_ = (int32_t)m;
+        int32_t n_ = (int32_t)n;
+        int32_t k_ = (int32_t)k;
+        int32_t lda = TILE_ROWS;
+        int32_t ldb = TILE_COLS;
+        int32_t ldc = (int32_t)ld;
+        ((gemm32 *)library.gemm[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c,
+                                       &ldc);
     }
     leave();
 }
@@ -70,10 +82,12 @@ static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, c
 
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
-    if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY; /* it allocates */
+    /* it allocates */
+    if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY;
     library = *handed_in;
-    *kernel = (hs__kernel){.real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 4},
-                                    {double_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 8}}};
+    *kernel = (hs__kernel){
+        .real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 4},
+                 {double_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 8}}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "openblas");
     snprintf(kernel->info.set, sizeof kernel->info.set, "its own choice");
     snprintf(kernel->info.reason, sizeof kernel->info.reason, "gemm of the BLAS that SciPy ships");

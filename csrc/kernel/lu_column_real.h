@@ -1,18 +1,24 @@
-/* The hs__lu_column of a real type, included by factor_vector_template.h: INTEGER is as large as REAL. */
+/* The hs__lu_column of a real type, included by factor_vector_template.h: INTEGER is as large as
+ * REAL. */
 
-typedef INTEGER NAME(integers) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
+typedef INTEGER NAME(integers)
+    __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* Rows begin .. end - 1 of the first strip, of which rows first .. first + j - 1 are of U: as vectors, too. What a step does to rows
- * that it must not change is forgotten. */
-TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first, int32_t begin, int32_t end, int32_t j, REAL *u)
+/* Rows begin .. end - 1 of the first strip, of which rows first .. first + j - 1 are of U: as
+ * vectors, too. What a step does to rows that it must not change is forgotten. */
+TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first, int32_t begin,
+                                              int32_t end, int32_t j, REAL *u)
 {
     const int64_t step = s->step;
     REAL *const strip = s->data, *const to = strip + j * step;
     REAL x[HS__BASE_COLUMNS + 2 * NAME(lanes)];
-    for (int32_t i = begin; i < end; i += NAME(lanes)) *(NAME(vector) *)(x + i - begin) = *(const NAME(vector) *)(to + i);
+    for (int32_t i = begin; i < end; i += NAME(lanes))
+        *(NAME(vector) *)(x + i - begin) = *(const NAME(vector) *)(to + i);
     for (int32_t l = 0; l < j; l++) {
         u[l] = x[first + l - begin];
-        for (int32_t i = begin; i < end; i += NAME(lanes)) *(NAME(vector) *)(x + i - begin) -= *(const NAME(vector) *)(strip + l * step + i) * u[l];
+        for (int32_t i = begin; i < end; i += NAME(lanes))
+            *(NAME(vector) *)(x + i - begin) -=
+                *(const NAME(vector) *)(strip + l * step + i) * u[l];
     }
     memcpy(to + first, u, (size_t)j * sizeof(REAL));
     hs__lu_largest found = {0};
@@ -26,24 +32,29 @@ TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first
 }
 
 /* The rows of the diagonal block and those beside them, then the others in whole vectors. */
-TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends, const double scale[3],
-                                hs__lu_largest *largest)
+TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends,
+                                const double scale[3], hs__lu_largest *largest)
 {
     const REAL power = (REAL)scale[0], inverse = (REAL)scale[1];
     const int64_t step = s->step;
-    const int32_t begin = first / NAME(lanes) * NAME(lanes), wanted = (first + HS__BASE_COLUMNS + NAME(lanes) - 1) / NAME(lanes) * NAME(lanes);
+    const int32_t begin = first / NAME(lanes) * NAME(lanes);
+    const int32_t wanted = (first + HS__BASE_COLUMNS + NAME(lanes) - 1) / NAME(lanes) * NAME(lanes);
     const int32_t end = wanted < s->reals ? wanted : s->reals;
-    REAL *strip = s->data, u[HS__BASE_COLUMNS];
-    for (int32_t i = first + j; j && i < end; i++) strip[(j - 1) * step + i] = strip[(j - 1) * step + i] * power * inverse;
+    REAL *strip = s->data;
+    REAL u[HS__BASE_COLUMNS];
+    for (int32_t i = first + j; j && i < end; i++)
+        strip[(j - 1) * step + i] = strip[(j - 1) * step + i] * power * inverse;
     if (ends) {
         for (int64_t t = 0; t < s->count; t++, strip += s->size)
-            for (int32_t i = t ? 0 : end; i < s->reals; i++) strip[(j - 1) * step + i] = strip[(j - 1) * step + i] * power * inverse;
+            for (int32_t i = t ? 0 : end; i < s->reals; i++)
+                strip[(j - 1) * step + i] = strip[(j - 1) * step + i] * power * inverse;
         return;
     }
     hs__lu_largest found = NAME(first_rows)(s, first, begin, end, j, u);
     NAME(vector) best = (NAME(vector)){0} + (REAL)found.size;
     NAME(integers) where = (NAME(integers)){0} - 1;
-    const NAME(integers) magnitude = (NAME(integers)){0} + (INTEGER)((1ULL << (8 * sizeof(REAL) - 1)) - 1);
+    const NAME(integers) magnitude =
+        (NAME(integers)){0} + (INTEGER)((1ULL << (8 * sizeof(REAL) - 1)) - 1);
     for (int64_t t = 0; t < s->count; t++, strip += s->size) {
         for (int32_t i = t ? 0 : end; i < s->reals; i += NAME(lanes)) {
             REAL *at = strip + i;
@@ -57,12 +68,15 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
             *(NAME(vector) *)(at + j * step) = x;
             const NAME(vector) size = (NAME(vector))((NAME(integers))x & magnitude);
             const NAME(integers) larger = size > best;
-            best = (NAME(vector))(((NAME(integers))size & larger) | ((NAME(integers))best & ~larger));
-            where = (((NAME(integers)){0} + (INTEGER)(t * s->reals + i)) & larger) | (where & ~larger);
+            best =
+                (NAME(vector))(((NAME(integers))size & larger) | ((NAME(integers))best & ~larger));
+            where =
+                (((NAME(integers)){0} + (INTEGER)(t * s->reals + i)) & larger) | (where & ~larger);
         }
     }
     for (int lane = 0; lane < NAME(lanes); lane++)
-        if (where[lane] >= 0 && (best[lane] > found.size || (best[lane] == found.size && where[lane] + lane < found.row)))
+        if (where[lane] >= 0 && (best[lane] > found.size ||
+                                 (best[lane] == found.size && where[lane] + lane < found.row)))
             found = (hs__lu_largest){best[lane], where[lane] + lane};
     *largest = found;
 }

@@ -11,10 +11,14 @@
 /* rows[u] becomes column u. */
 AVX2 static inline __attribute__((always_inline)) void double_transpose(__m256d rows[4])
 {
-    __m256d t0 = _mm256_unpacklo_pd(rows[0], rows[1]), t1 = _mm256_unpackhi_pd(rows[0], rows[1]);
-    __m256d t2 = _mm256_unpacklo_pd(rows[2], rows[3]), t3 = _mm256_unpackhi_pd(rows[2], rows[3]);
-    rows[0] = _mm256_permute2f128_pd(t0, t2, 0x20), rows[1] = _mm256_permute2f128_pd(t1, t3, 0x20);
-    rows[2] = _mm256_permute2f128_pd(t0, t2, 0x31), rows[3] = _mm256_permute2f128_pd(t1, t3, 0x31);
+    __m256d t0 = _mm256_unpacklo_pd(rows[0], rows[1]);
+    __m256d t1 = _mm256_unpackhi_pd(rows[0], rows[1]);
+    __m256d t2 = _mm256_unpacklo_pd(rows[2], rows[3]);
+    __m256d t3 = _mm256_unpackhi_pd(rows[2], rows[3]);
+    rows[0] = _mm256_permute2f128_pd(t0, t2, 0x20);
+    rows[1] = _mm256_permute2f128_pd(t1, t3, 0x20);
+    rows[2] = _mm256_permute2f128_pd(t0, t2, 0x31);
+    rows[3] = _mm256_permute2f128_pd(t1, t3, 0x31);
 }
 
 AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 rows[8])
@@ -41,27 +45,30 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 #define TRANSPOSED NAME(transposed_plain)
 #endif
 
-/* Rows of a source whose columns go to panels side by side: few, so that they are read along, as memory likes it. */
+/* Rows of a source whose columns go to panels side by side: few, so that they are read along, as
+ * memory likes it. */
 enum { BAND = 4 };
 
 #define TEMPLATE "kernel/pack_template.h"
 #define SET(x) x
 #include "kernel/each_real.h"
 
-void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source, int64_t stride, int64_t depth_stride,
-                     void *target)
+void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
+                     int64_t stride, int64_t depth_stride, void *target)
 {
     if (how->real_type) double_pack(how, count, depth, source, stride, depth_stride, target);
     else float_pack(how, count, depth, source, stride, depth_stride, target);
 }
 
-void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2], void *panels)
+void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2],
+                      void *panels)
 {
     if (how->real_type) double_scale(how, count, depth, factor[0], factor[1], panels);
     else float_scale(how, count, depth, (float)factor[0], (float)factor[1], panels);
 }
 
-void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from, int64_t from_stride, void *to, int64_t to_stride)
+void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from,
+                         int64_t from_stride, void *to, int64_t to_stride)
 {
     if (real_type) double_transposed(rows, cols, from, from_stride, to, to_stride);
     else float_transposed(rows, cols, from, from_stride, to, to_stride);

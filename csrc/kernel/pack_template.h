@@ -1,11 +1,11 @@
 /* Packing of one real type; each_real.h tells what it takes. */
 
-/* ---- one full panel of real elements ---------------------------------------------------------------------------- */
+/* ---- one full panel of real elements --------------------------------------------------------- */
 
 /* Element by element; the compiler makes vector moves of it where the elements lie side by side. */
-static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source,
-                                                                    int64_t stride, int64_t depth_stride,
-                                                                    REAL *target)
+static inline __attribute__((always_inline)) void
+NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
+                  int64_t depth_stride, REAL *target)
 {
     for (int64_t l = 0; l < depth; l++)
         for (int i = 0; i < tile; i++) {
@@ -17,7 +17,8 @@ static inline __attribute__((always_inline)) void NAME(panel_plain)(int tile, in
 typedef REAL NAME(any) __attribute__((may_alias)); /* also a complex element, which is only moved */
 
 /* hs__transpose_reals of this type. */
-static void NAME(transposed_plain)(int64_t rows, int64_t cols, const NAME(any) *from, int64_t from_stride, NAME(any) *to, int64_t to_stride)
+static void NAME(transposed_plain)(int64_t rows, int64_t cols, const NAME(any) * from,
+                                   int64_t from_stride, NAME(any) * to, int64_t to_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++) to[i * to_stride + j] = from[j * from_stride + i];
@@ -30,18 +31,21 @@ typedef REAL NAME(unaligned) __attribute__((vector_size(32), aligned(sizeof(REAL
 enum { NAME(lanes) = 32 / sizeof(REAL) };
 
 /* Depth contiguous: squares of lanes x lanes are transposed in registers. */
-AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
-    int tile, int negative, int64_t depth, const REAL *source, int64_t stride, int64_t depth_stride, REAL *target)
+AVX2 static inline __attribute__((always_inline)) void
+NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
+                 int64_t depth_stride, REAL *target)
 {
     int64_t l = 0;
     if (stride == 1 && !negative) { /* whole rows of the panel are copied */
-        for (; l < depth; l++) { /* each is in another page: the hardware does not foresee it */
-            const REAL *from = source + l * depth_stride, *ahead = from + 12 * depth_stride;
+        for (; l < depth; l++) {    /* each is in another page: the hardware does not foresee it */
+            const REAL *from = source + l * depth_stride;
+            const REAL *ahead = from + 12 * depth_stride;
             REAL *to = target + l * tile;
             for (int i = 0; i < tile; i += 64 / (int)sizeof(REAL)) __builtin_prefetch(ahead + i);
             if (tile * sizeof(REAL) > 64) __builtin_prefetch(ahead + tile - 1);
             int i = 0;
-            for (; i + NAME(lanes) <= tile; i += NAME(lanes)) *(NAME(unaligned) *)(to + i) = *(const NAME(unaligned) *)(from + i);
+            for (; i + NAME(lanes) <= tile; i += NAME(lanes))
+                *(NAME(unaligned) *)(to + i) = *(const NAME(unaligned) *)(from + i);
             memcpy(to + i, from + i, (size_t)(tile - i) * sizeof(REAL));
         }
         return;
@@ -51,19 +55,25 @@ AVX2 static inline __attribute__((always_inline)) void NAME(panel_avx2)(
             for (int i0 = 0; i0 < tile; i0 += NAME(lanes)) {
                 const int have = tile - i0 < NAME(lanes) ? tile - i0 : NAME(lanes);
                 NAME(vector) square[NAME(lanes)] = {{0}};
-                for (int u = 0; u < have; u++) square[u] = *(const NAME(unaligned) *)(source + (i0 + u) * stride + l);
+                for (int u = 0; u < have; u++)
+                    square[u] = *(const NAME(unaligned) *)(source + (i0 + u) * stride + l);
                 NAME(transpose)(square);
                 for (int u = 0; u < NAME(lanes); u++) {
                     if (negative) square[u] = -square[u];
-                    if (have == NAME(lanes)) *(NAME(unaligned) *)(target + (l + u) * tile + i0) = square[u];
-                    else memcpy(target + (l + u) * tile + i0, &square[u], (size_t)have * sizeof(REAL));
+                    if (have == NAME(lanes))
+                        *(NAME(unaligned) *)(target + (l + u) * tile + i0) = square[u];
+                    else
+                        memcpy(target + (l + u) * tile + i0, &square[u],
+                               (size_t)have * sizeof(REAL));
                 }
             }
-    NAME(panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride, depth_stride, target + l * tile);
+    NAME(panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride, depth_stride,
+                      target + l * tile);
 }
 
 /* The same in squares of registers, cache line by cache line of `from`. */
-AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from,
+                                       int64_t from_stride, REAL *to, int64_t to_stride)
 {
     enum { LINE = 64 / sizeof(REAL) };
     const int64_t whole = cols / NAME(lanes) * NAME(lanes);
@@ -72,22 +82,25 @@ AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *f
         for (int64_t j = 0; j < whole; j += NAME(lanes))
             for (int64_t h = i; h < i + LINE; h += NAME(lanes)) {
                 NAME(vector) square[NAME(lanes)];
-                for (int u = 0; u < NAME(lanes); u++) square[u] = *(const NAME(unaligned) *)(from + (j + u) * from_stride + h);
+                for (int u = 0; u < NAME(lanes); u++)
+                    square[u] = *(const NAME(unaligned) *)(from + (j + u) * from_stride + h);
                 NAME(transpose)(square);
-                for (int u = 0; u < NAME(lanes); u++) *(NAME(unaligned) *)(to + (h + u) * to_stride + j) = square[u];
+                for (int u = 0; u < NAME(lanes); u++)
+                    *(NAME(unaligned) *)(to + (h + u) * to_stride + j) = square[u];
             }
-    NAME(transposed_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole, to_stride);
+    NAME(transposed_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole,
+                           to_stride);
     NAME(transposed_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
 }
 
 /* The usual tiles as constants, so that all loops above unroll. */
-AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
-                                       int64_t depth_stride, REAL *target)
+AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source,
+                                       int64_t stride, int64_t depth_stride, REAL *target)
 {
-#define CASE(TILE)                                                                                              \
-    case TILE:                                                                                                  \
-        if (negative) NAME(panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target);                   \
-        else NAME(panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);                            \
+#define CASE(TILE)                                                                            \
+    case TILE:                                                                                \
+        if (negative) NAME(panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target); \
+        else NAME(panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);          \
         break
     switch (tile) {
         CASE(4);
@@ -106,13 +119,14 @@ AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, co
 
 #endif
 
-/* ---- all panels ------------------------------------------------------------------------------------------------- */
+/* ---- all panels ------------------------------------------------------------------------------ */
 
 /* hs__pack_panels of this type. */
-static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source, int64_t stride,
-                       int64_t depth_stride, REAL *target)
+static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source,
+                       int64_t stride, int64_t depth_stride, REAL *target)
 {
-    void (*const full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) = FULL_PANEL;
+    void (*const full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) =
+        FULL_PANEL;
     const int tile = how->tile;
     const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
@@ -121,38 +135,53 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         const int64_t whole = count / tile * tile;
         for (int64_t l = 0; l < depth; l += BAND)
             for (int64_t i = 0; i < whole; i += tile)
-                full_panel(tile, 0, depth - l < BAND ? depth - l : BAND, source + i + l * depth_stride, 1, depth_stride,
+                full_panel(tile, 0, depth - l < BAND ? depth - l : BAND,
+                           source + i + l * depth_stride, 1, depth_stride,
                            target + i * depth + l * tile);
-        source += whole, target += whole * depth, count -= whole;
+        source += whole;
+        target += whole * depth;
+        count -= whole;
     }
     for (int64_t i0 = 0; i0 < count; i0 += across, target += steps * tile) {
         const int have = count - i0 < across ? (int)(count - i0) : across;
         if (have < across) memset(target, 0, (size_t)(steps * tile) * sizeof(REAL));
         if (how->form == HS__REAL) {
             const REAL *from = source + i0 * stride;
-            if (have == tile) full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
+            if (have == tile)
+                full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
             else
                 for (int64_t l = 0; l < depth; l++)
-                    for (int i = 0; i < have; i++) target[l * tile + i] = sign * from[i * stride + l * depth_stride];
+                    for (int i = 0; i < have; i++)
+                        target[l * tile + i] = sign * from[i * stride + l * depth_stride];
             continue;
         }
         for (int64_t l = 0; l < depth; l++) {
-            REAL *first = target + 2 * l * tile, *second = first + tile;
+            REAL *first = target + 2 * l * tile;
+            REAL *second = first + tile;
             for (int i = 0; i < have; i++) {
                 const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);
                 const REAL x = sign * from[0], y = im_sign * from[1];
-                if (how->form == HS__SPLIT) first[i] = x, second[i] = y;
-                else first[2 * i] = x, first[2 * i + 1] = y, second[2 * i] = -y, second[2 * i + 1] = x;
+                if (how->form == HS__SPLIT) {
+                    first[i] = x;
+                    second[i] = y;
+                } else {
+                    first[2 * i] = x;
+                    first[2 * i + 1] = y;
+                    second[2 * i] = -y;
+                    second[2 * i + 1] = x;
+                }
             }
         }
     }
 }
 
 /* hs__scale_panels of this type. With a real factor nothing is multiplied by its imaginary zero. */
-static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im, REAL *x)
+static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im,
+                        REAL *x)
 {
     const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
-    const int64_t elements = (count + across - 1) / across * depth; /* across the panels, of one depth each */
+    /* across the panels, of one depth each */
+    const int64_t elements = (count + across - 1) / across * depth;
     if (how->form == HS__REAL || im == 0) {
         for (int64_t i = 0; i < elements * tile * (how->form == HS__REAL ? 1 : 2); i++) x[i] *= re;
         return;
@@ -165,12 +194,17 @@ static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL 
             const REAL real = re * u - im * v, imaginary = re * v + im * u;
             x[at] = real;
             if (how->form == HS__SPLIT) second[i] = imaginary;
-            else x[at + 1] = imaginary, second[at] = -imaginary, second[at + 1] = real;
+            else {
+                x[at + 1] = imaginary;
+                second[at] = -imaginary;
+                second[at + 1] = real;
+            }
         }
     }
 }
 
-static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride, REAL *to, int64_t to_stride)
+static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride,
+                             REAL *to, int64_t to_stride)
 {
     TRANSPOSED(rows, cols, from, from_stride, to, to_stride);
 }

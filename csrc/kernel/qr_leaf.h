@@ -1,6 +1,7 @@
-/* Reflectors of a few columns, included by qr_vector_template.h. The first rows, as many as there are columns, are done element by
- * element, those below in vectors. One pass over them applies a reflector, and multiplies the next column with all behind it: the
- * inner products of the reflector follow from those of the column it is made of. */
+/* Reflectors of a few columns, included by qr_vector_template.h. The first rows, as many as there
+ * are columns, are done element by element, those below in vectors. One pass over them applies a
+ * reflector, and multiplies the next column with all behind it: the inner products of the reflector
+ * follow from those of the column it is made of. */
 
 TARGET static inline REAL NAME(re)(NAME(element) x)
 {
@@ -28,19 +29,26 @@ TARGET static inline NAME(element) NAME(made_of)(double re, double im)
     return x;
 }
 
-/* A reflector H = I - tau v vᴴ with Hᴴ x = beta e1: the elements of v below the first are those of x times scale. */
+/* A reflector H = I - tau v vᴴ with Hᴴ x = beta e1: the elements of v below the first are those of
+ * x times scale. */
 typedef struct {
     NAME(element) tau, scale;
     REAL beta;
 } NAME(reflector);
 
-/* From the first element and the norm of the others, both far from the ends of the range; they are not all zero. */
+/* From the first element and the norm of the others, both far from the ends of the range; they are
+ * not all zero. */
 TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double norm)
 {
-    const double re = NAME(re)(alpha), im = NAME(im)(alpha), size = PARTS == 1 ? re : hypot(re, im), beta = -copysign(hypot(size, norm), re);
+    const double re = NAME(re)(alpha);
+    const double im = NAME(im)(alpha);
+    const double size = PARTS == 1 ? re : hypot(re, im);
+    const double beta = -copysign(hypot(size, norm), re);
     const double below = re - beta, square = below * below + im * im;
-    return (NAME(reflector)){.tau = NAME(made_of)((beta - re) / beta, -im / beta),
-                             .scale = NAME(made_of)(PARTS == 1 ? 1 / below : below / square, -im / square), .beta = (REAL)beta};
+    return (NAME(reflector)){
+        .tau = NAME(made_of)((beta - re) / beta, -im / beta),
+        .scale = NAME(made_of)(PARTS == 1 ? 1 / below : below / square, -im / square),
+        .beta = (REAL)beta};
 }
 
 /* x <- x 2^power in two steps, so that none of them leaves the range. */
@@ -50,11 +58,13 @@ TARGET static void NAME(scale_by_power)(int64_t reals, REAL *x, int power)
     for (int64_t i = 0; i < reals; i++) x[i] = x[i] * first * second;
 }
 
-/* LAPACK's larfg at the ends of the range: x[0 .. count - 1], the first of which becomes beta, the others v; its scale is then 1. */
-TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) *x)
+/* LAPACK's larfg at the ends of the range: x[0 .. count - 1], the first of which becomes beta, the
+ * others v; its scale is then 1. */
+TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) * x)
 {
     enum { MOST = 8 * sizeof(REAL) == 32 ? FLT_MAX_EXP : DBL_MAX_EXP };
-    REAL *real = (REAL *)x, largest = 0;
+    REAL *real = (REAL *)x;
+    REAL largest = 0;
     double square = 0;
     for (int64_t i = PARTS; i < count * PARTS; i++) {
         const REAL size = real[i] < 0 ? -real[i] : real[i];
@@ -62,7 +72,8 @@ TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) 
         if (size != size) break;
     }
     if (largest == 0 && NAME(im)(x[0]) == 0) return (NAME(reflector)){0, 1, NAME(re)(x[0])};
-    for (int part = 0; part < PARTS; part++) largest = fabs(real[part]) > largest ? (REAL)fabs(real[part]) : largest;
+    for (int part = 0; part < PARTS; part++)
+        largest = fabs(real[part]) > largest ? (REAL)fabs(real[part]) : largest;
     int power = 0;
     if (largest <= (8 * sizeof(REAL) == 32 ? FLT_MAX : DBL_MAX)) frexp(largest, &power);
     NAME(scale_by_power)(count * PARTS, real, -power);
@@ -74,13 +85,17 @@ TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) 
     return found;
 }
 
-/* Whether the inner products of a column with itself, then with `rest` others, are so far from the ends of the range that nothing was
- * lost. */
-TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const NAME(element) *products)
+/* Whether the inner products of a column with itself, then with `rest` others, are so far from the
+ * ends of the range that nothing was lost. */
+TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
+                                       const NAME(element) * products)
 {
-    static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-300, far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+300;
-    static const double least = sizeof(REAL) == 4 ? 0x1p-95 : 0x1p-900, most = sizeof(REAL) == 4 ? 0x1p+95 : 0x1p+900;
-    const double square = NAME(re)(products[0]), size = fabs(NAME(re)(alpha)) + fabs(NAME(im)(alpha));
+    static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-300,
+                        far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+300;
+    static const double least = sizeof(REAL) == 4 ? 0x1p-95 : 0x1p-900,
+                        most = sizeof(REAL) == 4 ? 0x1p+95 : 0x1p+900;
+    const double square = NAME(re)(products[0]);
+    const double size = fabs(NAME(re)(alpha)) + fabs(NAME(im)(alpha));
     int safe = square > near && square < far && size < far;
     for (int32_t k = 1; k <= rest; k++) {
         const double product = fabs(NAME(re)(products[k])) + fabs(NAME(im)(products[k]));
@@ -89,37 +104,39 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest, const 
     return safe;
 }
 
-#define STEP_ROWS(LOAD, STORE)                                                                                                         \
-    do {                                                                                                                               \
-        NAME(vector) v = LOAD(x + l);                                                                                                  \
-        const NAME(vector) v_turned = PARTS == 2 ? NAME(exchange)(v, 1) : v;                                                           \
-        v = PARTS == 2 ? v * scale_re + v_turned * scale_im : v * scale_re;                                                            \
-        STORE(x + l, v);                                                                                                               \
-        const NAME(vector) turned = PARTS == 2 ? NAME(exchange)(v, 1) : v;                                                             \
-        NAME(vector) next = {0};                                                                                                       \
-        for (int k = 0; k < rest; k++) {                                                                                               \
-            REAL *const at = x + (k + 1) * step + l;                                                                                   \
-            NAME(vector) c = LOAD(at) - v * w_re[k];                                                                                   \
-            if (PARTS == 2) c -= turned * w_im[k];                                                                                     \
-            STORE(at, c);                                                                                                              \
-            if (k == 0) next = c;                                                                                                      \
-            sum[k * PARTS] += next * c;                                                                                                \
-            if (PARTS == 2) sum[k * PARTS + PARTS - 1] += next * NAME(exchange)(c, 1);                                                     \
-        }                                                                                                                              \
+#define STEP_ROWS(LOAD, STORE)                                                         \
+    do {                                                                               \
+        NAME(vector) v = LOAD(x + l);                                                  \
+        const NAME(vector) v_turned = PARTS == 2 ? NAME(exchange)(v, 1) : v;           \
+        v = PARTS == 2 ? v * scale_re + v_turned * scale_im : v * scale_re;            \
+        STORE(x + l, v);                                                               \
+        const NAME(vector) turned = PARTS == 2 ? NAME(exchange)(v, 1) : v;             \
+        NAME(vector) next = {0};                                                       \
+        for (int k = 0; k < rest; k++) {                                               \
+            REAL *const at = x + (k + 1) * step + l;                                   \
+            NAME(vector) c = LOAD(at) - v * w_re[k];                                   \
+            if (PARTS == 2) c -= turned * w_im[k];                                     \
+            STORE(at, c);                                                              \
+            if (k == 0) next = c;                                                      \
+            sum[k * PARTS] += next * c;                                                \
+            if (PARTS == 2) sum[k * PARTS + PARTS - 1] += next * NAME(exchange)(c, 1); \
+        }                                                                              \
     } while (0)
 
 #define STORE_ALL(at, value) (*(NAME(vector) *)(at) = (value))
 #define STORE_SOME(at, value) NAME(store_end)(at, value, some, reals >= NAME(lanes))
 #define LOAD_SOME(at) NAME(load_end)(at, some, reals >= NAME(lanes))
 
-/* Column x of the rows below becomes v = scale x, the `rest` columns behind lose v w; products: of the next one with all of these. */
-INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w,
-                          NAME(element) *products)
+/* Column x of the rows below becomes v = scale x, the `rest` columns behind lose v w; products: of
+ * the next one with all of these. */
+INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
+                          const NAME(element) * w, NAME(element) * products)
 {
     const int64_t step = ld * PARTS, reals = rows * PARTS;
     enum { SUMS = HS__QR_LEAF * PARTS < NAME(lanes) ? NAME(lanes) : HS__QR_LEAF * PARTS };
     const NAME(vector) scale_im = NAME(signs)() * NAME(im)(scale);
-    NAME(vector) sum[SUMS] = {{0}}, w_im[HS__QR_LEAF];
+    NAME(vector) sum[SUMS] = {{0}};
+    NAME(vector) w_im[HS__QR_LEAF];
     NAME(element) found[SUMS / PARTS];
     REAL w_re[HS__QR_LEAF];
     for (int k = 0; k < rest; k++) {
@@ -136,8 +153,8 @@ INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAM
     for (int k = 0; k < rest; k++) products[k] = found[k];
 }
 
-TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale, const NAME(element) *w,
-                              NAME(element) *products)
+TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
+                              const NAME(element) * w, NAME(element) * products)
 {
     switch (rest) {
     case 0: NAME(step_of)(0, rows, x, ld, scale, w, products); break;
@@ -152,16 +169,21 @@ TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(
 }
 
 /* products[k] += those of rows j + 1 .. cols - 1 of column j with column j + k. */
-TARGET static void NAME(add_top)(int32_t j, int32_t cols, const NAME(element) *x, int64_t ld, NAME(element) *products)
+TARGET static void NAME(add_top)(int32_t j, int32_t cols, const NAME(element) * x, int64_t ld,
+                                 NAME(element) * products)
 {
     for (int32_t k = 0; j + k < cols; k++)
-        for (int32_t i = j + 1; i < cols; i++) products[k] += NAME(conj)(x[i + j * ld]) * x[i + (j + k) * ld];
+        for (int32_t i = j + 1; i < cols; i++)
+            products[k] += NAME(conj)(x[i + j * ld]) * x[i + (j + k) * ld];
 }
 
 /* The hs__qr_leaf. */
 TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, void *tau_)
 {
-    NAME(element) *x = x_, *tau = tau_, products[HS__QR_LEAF] = {0}, w[HS__QR_LEAF];
+    NAME(element) *x = x_;
+    NAME(element) *tau = tau_;
+    NAME(element) products[HS__QR_LEAF] = {0};
+    NAME(element) w[HS__QR_LEAF];
     const int64_t below = rows - cols;
     NAME(dots)(below, 1, x + cols, ld, cols, x + cols, ld, products, 1);
     for (int32_t j = 0; j < cols; j++) {
@@ -174,7 +196,8 @@ TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, 
         } else {
             h = NAME(reflect_safely)(rows - j, own);
             memset(products, 0, sizeof products);
-            NAME(dots)(below, 1, x + cols + j * ld, ld, rest + 1, x + cols + j * ld, ld, products, 1);
+            NAME(dots)(below, 1, x + cols + j * ld, ld, rest + 1, x + cols + j * ld, ld, products,
+                       1);
             NAME(add_top)(j, cols, x, ld, products);
         }
         tau[j] = h.tau;
@@ -191,10 +214,13 @@ TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, 
 }
 
 /* The hs__qr_leaf_t. */
-TARGET static void NAME(leaf_t)(int64_t rows, int32_t cols, const void *v_, int64_t ld, const void *tau_, void *t_, int64_t t_ld)
+TARGET static void NAME(leaf_t)(int64_t rows, int32_t cols, const void *v_, int64_t ld,
+                                const void *tau_, void *t_, int64_t t_ld)
 {
-    const NAME(element) *v = v_, *tau = tau_;
-    NAME(element) *t = t_, gram[HS__QR_LEAF * HS__QR_LEAF] = {0};
+    const NAME(element) *v = v_;
+    const NAME(element) *tau = tau_;
+    NAME(element) *t = t_;
+    NAME(element) gram[HS__QR_LEAF * HS__QR_LEAF] = {0};
     NAME(dots)(rows - cols, cols, v + cols, ld, cols, v + cols, ld, gram, HS__QR_LEAF);
     for (int32_t j = 0; j < cols; j++) {
         for (int32_t i = 0; i < j; i++) {

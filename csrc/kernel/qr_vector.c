@@ -1,4 +1,5 @@
-/* Which loops of qr_vector.h this processor has. Each instruction set is a file, so that none takes long to compile. */
+/* Which loops of qr_vector.h this processor has. Each instruction set is a file, so that none takes
+ * long to compile. */
 #include "kernel/qr_vector.h"
 
 #include "kernel/kernel.h"

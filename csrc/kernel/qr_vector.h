@@ -1,27 +1,32 @@
-/* The loops of a QR factorisation by Householder reflectors, for each type and instruction set. Matrices are column-major; sizes
- * and strides of columns (ld) count elements. */
+/* The loops of a QR factorisation by Householder reflectors, for each type and instruction set.
+ * Matrices are column-major; sizes and strides of columns (ld) count elements. */
 #ifndef HS_KERNEL_QR_VECTOR_H
 #define HS_KERNEL_QR_VECTOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns factored by the vector loops alone; depth of a product whose packed operand stays in the L1 cache. */
+/* Columns factored by the vector loops alone; depth of a product whose packed operand stays in the
+ * L1 cache. */
 enum { HS__QR_LEAF = 8, HS__QR_DEPTH = 128 };
 
 /* w <- w + vᴴ c; v is rows x m, c is rows x n. */
-typedef void hs__qr_dots(int64_t rows, int64_t m, const void *v, int64_t v_ld, int64_t n, const void *c, int64_t c_ld, void *w,
-                         int64_t w_ld);
+typedef void hs__qr_dots(int64_t rows, int64_t m, const void *v, int64_t v_ld, int64_t n,
+                         const void *c, int64_t c_ld, void *w, int64_t w_ld);
 
 /* c <- c + sign v w; v is rows x depth, w is depth x n. packed: hs__qr_packed elements. */
-typedef void hs__qr_update(int64_t rows, int64_t depth, const void *v, int64_t v_ld, int64_t n, const void *w, int64_t w_ld, void *c,
-                           int64_t c_ld, int sign, void *packed);
+typedef void hs__qr_update(int64_t rows, int64_t depth, const void *v, int64_t v_ld, int64_t n,
+                           const void *w, int64_t w_ld, void *c, int64_t c_ld, int sign,
+                           void *packed);
 
-/* LAPACK's geqr2 of rows x cols, cols <= HS__QR_LEAF and rows >= cols: R and V in place of x, tau [cols]. */
+/* LAPACK's geqr2 of rows x cols, cols <= HS__QR_LEAF and rows >= cols: R and V in place of x, tau
+ * [cols]. */
 typedef void hs__qr_leaf(int64_t rows, int32_t cols, void *x, int64_t ld, void *tau);
 
-/* LAPACK's larft of what hs__qr_leaf left: the cols x cols factor T of I - V T Vᴴ, zeros below its diagonal. */
-typedef void hs__qr_leaf_t(int64_t rows, int32_t cols, const void *v, int64_t ld, const void *tau, void *t, int64_t t_ld);
+/* LAPACK's larft of what hs__qr_leaf left: the cols x cols factor T of I - V T Vᴴ, zeros below its
+ * diagonal. */
+typedef void hs__qr_leaf_t(int64_t rows, int32_t cols, const void *v, int64_t ld, const void *tau,
+                           void *t, int64_t t_ld);
 
 /* to (rows x k, without gaps) <- the unit lower trapezium of v, zeros above its diagonal. */
 typedef void hs__qr_lower(int64_t rows, int64_t k, const void *v, int64_t ld, void *to);

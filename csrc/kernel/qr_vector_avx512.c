@@ -10,7 +10,8 @@
 
 #if defined(__x86_64__)
 #define SET(x) avx512_##x
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")))
+#define TARGET \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")))
 #define BYTES 64
 #define TABLE hs__qr_avx512
 #include "kernel/qr_vector_set.h"

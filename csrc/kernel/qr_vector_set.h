@@ -1,5 +1,5 @@
-/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names things, TARGET is its attribute, BYTES
- * the size of a vector, TABLE [hs_dtype] the functions. */
+/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names
+ * things, TARGET is its attribute, BYTES the size of a vector, TABLE [hs_dtype] the functions. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float
@@ -25,5 +25,7 @@
 #define PARTS 2
 #include "kernel/qr_vector_template.h"
 
-#define FUNCTIONS(TYPE) {SET(TYPE##_dots), SET(TYPE##_update), SET(TYPE##_leaf), SET(TYPE##_leaf_t), SET(TYPE##_lower)}
-const hs__qr_vector TABLE[4] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float), FUNCTIONS(complex_double)};
+#define FUNCTIONS(TYPE) \
+    {SET(TYPE##_dots), SET(TYPE##_update), SET(TYPE##_leaf), SET(TYPE##_leaf_t), SET(TYPE##_lower)}
+const hs__qr_vector TABLE[4] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float),
+                                FUNCTIONS(complex_double)};

@@ -1,6 +1,6 @@
-/* The loops of qr_vector.h, included once for each instruction set and type: NAME(x) names things, TARGET is the attribute of the
- * instruction set, BYTES the size of a vector of REAL, of which an element has PARTS; INTEGER is as large. All but TARGET and BYTES
- * end with the file. */
+/* The loops of qr_vector.h, included once for each instruction set and type: NAME(x) names things,
+ * TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL, of which an
+ * element has PARTS; INTEGER is as large. All but TARGET and BYTES end with the file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 typedef INTEGER NAME(integers) __attribute__((vector_size(BYTES)));
@@ -30,7 +30,8 @@ INLINE NAME(integers) NAME(behind)(int64_t skipped)
     return lane >= (INTEGER)skipped;
 }
 
-/* The last `some` reals of a column: of a vector that ends with them, zeros before them; where there are not that many, as load_some. */
+/* The last `some` reals of a column: of a vector that ends with them, zeros before them; where
+ * there are not that many, as load_some. */
 INLINE NAME(vector) NAME(load_end)(const REAL *from, int64_t some, int enough)
 {
     if (!enough) return NAME(load_some)(from, some);
@@ -46,7 +47,8 @@ INLINE void NAME(store_end)(REAL *to, NAME(vector) x, int64_t some, int enough)
     }
     const int64_t skipped = NAME(lanes) - some;
     const NAME(integers) own = NAME(behind)(skipped);
-    *(NAME(vector) *)(to - skipped) = (NAME(vector))(((NAME(integers))x & own) | ((NAME(integers))NAME(load)(to - skipped) & ~own));
+    *(NAME(vector) *)(to - skipped) = (NAME(vector))(
+        ((NAME(integers))x & own) | ((NAME(integers))NAME(load)(to - skipped) & ~own));
 }
 
 /* Lane l from lane l ^ bits. */
@@ -68,30 +70,37 @@ INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
 {
 #ifdef __clang__
     NAME(vector) z;
-    for (int l = 0; l < (int)NAME(lanes); l++) z[l] = l & bit ? y[l] + y[l ^ bit] : x[l] + x[l ^ bit];
+    for (int l = 0; l < (int)NAME(lanes); l++)
+        z[l] = l & bit ? y[l] + y[l ^ bit] : x[l] + x[l ^ bit];
     return z;
 #else
-    NAME(integers) own = {0}, other = {0};
-    for (int l = 0; l < (int)NAME(lanes); l++) own[l] = l & bit ? l + NAME(lanes) : l, other[l] = own[l] ^ bit;
+    NAME(integers) own = {0};
+    NAME(integers) other = {0};
+    for (int l = 0; l < (int)NAME(lanes); l++) {
+        own[l] = l & bit ? l + NAME(lanes) : l;
+        other[l] = own[l] ^ bit;
+    }
     return __builtin_shuffle(x, y, own) + __builtin_shuffle(x, y, other);
 #endif
 }
 
 /* Half as many vectors, each of two folded. */
-INLINE void NAME(fold_all)(const int half, NAME(vector) *x, const int bit)
+INLINE void NAME(fold_all)(const int half, NAME(vector) * x, const int bit)
 {
     if (bit >= (int)NAME(lanes)) return;
     for (int i = 0; i < half; i++) x[i] = NAME(fold)(x[2 * i], x[2 * i + 1], bit);
 }
 
 /* The sums of the lanes of `count` vectors, a multiple of the lanes; they are overwritten. */
-INLINE void NAME(sums)(const int count, NAME(vector) *x, REAL *to)
+INLINE void NAME(sums)(const int count, NAME(vector) * x, REAL *to)
 {
-    NAME(fold_all)(count / 2, x, 1); /* one by one: as constants their permutations are there before the first call */
+    /* one by one: as constants their permutations are there before the first call */
+    NAME(fold_all)(count / 2, x, 1);
     NAME(fold_all)(count / 4, x, 2);
     NAME(fold_all)(count / 8, x, 4);
     NAME(fold_all)(count / 16, x, 8);
-    for (int i = 0; i < count / (int)NAME(lanes); i++) *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
+    for (int i = 0; i < count / (int)NAME(lanes); i++)
+        *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
 }
 
 /* -1 and 1 in turn: x <- i x is this times the exchanged parts. */

@@ -9,7 +9,8 @@
 #define VECTORS 1
 #include "kernel/each_type.h"
 
-/* Where multiply-adds take an element of a register, those of A are in registers, too: three vectors were too many for 32. */
+/* Where multiply-adds take an element of a register, those of A are in registers, too: three
+ * vectors were too many for 32. */
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES 16
@@ -18,8 +19,8 @@
 #include "kernel/each_type.h"
 
 /* From the narrowest on. */
-static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1), FUNCTIONS(one_complex_float, 1),
-                                FUNCTIONS(one_complex_double, 1)};
+static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1),
+                                FUNCTIONS(one_complex_float, 1), FUNCTIONS(one_complex_double, 1)};
 static const hs__small plain[] = TYPES(plain, 16);
 static const hs__small *const wider[] = {
     plain,

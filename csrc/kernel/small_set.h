@@ -14,12 +14,11 @@
 
 #define TEMPLATE "kernel/small_template.h"
 
-#define FUNCTIONS(NAME, ACROSS) {NAME##_multiply, NAME##_substitute, NAME##_factor, NAME##_cholesky, ACROSS}
-#define TYPES(SET, BYTES)                                                                                       \
-    {                                                                                                           \
-        FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8),                                  \
-            FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)              \
-    }
+#define FUNCTIONS(NAME, ACROSS) \
+    {NAME##_multiply, NAME##_substitute, NAME##_factor, NAME##_cholesky, ACROSS}
+#define TYPES(SET, BYTES)                                                   \
+    {FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8), \
+     FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)}
 
 /* By hs_dtype. */
 extern const hs__small hs__small_avx2[4], hs__small_avx512[4];

@@ -14,8 +14,11 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
     int count = 0;
     for (int k = 0; k < 9; k++) {
         const int64_t down = k / 3 - 1, right = k % 3 - 1;
-        if (s->weights[k] == (s->rule == HS_SUM ? 0.0 : INFINITY) || right < first || right > last || row + down < 0 || row + down >= s->m) continue;
-        taps[count++] = (tap){down, right, down * s->row_stride + right * s->col_stride, s->weights[k]};
+        if (s->weights[k] == (s->rule == HS_SUM ? 0.0 : INFINITY) || right < first ||
+            right > last || row + down < 0 || row + down >= s->m)
+            continue;
+        taps[count++] =
+            (tap){down, right, down * s->row_stride + right * s->col_stride, s->weights[k]};
     }
     return count;
 }
@@ -27,8 +30,11 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
 void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     const hs_stencil *s = stencil;
-    if (!s || !s->data || row < 0 || col < 0 || row > s->m || col > s->n || height > s->m - row || width > s->n - col) return;
-    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) = s->dtype == HS_FLOAT32 ? float_update : double_update;
+    if (!s || !s->data || row < 0 || col < 0 || row > s->m || col > s->n || height > s->m - row ||
+        width > s->n - col)
+        return;
+    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) =
+        s->dtype == HS_FLOAT32 ? float_update : double_update;
     const int64_t end = col + width, last = s->n - 1;
     for (int64_t i = row; i < row + height; i++) {
         tap taps[9];

@@ -1,7 +1,8 @@
 /* A stencil's update of one real type; each_real.h tells what it takes. */
 
 /* Columns from .. to - 1 of a row, one after the other, for each uses those before it. */
-static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from, int64_t to)
+static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from,
+                         int64_t to)
 {
     REAL *x = (REAL *)s->data + row * s->row_stride + from * s->col_stride;
     for (int64_t j = from; j < to; j++, x += s->col_stride) {

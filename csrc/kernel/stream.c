@@ -10,14 +10,18 @@
 __attribute__((target("avx2"))) static void write_lines(char *to, const char *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(__m256i))
-        _mm256_stream_si256((__m256i *)(void *)(to + i), _mm256_load_si256((const __m256i *)(const void *)(from + i)));
+        _mm256_stream_si256((__m256i *)(void *)(to + i),
+                            _mm256_load_si256((const __m256i *)(const void *)(from + i)));
 }
 
 static void fence(void) { _mm_sfence(); }
 
 int hs__stream_can(void) { return hs__cpu_detect().avx2_fma; }
 #else
-static void write_lines(char *to, const char *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }
+static void write_lines(char *to, const char *from, int64_t bytes)
+{
+    memcpy(to, from, (size_t)bytes);
+}
 
 static void fence(void) {}
 
@@ -41,7 +45,9 @@ static void write_full(hs__stream *x)
     memcpy(x->line + x->first, x->buffer + x->first, (size_t)(head - x->first));
     write_lines(x->line + head, x->buffer + head, full - head);
     memcpy(x->buffer, x->buffer + full, LINE);
-    x->line += full, x->first = 0, x->end -= full;
+    x->line += full;
+    x->first = 0;
+    x->end -= full;
 }
 
 void hs__stream_put(hs__stream *x, int64_t bytes)

@@ -1,14 +1,21 @@
-/* Writes a long piece of memory in order and past the caches: its lines are not read before they are written, which is a quarter of what a
- * + b -> c moves. What reads it at once finds it in memory instead of the caches. */
+/* Writes a long piece of memory in order and past the caches: its lines are not read before they
+ * are written, which is a quarter of what a + b -> c moves. What reads it at once finds it in
+ * memory instead of the caches. */
 #ifndef HS_KERNEL_STREAM_H
 #define HS_KERNEL_STREAM_H
 
 #include <stdint.h>
 
-/* Bytes that wait in the buffer before they are written; more than that stays in the first level cache, too. */
-enum { HS__STREAM_WAITING = 4096, HS__STREAM_PUT = 2048, HS__STREAM_BYTES = HS__STREAM_WAITING + HS__STREAM_PUT };
+/* Bytes that wait in the buffer before they are written; more than that stays in the first level
+ * cache, too. */
+enum {
+    HS__STREAM_WAITING = 4096,
+    HS__STREAM_PUT = 2048,
+    HS__STREAM_BYTES = HS__STREAM_WAITING + HS__STREAM_PUT
+};
 
-/* Bytes `first` up to `end` of the buffer wait to be written to where `line`, the start of a line of the caches, stands for its start. */
+/* Bytes `first` up to `end` of the buffer wait to be written to where `line`, the start of a line
+ * of the caches, stands for its start. */
 typedef struct hs__stream {
     char *line, *buffer;
     int64_t first, end;

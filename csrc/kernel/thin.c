@@ -24,10 +24,13 @@
 #include "kernel/each_type.h"
 #endif
 
-#define TYPES(SET)                                                                                                                      \
-    {                                                                                                                                   \
-        {SET##_float_rows, SET##_float_columns}, {SET##_double_rows, SET##_double_columns},                                             \
-            {SET##_complex_float_rows, SET##_complex_float_columns}, {SET##_complex_double_rows, SET##_complex_double_columns}          \
+#define TYPES(SET)                                                                          \
+    {                                                                                       \
+        {SET##_float_rows, SET##_float_columns}, {SET##_double_rows, SET##_double_columns}, \
+            {SET##_complex_float_rows, SET##_complex_float_columns},                        \
+        {                                                                                   \
+            SET##_complex_double_rows, SET##_complex_double_columns                         \
+        }                                                                                   \
     }
 
 static const hs__thin plain[] = TYPES(plain);

@@ -1,4 +1,5 @@
-/* What the planners of layers share: arguments, the order of the workers, and the schedule of given counts. */
+/* What the planners of layers share: arguments, the order of the workers, and the schedule of given
+ * counts. */
 #include "layers/layers.h"
 
 #include <math.h>
@@ -8,7 +9,10 @@
 #include "core/order.h"
 #include "core/sort.h"
 
-bool hs__layers_sequential(const hs_layers *problem) { return problem->mode == HS_SCSS || problem->mode == HS_SCCS; }
+bool hs__layers_sequential(const hs_layers *problem)
+{
+    return problem->mode == HS_SCSS || problem->mode == HS_SCCS;
+}
 
 static bool in_range(double time) { return time >= 1.0 / HS_LAYERS_MOST && time <= HS_LAYERS_MOST; }
 
@@ -56,18 +60,23 @@ int32_t hs__layers_open(const hs_layers *problem, const int32_t *order, hs__laye
 
 static int by_link(const void *a, const void *b)
 {
-    const hs__layer_worker *x = a, *y = b;
+    const hs__layer_worker *x = a;
+    const hs__layer_worker *y = b;
     if (x->send != y->send) return x->send < y->send ? -1 : 1;
     if (x->hold != y->hold) return x->hold < y->hold ? -1 : 1;
     if (x->most != y->most) return x->most < y->most ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-void hs__layers_sort(int32_t q, hs__layer_worker *workers) { qsort(workers, (size_t)q, sizeof *workers, by_link); }
+void hs__layers_sort(int32_t q, hs__layer_worker *workers)
+{
+    qsort(workers, (size_t)q, sizeof *workers, by_link);
+}
 
 double hs__layers_end(int32_t q, const hs__layer_worker *workers, const int64_t *counts)
 {
-    double now = 0.0, end = 0.0;
+    double now = 0.0;
+    double end = 0.0;
     for (int32_t d = 0; d < q; d++) {
         const double k = (double)counts[d];
         if (counts[d] > 0) end = fmax(end, now + k * workers[d].hold);
@@ -76,15 +85,16 @@ double hs__layers_end(int32_t q, const hs__layer_worker *workers, const int64_t 
     return end;
 }
 
-hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts, double *start, double *received,
-                             double *end, double *makespan)
+hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, const int64_t *counts,
+                             double *start, double *received, double *end, double *makespan)
 {
     if (!counts || !start || !received || !end || !makespan) return HS_ERROR_VALUE;
     const hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     int64_t left = problem->layers;
     for (int32_t i = 0; i < problem->p; i++) {
-        if (counts[i] < 0 || counts[i] > left || counts[i] > limit_of(problem, i)) return HS_ERROR_VALUE;
+        if (counts[i] < 0 || counts[i] > left || counts[i] > limit_of(problem, i))
+            return HS_ERROR_VALUE;
         if (counts[i] > 0 && isinf(problem->compute[i])) return HS_ERROR_VALUE;
         left -= counts[i];
     }
@@ -95,9 +105,13 @@ hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order, con
         const int32_t i = order ? order[d] : d;
         start[i] = received[i] = end[i] = 0.0;
         if (!counts[i]) continue;
-        const double k = (double)counts[i], message = k * problem->send[i], work = k * problem->compute[i];
-        start[i] = now, received[i] = now + message;
-        if (problem->mode == HS_SCSS || problem->mode == HS_PCSS) end[i] = now + fmax(work, message);
+        const double k = (double)counts[i];
+        const double message = k * problem->send[i];
+        const double work = k * problem->compute[i];
+        start[i] = now;
+        received[i] = now + message;
+        if (problem->mode == HS_SCSS || problem->mode == HS_PCSS)
+            end[i] = now + fmax(work, message);
         else end[i] = now + (message + work);
         if (hs__layers_sequential(problem)) now = received[i];
         *makespan = fmax(*makespan, end[i]);

@@ -1,4 +1,5 @@
-/* The best order of the messages: moves, and the programme over the sets of those that come last. */
+/* The best order of the messages: moves, and the programme over the sets of those that come
+ * last. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3, CLOSED = -1 
 static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
 {
     const hs__layer_worker moved = workers[from];
-    if (from < to) memmove(workers + from, workers + from + 1, (size_t)(to - from) * sizeof *workers);
+    if (from < to)
+        memmove(workers + from, workers + from + 1, (size_t)(to - from) * sizeof *workers);
     else memmove(workers + to + 1, workers + to, (size_t)(from - to) * sizeof *workers);
     workers[to] = moved;
 }
@@ -22,15 +24,19 @@ static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
 static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
 {
     const hs__layer_worker kept = workers[a];
-    workers[a] = workers[b], workers[b] = kept;
+    workers[a] = workers[b];
+    workers[b] = kept;
 }
 
-/* Two workers change places, or one moves to the place of the other, as long as that helps, by the narrow windows. */
-static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, double *best)
+/* Two workers change places, or one moves to the place of the other, as long as that helps, by the
+ * narrow windows. */
+static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work,
+                         double *best)
 {
     const int32_t far = q <= MOST_FAR ? q : NEAR;
     hs__layer_relax(s, q, workers);
-    const int64_t cost = q * hs__max(1, s->room[q & 1].count / 2); /* curves have more points where limits bind */
+    /* curves have more points where limits bind */
+    const int64_t cost = q * hs__max(1, s->room[q & 1].count / 2);
     for (bool better = true; better;) {
         better = false;
         for (int32_t a = 0; a < q; a++)
@@ -44,18 +50,22 @@ static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *worke
                     double time;
                     const hs_status status = hs__layer_fill(s, q, workers, &time);
                     if (status) return status;
-                    if (time < *best * (1.0 - 0x1p-45)) better = true, *best = time;
-                    else if (move == 0) exchange(workers, a, b);
+                    if (time < *best * (1.0 - 0x1p-45)) {
+                        better = true;
+                        *best = time;
+                    } else if (move == 0) exchange(workers, a, b);
                     else shift(workers, move == 1 ? b : a, move == 1 ? a : b);
                 }
     }
     return HS_OK;
 }
 
-/* Workers in and not in the set, each in their order; returns the number of those not in it, which come first. */
+/* Workers in and not in the set, each in their order; returns the number of those not in it, which
+ * come first. */
 static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs__layer_worker *out)
 {
-    int32_t before = 0, end = q;
+    int32_t before = 0;
+    int32_t end = q;
     for (int32_t d = 0; d < q; d++)
         if (!(set >> d & 1)) out[before++] = sorted[d];
     for (int32_t d = q; d-- > 0;)
@@ -63,40 +73,55 @@ static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs_
     return before;
 }
 
-static bool alike(const hs__layer_worker *x, const hs__layer_worker *y) { return x->send == y->send && x->hold == y->hold && x->most == y->most; }
+static bool alike(const hs__layer_worker *x, const hs__layer_worker *y)
+{
+    return x->send == y->send && x->hold == y->hold && x->most == y->most;
+}
 
-/* The layers that may be left to this set, which comes last, after those of `parts` before it, each in any order. */
-static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end, const hs__layer_worker *parts)
+/* The layers that may be left to this set, which comes last, after those of `parts` before it, each
+ * in any order. */
+static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end,
+                                  const hs__layer_worker *parts)
 {
     const double layers = (double)s->n, rate = hs__layers_rate(q - before, parts + before, NULL);
-    hs__layer_curve *first = &s->room[0], *last = &s->room[1];
-    double together = rate, most = 0.0; /* of all, without limits */
-    for (int32_t d = before; d-- > 0;) together = fmax(together, parts[d].rate + parts[d].keep * together);
-    if (end * together < layers * (1.0 - (double)(q + 8) * 0x1p-45)) return (hs__layer_table){0, -1, NULL};
+    hs__layer_curve *first = &s->room[0];
+    hs__layer_curve *last = &s->room[1];
+    double together = rate;
+    double most = 0.0; /* of all, without limits */
+    for (int32_t d = before; d-- > 0;)
+        together = fmax(together, parts[d].rate + parts[d].keep * together);
+    if (end * together < layers * (1.0 - (double)(q + 8) * 0x1p-45))
+        return (hs__layer_table){0, -1, NULL};
     hs__layers_front(before, parts, end, s->key, s->pool, first, NULL);
     for (int32_t d = before; d < q; d++) most += (double)parts[d].most;
     if (most < (double)(q - before) * layers) { /* somebody has a limit */
         hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
         most = last->layers[last->count - 1];
     }
-    last->count = 2, last->layers[0] = last->time[0] = 0.0;
-    last->layers[1] = fmin(most, layers), last->time[1] = last->layers[1] / rate;
+    last->count = 2;
+    last->layers[0] = last->time[0] = 0.0;
+    last->layers[1] = fmin(most, layers);
+    last->time[1] = last->layers[1] / rate;
     return hs__table_window(s->n, end, first, last);
 }
 
-/* The windows of every set of workers that may come last, if all end by the time. Any order is allowed within the set and before it.
- * HS_ERROR_UNSUPPORTED if they are too many. */
-static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__layer_worker *parts, hs__layer_table *tables)
+/* The windows of every set of workers that may come last, if all end by the time. Any order is
+ * allowed within the set and before it. HS_ERROR_UNSUPPORTED if they are too many. */
+static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__layer_worker *parts,
+                             hs__layer_table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
     const double end = time * (1.0 + 0x1p-40);
-    int64_t sets = 0, states = 2;
-    tables[0] = (hs__layer_table){0, 0, NULL}, tables[all] = (hs__layer_table){s->n, s->n, NULL};
+    int64_t sets = 0;
+    int64_t states = 2;
+    tables[0] = (hs__layer_table){0, 0, NULL};
+    tables[all] = (hs__layer_table){s->n, s->n, NULL};
     for (int32_t set = 1; set < all; set++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         tables[set] = (hs__layer_table){0, -1, NULL};
         bool twin = false; /* of two workers that are alike the first comes first */
-        for (int32_t d = 0; d + 1 < q && !twin; d++) twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
+        for (int32_t d = 0; d + 1 < q && !twin; d++)
+            twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
         if (twin) continue;
         tables[set] = set_window(s, split(q, s->sorted, set, parts), q, end, parts);
         if (hs__table_empty(&tables[set])) continue;
@@ -116,18 +141,22 @@ static hs_status fill_sets(hs__layer_solver *s, int32_t q, hs__layer_table *tabl
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         hs__layer_table *now = &tables[set];
         if (hs__table_empty(now)) continue;
-        now->least = numbers, numbers += hs__table_size(now);
+        now->least = numbers;
+        numbers += hs__table_size(now);
         hs__table_start(now);
         if (!set) now->least[0] = 0.0;
         for (int32_t d = 0; d < q; d++)
-            if (set >> d & 1 && !hs__table_empty(&tables[set & ~(1 << d)])) hs__table_prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
+            if (set >> d & 1 && !hs__table_empty(&tables[set & ~(1 << d)]))
+                hs__table_prepend(&s->sorted[d], &tables[set & ~(1 << d)], now, s->queue);
     }
     return HS_OK;
 }
 
-static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_table *tables, hs__layer_worker *workers, int64_t *counts)
+static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_table *tables,
+                       hs__layer_worker *workers, int64_t *counts)
 {
-    int64_t m = s->n, sum = 0;
+    int64_t m = s->n;
+    int64_t sum = 0;
     for (int32_t set = (int32_t)((UINT32_C(1) << q) - 1), place = 0; set; place++) {
         double best = INFINITY;
         int32_t chosen = -1;
@@ -136,17 +165,25 @@ static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_tab
             int64_t rest = 0;
             if (!(set >> d & 1) || hs__table_empty(&tables[set & ~(1 << d)])) continue;
             const double time = hs__table_choose(&s->sorted[d], &tables[set & ~(1 << d)], m, &rest);
-            if (time < best || chosen < 0) best = time, chosen = d, left = rest;
+            if (time < best || chosen < 0) {
+                best = time;
+                chosen = d;
+                left = rest;
+            }
         }
         workers[place] = s->sorted[chosen];
         counts[place] = m > left ? m - left : 0;
-        sum += counts[place], m = left, set &= ~(1 << chosen);
+        sum += counts[place];
+        m = left;
+        set &= ~(1 << chosen);
     }
     hs__layer_drop(sum - s->n, q, counts);
 }
 
-/* Over all orders of up to MOST_ALL workers, by the sets of those that come last; replaces what is worse. */
-static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts, double *end, bool *optimal)
+/* Over all orders of up to MOST_ALL workers, by the sets of those that come last; replaces what is
+ * worse. */
+static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts,
+                       double *end, bool *optimal)
 {
     if (q > MOST_ALL) return HS_OK;
     hs__layer_table *tables = malloc(((size_t)1 << q) * sizeof *tables);
@@ -160,12 +197,15 @@ static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers
             *end = hs__layers_end(q, workers, counts);
         }
     }
-    free(tables), free(parts);
+    free(tables);
+    free(parts);
     return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
 }
 
-/* Those with most to do after their messages first: for these counts the best order (Jackson's rule), and so no worse. */
-static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers, const int64_t *counts, hs__layer_worker *out)
+/* Those with most to do after their messages first: for these counts the best order (Jackson's
+ * rule), and so no worse. */
+static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
+                            const int64_t *counts, hs__layer_worker *out)
 {
     for (int32_t d = 0; d < q; d++) s->key[d] = workers[d].tail * (double)counts[d];
     const hs_status status = hs__sort(q, s->key, s->pool);
@@ -173,9 +213,10 @@ static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_work
     return status;
 }
 
-/* The best order and counts, from the better of two orders, as given and the fastest links first, by the counts that are best in it, and
- * by moves. work: of the moves, in workers looked at. */
-static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work, int64_t *counts, double *end, bool *optimal)
+/* The best order and counts, from the better of two orders, as given and the fastest links first,
+ * by the counts that are best in it, and by moves. work: of the moves, in workers looked at. */
+static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker *workers,
+                               int64_t work, int64_t *counts, double *end, bool *optimal)
 {
     enum { LINKS, TAILS, MOVES, STARTS };
     hs__layer_worker *other = malloc((size_t)q * sizeof *other);
@@ -198,12 +239,14 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
         }
         if (!status) status = hs__layer_solve(s, q, other, layers, &best, &known);
         if (status || !(best < *end)) continue;
-        memcpy(workers, other, (size_t)q * sizeof *other), memcpy(counts, layers, (size_t)q * sizeof *layers);
+        memcpy(workers, other, (size_t)q * sizeof *other);
+        memcpy(counts, layers, (size_t)q * sizeof *layers);
         *end = best;
     }
     *optimal = q == 1 && proven;
     if (!status) status = prove(s, q, workers, counts, end, optimal);
-    free(other), free(layers);
+    free(other);
+    free(layers);
     return status;
 }
 
@@ -211,23 +254,33 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
 
 static hs_status open_solver(hs__layer_solver *s, int32_t p)
 {
-    s->sorted = malloc((size_t)p * sizeof *s->sorted), s->tables = malloc(((size_t)p + 1) * sizeof *s->tables);
-    s->shares = malloc(2 * (size_t)p * sizeof *s->shares), s->pool = malloc((size_t)p * sizeof *s->pool);
+    s->sorted = malloc((size_t)p * sizeof *s->sorted);
+    s->tables = malloc(((size_t)p + 1) * sizeof *s->tables);
+    s->shares = malloc(2 * (size_t)p * sizeof *s->shares);
+    s->pool = malloc((size_t)p * sizeof *s->pool);
     for (int i = 0; i < 2; i++) s->room[i] = hs__layers_curve(2 * (int64_t)p + 1);
-    if (!s->sorted || !s->tables || !s->shares || !s->pool || !s->room[0].layers || !s->room[1].layers) return HS_ERROR_MEMORY;
+    if (!s->sorted || !s->tables || !s->shares || !s->pool || !s->room[0].layers ||
+        !s->room[1].layers)
+        return HS_ERROR_MEMORY;
     s->key = s->shares + p;
     return HS_OK;
 }
 
 static void close_solver(hs__layer_solver *s)
 {
-    free(s->sorted), free(s->tables), free(s->shares), free(s->pool), free(s->room[0].layers), free(s->room[1].layers);
-    free(s->numbers), free(s->queue);
+    free(s->sorted);
+    free(s->tables);
+    free(s->shares);
+    free(s->pool);
+    free(s->room[0].layers);
+    free(s->room[1].layers);
+    free(s->numbers);
+    free(s->queue);
 }
 
 /* hs_layers_exact, or with chosen[p] hs_layers_best. */
-static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work, const int *cancel, int32_t *chosen, int64_t *counts,
-                          int *optimal)
+static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work,
+                          const int *cancel, int32_t *chosen, int64_t *counts, int *optimal)
 {
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
@@ -241,7 +294,8 @@ static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_
     double end;
     if (status == HS_OK) {
         q = hs__layers_open(problem, order, workers);
-        if (!hs__layers_sequential(problem) || !s.n) status = hs__layers_apart(s.n, q, workers, cancel, own, &end);
+        if (!hs__layers_sequential(problem) || !s.n)
+            status = hs__layers_apart(s.n, q, workers, cancel, own, &end);
         else if (chosen) status = search_orders(&s, q, workers, work, own, &end, &proven);
         else status = hs__layer_solve(&s, q, workers, own, &end, &proven);
     }
@@ -256,17 +310,21 @@ static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_
             if (chosen) chosen[q++] = i;
         }
     }
-    free(workers), free(own), close_solver(&s);
+    free(workers);
+    free(own);
+    close_solver(&s);
     return status;
 }
 
-hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel, int64_t *counts, int *optimal)
+hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel,
+                          int64_t *counts, int *optimal)
 {
     if (!counts || !optimal) return HS_ERROR_VALUE;
     return optimise(problem, order, 0, cancel, NULL, counts, optimal);
 }
 
-hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order, int64_t *counts, int *optimal)
+hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order,
+                         int64_t *counts, int *optimal)
 {
     if (!order || !counts || !optimal) return HS_ERROR_VALUE;
     return optimise(problem, NULL, work, cancel, order, counts, optimal);

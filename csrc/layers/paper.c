@@ -9,27 +9,36 @@
 
 /* ---- integers, section 4.5 ---- */
 
-/* One layer after the other to those that have room, in this order and round and round: whole rounds at once. */
-static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, const int32_t *place, int64_t *counts)
+/* One layer after the other to those that have room, in this order and round and round: whole
+ * rounds at once. */
+static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, const int32_t *place,
+                 int64_t *counts)
 {
     while (layers > 0) {
-        int64_t open = 0, rounds = layers;
+        int64_t open = 0;
+        int64_t rounds = layers;
         for (int32_t d = 0; d < q; d++) {
             const int64_t room = workers[d].most - counts[d];
-            if (room > 0) open++, rounds = hs__min(rounds, room);
+            if (room > 0) {
+                open++;
+                rounds = hs__min(rounds, room);
+            }
         }
         rounds = hs__min(rounds, layers / open);
         for (int32_t d = 0; d < q; d++) {
             const int32_t i = place[d];
             if (counts[i] == workers[i].most || layers == 0) continue;
             const int64_t more = hs__max(rounds, 1);
-            counts[i] += more, layers -= more;
+            counts[i] += more;
+            layers -= more;
         }
     }
 }
 
-/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less. end, place [q]: work space. */
-static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential, double *end, int32_t *place, int64_t *counts)
+/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less.
+ * end, place [q]: work space. */
+static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential,
+                        double *end, int32_t *place, int64_t *counts)
 {
     double now = 0.0;
     for (int32_t d = 0; d < q; d++) {
@@ -41,20 +50,29 @@ static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *worke
     if (status) return status;
     deal(-excess, q, workers, place, counts);
     for (int32_t d = q - 1; excess > 0; d = d > 0 ? d - 1 : q - 1)
-        if (counts[place[d]] > 0) counts[place[d]]--, excess--;
+        if (counts[place[d]] > 0) {
+            counts[place[d]]--;
+            excess--;
+        }
     return HS_OK;
 }
 
-/* The layers that can be ended in the unit of time if all end together; shares by place, as for hs__layers_rate. */
-static double rate_of(const hs_layers *problem, int32_t q, const hs__layer_worker *workers, double *shares)
+/* The layers that can be ended in the unit of time if all end together; shares by place, as for
+ * hs__layers_rate. */
+static double rate_of(const hs_layers *problem, int32_t q, const hs__layer_worker *workers,
+                      double *shares)
 {
     if (hs__layers_sequential(problem)) return hs__layers_rate(q, workers, shares);
     double rate = 0.0;
-    for (int32_t d = 0; d < q; d++) shares[d] = workers[d].rate, rate += workers[d].rate;
+    for (int32_t d = 0; d < q; d++) {
+        shares[d] = workers[d].rate;
+        rate += workers[d].rate;
+    }
     return rate;
 }
 
-hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares, int64_t *counts)
+hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares,
+                          int64_t *counts)
 {
     if (!counts) return HS_ERROR_VALUE;
     hs_status status = hs__layers_check(problem, order);
@@ -64,13 +82,20 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
     double *own = malloc(2 * p * sizeof *own);
     int64_t *whole = malloc(p * sizeof *whole);
     int32_t *place = malloc(p * sizeof *place);
-    if (!workers || !own || !whole || !place) return free(workers), free(own), free(whole), free(place), HS_ERROR_MEMORY;
+    if (!workers || !own || !whole || !place) {
+        free(workers);
+        free(own);
+        free(whole);
+        free(place);
+        return HS_ERROR_MEMORY;
+    }
     const int32_t q = hs__layers_open(problem, order, workers);
     const double n = (double)problem->layers, rate = rate_of(problem, q, workers, own);
     int64_t excess = -problem->layers;
     for (int32_t d = 0; d < q; d++) {
         own[d] = n * (own[d] / rate);
-        const double below = floor(own[d]), half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50; /* .5 up to rounding goes down */
+        /* .5 up to rounding goes down */
+        const double below = floor(own[d]), half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50;
         whole[d] = hs__min((int64_t)below + (own[d] - below > half), workers[d].most);
         excess += whole[d];
     }
@@ -81,6 +106,9 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
         counts[workers[d].index] = whole[d];
         if (shares) shares[workers[d].index] = own[d];
     }
-    free(workers), free(own), free(whole), free(place);
+    free(workers);
+    free(own);
+    free(whole);
+    free(place);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Layers that can be divided: how many workers can do in which time, in an order and in any, with limits; and the bound on whole ones. */
+/* Layers that can be divided: how many workers can do in which time, in an order and in any, with
+ * limits; and the bound on whole ones. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 double hs__layers_rate(int32_t q, const hs__layer_worker *workers, double *shares)
 {
-    double rate = 0.0, left = 1.0; /* of the unit of time, when the message starts */
+    double rate = 0.0;
+    double left = 1.0; /* of the unit of time, when the message starts */
     for (int32_t d = q; d-- > 0;) rate = workers[d].rate + workers[d].keep * rate;
     for (int32_t d = 0; d < q && shares; d++) {
         shares[d] = left * workers[d].rate;
@@ -27,7 +29,8 @@ hs__layer_curve hs__layers_curve(int64_t points)
 
 double hs__layers_time(const hs__layer_curve *curve, double layers)
 {
-    int32_t low = 0, high = curve->count;
+    int32_t low = 0;
+    int32_t high = curve->count;
     while (low < high) { /* the first point with as many */
         const int32_t middle = low + (high - low) / 2;
         if (curve->layers[middle] < layers) low = middle + 1;
@@ -35,7 +38,8 @@ double hs__layers_time(const hs__layer_curve *curve, double layers)
     }
     if (low == curve->count) return INFINITY;
     if (low == 0) return curve->time[0];
-    const double *x = curve->layers + low, *y = curve->time + low;
+    const double *x = curve->layers + low;
+    const double *y = curve->time + low;
     return y[-1] + (y[0] - y[-1]) * ((layers - x[-1]) / (x[0] - x[-1]));
 }
 
@@ -43,54 +47,75 @@ double hs__layers_time(const hs__layer_curve *curve, double layers)
 static void emit(hs__layer_curve *curve, double layers, double time)
 {
     if (curve->count > 0 && !(layers > curve->layers[curve->count - 1])) return;
-    curve->layers[curve->count] = layers, curve->time[curve->count++] = time;
+    curve->layers[curve->count] = layers;
+    curve->time[curve->count++] = time;
 }
 
-static bool reaches(const hs__layer_curve *curve, double layers) { return curve->layers[curve->count - 1] >= layers; }
-
-/* The sum of what a curve and a worker do. Every point of the curve leaves the worker some time, of which a layer takes `each`, and
- * moves by the layers that it may have, and the time of their message. The slopes of the sum rise, so the parts that use their links better than
- * the worker would stay where they are, and those behind them move. Returns the time at that place. */
-static double add_worker(const hs__layer_curve *from, const hs__layer_worker *worker, bool last, double end, double layers, hs__layer_curve *sum)
+static bool reaches(const hs__layer_curve *curve, double layers)
 {
-    const double each = last ? worker->hold : worker->tail, send = worker->send, most = (double)worker->most, enough = most * each;
-    const double *x = from->layers, *y = from->time;
+    return curve->layers[curve->count - 1] >= layers;
+}
+
+/* The sum of what a curve and a worker do. Every point of the curve leaves the worker some time, of
+ * which a layer takes `each`, and moves by the layers that it may have, and the time of their
+ * message. The slopes of the sum rise, so the parts that use their links better than the worker
+ * would stay where they are, and those behind them move. Returns the time at that place. */
+static double add_worker(const hs__layer_curve *from, const hs__layer_worker *worker, bool last,
+                         double end, double layers, hs__layer_curve *sum)
+{
+    const double each = last ? worker->hold : worker->tail;
+    const double send = worker->send;
+    const double most = (double)worker->most;
+    const double enough = most * each;
+    const double *x = from->layers;
+    const double *y = from->time;
     int32_t turn = 0;
     sum->count = 0;
     emit(sum, x[0], y[0]);
-    while (turn + 1 < from->count && y[turn + 1] - y[turn] < send * (x[turn + 1] - x[turn]) && !reaches(sum, layers))
-        turn++, emit(sum, x[turn], y[turn]);
+    while (turn + 1 < from->count && y[turn + 1] - y[turn] < send * (x[turn + 1] - x[turn]) &&
+           !reaches(sum, layers)) {
+        turn++;
+        emit(sum, x[turn], y[turn]);
+    }
     double before = 0.0;
     for (int32_t i = turn; i < from->count && !reaches(sum, layers); i++) {
         const double given = last ? fmax(end - y[i], 0.0) : y[i];
-        if (i > turn && (before < enough) != (given < enough)) { /* from here on its limit binds, or no more */
+        /* from here on its limit binds, or no more */
+        if (i > turn && (before < enough) != (given < enough)) {
             const double part = (enough - before) / (given - before);
-            emit(sum, x[i - 1] + part * (x[i] - x[i - 1]) + most, y[i - 1] + part * (y[i] - y[i - 1]) + send * most);
+            emit(sum, x[i - 1] + part * (x[i] - x[i - 1]) + most,
+                 y[i - 1] + part * (y[i] - y[i - 1]) + send * most);
         }
         const double more = each > 0.0 ? fmin(most, given / each) : most;
         emit(sum, x[i] + more, y[i] + send * more);
         before = given;
     }
-    if (!last && before < enough && !reaches(sum, layers)) emit(sum, x[from->count - 1] + most, enough + send * most);
+    if (!last && before < enough && !reaches(sum, layers))
+        emit(sum, x[from->count - 1] + most, enough + send * most);
     return y[turn];
 }
 
-double hs__layers_put_first(const hs__layer_curve *from, const hs__layer_worker *worker, double layers, hs__layer_curve *sum)
+double hs__layers_put_first(const hs__layer_curve *from, const hs__layer_worker *worker,
+                            double layers, hs__layer_curve *sum)
 {
     return add_worker(from, worker, false, 0.0, layers, sum);
 }
 
-void hs__layers_put_last(const hs__layer_curve *from, const hs__layer_worker *worker, double end, double layers, hs__layer_curve *sum)
+void hs__layers_put_last(const hs__layer_curve *from, const hs__layer_worker *worker, double end,
+                         double layers, hs__layer_curve *sum)
 {
     add_worker(from, worker, true, end, layers, sum);
 }
 
-/* Shares from what each leaves at least to those after it. What rounding leaves over goes to the last ones with room. */
-static void read_shares(double layers, double time, int32_t q, const hs__layer_worker *workers, double *shares)
+/* Shares from what each leaves at least to those after it. What rounding leaves over goes to the
+ * last ones with room. */
+static void read_shares(double layers, double time, int32_t q, const hs__layer_worker *workers,
+                        double *shares)
 {
     for (int32_t d = 0; d < q; d++) {
         const hs__layer_worker *w = &workers[d];
-        const double turn = shares[d], spare = w->send > 0.0 ? fmax(time - turn, 0.0) / w->send : INFINITY;
+        const double turn = shares[d];
+        const double spare = w->send > 0.0 ? fmax(time - turn, 0.0) / w->send : INFINITY;
         const double busy = time * w->rate, own = fmin(fmin(busy, (double)w->most), layers);
         shares[d] = fmin(spare, own);
         if (spare < own) time = fmin(time, turn);
@@ -99,19 +124,23 @@ static void read_shares(double layers, double time, int32_t q, const hs__layer_w
     }
     for (int32_t d = q; d-- > 0 && layers > 0.0;) {
         const double more = fmin(layers, (double)workers[d].most - shares[d]);
-        shares[d] += more, layers -= more;
+        shares[d] += more;
+        layers -= more;
     }
 }
 
-double hs__layers_shares(double layers, int32_t q, const hs__layer_worker *workers, hs__layer_curve room[2], double *shares)
+double hs__layers_shares(double layers, int32_t q, const hs__layer_worker *workers,
+                         hs__layer_curve room[2], double *shares)
 {
-    hs__layer_curve *now = &room[0], *next = &room[1];
+    hs__layer_curve *now = &room[0];
+    hs__layer_curve *next = &room[1];
     now->count = 0;
     emit(now, 0.0, 0.0);
     for (int32_t d = q; d-- > 0;) {
         shares[d] = hs__layers_put_first(now, &workers[d], layers, next);
         hs__layer_curve *other = now;
-        now = next, next = other;
+        now = next;
+        next = other;
     }
     const double time = hs__layers_time(now, fmin(layers, now->layers[now->count - 1]));
     read_shares(layers, time, q, workers, shares);
@@ -120,41 +149,53 @@ double hs__layers_shares(double layers, int32_t q, const hs__layer_worker *worke
 
 /* ---- any order ---- */
 
-/* What a set of workers who are busy to the end use of the links, and leave, in the unit of time: the same in any order. */
+/* What a set of workers who are busy to the end use of the links, and leave, in the unit of time:
+ * the same in any order. */
 typedef struct {
     double used, left;
 } busy_set;
 
 static void join(busy_set *set, const hs__layer_worker *w)
 {
-    set->used += set->left * fmin(w->send * w->rate, 1.0), set->left *= w->keep;
+    set->used += set->left * fmin(w->send * w->rate, 1.0);
+    set->left *= w->keep;
 }
 
-/* How many of the pool, from the first on, should be busy to the end rather than have all they may, so that both together use the links
- * least. */
-static int32_t worth_joining(busy_set set, double end, int32_t count, const int32_t *pool, const hs__layer_worker *sorted)
+/* How many of the pool, from the first on, should be busy to the end rather than have all they may,
+ * so that both together use the links least. */
+static int32_t worth_joining(busy_set set, double end, int32_t count, const int32_t *pool,
+                             const hs__layer_worker *sorted)
 {
     const double now = set.used;
-    double least = 0.0, limits = 0.0;
+    double least = 0.0;
+    double limits = 0.0;
     int32_t best = 0;
     for (int32_t k = 0; k < count; k++) {
         const hs__layer_worker *w = &sorted[pool[k]];
-        join(&set, w), limits += (double)w->most * w->send;
+        join(&set, w);
+        limits += (double)w->most * w->send;
         const double change = end * (set.used - now) - limits;
-        if (change < least) least = change, best = k + 1;
+        if (change < least) {
+            least = change;
+            best = k + 1;
+        }
     }
     return best;
 }
 
-/* For a set S of workers, in whatever order, sum over S of x send <= end (1 - product over S of keep), as each can at most be busy to
- * the end; and x <= most. So the workers with the fastest links together use them for no more than the least, over all A among them, of that for
- * A and of the limits of the others. This rank is submodular: the shares that it leaves to one after the other, the fastest links
- * first, are the most, and the sets A grow. For one rank the best A is found among those of the greatest limits beside -log(keep), as
- * 1 - exp(-x) is concave. */
-double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, double *key, int32_t *pool, hs__layer_curve *front, double *shares)
+/* For a set S of workers, in whatever order, sum over S of x send <= end (1 - product over S of
+ * keep), as each can at most be busy to the end; and x <= most. So the workers with the fastest
+ * links together use them for no more than the least, over all A among them, of that for A and of
+ * the limits of the others. This rank is submodular: the shares that it leaves to one after the
+ * other, the fastest links first, are the most, and the sets A grow. For one rank the best A is
+ * found among those of the greatest limits beside -log(keep), as 1 - exp(-x) is concave. */
+double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, double *key,
+                        int32_t *pool, hs__layer_curve *front, double *shares)
 {
     busy_set set = {0.0, 1.0};
-    double layers = 0.0, now = 0.0, slope = 0.0;
+    double layers = 0.0;
+    double now = 0.0;
+    double slope = 0.0;
     int32_t count = 0; /* of the pool: who has limits, and is not in A */
     front->count = 0;
     emit(front, 0.0, 0.0);
@@ -165,15 +206,20 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
         if (w->send > 0.0) {
             if (most < busy) {
                 int32_t k = count++;
-                for (key[i] = w->send * most / -log1p(-fmin(w->send * w->rate, 1.0)); k > 0 && key[pool[k - 1]] < key[i]; k--) pool[k] = pool[k - 1];
+                for (key[i] = w->send * most / -log1p(-fmin(w->send * w->rate, 1.0));
+                     k > 0 && key[pool[k - 1]] < key[i]; k--)
+                    pool[k] = pool[k - 1];
                 pool[k] = i;
             } else join(&set, w);
             const int32_t joining = count ? worth_joining(set, end, count, pool, sorted) : 0;
             for (int32_t k = 0; k < joining; k++) join(&set, &sorted[pool[k]]);
             if (joining) memmove(pool, pool + joining, (size_t)(count -= joining) * sizeof *pool);
             double rank = end * set.used;
-            for (int32_t k = 0; k < count; k++) rank += (double)sorted[pool[k]].most * sorted[pool[k]].send;
-            own = fmin(own, fmax(rank - now, 0.0) / w->send), slope += (set.used - used) / w->send, now = fmax(now, rank);
+            for (int32_t k = 0; k < count; k++)
+                rank += (double)sorted[pool[k]].most * sorted[pool[k]].send;
+            own = fmin(own, fmax(rank - now, 0.0) / w->send);
+            slope += (set.used - used) / w->send;
+            now = fmax(now, rank);
         } else if (busy <= most) slope += w->rate;
         if (shares) shares[i] = own;
         emit(front, layers += own, now);
@@ -181,14 +227,21 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
     return slope;
 }
 
-/* The least time of so many layers in any order or a mix of orders: Newton's method for a concave function, from below. */
-static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *sorted, double *shares, double *time)
+/* The least time of so many layers in any order or a mix of orders: Newton's method for a concave
+ * function, from below. */
+static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *sorted,
+                              double *shares, double *time)
 {
     enum { ROUNDS = 100 };
     double *key = malloc((size_t)q * sizeof *key);
     int32_t *pool = malloc((size_t)q * sizeof *pool);
     hs__layer_curve front = hs__layers_curve((int64_t)q + 1);
-    if (!key || !pool || !front.layers) return free(key), free(pool), free(front.layers), HS_ERROR_MEMORY;
+    if (!key || !pool || !front.layers) {
+        free(key);
+        free(pool);
+        free(front.layers);
+        return HS_ERROR_MEMORY;
+    }
     *time = layers / hs__layers_rate(q, sorted, NULL);
     for (int round = 0; round < ROUNDS; round++) {
         const double slope = hs__layers_front(q, sorted, *time, key, pool, &front, shares);
@@ -196,7 +249,9 @@ static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *
         if (!(next > *time && isfinite(next))) break;
         *time = next;
     }
-    free(key), free(pool), free(front.layers);
+    free(key);
+    free(pool);
+    free(front.layers);
     return HS_OK;
 }
 
@@ -216,7 +271,9 @@ static double at_once(double layers, int32_t q, const hs__layer_worker *workers,
         time = fmax(time, layers / rate);
         for (int32_t d = 0; d < q; d++) {
             if (shares[d] >= 0.0 || time * workers[d].rate <= (double)workers[d].most) continue;
-            shares[d] = (double)workers[d].most, layers -= shares[d], again = true;
+            shares[d] = (double)workers[d].most;
+            layers -= shares[d];
+            again = true;
         }
     }
     for (int32_t d = 0; d < q; d++)
@@ -224,23 +281,33 @@ static double at_once(double layers, int32_t q, const hs__layer_worker *workers,
     return time;
 }
 
-/* Who would get more than it may has all of it in the end, as nobody gets less when another one has a limit. */
-hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *workers, const int *cancel, int64_t *counts, double *makespan)
+/* Who would get more than it may has all of it in the end, as nobody gets less when another one has
+ * a limit. */
+hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *workers,
+                           const int *cancel, int64_t *counts, double *makespan)
 {
-    double *hold = malloc((size_t)q * sizeof *hold), end = 0.0;
+    double *hold = malloc((size_t)q * sizeof *hold);
+    double end = 0.0;
     int64_t *found = malloc((size_t)q * sizeof *found);
     if (!hold || !found) {
-        free(hold), free(found);
+        free(hold);
+        free(found);
         return HS_ERROR_MEMORY;
     }
     hs_status status = HS_OK;
-    for (int32_t d = 0; d < q; d++) hold[d] = workers[d].hold, counts[d] = 0;
+    for (int32_t d = 0; d < q; d++) {
+        hold[d] = workers[d].hold;
+        counts[d] = 0;
+    }
     for (bool again = layers > 0; again && !status;) {
         again = false;
         status = hs_distribute(layers, q, hold, cancel, found, NULL);
         for (int32_t d = 0; d < q && !status; d++) {
             if (isinf(hold[d]) || found[d] <= workers[d].most) continue;
-            counts[d] = workers[d].most, layers -= counts[d], hold[d] = INFINITY, again = layers > 0;
+            counts[d] = workers[d].most;
+            layers -= counts[d];
+            hold[d] = INFINITY;
+            again = layers > 0;
         }
         for (int32_t d = 0; d < q && !status && !again && layers; d++)
             if (isfinite(hold[d])) counts[d] = found[d];
@@ -248,14 +315,16 @@ hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *wo
     for (int32_t d = 0; d < q && !status; d++)
         if (counts[d] > 0) end = fmax(end, (double)counts[d] * workers[d].hold);
     if (!status) *makespan = end;
-    free(hold), free(found);
+    free(hold);
+    free(found);
     return status;
 }
 
 /* ---- the interface ---- */
 
 /* Of open workers; in any order they are sorted first. Shares by place. */
-static hs_status relaxed(const hs_layers *problem, bool any, int32_t q, hs__layer_worker *workers, double *shares, double *time)
+static hs_status relaxed(const hs_layers *problem, bool any, int32_t q, hs__layer_worker *workers,
+                         double *shares, double *time)
 {
     const double layers = (double)problem->layers;
     if (!hs__layers_sequential(problem)) {
@@ -266,21 +335,25 @@ static hs_status relaxed(const hs_layers *problem, bool any, int32_t q, hs__laye
         hs__layers_sort(q, workers);
         return in_any_order(layers, q, workers, shares, time);
     }
-    hs__layer_curve room[2] = {hs__layers_curve(2 * (int64_t)q + 1), hs__layers_curve(2 * (int64_t)q + 1)};
+    hs__layer_curve room[2] = {hs__layers_curve(2 * (int64_t)q + 1),
+                               hs__layers_curve(2 * (int64_t)q + 1)};
     const hs_status status = room[0].layers && room[1].layers ? HS_OK : HS_ERROR_MEMORY;
     if (!status) *time = hs__layers_shares(layers, q, workers, room, shares);
-    free(room[0].layers), free(room[1].layers);
+    free(room[0].layers);
+    free(room[1].layers);
     return status;
 }
 
-hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares, double *makespan)
+hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares,
+                            double *makespan)
 {
     if (!makespan) return HS_ERROR_VALUE;
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
     const size_t p = (size_t)problem->p;
     hs__layer_worker *workers = malloc(p * sizeof *workers);
-    double *own = malloc(p * sizeof *own), time = 0.0;
+    double *own = malloc(p * sizeof *own);
+    double time = 0.0;
     status = workers && own ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         const int32_t q = hs__layers_open(problem, order, workers);
@@ -289,7 +362,8 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
         for (int32_t d = 0; d < q && !status && shares; d++) shares[workers[d].index] = own[d];
         if (!status) *makespan = time;
     }
-    free(workers), free(own);
+    free(workers);
+    free(own);
     return status;
 }
 
@@ -303,13 +377,18 @@ hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *b
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     int64_t *counts = malloc(p * sizeof *counts);
     status = workers && counts ? HS_OK : HS_ERROR_MEMORY;
-    if (!status) status = hs__layers_apart(problem->layers, hs__layers_open(problem, NULL, workers), workers, cancel, counts, &apart);
-    free(workers), free(counts);
-    if (!status) *bound = fmax(apart, shared * (1.0 - (double)(p + 8) * 0x1p-51)); /* for the rounding of the sums */
+    if (!status)
+        status = hs__layers_apart(problem->layers, hs__layers_open(problem, NULL, workers), workers,
+                                  cancel, counts, &apart);
+    free(workers);
+    free(counts);
+    /* for the rounding of the sums */
+    if (!status) *bound = fmax(apart, shared * (1.0 - (double)(p + 8) * 0x1p-51));
     return status;
 }
 
-hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, const int64_t *counts, const int *cancel,
+hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order,
+                                const int64_t *counts, const int *cancel,
                                 hs_certificate *certificate)
 {
     double value, bound;
@@ -317,7 +396,8 @@ hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order, 
     const size_t p = (size_t)problem->p;
     double *times = malloc(3 * p * sizeof *times);
     if (!times) return HS_ERROR_MEMORY;
-    hs_status status = hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
+    hs_status status =
+        hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
     free(times);
     if (!status) status = hs_layers_bound(problem, cancel, &bound);
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);

@@ -1,4 +1,5 @@
-/* Times one kernel again and again on the pool's workers, one of them or all at once, each with operands of its own. */
+/* Times one kernel again and again on the pool's workers, one of them or all at once, each with
+ * operands of its own. */
 #include <math.h>
 #include <string.h>
 
@@ -6,25 +7,28 @@
 #include "factor/tasks.h"
 #include "product/gang.h"
 
-/* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It costs a system call. */
+/* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It
+ * costs a system call. */
 static const double sliced = 100e-6;
-static const double shortest = 20e-6; /* a sample: shorter kernels are repeated, for the clock's and the counter's sake */
+/* a sample: shorter kernels are repeated, for the clock's and the counter's sake */
+static const double shortest = 20e-6;
 
 /* What one worker works on. */
 typedef struct {
     const hs__kernel *kernel;
     int32_t dtype;
-    int64_t size, width;  /* width: of the panel of an LU factorisation */
+    int64_t size, width; /* width: of the panel of an LU factorisation */
     hs__panel_product gemm;
-    hs__task_data lu;     /* of one panel and one block */
+    hs__task_data lu; /* of one panel and one block */
     hs__packed_panel panel;
     hs__columns block;
-    size_t bytes;         /* of the columns, which are as given before each repetition */
+    size_t bytes; /* of the columns, which are as given before each repetition */
     char *given, *packed, *work;
     int32_t *pivots;
     _Atomic int64_t failed; /* of b->lu, which nobody reads */
     int by_own_clock;
-    hs__run run;          /* has the memory, of this thread so that it is near the core; nobody cancels it */
+    /* has the memory, of this thread so that it is near the core; nobody cancels it */
+    hs__run run;
     hs__member member;
 } bench;
 
@@ -41,12 +45,14 @@ static void fill(void *memory, size_t bytes, int32_t dtype)
 {
     uint64_t state = 1;
     if (dtype & 1)
-        for (size_t i = 0; i < bytes / 8; i++) ((double *)memory)[i] = hs__random_unit(&state) - 0.5;
+        for (size_t i = 0; i < bytes / 8; i++)
+            ((double *)memory)[i] = hs__random_unit(&state) - 0.5;
     else
-        for (size_t i = 0; i < bytes / 4; i++) ((float *)memory)[i] = (float)(hs__random_unit(&state) - 0.5);
+        for (size_t i = 0; i < bytes / 4; i++)
+            ((float *)memory)[i] = (float)(hs__random_unit(&state) - 0.5);
 }
 
-/* ---- the kernels ------------------------------------------------------------------------------------------------ */
+/* ---- the kernels ----------------------------------------------------------------------------- */
 
 static int open_gemm(bench *b)
 {
@@ -56,7 +62,8 @@ static int open_gemm(bench *b)
     if (!operands) return 0;
     fill(operands, 3 * bytes, b->dtype);
     hs_product product;
-    hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes, operands + 2 * bytes);
+    hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes,
+                       operands + 2 * bytes);
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, NULL, 1);
     b->packed = hs__run_pages(&b->run, hs__panel_bytes(&b->gemm));
@@ -64,13 +71,15 @@ static int open_gemm(bench *b)
     return b->packed && b->work;
 }
 
-/* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a packed panel of b->width columns. */
+/* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a
+ * packed panel of b->width columns. */
 static int open_lu(bench *b, int64_t rows, int64_t cols)
 {
     hs__column_type_init(&b->lu.type, b->kernel, b->dtype);
     const int64_t across = b->lu.type.slice.across, slices = (cols + across - 1) / across;
     b->bytes = (size_t)slices * hs__slice_bytes(&b->lu.type, rows);
-    const size_t own = hs__lu_tasks.work_bytes(&b->lu.type, rows, b->width, cols), strips = hs__lu_tasks.make_bytes(&b->lu.type, rows, b->width);
+    const size_t own = hs__lu_tasks.work_bytes(&b->lu.type, rows, b->width, cols);
+    const size_t strips = hs__lu_tasks.make_bytes(&b->lu.type, rows, b->width);
     char *columns = hs__run_pages(&b->run, 2 * b->bytes);
     b->work = hs__run_pages(&b->run, own > strips ? own : strips);
     b->packed = hs__run_pages(&b->run, hs__lu_tasks.panel_bytes(&b->lu.type, rows, b->width));
@@ -81,7 +90,10 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
     const char *last = columns + (size_t)(slices - 1) * hs__slice_bytes(&b->lu.type, rows);
     b->block = (hs__columns){columns, (char *)last, rows, cols};
     b->panel = (hs__packed_panel){0, b->width, rows, b->packed};
-    b->lu.panel = &b->panel, b->lu.columns = &b->block, b->lu.pivots = b->pivots, b->lu.failed = &b->failed;
+    b->lu.panel = &b->panel;
+    b->lu.columns = &b->block;
+    b->lu.pivots = b->pivots;
+    b->lu.failed = &b->failed;
     return 1;
 }
 
@@ -94,10 +106,14 @@ static int open_trsm(bench *b)
     if (!open_lu(b, width, across)) return 0;
     memcpy(b->block.slices, b->given, b->bytes);
     const hs__columns all = b->block;
-    b->block.cols = width, b->block.last = b->block.slices + ((size_t)((width - 1) / b->lu.type.slice.across)) * hs__slice_bytes(&b->lu.type, width);
+    b->block.cols = width;
+    b->block.last = b->block.slices + ((size_t)((width - 1) / b->lu.type.slice.across)) *
+                                          hs__slice_bytes(&b->lu.type, width);
     factor(b);
-    b->block = all, b->block.cols = b->size;
-    b->block.last = all.slices + (size_t)((b->size - 1) / b->lu.type.slice.across) * hs__slice_bytes(&b->lu.type, width);
+    b->block = all;
+    b->block.cols = b->size;
+    b->block.last = all.slices + (size_t)((b->size - 1) / b->lu.type.slice.across) *
+                                     hs__slice_bytes(&b->lu.type, width);
     return 1;
 }
 
@@ -121,23 +137,30 @@ static double once(bench *b, int32_t kernel)
     return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
 }
 
-/* ---- the workers ------------------------------------------------------------------------------------------------ */
+/* ---- the workers ----------------------------------------------------------------------------- */
 
 static int cancelled(const job *j) { return hs__cancelled(&j->run.cancel); }
 
-static int all_ready(const void *what) { return atomic_load(&((const job *)what)->ready) >= ((const job *)what)->running; }
+static int all_ready(const void *what)
+{
+    return atomic_load(&((const job *)what)->ready) >= ((const job *)what)->running;
+}
 
-/* All start together, and go on until all have had their time, so that none is measured on a machine that is idle again. */
+/* All start together, and go on until all have had their time, so that none is measured on a
+ * machine that is idle again. */
 static void repeat(job *j, bench *b, int32_t worker)
 {
     hs_measurement *what = j->what;
     double *times = what->times + (size_t)worker * (size_t)what->capacity;
     double warm = once(b, what->kernel);
-    for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !cancelled(j);) warm = fmin(warm, once(b, what->kernel));
+    for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !cancelled(j);)
+        warm = fmin(warm, once(b, what->kernel));
     b->by_own_clock = warm > sliced;
     const int32_t batch = warm < shortest ? (int32_t)(shortest / fmax(warm, 1e-8)) + 1 : 1;
     atomic_fetch_add(&j->ready, 1);
-    hs__wait_until(&(hs__wait){.ready = all_ready, .what = j, .cancel = &j->run.cancel, .spin = INFINITY}, NULL);
+    hs__wait_until(
+        &(hs__wait){.ready = all_ready, .what = j, .cancel = &j->run.cancel, .spin = INFINITY},
+        NULL);
 
     const double start = hs_clock(), cpu_start = hs__cpu_clock();
     int32_t count = 0;
@@ -145,7 +168,8 @@ static void repeat(job *j, bench *b, int32_t worker)
         double sum = 0.0;
         for (int32_t i = 0; i < batch; i++) sum += once(b, what->kernel);
         times[count++] = sum / batch;
-    } while (count < what->capacity && !cancelled(j) && (count < what->least || hs_clock() - start < what->seconds));
+    } while (count < what->capacity && !cancelled(j) &&
+             (count < what->least || hs_clock() - start < what->seconds));
     what->elapsed[worker] = hs_clock() - start;
     what->busy[worker] = hs__cpu_clock() - cpu_start;
     what->count[worker] = count;
@@ -170,16 +194,21 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__run_free(&b.run);
 }
 
-/* ---- the call --------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static hs_status check(const void *context)
 {
     const job *j = context;
     const hs_measurement *w = j->what;
     const int64_t most = 1 << 15; /* sizes whose squares and products stay far from every limit */
-    if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3) return HS_ERROR_VALUE;
-    if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) || w->worker < -1 || w->worker >= j->run.workers) return HS_ERROR_VALUE;
-    if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 || w->least > w->capacity) return HS_ERROR_VALUE;
+    if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3)
+        return HS_ERROR_VALUE;
+    if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) ||
+        w->worker < -1 || w->worker >= j->run.workers)
+        return HS_ERROR_VALUE;
+    if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 ||
+        w->least > w->capacity)
+        return HS_ERROR_VALUE;
     return w->times && w->count && w->batch && w->elapsed && w->busy ? HS_OK : HS_ERROR_VALUE;
 }
 
@@ -192,17 +221,27 @@ static hs_status open(void *context)
     j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
     if (!j->kernel) return HS_ERROR_MEMORY;
     hs__domain_kernels(domains, j->kernel);
-    what->width = what->kernel == HS_MEASURE_GEMM ? 0 : hs_factor_block(HS_LU, what->size, what->size, what->dtype, j->run.workers);
+    what->width = what->kernel == HS_MEASURE_GEMM
+                      ? 0
+                      : hs_factor_block(HS_LU, what->size, what->size, what->dtype, j->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
-    what->flops = half * (what->kernel == HS_MEASURE_GEMM ? 2.0 * n * n * n : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0) : width * width * n);
-    for (int32_t i = 0; i < j->run.workers; i++) what->count[i] = what->batch[i] = 0, what->elapsed[i] = what->busy[i] = 0.0;
+    what->flops = half * (what->kernel == HS_MEASURE_GEMM    ? 2.0 * n * n * n
+                          : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0)
+                                                             : width * width * n);
+    for (int32_t i = 0; i < j->run.workers; i++) {
+        what->count[i] = what->batch[i] = 0;
+        what->elapsed[i] = what->busy[i] = 0.0;
+    }
     j->running = what->worker < 0 ? j->run.workers : 1;
     j->run.total = 1; /* of which nothing is done before the end */
     return HS_OK;
 }
 
-static hs_status report(void *context, hs_status status) { return atomic_load(&((job *)context)->scarce) ? HS_ERROR_MEMORY : status; }
+static hs_status report(void *context, hs_status status)
+{
+    return atomic_load(&((job *)context)->scarce) ? HS_ERROR_MEMORY : status;
+}
 
 /* The calling thread only looks for a cancel: it may be on the core of a worker. */
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
@@ -210,13 +249,21 @@ static const hs__kind kind = {.check = check, .open = open, .work = work, .repor
 void hs_measurement_default(hs_measurement *what, int64_t size)
 {
     if (!what) return;
-    *what = (hs_measurement){.kernel = HS_MEASURE_GEMM, .dtype = HS_FLOAT64, .size = size, .worker = -1, .seconds = 0.5, .least = 3};
+    *what = (hs_measurement){.kernel = HS_MEASURE_GEMM,
+                             .dtype = HS_FLOAT64,
+                             .size = size,
+                             .worker = -1,
+                             .seconds = 0.5,
+                             .least = 3};
 }
 
-hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll, void *context)
+hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_function poll,
+                            void *context)
 {
     if (!pool || !what) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, &(hs_options){.poll = poll, .poll_context = context}, NULL), .what = what};
+    job j = {
+        .run = hs__run_of(&kind, pool, &(hs_options){.poll = poll, .poll_context = context}, NULL),
+        .what = what};
     j.run.manner = HS__LED;
     return hs__run_do(&j.run);
 }

@@ -1,4 +1,5 @@
-/* What partitions are worth: lower bounds on the cost of zones and boxes of given sizes, wherever they lie. Proofs: docs/theory.md. */
+/* What partitions are worth: lower bounds on the cost of zones and boxes of given sizes, wherever
+ * they lie. Proofs: docs/theory.md. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,21 +8,27 @@
 #include "partition/cuboids.h"
 #include "partition/floorplan.h"
 
-/* ---- zones (2-D) --------------------------------------------------------------------------------------------------- */
+/* ---- zones (2-D) ----------------------------------------------------------------------------- */
 
-/* The box, and of up to three zones the area, the weight and the least half perimeter of a zone of that area. */
+/* The box, and of up to three zones the area, the weight and the least half perimeter of a zone of
+ * that area. */
 typedef struct {
     double m, n, s[3], c[3], least[3];
 } few;
 
-/* A zone of area s in a box whose shorter side is `side`: at best a square, or what spans that side. */
-static double least_half(double s, double side) { return sqrt(s) <= side ? 2.0 * sqrt(s) : side + s / side; }
+/* A zone of area s in a box whose shorter side is `side`: at best a square, or what spans that
+ * side. */
+static double least_half(double s, double side)
+{
+    return sqrt(s) <= side ? 2.0 * sqrt(s) : side + s / side;
+}
 
 /* One zone spans everything, or both span the same side. */
 static double bound_of_two(const few *x)
 {
     const double whole = x->m + x->n;
-    double least = fmin(x->c[0] * whole + x->c[1] * x->least[1], x->c[1] * whole + x->c[0] * x->least[0]);
+    double least =
+        fmin(x->c[0] * whole + x->c[1] * x->least[1], x->c[1] * whole + x->c[0] * x->least[0]);
     for (int axis = 0; axis < 2; axis++) {
         const double side = axis ? x->n : x->m;
         least = fmin(least, x->c[0] * (side + x->s[0] / side) + x->c[1] * (side + x->s[1] / side));
@@ -32,46 +39,68 @@ static double bound_of_two(const few *x)
 /* Some zone spans a side, or every row and every column meets two zones. */
 static double bound_of_three(const few *x, double total)
 {
-    const double side = fmin(x->m, x->n), whole = x->m + x->n, dearest = fmax(fmax(x->c[0], x->c[1]), x->c[2]);
-    double extra = INFINITY, smallest = INFINITY, sum = 0.0;
+    const double side = fmin(x->m, x->n);
+    const double whole = x->m + x->n;
+    const double dearest = fmax(fmax(x->c[0], x->c[1]), x->c[2]);
+    double extra = INFINITY;
+    double smallest = INFINITY;
+    double sum = 0.0;
     for (int q = 0; q < 3; q++) {
         extra = fmin(extra, x->c[q] * (side + x->s[q] / side - x->least[q]));
-        smallest = fmin(smallest, x->least[q]), sum += x->least[q];
+        smallest = fmin(smallest, x->least[q]);
+        sum += x->least[q];
     }
     double bound = fmin(total + extra, (x->c[0] + x->c[1] + x->c[2] - dearest) * whole);
     if (x->c[0] != x->c[1] || x->c[1] != x->c[2]) return bound;
-    const double two = sum - fmax(fmax(x->least[0], x->least[1]), x->least[2]); /* what the others cost, whichever spans the side */
+    /* what the others cost, whichever spans the side */
+    const double two = sum - fmax(fmax(x->least[0], x->least[1]), x->least[2]);
     double least = 2.0 * whole;
     for (int axis = 0; axis < 2; axis++) {
         const double h = axis ? x->n : x->m, w = axis ? x->m : x->n;
-        least = fmin(least, fmin(h + w + two - fmax(0.0, (two - h) / 2.0), fmin(2.0 * h + w + smallest, 3.0 * h + w)));
+        least = fmin(least, fmin(h + w + two - fmax(0.0, (two - h) / 2.0),
+                                 fmin(2.0 * h + w + smallest, 3.0 * h + w)));
     }
     return fmax(bound, x->c[0] * least);
 }
 
-hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, double height, double width, int32_t largest, double *bound)
+hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, double height,
+                         double width, int32_t largest, double *bound)
 {
-    enum { LANES = 8 }; /* sums side by side: fast, and their rounding errors stay small for millions of zones */
-    if (p < 1 || !areas || !bound || !(height > 0.0 && width > 0.0 && isfinite(height) && isfinite(width))) return HS_ERROR_VALUE;
+    /* sums side by side: fast, and their rounding errors stay small for millions of zones */
+    enum { LANES = 8 };
+    if (p < 1 || !areas || !bound ||
+        !(height > 0.0 && width > 0.0 && isfinite(height) && isfinite(width)))
+        return HS_ERROR_VALUE;
     few x = {.m = height, .n = width};
     const double side = fmin(height, width);
-    double sums[LANES] = {0.0}, most = 0.0, total = 0.0;
+    double sums[LANES] = {0.0};
+    double most = 0.0;
+    double total = 0.0;
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) {
         const double weight = weights ? weights[i] : 1.0;
-        if (!(areas[i] >= 0.0 && isfinite(areas[i]) && weight > 0.0 && isfinite(weight))) return HS_ERROR_VALUE;
+        if (!(areas[i] >= 0.0 && isfinite(areas[i]) && weight > 0.0 && isfinite(weight)))
+            return HS_ERROR_VALUE;
         if (areas[i] == 0.0) continue;
         const double least = least_half(areas[i], side), cost = weight * least;
-        if (count < 3) x.s[count] = areas[i], x.c[count] = weight, x.least[count] = least;
+        if (count < 3) {
+            x.s[count] = areas[i];
+            x.c[count] = weight;
+            x.least[count] = least;
+        }
         sums[count++ % LANES] += cost;
         most = fmax(most, cost);
     }
     for (int lane = 0; lane < LANES; lane++) total += sums[lane];
-    *bound = largest ? most : count == 2 ? fmax(total, bound_of_two(&x)) : count == 3 ? fmax(total, bound_of_three(&x, total)) : total;
+    *bound = largest      ? most
+             : count == 2 ? fmax(total, bound_of_two(&x))
+             : count == 3 ? fmax(total, bound_of_three(&x, total))
+                          : total;
     return HS_OK;
 }
 
-hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
+hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double *weights,
+                                   double aspect, const int32_t *plan, int32_t length,
                                    hs_certificate *certificate)
 {
     int32_t size;
@@ -98,13 +127,15 @@ typedef struct {
 
 static int by_worker_and_start(const void *a, const void *b)
 {
-    const span *x = a, *y = b;
+    const span *x = a;
+    const span *y = b;
     if (x->worker != y->worker) return x->worker < y->worker ? -1 : 1;
     return (x->start > y->start) - (x->start < y->start);
 }
 
 /* The weighted sum of all projections on an axis; spans [pieces] is work space. */
-static double projections(int32_t pieces, const int32_t *workers, const int64_t *rects, const double *weights, int axis, span *spans)
+static double projections(int32_t pieces, const int32_t *workers, const int64_t *rects,
+                          const double *weights, int axis, span *spans)
 {
     double sum = 0.0;
     for (int32_t q = 0; q < pieces; q++) {
@@ -124,23 +155,29 @@ static double projections(int32_t pieces, const int32_t *workers, const int64_t 
 }
 
 /* Whether the pieces lie in the matrix; their areas are added up. */
-static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int32_t *workers, const int64_t *rects, double *areas)
+static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int32_t *workers,
+                      const int64_t *rects, double *areas)
 {
     double total = 0.0;
     for (int32_t q = 0; q < pieces; q++) {
         const int64_t *r = rects + 4 * (size_t)q;
-        if (workers[q] < 0 || workers[q] >= p || r[0] < 0 || r[1] < 0 || r[2] < 0 || r[3] < 0) return false;
+        if (workers[q] < 0 || workers[q] >= p || r[0] < 0 || r[1] < 0 || r[2] < 0 || r[3] < 0)
+            return false;
         if (r[0] > m || r[2] > m - r[0] || r[1] > n || r[3] > n - r[1]) return false;
-        areas[workers[q]] += (double)r[2] * (double)r[3], total += (double)r[2] * (double)r[3];
+        areas[workers[q]] += (double)r[2] * (double)r[3];
+        total += (double)r[2] * (double)r[3];
     }
     return fabs(total - (double)m * (double)n) <= 1e-9 * (double)m * (double)n;
 }
 
-hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights, int32_t pieces, const int32_t *workers,
-                               const int64_t *rects, hs_certificate *certificate)
+hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights,
+                               int32_t pieces, const int32_t *workers, const int64_t *rects,
+                               hs_certificate *certificate)
 {
     const int64_t most = INT64_C(1) << 53;
-    if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects || !certificate) return HS_ERROR_VALUE;
+    if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects ||
+        !certificate)
+        return HS_ERROR_VALUE;
     double *areas = calloc((size_t)p, sizeof *areas);
     span *spans = malloc((size_t)pieces * sizeof *spans);
     hs_status status = areas && spans ? HS_OK : HS_ERROR_MEMORY;
@@ -152,15 +189,16 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
         value += projections(pieces, workers, rects, weights, 1, spans);
         status = hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
     }
-    free(areas), free(spans);
+    free(areas);
+    free(spans);
     return status;
 }
 
-/* ---- cuboids (3-D) ------------------------------------------------------------------------------------------------- */
+/* ---- cuboids (3-D) --------------------------------------------------------------------------- */
 
-/* The least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange its sides are in the proportion of the
- * weights of the faces across them, `across` (descending, with the largest as 1), but for those that reach the cube's, the longest
- * first. */
+/* The least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange its sides
+ * are in the proportion of the weights of the faces across them, `across` (descending, with the
+ * largest as 1), but for those that reach the cube's, the longest first. */
 static double alone(double v, const double across[3])
 {
     double side[3] = {1.0, 1.0, 1.0};
@@ -169,21 +207,25 @@ static double alone(double v, const double across[3])
         double product = 1.0;
         for (int q = first; q < 3; q++) product *= across[q];
         const double scale = left == 3 ? cbrt(v / product) : left == 2 ? sqrt(v / product) : v;
-        if (left > 1 && !(scale * across[first] <= 1.0)) continue; /* this side is 1; also where a weight of 0 makes any length good */
+        /* this side is 1; also where a weight of 0 makes any length good */
+        if (left > 1 && !(scale * across[first] <= 1.0)) continue;
         for (int q = first; q < 3; q++) side[q] = left == 1 ? v : scale * across[q];
         break;
     }
-    return across[0] * side[1] * side[2] + across[1] * side[0] * side[2] + across[2] * side[0] * side[1];
+    return across[0] * side[1] * side[2] + across[1] * side[0] * side[2] +
+           across[2] * side[0] * side[1];
 }
 
 /* No tiling is cheaper: every box alone in the cube, with its best sides. */
 static double boxes_bound(const hs__cuboid_problem *s, const double *faces)
 {
-    double across[3] = {faces[0], faces[1], faces[2]}, sum = 0.0;
+    double across[3] = {faces[0], faces[1], faces[2]};
+    double sum = 0.0;
     for (int i = 1; i < 3; i++)
         for (int q = i; q > 0 && across[q] > across[q - 1]; q--) {
             const double moved = across[q];
-            across[q] = across[q - 1], across[q - 1] = moved;
+            across[q] = across[q - 1];
+            across[q - 1] = moved;
         }
     const double unit = across[0];
     for (int q = 0; q < 3; q++) across[q] /= unit;
@@ -198,12 +240,13 @@ hs_status hs_cuboids_bound(int32_t p, const double *volumes, const double *faces
     hs_status status = hs__cuboid_setup(p, volumes, faces, 7, &s);
     if (status) return status;
     *bound = boxes_bound(&s, faces);
-    free(s.worker), free(s.volume);
+    free(s.worker);
+    free(s.volume);
     return HS_OK;
 }
 
-hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces, const int32_t *tree, int32_t length,
-                                 hs_certificate *certificate)
+hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces,
+                                 const int32_t *tree, int32_t length, hs_certificate *certificate)
 {
     enum { ALL_ARE_GUILLOTINE = 4 }; /* tilings by so few boxes: the best one is the optimum */
     hs__cuboid_problem s;
@@ -214,8 +257,11 @@ hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double 
     if (status) return status;
     bound = boxes_bound(&s, faces);
     const int32_t size = s.size;
-    free(s.worker), free(s.volume);
-    status = length == 2 * size - 1 ? hs__cuboid_end(p, volumes, faces, tree, length, &nodes, &value) : HS_ERROR_VALUE;
+    free(s.worker);
+    free(s.volume);
+    status = length == 2 * size - 1
+                 ? hs__cuboid_end(p, volumes, faces, tree, length, &nodes, &value)
+                 : HS_ERROR_VALUE;
     if (!status && size <= ALL_ARE_GUILLOTINE) {
         status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
         if (!status) bound = fmax(bound, least);

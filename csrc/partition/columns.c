@@ -9,18 +9,19 @@
 #include "partition/columns.h"
 #include "partition/floorplan.h"
 
-/* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <= max_rows, of
- * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge (spread of an inner and an
- * outer pair of cuts), also with the limit on q - a, so a later cut once better stays better: candidates live in a queue of
- * (cut, first q where it is best). */
+/* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <=
+ * max_rows, of
+ * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge
+ * (spread of an inner and an outer pair of cuts), also with the limit on q - a, so a later cut once
+ * better stays better: candidates live in a queue of (cut, first q where it is best). */
 typedef struct {
-    int32_t size;           /* parts */
+    int32_t size; /* parts */
     int32_t max_rows;
-    const double *prefix;   /* [size + 1] */
-    double *best;           /* [size + 1] F */
-    int32_t *cut;           /* [size + 1] argmin */
-    int32_t *queue_cut;     /* [size + 1] */
-    int32_t *queue_from;    /* [size + 1] */
+    const double *prefix; /* [size + 1] */
+    double *best;         /* [size + 1] F */
+    int32_t *cut;         /* [size + 1] argmin */
+    int32_t *queue_cut;   /* [size + 1] */
+    int32_t *queue_from;  /* [size + 1] */
 } column_problem;
 
 static double cost_at(const column_problem *s, int32_t a, int32_t q)
@@ -29,7 +30,8 @@ static double cost_at(const column_problem *s, int32_t a, int32_t q)
     return s->best[a] + (s->prefix[q] - s->prefix[a]) * (double)(q - a);
 }
 
-/* Whether the later cut b is better than the earlier cut a at q; once true it stays true for larger q. */
+/* Whether the later cut b is better than the earlier cut a at q; once true it stays true for larger
+ * q. */
 static bool beats(const column_problem *s, int32_t b, int32_t a, int32_t q)
 {
     return q - a > s->max_rows || cost_at(s, b, q) < cost_at(s, a, q);
@@ -38,7 +40,8 @@ static bool beats(const column_problem *s, int32_t b, int32_t a, int32_t q)
 /* Fills best and cut for a fee per column; returns the number of columns. */
 static int32_t solve(column_problem *s, double fee)
 {
-    int32_t head = 0, tail = 0; /* the queue is [head, tail) */
+    int32_t head = 0;
+    int32_t tail = 0; /* the queue is [head, tail) */
     s->best[0] = 0.0;
     s->queue_cut[tail] = 0;
     s->queue_from[tail++] = 1;
@@ -56,9 +59,11 @@ static int32_t solve(column_problem *s, double fee)
         }
         int32_t from = q + 1;
         if (tail > head) { /* the first place where q beats the last candidate */
-            int32_t last = s->queue_cut[tail - 1], low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            int32_t last = s->queue_cut[tail - 1];
+            int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
             int64_t high = low; /* mostly near */
-            for (int64_t step = 1; high <= s->size && !beats(s, q, last, (int32_t)high); step *= 2) {
+            for (int64_t step = 1; high <= s->size && !beats(s, q, last, (int32_t)high);
+                 step *= 2) {
                 low = (int32_t)high + 1;
                 high = high + step <= s->size ? high + step : s->size + 1;
             }
@@ -86,9 +91,9 @@ static void read_starts(const column_problem *s, int32_t used, int32_t *start)
     for (int32_t q = s->size, j = used; q > 0; q = s->cut[q]) start[--j] = s->cut[q];
 }
 
-/* Two solutions for one fee, one with too many columns (start) and one with few: exactly `columns` of them. Where a column of the
- * first lies inside one of the second, it may go on with the second: as the weight is Monge, nothing is lost (Aggarwal, Schieber,
- * Tokuyama 1994). */
+/* Two solutions for one fee, one with too many columns (start) and one with few: exactly `columns`
+ * of them. Where a column of the first lies inside one of the second, it may go on with the second:
+ * as the weight is Monge, nothing is lost (Aggarwal, Schieber, Tokuyama 1994). */
 static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int32_t columns)
 {
     int32_t i = 0;
@@ -103,12 +108,14 @@ size_t hs__columns_space(int32_t p)
     return 2 * length * sizeof(double) + 3 * length * sizeof(int32_t);
 }
 
-hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
-                      const int *cancel, void *space, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns,
+                      int32_t max_columns, int32_t max_rows, const int *cancel, void *space,
+                      int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
 {
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, aspect, &size);
-    if (!(total > 0.0) || min_columns < 1 || max_columns < min_columns || max_rows < 1) return HS_ERROR_VALUE;
+    if (!(total > 0.0) || min_columns < 1 || max_columns < min_columns || max_rows < 1)
+        return HS_ERROR_VALUE;
     if ((int64_t)max_columns * max_rows < size || min_columns > size) return HS_ERROR_INFEASIBLE;
 
     size_t length = (size_t)size + 1;
@@ -116,18 +123,26 @@ hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min
     int32_t *indices = (int32_t *)(numbers + 2 * length);
     hs_status status = hs__sort_positive(p, areas, order, &size);
     if (status) return status;
-    column_problem s = {.size = size, .max_rows = max_rows, .prefix = numbers, .best = numbers + length, .cut = indices,
-                        .queue_cut = indices + length, .queue_from = indices + 2 * length};
+    column_problem s = {.size = size,
+                        .max_rows = max_rows,
+                        .prefix = numbers,
+                        .best = numbers + length,
+                        .cut = indices,
+                        .queue_cut = indices + length,
+                        .queue_from = indices + 2 * length};
     numbers[0] = 0.0;
     for (int32_t q = 0; q < size; q++) numbers[q + 1] = numbers[q] + areas[order[q]] / total;
 
     /* In units of the box's width: a column costs its height. */
     const double fee = 1.0 / aspect;
     int32_t used = solve(&s, fee);
-    if (used > max_columns || used < min_columns) { /* the least cost is convex in the number of columns: the right fee buys so many */
+    /* the least cost is convex in the number of columns: the right fee buys so many */
+    if (used > max_columns || used < min_columns) {
         const int32_t wanted = used > max_columns ? max_columns : min_columns;
-        const double most = size + 1.0; /* a fee of more changes nothing, for all columns cost less; nor does less than -most */
-        double low = used > wanted ? fee : -most, high = used > wanted ? fee + most : fmin(fee, most);
+        /* a fee of more changes nothing, for all columns cost less; nor does less than -most */
+        const double most = size + 1.0;
+        double low = used > wanted ? fee : -most;
+        double high = used > wanted ? fee + most : fmin(fee, most);
         while (high - low > 1e-12 * (fabs(low) + fabs(high)) && !hs__cancelled(cancel)) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;
@@ -143,29 +158,33 @@ hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min
 
     double across = 0.0;
     for (int32_t j = 0; j < used; j++)
-        across += (s.prefix[column_start[j + 1]] - s.prefix[column_start[j]]) * (double)(column_start[j + 1] - column_start[j]);
+        across += (s.prefix[column_start[j + 1]] - s.prefix[column_start[j]]) *
+                  (double)(column_start[j + 1] - column_start[j]);
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns, int32_t max_columns, int32_t max_rows,
-                               const int *cancel, int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns,
+                               int32_t max_columns, int32_t max_rows, const int *cancel,
+                               int32_t *order, int32_t *column_start, int32_t *columns,
+                               double *cost)
 {
     if (p < 1 || !areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
     void *space = malloc(hs__columns_space(p));
     if (!space) return HS_ERROR_MEMORY;
-    const hs_status status =
-        hs__columns(p, areas, aspect, min_columns, max_columns, max_rows, cancel, space, order, column_start, columns, cost);
+    const hs_status status = hs__columns(p, areas, aspect, min_columns, max_columns, max_rows,
+                                         cancel, space, order, column_start, columns, cost);
     free(space);
     return status;
 }
 
-/* The sum of shares [count] into prefix [count], each with what rounding took from it, as floorplans add up a chain of cuts. Returns
- * the sum, and the rest of it in low. */
+/* The sum of shares [count] into prefix [count], each with what rounding took from it, as
+ * floorplans add up a chain of cuts. Returns the sum, and the rest of it in low. */
 static double add_up_chain(int32_t count, const double *shares, double *prefix, double *low)
 {
-    double sum = 0.0, rest = 0.0;
+    double sum = 0.0;
+    double rest = 0.0;
     for (int32_t k = 0; k < count; k++) {
         hs__add_exactly(&sum, &rest, shares[k]);
         prefix[k] = sum + rest;
@@ -178,16 +197,22 @@ static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a 
 
 size_t hs__column_rects_space(int32_t p) { return 4 * (size_t)p * sizeof(double); }
 
-void hs__column_rects(int32_t p, const double *areas, double total, const int32_t *order, const int32_t *column_start, int32_t columns,
-                      double *space, double *rects)
+void hs__column_rects(int32_t p, const double *areas, double total, const int32_t *order,
+                      const int32_t *column_start, int32_t columns, double *space, double *rects)
 {
     const int32_t size = column_start[columns];
-    double *shares = space, *prefix = shares + size, *width = prefix + size, *reach = width + columns;
+    double *shares = space;
+    double *prefix = shares + size;
+    double *width = prefix + size;
+    double *reach = width + columns;
     for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
-    double sum = 0.0, low = 0.0; /* of the columns so far */
+    double sum = 0.0;
+    double low = 0.0; /* of the columns so far */
     for (int32_t j = 0; j < columns; j++) {
         const int32_t start = column_start[j];
-        double own_low, own = add_up_chain(column_start[j + 1] - start, shares + start, prefix + start, &own_low);
+        double own_low;
+        double own =
+            add_up_chain(column_start[j + 1] - start, shares + start, prefix + start, &own_low);
         width[j] = own + own_low;
         hs__add_exactly(&sum, &low, own);
         low += own_low;
@@ -211,20 +236,26 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
     }
 }
 
-hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *column_start, int32_t columns,
-                          double *sides)
+hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order,
+                          const int32_t *column_start, int32_t columns, double *sides)
 {
     int32_t size;
     if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
-    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 || column_start[columns] != size) return HS_ERROR_VALUE;
+    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 ||
+        column_start[columns] != size)
+        return HS_ERROR_VALUE;
     for (int32_t j = 0; j < columns; j++)
         if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
     double *rects = malloc(4 * (size_t)p * sizeof *rects + hs__column_rects_space(p));
     const hs_status status = rects ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
-    if (status) return free(rects), status;
+    if (status) {
+        free(rects);
+        return status;
+    }
     hs__column_rects(p, areas, total, order, column_start, columns, rects + 4 * (size_t)p, rects);
-    for (int32_t i = 0; i < p; i++) memcpy(sides + 2 * (size_t)i, rects + 4 * (size_t)i + 2, 2 * sizeof *sides);
+    for (int32_t i = 0; i < p; i++)
+        memcpy(sides + 2 * (size_t)i, rects + 4 * (size_t)i + 2, 2 * sizeof *sides);
     free(rects);
     return HS_OK;
 }

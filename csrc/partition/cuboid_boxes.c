@@ -8,17 +8,21 @@
 #include "core/numbers.h"
 #include "hetsched.h"
 
-/* A tree in postfix order: the subtree that ends at node t has length[t] nodes, its children end at t - 1 and at
+/* A tree in postfix order: the subtree that ends at node t has length[t] nodes, its children end at
+ * t - 1 and at
  * t - 1 - length[t - 1]. */
 typedef struct {
     int32_t *length; /* [nodes] */
     double *volume;  /* [nodes] */
 } forest;
 
-/* HS_ERROR_VALUE for what is no tree, names a worker twice, or one without volume. On HS_OK the caller frees both arrays. */
-static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree, int32_t nodes, forest *f)
+/* HS_ERROR_VALUE for what is no tree, names a worker twice, or one without volume. On HS_OK the
+ * caller frees both arrays. */
+static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree, int32_t nodes,
+                           forest *f)
 {
-    if (p < 1 || nodes < 1 || nodes % 2 == 0 || nodes / 2 >= p || !hs__valid_costs(p, volumes)) return HS_ERROR_VALUE;
+    if (p < 1 || nodes < 1 || nodes % 2 == 0 || nodes / 2 >= p || !hs__valid_costs(p, volumes))
+        return HS_ERROR_VALUE;
     f->length = malloc((size_t)nodes * sizeof *f->length);
     f->volume = malloc((size_t)nodes * sizeof *f->volume);
     bool *seen = calloc((size_t)p, sizeof *seen);
@@ -37,24 +41,30 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
             }
         } else if (tree[t] < -3 || waiting-- < 2) status = HS_ERROR_VALUE;
         else {
-            int32_t b = t - 1, a = b - f->length[b];
+            int32_t b = t - 1;
+            int32_t a = b - f->length[b];
             f->length[t] = 1 + f->length[a] + f->length[b];
             f->volume[t] = f->volume[a] + f->volume[b];
         }
         if (!status && t == nodes - 1 && waiting != 1) status = HS_ERROR_VALUE;
     }
     free(seen);
-    if (status) free(f->length), free(f->volume);
+    if (status) {
+        free(f->length);
+        free(f->volume);
+    }
     return status;
 }
 
-hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length, double *boxes)
+hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree, int32_t length,
+                          double *boxes)
 {
     if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     forest f;
     hs_status status = read_tree(p, volumes, tree, length, &f);
     if (status) return status;
-    double (*box)[6] = malloc((size_t)length * sizeof *box); /* of each node, parents before children */
+    /* of each node, parents before children */
+    double(*box)[6] = malloc((size_t)length * sizeof *box);
     if (box) {
         memset(boxes, 0, 6 * (size_t)p * sizeof *boxes);
         memcpy(box[length - 1], (const double[6]){0, 0, 0, 1, 1, 1}, sizeof *box);
@@ -63,7 +73,9 @@ hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree,
                 memcpy(boxes + 6 * (size_t)tree[t], box[t], sizeof *box);
                 continue;
             }
-            int32_t b = t - 1, a = b - f.length[b], q = -1 - tree[t];
+            int32_t b = t - 1;
+            int32_t a = b - f.length[b];
+            int32_t q = -1 - tree[t];
             memcpy(box[a], box[t], sizeof *box);
             memcpy(box[b], box[t], sizeof *box);
             box[a][3 + q] *= f.volume[a] / f.volume[t];
@@ -71,16 +83,20 @@ hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree,
             box[b][q] += box[a][3 + q];
         }
     } else status = HS_ERROR_MEMORY;
-    free(box), free(f.length), free(f.volume);
+    free(box);
+    free(f.length);
+    free(f.volume);
     return status;
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------------------
+/* ---- integers
+ * ----------------------------------------------------------------------------------------------------
  *
- * Each node has ideal sides, real numbers; its integer sides are kept within REACH of them, so there are at most
- * (2 REACH + 1)^3 cases per node. load[t][case] is the least possible maximum of actual / ideal volume over the leaves
- * below. A parent off by e, |e| <= REACH, leaves 2 REACH - |e| >= REACH integers for the cut that keep both children
- * within reach: there is always one. */
+ * Each node has ideal sides, real numbers; its integer sides are kept within REACH of them, so
+ * there are at most
+ * (2 REACH + 1)^3 cases per node. load[t][case] is the least possible maximum of actual / ideal
+ * volume over the leaves below. A parent off by e, |e| <= REACH, leaves 2 REACH - |e| >= REACH
+ * integers for the cut that keep both children within reach: there is always one. */
 enum { REACH = 2, WIDE = 2 * REACH + 1, CASES = WIDE * WIDE * WIDE };
 
 typedef struct {
@@ -92,17 +108,21 @@ static window window_of(const double ideal[3], const int64_t shape[3])
 {
     window w;
     for (int q = 0; q < 3; q++) {
-        double low = ceil(ideal[q] - REACH), high = floor(ideal[q] + REACH);
+        double low = ceil(ideal[q] - REACH);
+        double high = floor(ideal[q] + REACH);
         w.low[q] = low > 0.0 ? (int64_t)low : 0;
         int64_t last = high < (double)shape[q] ? (int64_t)high : shape[q];
-        w.wide[q] = last < w.low[q] ? 1 : last - w.low[q] >= WIDE ? WIDE : (int32_t)(last - w.low[q] + 1);
+        w.wide[q] = last < w.low[q]           ? 1
+                    : last - w.low[q] >= WIDE ? WIDE
+                                              : (int32_t)(last - w.low[q] + 1);
     }
     return w;
 }
 
 static int32_t case_of(const window *w, const int64_t side[3])
 {
-    return (int32_t)(((side[0] - w->low[0]) * w->wide[1] + side[1] - w->low[1]) * w->wide[2] + side[2] - w->low[2]);
+    return (int32_t)(((side[0] - w->low[0]) * w->wide[1] + side[1] - w->low[1]) * w->wide[2] +
+                     side[2] - w->low[2]);
 }
 
 static bool within(const window *w, int q, int64_t side)
@@ -113,9 +133,9 @@ static bool within(const window *w, int q, int64_t side)
 typedef struct {
     const int32_t *tree;
     const forest *f;
-    double (*ideal)[3];  /* [nodes] */
-    window *windows;     /* [nodes] */
-    double *load;        /* [nodes * CASES] */
+    double (*ideal)[3]; /* [nodes] */
+    window *windows;    /* [nodes] */
+    double *load;       /* [nodes * CASES] */
     int64_t shape[3];
 } tiling;
 
@@ -128,18 +148,29 @@ static double load_of(const tiling *s, int32_t t, const int64_t side[3])
     return load;
 }
 
-/* The least load of node t with these sides, and the cut that has it: the one nearest to the ideal among equals. */
+/* The least load of node t with these sides, and the cut that has it: the one nearest to the ideal
+ * among equals. */
 static double best_cut(const tiling *s, int32_t t, const int64_t side[3], int64_t *cut)
 {
-    int32_t b = t - 1, a = b - s->f->length[b];
+    int32_t b = t - 1;
+    int32_t a = b - s->f->length[b];
     int q = -1 - s->tree[t];
-    int64_t in_a[3] = {side[0], side[1], side[2]}, in_b[3] = {side[0], side[1], side[2]};
-    double best = INFINITY, nearest = INFINITY, ideal = (double)side[q] * (s->f->volume[a] / s->f->volume[t]);
+    int64_t in_a[3] = {side[0], side[1], side[2]};
+    int64_t in_b[3] = {side[0], side[1], side[2]};
+    double best = INFINITY;
+    double nearest = INFINITY;
+    double ideal = (double)side[q] * (s->f->volume[a] / s->f->volume[t]);
     for (int64_t at = s->windows[a].low[q]; within(&s->windows[a], q, at) && at <= side[q]; at++) {
         if (!within(&s->windows[b], q, side[q] - at)) continue;
-        in_a[q] = at, in_b[q] = side[q] - at;
-        double load = fmax(load_of(s, a, in_a), load_of(s, b, in_b)), off = fabs((double)at - ideal);
-        if (load < best || (load == best && off < nearest)) best = load, nearest = off, *cut = at;
+        in_a[q] = at;
+        in_b[q] = side[q] - at;
+        double load = fmax(load_of(s, a, in_a), load_of(s, b, in_b));
+        double off = fabs((double)at - ideal);
+        if (load < best || (load == best && off < nearest)) {
+            best = load;
+            nearest = off;
+            *cut = at;
+        }
     }
     return best;
 }
@@ -153,12 +184,13 @@ static void fill_loads(tiling *s, int32_t nodes, const int *cancel)
         for (side[0] = w->low[0]; within(w, 0, side[0]); side[0]++)
             for (side[1] = w->low[1]; within(w, 1, side[1]); side[1]++)
                 for (side[2] = w->low[2]; within(w, 2, side[2]); side[2]++)
-                    s->load[(size_t)t * CASES + (size_t)case_of(w, side)] = best_cut(s, t, side, &cut);
+                    s->load[(size_t)t * CASES + (size_t)case_of(w, side)] =
+                        best_cut(s, t, side, &cut);
     }
 }
 
-hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes, const int32_t *tree,
-                          int32_t length, const int *cancel, int64_t *boxes)
+hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const double *volumes,
+                          const int32_t *tree, int32_t length, const int *cancel, int64_t *boxes)
 {
     if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
@@ -170,13 +202,15 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
     s.ideal = malloc((size_t)length * sizeof *s.ideal);
     s.windows = malloc((size_t)length * sizeof *s.windows);
     s.load = malloc((size_t)length * CASES * sizeof *s.load);
-    int64_t (*box)[6] = malloc((size_t)length * sizeof *box);
+    int64_t(*box)[6] = malloc((size_t)length * sizeof *box);
     if (s.ideal && s.windows && s.load && box) {
         for (int q = 0; q < 3; q++) s.ideal[length - 1][q] = (double)s.shape[q];
         for (int32_t t = length; t-- > 0;) {
             s.windows[t] = window_of(s.ideal[t], s.shape);
             if (tree[t] >= 0) continue;
-            int32_t b = t - 1, a = b - f.length[b], q = -1 - tree[t];
+            int32_t b = t - 1;
+            int32_t a = b - f.length[b];
+            int32_t q = -1 - tree[t];
             memcpy(s.ideal[a], s.ideal[t], sizeof *s.ideal);
             memcpy(s.ideal[b], s.ideal[t], sizeof *s.ideal);
             s.ideal[a][q] *= f.volume[a] / f.volume[t];
@@ -189,10 +223,13 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
         memcpy(box[length - 1], (const int64_t[6]){0, 0, 0, m, n, k}, sizeof *box);
         for (int32_t t = length; !status && t-- > 0;) {
             if (tree[t] >= 0) {
-                if (box[t][3] && box[t][4] && box[t][5]) memcpy(boxes + 6 * (size_t)tree[t], box[t], sizeof *box);
+                if (box[t][3] && box[t][4] && box[t][5])
+                    memcpy(boxes + 6 * (size_t)tree[t], box[t], sizeof *box);
                 continue;
             }
-            int32_t b = t - 1, a = b - f.length[b], q = -1 - tree[t];
+            int32_t b = t - 1;
+            int32_t a = b - f.length[b];
+            int32_t q = -1 - tree[t];
             int64_t cut = 0;
             best_cut(&s, t, box[t] + 3, &cut);
             memcpy(box[a], box[t], sizeof *box);
@@ -202,7 +239,11 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
             box[b][q] += cut;
         }
     } else status = HS_ERROR_MEMORY;
-    free(s.ideal), free(s.windows), free(s.load), free(box);
-    free(f.length), free(f.volume);
+    free(s.ideal);
+    free(s.windows);
+    free(s.load);
+    free(box);
+    free(f.length);
+    free(f.volume);
     return status;
 }

@@ -4,7 +4,8 @@
 #include "core/cancel.h"
 #include "partition/cuboids.h"
 
-/* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a set. */
+/* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a
+ * set. */
 enum { MAX = HS_CUBOIDS_EXACT };
 
 typedef hs__cuboid_cut cut;
@@ -12,54 +13,66 @@ typedef hs__cuboid_search search;
 
 static int by_bound(const void *x, const void *y)
 {
-    const cut *a = x, *b = y;
+    const cut *a = x;
+    const cut *b = y;
     if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
     if (a->part != b->part) return a->part < b->part ? -1 : 1;
     return a->axis < b->axis ? -1 : a->axis > b->axis;
 }
 
-/* The least sum of faces of a cuboid of volume v whose sides are at most `side` (ascending): equal sides, but for those
- * that would be too long. With `flat` the first side is given. */
+/* The least sum of faces of a cuboid of volume v whose sides are at most `side` (ascending): equal
+ * sides, but for those that would be too long. With `flat` the first side is given. */
 static double least_faces(double v, double edge, const double side[3], int flat)
 {
     if (!flat && edge <= side[0]) return 3.0 * edge * edge;
-    double area = v / side[0], other = sqrt(area);
+    double area = v / side[0];
+    double other = sqrt(area);
     if (other <= side[1]) return area + 2.0 * side[0] * other;
     return area + v / side[1] + side[0] * side[1];
 }
 
-/* No tiling of the box for the set is cheaper: every part by itself, and the box with the cheapest first cut. */
+/* No tiling of the box for the set is cheaper: every part by itself, and the box with the cheapest
+ * first cut. */
 static double lower_bound(const search *s, uint32_t set, const double side[3])
 {
-    double face[3], least = INFINITY, sorted[3] = {side[0], side[1], side[2]}, total = 0.0;
+    double face[3];
+    double least = INFINITY;
+    double sorted[3] = {side[0], side[1], side[2]};
+    double total = 0.0;
     hs__cuboid_faces(side, face);
     double box = face[0] + face[1] + face[2];
     if (!(set & (set - 1))) return box;
     for (int q = 0; q < 3; q++)
         if (s->axes >> q & 1) least = fmin(least, face[q]);
 
-    int flat = s->axes != 7, never = 0;
+    int flat = s->axes != 7;
+    int never = 0;
     while (flat && s->axes >> never & 1) never++;
-    sorted[0] = side[never], sorted[never] = side[0]; /* an axis that is not cut comes first */
+    sorted[0] = side[never];
+    sorted[never] = side[0]; /* an axis that is not cut comes first */
     for (int i = flat; i < 2; i++)
         for (int j = i + 1; j > flat && sorted[j] < sorted[j - 1]; j--) {
             double moved = sorted[j];
-            sorted[j] = sorted[j - 1], sorted[j - 1] = moved;
+            sorted[j] = sorted[j - 1];
+            sorted[j - 1] = moved;
         }
     for (int32_t i = 0; set >> i; i++)
         if (set >> i & 1) total += least_faces(s->volume[i], s->edge[i], sorted, flat);
     return fmax(total, box + least);
 }
 
-/* The least cost below the cutoff and its tree, or INFINITY. A cut along `banned` would have been made by the parent. */
-static double solve(const search *s, uint32_t set, const double side[3], int banned, double cutoff, cut *cuts,
-                    int32_t *tree)
+/* The least cost below the cutoff and its tree, or INFINITY. A cut along `banned` would have been
+ * made by the parent. */
+static double solve(const search *s, uint32_t set, const double side[3], int banned, double cutoff,
+                    cut *cuts, int32_t *tree)
 {
     double face[3];
     hs__cuboid_faces(side, face);
     double box = face[0] + face[1] + face[2];
-    uint32_t low = set & -set, rest = set ^ low;
-    int32_t parts = 0, lowest = 0;
+    uint32_t low = set & -set;
+    uint32_t rest = set ^ low;
+    int32_t parts = 0;
+    int32_t lowest = 0;
     for (uint32_t left = set; left; left &= left - 1) parts++;
     while (!(low >> lowest & 1)) lowest++;
     if (parts == 1) {
@@ -72,16 +85,21 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
             if (s->axes >> q & 1 && (best < 0 || face[q] < face[best])) best = q;
         int32_t other = lowest + 1;
         while (!(rest >> other & 1)) other++;
-        tree[0] = lowest, tree[1] = other, tree[2] = -1 - best;
+        tree[0] = lowest;
+        tree[1] = other;
+        tree[2] = -1 - best;
         return box + face[best] < cutoff ? box + face[best] : INFINITY;
     }
 
     int32_t count = 0;
-    for (uint32_t others = (rest - 1) & rest;; others = (others - 1) & rest) { /* proper subsets of the rest */
-        uint32_t a = low | others, b = set ^ a;
+    /* proper subsets of the rest */
+    for (uint32_t others = (rest - 1) & rest;; others = (others - 1) & rest) {
+        uint32_t a = low | others;
+        uint32_t b = set ^ a;
         for (int q = 0; q < 3; q++) {
             if (!(s->axes >> q & 1) || q == banned) continue;
-            double inside[3] = {side[0], side[1], side[2]}, outside[3] = {side[0], side[1], side[2]};
+            double inside[3] = {side[0], side[1], side[2]};
+            double outside[3] = {side[0], side[1], side[2]};
             inside[q] *= s->sum[a] / s->sum[set];
             outside[q] *= s->sum[b] / s->sum[set];
             double bound = lower_bound(s, a, inside) + lower_bound(s, b, outside);
@@ -95,17 +113,21 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     double best = INFINITY;
     int32_t first[2 * MAX], second[2 * MAX];
     for (int32_t i = 0; i < count && cuts[i].bound < cutoff; i++) {
-        uint32_t a = cuts[i].part, b = set ^ a;
+        uint32_t a = cuts[i].part;
+        uint32_t b = set ^ a;
         int q = cuts[i].axis;
-        double inside[3] = {side[0], side[1], side[2]}, outside[3] = {side[0], side[1], side[2]};
+        double inside[3] = {side[0], side[1], side[2]};
+        double outside[3] = {side[0], side[1], side[2]};
         inside[q] *= s->sum[a] / s->sum[set];
         outside[q] *= s->sum[b] / s->sum[set];
-        double cost_a = solve(s, a, inside, q, cutoff - lower_bound(s, b, outside), cuts + count, first);
+        double cost_a =
+            solve(s, a, inside, q, cutoff - lower_bound(s, b, outside), cuts + count, first);
         if (isinf(cost_a)) continue;
         double cost_b = solve(s, b, outside, -1, cutoff - cost_a, cuts + count, second);
         if (!(cost_a + cost_b < cutoff)) continue;
         cutoff = best = cost_a + cost_b;
-        int32_t in_a = 1, length = 0;
+        int32_t in_a = 1;
+        int32_t length = 0;
         for (uint32_t left = a & (a - 1); left; left &= left - 1) in_a++;
         for (int32_t j = 0; j < 2 * in_a - 1; j++) tree[length++] = first[j];
         for (int32_t j = 0; j < 2 * (parts - in_a) - 1; j++) tree[length++] = second[j];
@@ -114,10 +136,11 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     return best;
 }
 
-void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *volume, const double side[3], int32_t axes, const int *cancel,
-                           int32_t *tree)
+void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *volume,
+                           const double side[3], int32_t axes, const int *cancel, int32_t *tree)
 {
-    s->axes = axes, s->cancel = cancel;
+    s->axes = axes;
+    s->cancel = cancel;
     s->sum[0] = 0.0;
     double total = 0.0;
     for (int32_t i = 0; i < size; i++) total += volume[i];
@@ -133,8 +156,9 @@ void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *vol
     solve(s, (1u << size) - 1, side, -1, INFINITY, s->cuts, tree);
 }
 
-hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces, int32_t axes, const int *cancel,
-                                     int32_t *tree, int32_t *length, double *cost)
+hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces,
+                                     int32_t axes, const int *cancel, int32_t *tree,
+                                     int32_t *length, double *cost)
 {
     if (!volumes || !faces || !tree || !length || !cost) return HS_ERROR_VALUE;
     hs__cuboid_problem s;
@@ -148,10 +172,12 @@ hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const dou
         if (!space) status = HS_ERROR_MEMORY;
         else hs__cuboid_guillotine(space, s.size, s.volume, s.side, axes, cancel, parts);
         if (!status && hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
-        for (int32_t i = 0; !status && i < 2 * s.size - 1; i++) tree[i] = parts[i] < 0 ? parts[i] : s.worker[parts[i]];
+        for (int32_t i = 0; !status && i < 2 * s.size - 1; i++)
+            tree[i] = parts[i] < 0 ? parts[i] : s.worker[parts[i]];
         free(space);
     }
-    free(s.worker), free(s.volume);
+    free(s.worker);
+    free(s.volume);
     if (status) return status;
     return hs__cuboid_end(p, volumes, faces, tree, 2 * s.size - 1, length, cost);
 }

@@ -9,38 +9,47 @@
 #include "partition/cuboids.h"
 #include "partition/interval.h"
 
-/* ---- the interval DP ------------------------------------------------------------------------------------------------
+/* ---- the interval DP
+ * ------------------------------------------------------------------------------------------------
  *
- * A tree for a run of parts costs t[0] * face[0] + t[1] * face[1] + t[2] * face[2] in a box with these faces, where t
- * depends on the tree and the ratios of the volumes only: a leaf has (1, 1, 1); a cut along q into A and B with shares r
- * and 1 - r adds t[q] as they are and the others weighted by the shares. So per run the triples matter that are best for
- * some ratio of the sides. We keep the best one found for each ratio of a grid (steps of 2^STEP): that prunes, so the
- * result is a tree of known cost but not always the best one. Beyond the grid its nearest point stands in.
+ * A tree for a run of parts costs t[0] * face[0] + t[1] * face[1] + t[2] * face[2] in a box with
+ * these faces, where t depends on the tree and the ratios of the volumes only: a leaf has (1, 1,
+ * 1); a cut along q into A and B with shares r and 1 - r adds t[q] as they are and the others
+ * weighted by the shares. So per run the triples matter that are best for some ratio of the sides.
+ * We keep the best one found for each ratio of a grid (steps of 2^STEP): that prunes, so the result
+ * is a tree of known cost but not always the best one. Beyond the grid its nearest point stands in.
  *
- * With all three axes a permutation of the sides permutes the triples: sides descending suffice. With two axes the third
- * side is the same for all. Slots number the sides in this order. */
-enum { LEVELS = 12, SHIFTS = 2 * LEVELS + 1, GRID = (LEVELS + 1) * (LEVELS + 2) / 2, LARGEST = 64, EXACT = 8 };
+ * With all three axes a permutation of the sides permutes the triples: sides descending suffice.
+ * With two axes the third side is the same for all. Slots number the sides in this order. */
+enum {
+    LEVELS = 12,
+    SHIFTS = 2 * LEVELS + 1,
+    GRID = (LEVELS + 1) * (LEVELS + 2) / 2,
+    LARGEST = 64,
+    EXACT = 8
+};
 enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the box's own sides */
 static const double STEP = 0.5;
 
 typedef struct {
-    uint8_t index;    /* of the grid */
-    uint8_t slot[3];  /* of the parent, for each slot of the child */
+    uint8_t index;   /* of the grid */
+    uint8_t slot[3]; /* of the parent, for each slot of the child */
 } landing;
 
 typedef struct {
-    int axes;                              /* 2 or 3: the slots that are cut */
-    int axis[3];                           /* of each slot, in the caller's numbering */
-    int levels;                            /* longest side / shortest, in steps; at most LEVELS */
+    int axes;    /* 2 or 3: the slots that are cut */
+    int axis[3]; /* of each slot, in the caller's numbering */
+    int levels;  /* longest side / shortest, in steps; at most LEVELS */
     int32_t directions;
-    double face[GRID][3];                  /* of each direction */
-    landing child[3][SHIFTS][GRID];        /* where a cut along a slot leads, the side shrinking by 2^(-STEP * shift) */
-    double volume[LARGEST];                /* of the parts in the order tried */
+    double face[GRID][3]; /* of each direction */
+    /* where a cut along a slot leads, the side shrinking by 2^(-STEP * shift) */
+    landing child[3][SHIFTS][GRID];
+    double volume[LARGEST]; /* of the parts in the order tried */
     double sum[LARGEST * (LARGEST + 1) / 2];
     double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
-    double (*triple)[3];                   /* [runs * directions] */
-    const int *cancel;                     /* once it is set the table means nothing */
-    hs__cuboid_search small;               /* for up to EXACT parts */
+    double (*triple)[3];                       /* [runs * directions] */
+    const int *cancel;                         /* once it is set the table means nothing */
+    hs__cuboid_search small;                   /* for up to EXACT parts */
 } table;
 
 /* Sorts the slots [0, axes) by their sides, the longest first. */
@@ -50,7 +59,8 @@ static void sort_slots(int axes, const double side[3], int slot[3])
     for (int i = 1; i < axes; i++)
         for (int j = i; j > 0 && side[slot[j]] > side[slot[j - 1]]; j--) {
             int moved = slot[j];
-            slot[j] = slot[j - 1], slot[j - 1] = moved;
+            slot[j] = slot[j - 1];
+            slot[j - 1] = moved;
         }
 }
 
@@ -66,7 +76,8 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
         if (axes >> q & 1) s->axis[s->axes++] = q;
     for (int q = 0; q < 3; q++)
         if (!(axes >> q & 1)) s->axis[2] = q;
-    double longest = 0.0, shortest = INFINITY;
+    double longest = 0.0;
+    double shortest = INFINITY;
     for (int q = 0; q < s->axes; q++) {
         longest = fmax(longest, side[s->axis[q]]);
         shortest = fmin(shortest, side[s->axis[q]]);
@@ -85,9 +96,11 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
                     level[q] -= shift;
                     sort_slots(s->axes, level, slot);
                     double last = fmax(level[slot[s->axes - 1]], level[slot[0]] - s->levels);
-                    int first = (int)(level[slot[0]] - last), second = (int)(fmax(level[slot[1]], last) - last);
-                    s->child[q][shift][g] = (landing){(uint8_t)direction_index(s->axes, first, second),
-                                                      {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
+                    int first = (int)(level[slot[0]] - last);
+                    int second = (int)(fmax(level[slot[1]], last) - last);
+                    s->child[q][shift][g] =
+                        (landing){(uint8_t)direction_index(s->axes, first, second),
+                                  {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
                 }
         }
 }
@@ -108,16 +121,21 @@ static void fill_run(table *s, int32_t first, int32_t end)
 {
     const int64_t run = hs__interval(first, end);
     double best[GRID];
-    double (*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
+    double(*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
     for (int32_t g = 0; g < s->directions; g++) best[g] = INFINITY;
     for (int32_t cut = first + 1; cut < end; cut++) {
         const int64_t run_a = hs__interval(first, cut), run_b = hs__interval(cut, end);
-        const double (*a)[3] = (const double (*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
-        const double (*b)[3] = (const double (*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
-        double share_a = s->sum[run_a] / s->sum[run], share_b = s->sum[run_b] / s->sum[run];
-        int shift_a = shift_of(s->level[run] - s->level[run_a]), shift_b = shift_of(s->level[run] - s->level[run_b]);
+        const double(*a)[3] =
+            (const double(*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
+        const double(*b)[3] =
+            (const double(*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
+        double share_a = s->sum[run_a] / s->sum[run];
+        double share_b = s->sum[run_b] / s->sum[run];
+        int shift_a = shift_of(s->level[run] - s->level[run_a]);
+        int shift_b = shift_of(s->level[run] - s->level[run_b]);
         for (int q = 0; q < s->axes; q++) {
-            const landing *near_a = s->child[q][shift_a], *near_b = s->child[q][shift_b];
+            const landing *near_a = s->child[q][shift_a];
+            const landing *near_b = s->child[q][shift_b];
             for (int32_t g = 0; g < s->directions; g++) {
                 const double *face = s->face[g];
                 double face_a[3] = {face[0] * share_a, face[1] * share_a, face[2] * share_a};
@@ -126,8 +144,10 @@ static void fill_run(table *s, int32_t first, int32_t end)
                 double cost = look_up(a, &near_a[g], face_a) + look_up(b, &near_b[g], face_b);
                 if (cost < best[g]) {
                     best[g] = cost;
-                    const landing *in_a = &near_a[g], *in_b = &near_b[g];
-                    const double *t = a[in_a->index], *u = b[in_b->index];
+                    const landing *in_a = &near_a[g];
+                    const landing *in_b = &near_b[g];
+                    const double *t = a[in_a->index];
+                    const double *u = b[in_b->index];
                     double sum[3] = {0.0, 0.0, 0.0};
                     for (int i = 0; i < 3; i++) {
                         sum[in_a->slot[i]] += in_a->slot[i] == q ? t[i] : t[i] * share_a;
@@ -144,32 +164,43 @@ static void fill_run(table *s, int32_t first, int32_t end)
 static double run_cost(const table *s, int32_t first, int32_t end, const double side[3])
 {
     int slot[3];
-    double face[3], best = INFINITY;
+    double face[3];
+    double best = INFINITY;
     hs__cuboid_faces(side, face);
     if (end - first == 1) return face[0] + face[1] + face[2];
     sort_slots(s->axes, side, slot);
-    const double (*t)[3] = (const double (*)[3])(s->triple + (size_t)hs__interval(first, end) * (size_t)s->directions);
+    const double(*t)[3] =
+        (const double(*)[3])(s->triple + (size_t)hs__interval(first, end) * (size_t)s->directions);
     for (int32_t g = 0; g < s->directions; g++)
-        best = fmin(best, t[g][0] * face[slot[0]] + t[g][1] * face[slot[1]] + t[g][2] * face[slot[2]]);
+        best =
+            fmin(best, t[g][0] * face[slot[0]] + t[g][1] * face[slot[1]] + t[g][2] * face[slot[2]]);
     return best;
 }
 
 /* The best first cut of a run in a box of any sides, by the triples kept for the two parts. */
-static double best_cut(const table *s, int32_t first, int32_t end, const double side[3], int32_t *best_at, int *best_slot)
+static double best_cut(const table *s, int32_t first, int32_t end, const double side[3],
+                       int32_t *best_at, int *best_slot)
 {
-    double best = INFINITY, total = s->sum[hs__interval(first, end)];
+    double best = INFINITY;
+    double total = s->sum[hs__interval(first, end)];
     for (int32_t at = first + 1; at < end; at++)
         for (int q = 0; q < s->axes; q++) {
-            double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+            double side_a[3] = {side[0], side[1], side[2]};
+            double side_b[3] = {side[0], side[1], side[2]};
             side_a[q] *= s->sum[hs__interval(first, at)] / total;
             side_b[q] *= s->sum[hs__interval(at, end)] / total;
             double cost = run_cost(s, first, at, side_a) + run_cost(s, at, end, side_b);
-            if (cost < best) best = cost, *best_at = at, *best_slot = q;
+            if (cost < best) {
+                best = cost;
+                *best_at = at;
+                *best_slot = q;
+            }
         }
     return best;
 }
 
-/* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than two parts or if it is cancelled. */
+/* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than
+ * two parts or if it is cancelled. */
 static double fill(table *s, int32_t size, const double side[3])
 {
     for (int32_t end = 1; end <= size; end++) {
@@ -179,7 +210,7 @@ static double fill(table *s, int32_t size, const double side[3])
             s->sum[run] = sum += s->volume[first];
             s->level[run] = log2(sum) / STEP;
         }
-        double (*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
+        double(*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
         for (int32_t first = end - 1; first-- > (end == size);) { /* but for the whole */
             if (hs__cancelled(s->cancel)) return INFINITY;
@@ -191,15 +222,17 @@ static double fill(table *s, int32_t size, const double side[3])
     return best_cut(s, 0, size, side, &at, &slot);
 }
 
-/* Writes the tree of a run in a box of given sides, cut by cut with the sides as they are: it costs no more than the table
- * said. Small runs are searched exactly. */
-static void build(table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker, int32_t *tree)
+/* Writes the tree of a run in a box of given sides, cut by cut with the sides as they are: it costs
+ * no more than the table said. Small runs are searched exactly. */
+static void build(table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker,
+                  int32_t *tree)
 {
     int32_t size = end - first;
     if (hs__cancelled(s->cancel)) return;
     if (size <= EXACT) {
         int32_t parts[2 * EXACT];
-        hs__cuboid_guillotine(&s->small, size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL, parts);
+        hs__cuboid_guillotine(&s->small, size, s->volume + first, side, s->axes == 3 ? 7 : 3, NULL,
+                              parts);
         for (int32_t i = 0; i < 2 * size - 1; i++)
             tree[i] = parts[i] < 0 ? -1 - s->axis[-1 - parts[i]] : worker[first + parts[i]];
         return;
@@ -207,7 +240,8 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
     int32_t at = first + 1;
     int q = 0;
     best_cut(s, first, end, side, &at, &q);
-    double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+    double side_a[3] = {side[0], side[1], side[2]};
+    double side_b[3] = {side[0], side[1], side[2]};
     side_a[q] *= s->sum[hs__interval(first, at)] / s->sum[hs__interval(first, end)];
     side_b[q] *= s->sum[hs__interval(at, end)] / s->sum[hs__interval(first, end)];
     build(s, first, at, side_a, worker, tree);
@@ -215,12 +249,13 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
     tree[2 * size - 2] = -1 - s->axis[q];
 }
 
-/* ---- the search over orders ------------------------------------------------------------------------------------- */
+/* ---- the search over orders ------------------------------------------------------------------ */
 
 /* Swaps two parts, moves one, or reverses a stretch. */
 static void change_order(int32_t size, int32_t *order, uint64_t *state)
 {
-    int32_t i = hs__pick(state, size), j = hs__pick(state, size - 1);
+    int32_t i = hs__pick(state, size);
+    int32_t j = hs__pick(state, size - 1);
     if (j >= i) j++;
     switch (hs__random_below(state, 3)) {
     case 0: hs__swap(order, i, j); break;
@@ -229,12 +264,14 @@ static void change_order(int32_t size, int32_t *order, uint64_t *state)
     }
 }
 
-/* Descends from the order in *s over `tries` changed orders, and leaves the best in worker and volume. */
-static void search_orders(table *s, int32_t size, const double side[3], int32_t tries, uint64_t seed, int32_t *worker,
-                          double *volume)
+/* Descends from the order in *s over `tries` changed orders, and leaves the best in worker and
+ * volume. */
+static void search_orders(table *s, int32_t size, const double side[3], int32_t tries,
+                          uint64_t seed, int32_t *worker, double *volume)
 {
     int32_t order[LARGEST], trial[LARGEST];
-    double free_cost = 0.0, cost = fill(s, size, side); /* what cubes would cost */
+    double free_cost = 0.0;
+    double cost = fill(s, size, side); /* what cubes would cost */
     bool equal = true;
     for (int32_t i = 0; i < size; i++) {
         order[i] = i;
@@ -253,38 +290,49 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
     }
     int32_t old[LARGEST];
     memcpy(old, worker, (size_t)size * sizeof *old);
-    for (int32_t i = 0; i < size; i++) worker[i] = old[order[i]], s->volume[i] = volume[order[i]];
+    for (int32_t i = 0; i < size; i++) {
+        worker[i] = old[order[i]];
+        s->volume[i] = volume[order[i]];
+    }
     for (int32_t i = 0; i < size; i++) volume[i] = s->volume[i];
     fill(s, size, side);
 }
 
-/* More parts than the table takes: halves by volume, cut across the longest side, until they fit. The smaller number of
- * parts is done first, so the recursion is no deeper than log2(parts). */
-static void halve(table *s, int32_t size, const double given[3], int32_t *worker, double *volume, int32_t *tree)
+/* More parts than the table takes: halves by volume, cut across the longest side, until they fit.
+ * The smaller number of parts is done first, so the recursion is no deeper than log2(parts). */
+static void halve(table *s, int32_t size, const double given[3], int32_t *worker, double *volume,
+                  int32_t *tree)
 {
     double side[3] = {given[0], given[1], given[2]};
     int32_t *end = tree + 2 * size - 1; /* the last place of the tree is that of its first cut */
     while (size > LARGEST) {
-        double total = 0.0, below = 0.0;
+        double total = 0.0;
+        double below = 0.0;
         for (int32_t i = 0; i < size; i++) total += volume[i];
         int32_t at = 0;
-        while (at < size - 1 && (at == 0 || below + volume[at] / 2.0 < total / 2.0)) below += volume[at++];
+        while (at < size - 1 && (at == 0 || below + volume[at] / 2.0 < total / 2.0))
+            below += volume[at++];
         double above = 0.0;
         for (int32_t i = at; i < size; i++) above += volume[i];
         int q = 0;
         for (int other = 1; other < s->axes; other++)
             if (side[other] > side[q]) q = other;
         *--end = -1 - s->axis[q];
-        double side_a[3] = {side[0], side[1], side[2]}, side_b[3] = {side[0], side[1], side[2]};
+        double side_a[3] = {side[0], side[1], side[2]};
+        double side_b[3] = {side[0], side[1], side[2]};
         side_a[q] *= below / (below + above);
         side_b[q] *= above / (below + above);
         if (at <= size - at) {
             halve(s, at, side_a, worker, volume, tree);
-            tree += 2 * at - 1, worker += at, volume += at, size -= at;
+            tree += 2 * at - 1;
+            worker += at;
+            volume += at;
+            size -= at;
             memcpy(side, side_b, sizeof side);
         } else {
             halve(s, size - at, side_b, worker + at, volume + at, tree);
-            tree += 2 * (size - at) - 1, size = at;
+            tree += 2 * (size - at) - 1;
+            size = at;
             memcpy(side, side_a, sizeof side);
         }
     }
@@ -294,8 +342,9 @@ static void halve(table *s, int32_t size, const double given[3], int32_t *worker
     build(s, 0, size, side, worker, tree);
 }
 
-hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes, const int32_t *order,
-                               int32_t tries, uint64_t seed, const int *cancel, int32_t *tree, int32_t *length, double *cost)
+hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes,
+                               const int32_t *order, int32_t tries, uint64_t seed,
+                               const int *cancel, int32_t *tree, int32_t *length, double *cost)
 {
     if (!volumes || !faces || !tree || !length || !cost) return HS_ERROR_VALUE;
     if (tries < 0) return HS_ERROR_VALUE;
@@ -303,7 +352,10 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
     hs_status status = hs__cuboid_setup(p, volumes, faces, axes, &s);
     if (status) return status;
     if (order) status = hs__check_order(p, s.size, order, volumes);
-    for (int32_t i = 0; i < s.size && order && !status; i++) s.worker[i] = order[i], s.volume[i] = hs__cuboid_share(volumes[order[i]], s.total);
+    for (int32_t i = 0; i < s.size && order && !status; i++) {
+        s.worker[i] = order[i];
+        s.volume[i] = hs__cuboid_share(volumes[order[i]], s.total);
+    }
     table *t = NULL;
     if (!status && s.free_axis >= 0) hs__cuboid_slices(&s, tree);
     else if (!status) {
@@ -312,7 +364,8 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
         if (t) {
             fill_directions(t, axes, s.side);
             t->cancel = cancel;
-            t->triple = malloc((size_t)(held * (held + 1) / 2) * (size_t)t->directions * sizeof *t->triple);
+            t->triple =
+                malloc((size_t)(held * (held + 1) / 2) * (size_t)t->directions * sizeof *t->triple);
         }
         if (!t || !t->triple) status = HS_ERROR_MEMORY;
         else {
@@ -326,7 +379,9 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }
     }
-    free(t), free(s.worker), free(s.volume);
+    free(t);
+    free(s.worker);
+    free(s.volume);
     if (status) return status;
     return hs__cuboid_end(p, volumes, faces, tree, 2 * s.size - 1, length, cost);
 }

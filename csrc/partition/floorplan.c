@@ -21,25 +21,30 @@ int32_t hs__operands(int32_t op)
 
 int32_t hs__children(const hs__node *nodes, int32_t i, int32_t children[5])
 {
-    int32_t count = hs__operands(nodes[i].op), at = i - 1;
+    int32_t count = hs__operands(nodes[i].op);
+    int32_t at = i - 1;
     for (int32_t c = count; c-- > 0; at -= nodes[at].size) children[c] = at;
     return count;
 }
 
-double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect, int32_t *size)
+double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect,
+                           int32_t *size)
 {
-    double total = 0.0, low = 0.0;
+    double total = 0.0;
+    double low = 0.0;
     *size = 0;
     if (p < 1 || !(aspect > 0.0) || isinf(aspect)) return 0.0;
     for (int32_t i = 0; i < p; i++) {
-        if (!(areas[i] >= 0.0) || (weights && !(weights[i] > 0.0 && isfinite(weights[i])))) return 0.0;
+        if (!(areas[i] >= 0.0) || (weights && !(weights[i] > 0.0 && isfinite(weights[i]))))
+            return 0.0;
         hs__add_exactly(&total, &low, areas[i]);
         *size += areas[i] > 0.0;
     }
     return isfinite(total) ? total + low : 0.0;
 }
 
-hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order, int32_t size, int32_t *workers)
+hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order, int32_t size,
+                            int32_t *workers)
 {
     if (!order) return hs__sort_positive(p, areas, workers, &size);
     const hs_status status = hs__check_order(p, size, order, areas);
@@ -63,24 +68,33 @@ static double difference(double a, double b, double c, double d)
     return fma(a, b, -second) + fma(-c, d, second);
 }
 
-/* A wheel follows from v = x1 - top - left, x1 the width of the top one, by the areas of the top, left and bottom one: the centre
- * is v x1 / (left + v) wide. With u = 1 - x1 = right + bottom + centre - v, what is left to the right one is too much as long as
+/* A wheel follows from v = x1 - top - left, x1 the width of the top one, by the areas of the top,
+ * left and bottom one: the centre is v x1 / (left + v) wide. With u = 1 - x1 = right + bottom +
+ * centre - v, what is left to the right one is too much as long as
  *     u centre > v / (left + v) (right x1 - u top).
- * The smaller one of u and v is found to its last bit by bisection over the doubles, and the difference is written so that nothing
- * near cancels: small areas beside large ones are right, too. */
+ * The smaller one of u and v is found to its last bit by bisection over the doubles, and the
+ * difference is written so that nothing near cancels: small areas beside large ones are right,
+ * too. */
 void hs__wheel_of(const double area[5], double width[5], double height[5])
 {
-    const double top = area[0], right = area[1], bottom = area[2], left = area[3], centre = area[4], rest = right + bottom + centre;
+    const double top = area[0];
+    const double right = area[1];
+    const double bottom = area[2];
+    const double left = area[3];
+    const double centre = area[4];
+    const double rest = right + bottom + centre;
     const double start = difference(right, left, top, bottom) - top * centre;
     double middle = rest / 2.0;
     bool small_v = true;
-    uint64_t low = 0, high;
+    uint64_t low = 0;
+    uint64_t high;
     memcpy(&high, &middle, sizeof high);
     for (int step = 0; high - low > 1; step++) {
         const uint64_t bits = low + (high - low) / 2;
         if (step > 0) memcpy(&middle, &bits, sizeof middle); /* at first the two are equal */
         const double v = small_v ? middle : rest - middle, u = small_v ? rest - middle : middle;
-        const double over = small_v ? start + v * (right + top) : right * (top + left + v) - u * top;
+        const double over =
+            small_v ? start + v * (right + top) : right * (top + left + v) - u * top;
         const bool more = u * centre > v / (left + v) * over;
         if (step == 0) small_v = !more;
         else if (more == small_v) low = bits;
@@ -88,27 +102,38 @@ void hs__wheel_of(const double area[5], double width[5], double height[5])
     }
     memcpy(&middle, &high, sizeof middle);
     const double v = small_v ? middle : rest - middle;
-    width[0] = top + left + v, height[0] = top / width[0];
-    height[3] = (left + v) / width[0], width[3] = left / height[3];
-    width[4] = v / height[3], height[4] = fmin(centre / width[4], 1.0);
-    width[1] = small_v ? rest - middle : middle, height[1] = right / width[1];
-    width[2] = width[1] + width[4], height[2] = bottom / width[2];
+    width[0] = top + left + v;
+    height[0] = top / width[0];
+    height[3] = (left + v) / width[0];
+    width[3] = left / height[3];
+    width[4] = v / height[3];
+    height[4] = fmin(centre / width[4], 1.0);
+    width[1] = small_v ? rest - middle : middle;
+    height[1] = right / width[1];
+    width[2] = width[1] + width[4];
+    height[2] = bottom / width[2];
 }
 
-double hs__corner_width(const hs__node *corner) { return sqrt(corner->area * corner->down / corner->across); }
+double hs__corner_width(const hs__node *corner)
+{
+    return sqrt(corner->area * corner->down / corner->across);
+}
 
 /* area, across and down of an operator's node from those of its operands. */
 static void add_up(hs__node *nodes, int32_t i, double owner_weight)
 {
     hs__node *self = &nodes[i];
-    int32_t child[5], count = hs__children(nodes, i, child);
+    int32_t child[5];
+    int32_t count = hs__children(nodes, i, child);
     self->area = self->area_low = self->across = self->down = 0.0;
     for (int32_t c = 0; c < count; c++) {
         hs__add_exactly(&self->area, &self->area_low, nodes[child[c]].area);
         self->area_low += nodes[child[c]].area_low;
     }
-    double width[5] = {1.0, 1.0}, height[5] = {1.0, 1.0};
-    if (self->op == HS_AROUND) { /* the corner costs the same in every box: 2 sqrt(across * down * area) */
+    double width[5] = {1.0, 1.0};
+    double height[5] = {1.0, 1.0};
+    /* the corner costs the same in every box: 2 sqrt(across * down * area) */
+    if (self->op == HS_AROUND) {
         self->across = self->down = owner_weight;
         return;
     }
@@ -117,14 +142,16 @@ static void add_up(hs__node *nodes, int32_t i, double owner_weight)
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
         hs__wheel_of(area, width, height);
     } else
-        for (int c = 0; c < 2; c++) *(self->op == HS_BESIDE ? &width[c] : &height[c]) = nodes[child[c]].area / self->area;
+        for (int c = 0; c < 2; c++)
+            *(self->op == HS_BESIDE ? &width[c] : &height[c]) = nodes[child[c]].area / self->area;
     for (int32_t c = 0; c < count; c++) {
         self->across += nodes[child[c]].across * width[c];
         self->down += nodes[child[c]].down * height[c];
     }
 }
 
-hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weights, const int32_t *plan, int32_t length, hs__node *nodes)
+hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weights,
+                              const int32_t *plan, int32_t length, hs__node *nodes)
 {
     int32_t size;
     double total = hs__partition_total(p, areas, weights, 1.0, &size);
@@ -139,13 +166,15 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
         status = HS_ERROR_VALUE;
         if (op >= 0) {
             if (op >= p || seen[op] || !(areas[op] > 0.0)) break;
-            seen[op] = true, size--;
+            seen[op] = true;
+            size--;
             self->area = hs__share(areas[op], total);
             self->across = self->down = weights ? weights[op] : 1.0;
             status = HS_OK;
             continue;
         }
-        int32_t count = hs__operands(op), at = i - 1;
+        int32_t count = hs__operands(op);
+        int32_t at = i - 1;
         if (count == 0 || (op == HS_AROUND && (i == 0 || plan[i - 1] < 0))) break;
         for (; count > 0 && at >= 0; count--, at -= nodes[at].size) self->size += nodes[at].size;
         if (count > 0) break;
@@ -157,68 +186,89 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
     return status;
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
 typedef struct {
     double row, col, height, width;
     double corner_height, corner_width; /* taken from a worker's zone at its lower right */
 } box;
 
-/* The boxes of node i's operands. A side is the operand's area over the side that it shares with its box: errors do not add up
- * along a chain of cuts. */
+/* The boxes of node i's operands. A side is the operand's area over the side that it shares with
+ * its box: errors do not add up along a chain of cuts. */
 static void divide(const hs__node *nodes, int32_t i, box *boxes)
 {
     const hs__node *self = &nodes[i];
     const box all = boxes[i];
     int32_t child[5] = {0};
     hs__children(nodes, i, child);
-    const hs__node *first = &nodes[child[0]], *second = &nodes[child[1]];
+    const hs__node *first = &nodes[child[0]];
+    const hs__node *second = &nodes[child[1]];
     switch (self->op) {
     case HS_BESIDE: {
         double left = fmin((first->area + first->area_low) / all.height, all.width);
         double right = fmin((second->area + second->area_low) / all.height, all.width);
-        boxes[child[0]] = (box){.row = all.row, .col = all.col, .height = all.height, .width = left};
-        boxes[child[1]] = (box){.row = all.row, .col = all.col + left, .height = all.height, .width = right};
+        boxes[child[0]] =
+            (box){.row = all.row, .col = all.col, .height = all.height, .width = left};
+        boxes[child[1]] =
+            (box){.row = all.row, .col = all.col + left, .height = all.height, .width = right};
         break;
     }
     case HS_ABOVE: {
         double upper = fmin((first->area + first->area_low) / all.width, all.height);
         double lower = fmin((second->area + second->area_low) / all.width, all.height);
-        boxes[child[0]] = (box){.row = all.row, .col = all.col, .height = upper, .width = all.width};
-        boxes[child[1]] = (box){.row = all.row + upper, .col = all.col, .height = lower, .width = all.width};
+        boxes[child[0]] =
+            (box){.row = all.row, .col = all.col, .height = upper, .width = all.width};
+        boxes[child[1]] =
+            (box){.row = all.row + upper, .col = all.col, .height = lower, .width = all.width};
         break;
     }
     case HS_WHEEL: {
         double area[5], w[5], h[5];
         for (int c = 0; c < 5; c++) area[c] = nodes[child[c]].area / self->area;
         hs__wheel_of(area, w, h);
-        const double top[5] = {0.0, 0.0, 1.0 - h[2], h[0], h[0]}, left[5] = {0.0, w[0], w[3], 0.0, w[3]};
+        const double top[5] = {0.0, 0.0, 1.0 - h[2], h[0], h[0]};
+        const double left[5] = {0.0, w[0], w[3], 0.0, w[3]};
         for (int c = 0; c < 5; c++)
-            boxes[child[c]] = (box){.row = all.row + top[c] * all.height, .col = all.col + left[c] * all.width,
-                                    .height = h[c] * all.height, .width = w[c] * all.width};
+            boxes[child[c]] = (box){.row = all.row + top[c] * all.height,
+                                    .col = all.col + left[c] * all.width,
+                                    .height = h[c] * all.height,
+                                    .width = w[c] * all.width};
         break;
     }
     default: { /* HS_AROUND */
         const bool some = first->area > 0.0;
-        double width = some ? fmin(fmax(hs__corner_width(first), first->area / all.height), all.width) : 0.0;
+        double width =
+            some ? fmin(fmax(hs__corner_width(first), first->area / all.height), all.width) : 0.0;
         double height = some ? fmin(first->area / width, all.height) : 0.0;
-        boxes[child[0]] = (box){.row = all.row + (all.height - height), .col = all.col + (all.width - width), .height = height, .width = width};
+        boxes[child[0]] = (box){.row = all.row + (all.height - height),
+                                .col = all.col + (all.width - width),
+                                .height = height,
+                                .width = width};
         boxes[child[1]] = all;
-        boxes[child[1]].corner_height = height, boxes[child[1]].corner_width = width;
+        boxes[child[1]].corner_height = height;
+        boxes[child[1]].corner_width = width;
     }
     }
 }
 
 /* workers, rects and pieces may be NULL, all three. */
-static hs_status lay_out(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
-                         int32_t *workers, double *rects, int32_t *pieces, double *cost)
+static hs_status lay_out(int32_t p, const double *areas, const double *weights, double aspect,
+                         const int32_t *plan, int32_t length, int32_t *workers, double *rects,
+                         int32_t *pieces, double *cost)
 {
     int32_t size;
-    if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
+    if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 ||
+        length >= 2 * (int64_t)p)
+        return HS_ERROR_VALUE;
     hs__node *nodes = malloc((size_t)length * sizeof *nodes);
     box *boxes = malloc((size_t)length * sizeof *boxes);
-    hs_status status = nodes && boxes ? hs__floorplan_parse(p, areas, weights, plan, length, nodes) : HS_ERROR_MEMORY;
-    if (status) return free(nodes), free(boxes), status;
+    hs_status status = nodes && boxes ? hs__floorplan_parse(p, areas, weights, plan, length, nodes)
+                                      : HS_ERROR_MEMORY;
+    if (status) {
+        free(nodes);
+        free(boxes);
+        return status;
+    }
     const double width = sqrt(aspect), height = 1.0 / width;
     boxes[length - 1] = (box){.height = height, .width = width};
     for (int32_t i = length - 1; i >= 0; i--)
@@ -229,33 +279,41 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     for (int32_t i = 0; i < length; i++) {
         if (nodes[i].op < 0) continue;
         const box b = boxes[i];
-        const bool full_width = b.corner_width >= b.width, full_height = !full_width && b.corner_height >= b.height;
-        const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height; /* a sliver is not a difference */
+        const bool full_width = b.corner_width >= b.width;
+        const bool full_height = !full_width && b.corner_height >= b.height;
+        /* a sliver is not a difference */
+        const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height;
         const double left = full_height ? nodes[i].area / b.height : b.width - b.corner_width;
-        const double parts[2][4] = {{b.row, b.col, upper, b.width}, {b.row + upper, b.col, b.corner_height, left}};
+        const double parts[2][4] = {{b.row, b.col, upper, b.width},
+                                    {b.row + upper, b.col, b.corner_height, left}};
         for (int k = 0; k < 2 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;
             double *rect = rects + 4 * (size_t)count;
-            for (int side = 0; side < 4; side++) rect[side] = parts[k][side] / (side % 2 ? width : height);
+            for (int side = 0; side < 4; side++)
+                rect[side] = parts[k][side] / (side % 2 ? width : height);
             workers[count++] = nodes[i].op;
         }
-        sum += (weights ? weights[nodes[i].op] : 1.0) * ((b.corner_height > 0.0 && full_width ? upper : b.height) +
-                                                         (b.corner_width > 0.0 && full_height ? left : b.width));
+        sum += (weights ? weights[nodes[i].op] : 1.0) *
+               ((b.corner_height > 0.0 && full_width ? upper : b.height) +
+                (b.corner_width > 0.0 && full_height ? left : b.width));
     }
     if (pieces) *pieces = count;
     if (cost) *cost = sum;
-    free(nodes), free(boxes);
+    free(nodes);
+    free(boxes);
     return HS_OK;
 }
 
-hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan,
-                             int32_t length, int32_t *workers, double *rects, int32_t *pieces, double *cost)
+hs_status hs_floorplan_rects(int32_t p, const double *areas, const double *weights, double aspect,
+                             const int32_t *plan, int32_t length, int32_t *workers, double *rects,
+                             int32_t *pieces, double *cost)
 {
     if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     return lay_out(p, areas, weights, aspect, plan, length, workers, rects, pieces, cost);
 }
 
-hs_status hs__floorplan_cost(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length, double *cost)
+hs_status hs__floorplan_cost(int32_t p, const double *areas, const double *weights, double aspect,
+                             const int32_t *plan, int32_t length, double *cost)
 {
     return lay_out(p, areas, weights, aspect, plan, length, NULL, NULL, NULL, cost);
 }

@@ -9,7 +9,8 @@
 
 enum { MOST = 16, MOST_WITH_WHEELS = 8 };
 
-/* How a point came about, in its lowest bits; above them the sets of the operands but the last one. */
+/* How a point came about, in its lowest bits; above them the sets of the operands but the last
+ * one. */
 enum { BESIDE = 0, ABOVE = 1, LEAF = 2, WHEEL = 3, KINDS = 2 /* bits */ };
 
 typedef struct {
@@ -30,20 +31,26 @@ static hs_status lower_by_wheel(hs__hulls *h, uint32_t all, const uint32_t part[
         if (c < 4) how |= (uint64_t)part[c] << (KINDS + MOST_WITH_WHEELS * c);
     }
     hs__wheel_of(area, width, height);
-    if (hs__hull_reserve(&h->chain, capacity) || hs__hull_reserve(&h->other, capacity)) return HS_ERROR_MEMORY;
-    hs__point *sum = h->chain.points, *next = h->other.points;
-    int32_t count = hs__hull_sum(hs__hulls_points(h, part[0]), h->table.count[part[0]], width[0], height[0], hs__hulls_points(h, part[1]),
-                                 h->table.count[part[1]], width[1], height[1], how, sum);
+    if (hs__hull_reserve(&h->chain, capacity) || hs__hull_reserve(&h->other, capacity))
+        return HS_ERROR_MEMORY;
+    hs__point *sum = h->chain.points;
+    hs__point *next = h->other.points;
+    int32_t count = hs__hull_sum(hs__hulls_points(h, part[0]), h->table.count[part[0]], width[0],
+                                 height[0], hs__hulls_points(h, part[1]), h->table.count[part[1]],
+                                 width[1], height[1], how, sum);
     for (int c = 2; c < 5; c++) {
-        count = hs__hull_sum(sum, count, 1.0, 1.0, hs__hulls_points(h, part[c]), h->table.count[part[c]], width[c], height[c], how, next);
+        count = hs__hull_sum(sum, count, 1.0, 1.0, hs__hulls_points(h, part[c]),
+                             h->table.count[part[c]], width[c], height[c], how, next);
         hs__point *swap = sum;
-        sum = next, next = swap;
+        sum = next;
+        next = swap;
     }
     return hs__hull_lower(&h->best, &h->spare, sum, count, &h->boxes);
 }
 
-/* All ways to deal a set to the five places; half a turn of the wheel changes nothing, so the lowest worker is not at the bottom
- * or on the left. Turned over, the wheel is the same with its arms dealt otherwise. */
+/* All ways to deal a set to the five places; half a turn of the wheel changes nothing, so the
+ * lowest worker is not at the bottom or on the left. Turned over, the wheel is the same with its
+ * arms dealt otherwise. */
 static hs_status lower_by_wheels(hs__hulls *h, uint32_t all, const int *cancel)
 {
     const uint32_t lowest = all & -all;
@@ -56,7 +63,8 @@ static hs_status lower_by_wheels(hs__hulls *h, uint32_t all, const int *cancel)
                 const uint32_t left2 = left3 ^ bottom, free2 = left2 & ~lowest;
                 for (uint32_t left = free2; left; left = (left - 1) & free2) {
                     if (left == left2) continue;
-                    hs_status status = lower_by_wheel(h, all, (uint32_t[]){top, right, bottom, left, left2 ^ left});
+                    hs_status status = lower_by_wheel(
+                        h, all, (uint32_t[]){top, right, bottom, left, left2 ^ left});
                     if (status) return status;
                 }
             }
@@ -73,12 +81,15 @@ static hs_status fill(subsets *t, bool wheels, const int *cancel)
         const uint32_t lowest = all & -all, rest = all ^ lowest;
         hs_status status = HS_OK;
         hs__hulls_begin(&t->hulls, all);
-        for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) { /* without `rest`, down to the empty set */
-            status = hs__hulls_cut(&t->hulls, all, lowest | others, all ^ (lowest | others), (uint64_t)(lowest | others) << KINDS);
+        /* without `rest`, down to the empty set */
+        for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) {
+            status = hs__hulls_cut(&t->hulls, all, lowest | others, all ^ (lowest | others),
+                                   (uint64_t)(lowest | others) << KINDS);
             if (others == 0) break;
         }
         if (!status) status = hs__hulls_turn(&t->hulls);
-        if (!status && wheels && __builtin_popcount(all) >= 5) status = lower_by_wheels(&t->hulls, all, cancel);
+        if (!status && wheels && __builtin_popcount(all) >= 5)
+            status = lower_by_wheels(&t->hulls, all, cancel);
         if (!status) status = hs__hulls_end(&t->hulls, all);
         if (status) return status;
     }
@@ -116,8 +127,9 @@ static void write(subsets *t, uint32_t set, double width, double height)
     }
 }
 
-hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights, double aspect, int32_t wheels,
-                                  const int *cancel, int32_t *plan, int32_t *length, double *cost)
+hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights,
+                                  double aspect, int32_t wheels, const int *cancel, int32_t *plan,
+                                  int32_t *length, double *cost)
 {
     if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
@@ -130,15 +142,20 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     hs_status status = t && order ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = hs__sort_positive(p, areas, order, &size);
     if (!status) status = hs__hulls_init(&t->hulls, INT64_C(1) << size, aspect);
-    if (!status) t->size = size, t->plan = plan;
+    if (!status) {
+        t->size = size;
+        t->plan = plan;
+    }
     for (int32_t k = 0; k < size && !status; k++) {
         t->worker[k] = order[k];
         t->hulls.area[1 << k] = hs__share(areas[order[k]], total);
-        status = hs__hulls_leaf(&t->hulls, 1 << k, weights ? weights[order[k]] / unit : 1.0, (uint64_t)k << KINDS | LEAF);
+        status = hs__hulls_leaf(&t->hulls, 1 << k, weights ? weights[order[k]] / unit : 1.0,
+                                (uint64_t)k << KINDS | LEAF);
     }
     if (!status) {
         double *area = t->hulls.area;
-        for (uint32_t set = 1; set < UINT32_C(1) << size; set++) area[set] = area[set & (set - 1)] + area[set & -set];
+        for (uint32_t set = 1; set < UINT32_C(1) << size; set++)
+            area[set] = area[set & (set - 1)] + area[set & -set];
         status = fill(t, wheels, cancel);
     }
     if (!status) {
@@ -148,6 +165,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
         *length = t->length;
     }
     if (t) hs__hulls_free(&t->hulls);
-    free(t), free(order);
+    free(t);
+    free(order);
     return status;
 }

@@ -20,17 +20,26 @@ hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
 /* Whether q lies below the line from p to r (across rises from p to q to r). */
 static bool below(const hs__point *p, const hs__point *q, const hs__point *r)
 {
-    return (q->down - p->down) * (r->across - p->across) < (r->down - p->down) * (q->across - p->across);
+    return (q->down - p->down) * (r->across - p->across) <
+           (r->down - p->down) * (q->across - p->across);
 }
 
-static double cost_in(const hs__point *q, double width, double height) { return q->across * width + q->down * height; }
+static double cost_in(const hs__point *q, double width, double height)
+{
+    return q->across * width + q->down * height;
+}
 
 static void trim(hs__hull *hull, const hs__boxes *b)
 {
     hs__point *points = hull->points;
-    int32_t first = 0, last = hull->count - 1;
-    while (first < last && cost_in(&points[first + 1], b->width, b->low) <= cost_in(&points[first], b->width, b->low)) first++;
-    while (first < last && cost_in(&points[last - 1], b->narrow, b->height) <= cost_in(&points[last], b->narrow, b->height)) last--;
+    int32_t first = 0;
+    int32_t last = hull->count - 1;
+    while (first < last && cost_in(&points[first + 1], b->width, b->low) <=
+                               cost_in(&points[first], b->width, b->low))
+        first++;
+    while (first < last && cost_in(&points[last - 1], b->narrow, b->height) <=
+                               cost_in(&points[last], b->narrow, b->height))
+        last--;
     hull->count = last - first + 1;
     if (first > 0) memmove(points, points + first, (size_t)hull->count * sizeof *points);
 }
@@ -40,7 +49,8 @@ static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count
 {
     const hs__point *points = hull->points;
     if (hull->count == 0) return true;
-    if (chain[0].across < points[0].across || chain[count - 1].down < points[hull->count - 1].down) return true;
+    if (chain[0].across < points[0].across || chain[count - 1].down < points[hull->count - 1].down)
+        return true;
     int32_t k = 0;
     for (int32_t i = 0; i < count; i++) {
         while (k + 1 < hull->count && points[k + 1].across <= chain[i].across) k++;
@@ -54,7 +64,9 @@ static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count
 static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
 {
     hs__point *points = hull->points;
-    int32_t left = 0, right = hull->count; /* those before `left` are not right of q, those from `right` on are */
+    int32_t left = 0;
+    int32_t right =
+        hull->count; /* those before `left` are not right of q, those from `right` on are */
     while (left < right) {
         const int32_t middle = left + (right - left) / 2;
         if (points[middle].across <= q->across) left = middle + 1;
@@ -62,7 +74,9 @@ static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
     }
     if (left > 0 && points[left - 1].down <= q->down) return;
     if (left == 0 && cost_in(q, b->width, b->low) >= cost_in(points, b->width, b->low)) return;
-    if (right == hull->count && cost_in(q, b->narrow, b->height) >= cost_in(&points[right - 1], b->narrow, b->height)) return;
+    if (right == hull->count &&
+        cost_in(q, b->narrow, b->height) >= cost_in(&points[right - 1], b->narrow, b->height))
+        return;
     if (left > 0 && right < hull->count && !below(&points[left - 1], q, &points[right])) return;
     if (left > 0 && points[left - 1].across == q->across) left--;
     while (right < hull->count && points[right].down >= q->down) right++;
@@ -73,9 +87,11 @@ static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
     hull->count += left + 1 - right;
 }
 
-hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count, const hs__boxes *boxes)
+hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count,
+                         const hs__boxes *boxes)
 {
-    if (count < hull->count / LONG) { /* where one worker's cost is most of all, hulls have thousands of points */
+    /* where one worker's cost is most of all, hulls have thousands of points */
+    if (count < hull->count / LONG) {
         if (hs__hull_reserve(hull, hull->count + count)) return HS_ERROR_MEMORY;
         for (int32_t i = 0; i < count; i++) insert(hull, &chain[i], boxes);
         return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
@@ -83,10 +99,13 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
     if (!improves(hull, chain, count)) return HS_OK;
     if (hs__hull_reserve(spare, hull->count + count)) return HS_ERROR_MEMORY;
     hs__point *out = spare->points;
-    int32_t size = 0, i = 0, k = 0;
+    int32_t size = 0;
+    int32_t i = 0;
+    int32_t k = 0;
     while (i < hull->count || k < count) { /* merged by across, a monotone chain over it */
         bool old = k == count || (i < hull->count && (hull->points[i].across < chain[k].across ||
-                                                      (hull->points[i].across == chain[k].across && hull->points[i].down <= chain[k].down)));
+                                                      (hull->points[i].across == chain[k].across &&
+                                                       hull->points[i].down <= chain[k].down)));
         hs__point next = old ? hull->points[i++] : chain[k++];
         if (size > 0 && next.down >= out[size - 1].down) continue;
         while (size > 0 && out[size - 1].across >= next.across) size--;
@@ -101,17 +120,23 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
     return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
 }
 
-int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, const hs__point *b, int32_t b_count, double xb,
-                     double yb, uint64_t how, hs__point *chain)
+int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, const hs__point *b,
+                     int32_t b_count, double xb, double yb, uint64_t how, hs__point *chain)
 {
-    int32_t i = 0, k = 0, size = 0;
+    int32_t i = 0;
+    int32_t k = 0;
+    int32_t size = 0;
     for (;;) {
-        chain[size++] = (hs__point){a[i].across * xa + b[k].across * xb, a[i].down * ya + b[k].down * yb, how};
-        bool more_a = i + 1 < a_count, more_b = k + 1 < b_count;
+        chain[size++] =
+            (hs__point){a[i].across * xa + b[k].across * xb, a[i].down * ya + b[k].down * yb, how};
+        bool more_a = i + 1 < a_count;
+        bool more_b = k + 1 < b_count;
         if (!more_a && !more_b) return size;
         if (more_a && more_b) { /* the steeper of the two next edges */
-            double dx = (a[i + 1].across - a[i].across) * xa, dy = (a[i + 1].down - a[i].down) * ya;
-            double ex = (b[k + 1].across - b[k].across) * xb, ey = (b[k + 1].down - b[k].down) * yb;
+            double dx = (a[i + 1].across - a[i].across) * xa;
+            double dy = (a[i + 1].down - a[i].down) * ya;
+            double ex = (b[k + 1].across - b[k].across) * xb;
+            double ey = (b[k + 1].down - b[k].down) * yb;
             more_a = dy * ex <= ey * dx;
         }
         if (more_a) i++;
@@ -121,26 +146,39 @@ int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, 
 
 hs_status hs__hulls_init(hs__hulls *h, int64_t sets, double aspect)
 {
-    *h = (hs__hulls){.width = sqrt(aspect), .height = 1.0 / sqrt(aspect), .area = calloc((size_t)sets, sizeof *h->area)};
-    h->table.start = malloc((size_t)sets * sizeof *h->table.start), h->table.count = calloc((size_t)sets, sizeof *h->table.count);
+    *h = (hs__hulls){.width = sqrt(aspect),
+                     .height = 1.0 / sqrt(aspect),
+                     .area = calloc((size_t)sets, sizeof *h->area)};
+    h->table.start = malloc((size_t)sets * sizeof *h->table.start);
+    h->table.count = calloc((size_t)sets, sizeof *h->table.count);
     return h->area && h->table.start && h->table.count ? HS_OK : HS_ERROR_MEMORY;
 }
 
 void hs__hulls_free(hs__hulls *h)
 {
-    free(h->area), free(h->table.points), free(h->table.start), free(h->table.count);
-    free(h->best.points), free(h->spare.points), free(h->chain.points), free(h->other.points);
+    free(h->area);
+    free(h->table.points);
+    free(h->table.start);
+    free(h->table.count);
+    free(h->best.points);
+    free(h->spare.points);
+    free(h->chain.points);
+    free(h->other.points);
 }
 
 const hs__point *hs__hulls_best(const hs__hulls *h, int64_t set, double width, double height)
 {
-    const hs__point *points = hs__hulls_points(h, set), *best = points;
+    const hs__point *points = hs__hulls_points(h, set);
+    const hs__point *best = points;
     for (const hs__point *q = points + 1; q < points + h->table.count[set]; q++)
         if (cost_in(q, width, height) < cost_in(best, width, height)) best = q;
     return best;
 }
 
-double hs__hulls_cost(const hs__hulls *h, int64_t set) { return cost_in(hs__hulls_best(h, set, h->width, h->height), h->width, h->height); }
+double hs__hulls_cost(const hs__hulls *h, int64_t set)
+{
+    return cost_in(hs__hulls_best(h, set, h->width, h->height), h->width, h->height);
+}
 
 /* Room for `count` more points in the table. */
 static hs_status grow(hs__hull_table *table, int32_t count)
@@ -149,16 +187,21 @@ static hs_status grow(hs__hull_table *table, int32_t count)
     const int64_t capacity = 2 * (table->used + count) + 64;
     hs__point *grown = realloc(table->points, (size_t)capacity * sizeof *grown);
     if (!grown) return HS_ERROR_MEMORY;
-    table->points = grown, table->capacity = capacity;
+    table->points = grown;
+    table->capacity = capacity;
     return HS_OK;
 }
 
-hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int32_t count, double more)
+hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int32_t count,
+                         double more)
 {
     hs__hull_table *table = &h->table;
     if (grow(table, count)) return HS_ERROR_MEMORY;
-    table->start[set] = table->used, table->count[set] = count;
-    for (int32_t k = 0; k < count; k++) table->points[table->used++] = (hs__point){points[k].across + more, points[k].down + more, 0};
+    table->start[set] = table->used;
+    table->count[set] = count;
+    for (int32_t k = 0; k < count; k++)
+        table->points[table->used++] =
+            (hs__point){points[k].across + more, points[k].down + more, 0};
     return HS_OK;
 }
 
@@ -169,7 +212,8 @@ hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how)
     return status;
 }
 
-/* Then all that fits the boxes does so turned over, and half of the sums are enough. Elsewhere hulls are short on one side only. */
+/* Then all that fits the boxes does so turned over, and half of the sums are enough. Elsewhere
+ * hulls are short on one side only. */
 static bool is_square(const hs__hulls *h) { return h->width == h->height; }
 
 void hs__hulls_begin(hs__hulls *h, int64_t set)
@@ -180,7 +224,8 @@ void hs__hulls_begin(hs__hulls *h, int64_t set)
 
 hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second, uint64_t how)
 {
-    const hs__point *a = hs__hulls_points(h, first), *b = hs__hulls_points(h, second);
+    const hs__point *a = hs__hulls_points(h, first);
+    const hs__point *b = hs__hulls_points(h, second);
     const int32_t a_count = h->table.count[first], b_count = h->table.count[second];
     const double share = h->area[first] / h->area[set], rest = h->area[second] / h->area[set];
     if (hs__hull_reserve(&h->chain, a_count + b_count)) return HS_ERROR_MEMORY;
@@ -208,8 +253,10 @@ hs_status hs__hulls_end(hs__hulls *h, int64_t set)
 {
     hs__hull_table *table = &h->table;
     if (grow(table, h->best.count)) return HS_ERROR_MEMORY;
-    memcpy(table->points + table->used, h->best.points, (size_t)h->best.count * sizeof *h->best.points);
-    table->start[set] = table->used, table->count[set] = h->best.count;
+    memcpy(table->points + table->used, h->best.points,
+           (size_t)h->best.count * sizeof *h->best.points);
+    table->start[set] = table->used;
+    table->count[set] = h->best.count;
     table->used += h->best.count;
     return HS_OK;
 }

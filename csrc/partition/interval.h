@@ -6,7 +6,8 @@
 
 static inline int64_t hs__interval(int32_t i, int32_t j) { return (int64_t)j * (j - 1) / 2 + i; }
 
-/* The area of every interval of leaves [size]. Not by prefix sums: small areas beside large ones would drown. */
+/* The area of every interval of leaves [size]. Not by prefix sums: small areas beside large ones
+ * would drown. */
 static inline void hs__interval_areas(int32_t size, const double *leaves, double *area)
 {
     for (int32_t i = 0; i < size; i++) {

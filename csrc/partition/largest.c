@@ -1,6 +1,7 @@
-/* The smallest largest half perimeter. For a limit, the widths at which a box can be divided so that nobody exceeds it are a
- * union of ranges: those of a worker follow from width + area / width <= limit, those of a cut are the common ones of its two
- * sides (scaled, if the cut divides the width), those of a set the union over its cuts. */
+/* The smallest largest half perimeter. For a limit, the widths at which a box can be divided so
+ * that nobody exceeds it are a union of ranges: those of a worker follow from width + area / width
+ * <= limit, those of a cut are the common ones of its two sides (scaled, if the cut divides the
+ * width), those of a set the union over its cuts. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@ typedef struct {
     int32_t size;
     int32_t *worker;
     double *weight;
-    bool subsets;  /* a set is a bit mask; else an interval */
+    bool subsets; /* a set is a bit mask; else an interval */
     int64_t sets;
-    double *area;  /* of each set */
-    ranges *fits;  /* widths of each set */
+    double *area; /* of each set */
+    ranges *fits; /* widths of each set */
     ranges found;
     const int *cancel;
     int32_t *plan;
@@ -40,7 +41,8 @@ static hs_status append(ranges *list, range r)
         int32_t capacity = 2 * list->capacity + 8;
         range *grown = realloc(list->at, (size_t)capacity * sizeof *grown);
         if (!grown) return HS_ERROR_MEMORY;
-        list->at = grown, list->capacity = capacity;
+        list->at = grown;
+        list->capacity = capacity;
     }
     list->at[list->count++] = r;
     return HS_OK;
@@ -50,7 +52,8 @@ static hs_status append(ranges *list, range r)
 static hs_status add_common(ranges *out, const ranges *a, double xa, const ranges *b, double xb)
 {
     for (int32_t i = 0, k = 0; i < a->count && k < b->count;) {
-        range common = {fmax(a->at[i].low * xa, b->at[k].low * xb), fmin(a->at[i].high * xa, b->at[k].high * xb)};
+        range common = {fmax(a->at[i].low * xa, b->at[k].low * xb),
+                        fmin(a->at[i].high * xa, b->at[k].high * xb)};
         if (common.low <= common.high && append(out, common)) return HS_ERROR_MEMORY;
         if (a->at[i].high * xa < b->at[k].high * xb) i++;
         else k++;
@@ -60,28 +63,32 @@ static hs_status add_common(ranges *out, const ranges *a, double xa, const range
 
 static int by_low(const void *x, const void *y)
 {
-    const range *a = x, *b = y;
+    const range *a = x;
+    const range *b = y;
     return a->low < b->low ? -1 : a->low > b->low;
 }
 
 static int by_width(const void *x, const void *y)
 {
-    const range *a = x, *b = y;
+    const range *a = x;
+    const range *b = y;
     const double wide = a->high / a->low, other = b->high / b->low;
     if (wide != other) return wide > other ? -1 : 1;
     return by_low(x, y);
 }
 
-/* Sorts what was found and joins what overlaps; it becomes the widths of the set. Near the least limit ranges shrink to points
- * and multiply: intervals keep only some. */
+/* Sorts what was found and joins what overlaps; it becomes the widths of the set. Near the least
+ * limit ranges shrink to points and multiply: intervals keep only some. */
 static hs_status settle(table *t, int64_t set)
 {
-    ranges *found = &t->found, *fits = &t->fits[set];
+    ranges *found = &t->found;
+    ranges *fits = &t->fits[set];
     if (found->count > 1) qsort(found->at, (size_t)found->count, sizeof *found->at, by_low);
     fits->count = 0;
     for (int32_t i = 0; i < found->count; i++) {
         if (fits->count > 0 && found->at[i].low <= fits->at[fits->count - 1].high)
-            fits->at[fits->count - 1].high = fmax(fits->at[fits->count - 1].high, found->at[i].high);
+            fits->at[fits->count - 1].high =
+                fmax(fits->at[fits->count - 1].high, found->at[i].high);
         else if (append(fits, found->at[i])) return HS_ERROR_MEMORY;
     }
     if (!t->subsets && fits->count > RANGES) {
@@ -94,9 +101,11 @@ static hs_status settle(table *t, int64_t set)
 
 static hs_status add_cut(table *t, int64_t all, int64_t first, int64_t second)
 {
-    const ranges *a = &t->fits[first], *b = &t->fits[second];
+    const ranges *a = &t->fits[first];
+    const ranges *b = &t->fits[second];
     if (a->count == 0 || b->count == 0) return HS_OK;
-    hs_status status = add_common(&t->found, a, t->area[all] / t->area[first], b, t->area[all] / t->area[second]);
+    hs_status status =
+        add_common(&t->found, a, t->area[all] / t->area[first], b, t->area[all] / t->area[second]);
     return status ? status : add_common(&t->found, a, 1.0, b, 1.0);
 }
 
@@ -104,7 +113,8 @@ static hs_status add_cuts(table *t, int64_t all, int32_t i, int32_t j)
 {
     hs_status status = HS_OK;
     if (!t->subsets) {
-        for (int32_t c = i + 1; c < j && !status; c++) status = add_cut(t, all, hs__interval(i, c), hs__interval(c, j));
+        for (int32_t c = i + 1; c < j && !status; c++)
+            status = add_cut(t, all, hs__interval(i, c), hs__interval(c, j));
         return status;
     }
     const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
@@ -159,7 +169,8 @@ static hs_status fill(table *t, double limit)
 static double misfit(const ranges *fits, double width)
 {
     double least = INFINITY;
-    for (int32_t k = 0; k < fits->count; k++) least = fmin(least, fmax(fits->at[k].low - width, width - fits->at[k].high));
+    for (int32_t k = 0; k < fits->count; k++)
+        least = fmin(least, fmax(fits->at[k].low - width, width - fits->at[k].high));
     return fmax(least / width, 0.0);
 }
 
@@ -180,9 +191,14 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
         const int64_t first = t->subsets ? (int64_t)(lowest | others) : hs__interval(i, c);
         const int64_t second = t->subsets ? all ^ first : hs__interval(c, j);
         for (int above = 0; above < 2; above++) {
-            const double xa = above ? 1.0 : t->area[first] / t->area[all], xb = above ? 1.0 : t->area[second] / t->area[all];
-            const double here = fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
-            if (found.at == 0 || here < least) least = here, found = (cut){first, c, above};
+            const double xa = above ? 1.0 : t->area[first] / t->area[all];
+            const double xb = above ? 1.0 : t->area[second] / t->area[all];
+            const double here =
+                fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
+            if (found.at == 0 || here < least) {
+                least = here;
+                found = (cut){first, c, above};
+            }
         }
         if (t->subsets && others == 0) break;
         others = (others - 1) & rest;
@@ -190,8 +206,8 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
     return found;
 }
 
-/* The floorplan of a set or of the interval i .. j - 1, from plan on. The smaller part of a cut is done first: the recursion is no
- * deeper than log2(workers). */
+/* The floorplan of a set or of the interval i .. j - 1, from plan on. The smaller part of a cut is
+ * done first: the recursion is no deeper than log2(workers). */
 static void write(const table *t, int64_t all, int32_t i, int32_t j, double width, int32_t *plan)
 {
     for (;;) {
@@ -199,16 +215,22 @@ static void write(const table *t, int64_t all, int32_t i, int32_t j, double widt
         if (count == 1) break;
         const cut c = best_cut(t, all, i, j, width);
         const int64_t second = t->subsets ? all ^ c.first : hs__interval(c.at, j);
-        const int32_t before = t->subsets ? __builtin_popcountll((unsigned long long)c.first) : c.at - i;
+        const int32_t before =
+            t->subsets ? __builtin_popcountll((unsigned long long)c.first) : c.at - i;
         const double first_width = c.above ? width : width * (t->area[c.first] / t->area[all]);
         const double second_width = c.above ? width : width * (t->area[second] / t->area[all]);
         plan[2 * count - 2] = c.above ? HS_ABOVE : HS_BESIDE;
         if (2 * before <= count) {
             write(t, c.first, i, c.at, first_width, plan);
-            all = second, i = c.at, width = second_width, plan += 2 * before - 1;
+            all = second;
+            i = c.at;
+            width = second_width;
+            plan += 2 * before - 1;
         } else {
             write(t, second, c.at, j, second_width, plan + 2 * before - 1);
-            all = c.first, j = c.at, width = first_width;
+            all = c.first;
+            j = c.at;
+            width = first_width;
         }
     }
     *plan = t->worker[t->subsets ? __builtin_ctzll((unsigned long long)all) : i];
@@ -217,7 +239,8 @@ static void write(const table *t, int64_t all, int32_t i, int32_t j, double widt
 static hs_status solve(table *t, double width, double height)
 {
     const int64_t all = t->subsets ? t->sets - 1 : hs__interval(0, t->size);
-    double low = 0.0, high = 0.0;
+    double low = 0.0;
+    double high = 0.0;
     for (int32_t k = 0; k < t->size; k++) {
         const double own = t->area[t->subsets ? INT64_C(1) << k : hs__interval(k, k + 1)];
         low = fmax(low, 2.0 * t->weight[k] * sqrt(own));
@@ -235,8 +258,9 @@ static hs_status solve(table *t, double width, double height)
     return status;
 }
 
-hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order,
-                              const int *cancel, int32_t *plan, int32_t *length, double *cost)
+hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights, double aspect,
+                               const int32_t *order, const int *cancel, int32_t *plan,
+                               int32_t *length, double *cost)
 {
     if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     int32_t size;
@@ -246,34 +270,53 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     const double unit = hs__weight_unit(p, weights); /* of denormal weights 1e-13 is nothing */
     table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
-    t.worker = malloc((size_t)p * sizeof *t.worker), t.weight = malloc((size_t)size * sizeof *t.weight);
-    t.area = malloc((size_t)t.sets * sizeof *t.area), t.fits = calloc((size_t)t.sets, sizeof *t.fits);
+    t.worker = malloc((size_t)p * sizeof *t.worker);
+    t.weight = malloc((size_t)size * sizeof *t.weight);
+    t.area = malloc((size_t)t.sets * sizeof *t.area);
+    t.fits = calloc((size_t)t.sets, sizeof *t.fits);
     t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
-    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers), pieces;
-    double *rects = malloc(8 * (size_t)p * sizeof *rects), total_cost;
-    hs_status status = t.worker && t.weight && t.area && t.fits && t.plan && workers && rects ? HS_OK : HS_ERROR_MEMORY;
+    int32_t *workers = malloc(2 * (size_t)p * sizeof *workers);
+    int32_t pieces;
+    double *rects = malloc(8 * (size_t)p * sizeof *rects);
+    double total_cost;
+    hs_status status = t.worker && t.weight && t.area && t.fits && t.plan && workers && rects
+                           ? HS_OK
+                           : HS_ERROR_MEMORY;
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
-    for (int32_t i = 0; i < size && !status; i++) t.weight[i] = hs__share(areas[t.worker[i]], total);
+    for (int32_t i = 0; i < size && !status; i++)
+        t.weight[i] = hs__share(areas[t.worker[i]], total);
     if (!status && !t.subsets) hs__interval_areas(size, t.weight, t.area);
     for (int32_t i = 0; i < size && !status; i++) {
         if (t.subsets) t.area[INT64_C(1) << i] = t.weight[i];
-        t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0; /* what is less never decides */
-        status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)], (range){0.0, 0.0});
+        /* what is less never decides */
+        t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0;
+        status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)],
+                        (range){0.0, 0.0});
     }
     if (!status && t.subsets) t.area[0] = 0.0;
     for (int64_t set = 1; t.subsets && set < t.sets && !status; set++)
         t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
     const double width = sqrt(aspect), height = 1.0 / width;
     if (!status) status = solve(&t, width, height);
-    if (!status) status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, 2 * size - 1, workers, rects, &pieces, &total_cost);
+    if (!status)
+        status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, 2 * size - 1, workers, rects,
+                                    &pieces, &total_cost);
     if (!status) {
-        *length = 2 * size - 1, *cost = 0.0;
+        *length = 2 * size - 1;
+        *cost = 0.0;
         memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
         for (int32_t k = 0; k < pieces; k++)
-            *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) * (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
+            *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) *
+                                    (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
     }
-    free(workers), free(rects);
+    free(workers);
+    free(rects);
     for (int64_t set = 0; t.fits && set < t.sets; set++) free(t.fits[set].at);
-    free(t.worker), free(t.weight), free(t.area), free(t.fits), free(t.found.at), free(t.plan);
+    free(t.worker);
+    free(t.weight);
+    free(t.area);
+    free(t.fits);
+    free(t.found.at);
+    free(t.plan);
     return status;
 }

@@ -14,9 +14,10 @@ typedef struct {
     int32_t worker;
 } part;
 
-/* The parts by ascending area, ties by index. For the rules that take the largest first ties are turned round: read from its end,
- * the list has them by index. */
-static void take_sorted(const double *areas, const int32_t *order, int32_t size, bool largest_first, part *parts)
+/* The parts by ascending area, ties by index. For the rules that take the largest first ties are
+ * turned round: read from its end, the list has them by index. */
+static void take_sorted(const double *areas, const int32_t *order, int32_t size, bool largest_first,
+                        part *parts)
 {
     for (int32_t first = 0, end; first < size; first = end) {
         for (end = first; end < size && areas[order[end]] == areas[order[first]];) end++;
@@ -25,7 +26,8 @@ static void take_sorted(const double *areas, const int32_t *order, int32_t size,
     }
 }
 
-/* Sum of the first q parts, as high + low: the sum of an interval is right also where much stands before it. */
+/* Sum of the first q parts, as high + low: the sum of an interval is right also where much stands
+ * before it. */
 typedef struct {
     double high, low;
 } prefix;
@@ -34,7 +36,10 @@ static void add_up(const part *parts, int32_t size, prefix *sums)
 {
     sums[0] = (prefix){0.0, 0.0};
     for (int32_t q = 0; q < size; q++) {
-        double old = sums[q].high, added = parts[q].area, sum = old + added, part_in = sum - old;
+        double old = sums[q].high;
+        double added = parts[q].area;
+        double sum = old + added;
+        double part_in = sum - old;
         sums[q + 1].high = sum;
         sums[q + 1].low = sums[q].low + ((old - (sum - part_in)) + (added - part_in));
     }
@@ -45,7 +50,7 @@ static double between(const prefix *sums, int32_t first, int32_t end)
     return (sums[end].high - sums[first].high) + (sums[end].low - sums[first].low);
 }
 
-/* ---- layouts in worker order ------------------------------------------------------------------------------------- */
+/* ---- layouts in worker order ----------------------------------------------------------------- */
 
 /* Appends the parts first .. end - 1 one above the other; returns the new length of the plan. */
 static int32_t stack_up(const part *parts, int32_t first, int32_t end, int32_t *plan, int32_t at)
@@ -57,23 +62,28 @@ static int32_t stack_up(const part *parts, int32_t first, int32_t end, int32_t *
     return at;
 }
 
-static void runs_in_columns(const part *parts, const prefix *sums, int32_t size, double aspect, int32_t *plan)
+static void runs_in_columns(const part *parts, const prefix *sums, int32_t size, double aspect,
+                            int32_t *plan)
 {
     double wanted = sqrt(size * aspect);
-    int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted, at = 0;
+    int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted;
+    int32_t at = 0;
     double all = between(sums, 0, size);
     for (int32_t j = 1, first = 0; j <= columns; j++) {
-        int32_t end = first + 1, most = size - (columns - j);
+        int32_t end = first + 1;
+        int32_t most = size - (columns - j);
         double place = (double)j / columns - tie;
         if (j == columns) end = most;
-        while (end < most && (between(sums, 0, end) + between(sums, end, end + 1) / 2.0) / all < place) end++;
+        while (end < most &&
+               (between(sums, 0, end) + between(sums, end, end + 1) / 2.0) / all < place)
+            end++;
         at = stack_up(parts, first, end, plan, at);
         if (j > 1) plan[at++] = HS_BESIDE;
         first = end;
     }
 }
 
-/* ---- recursive rules --------------------------------------------------------------------------------------------- */
+/* ---- recursive rules ------------------------------------------------------------------------- */
 
 typedef struct {
     int32_t first, end; /* of the sorted parts */
@@ -83,9 +93,11 @@ typedef struct {
 /* Where to cut the sorted parts of a box: those from the middle on are the larger ones. */
 static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
 {
-    if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_KADDOURA) return b->end - (b->end - b->first + 1) / 2;
+    if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_KADDOURA)
+        return b->end - (b->end - b->first + 1) / 2;
     double all = between(sums, b->first, b->end);
-    int32_t low = b->first + 1, high = b->end - 1;
+    int32_t low = b->first + 1;
+    int32_t high = b->end - 1;
     if (rule == HS_RULE_NAGAMOCHI_ABE) {
         while (low < high) { /* the last place from which on there is a third */
             int32_t middle = low + (high - low + 1) / 2;
@@ -100,20 +112,24 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
         else low = middle + 1;
     }
     if (low - 1 > b->first) {
-        double over = between(sums, b->first, low) / all - 0.5, under = 0.5 - between(sums, b->first, low - 1) / all;
+        double over = between(sums, b->first, low) / all - 0.5;
+        double under = 0.5 - between(sums, b->first, low - 1) / all;
         if (under <= over + tie) low--;
     }
     return low;
 }
 
-/* SNRPP. With s the area and r >= 1 the ratio of sides of a box: unless the largest has more than s (1 - 1 / (3 r)), the first
- * parts of some number have between s / (3 r) and s (1 - 1 / (3 r)). (A part that leads from below the one to above the other
- * has more than s (1 - 2 / (3 r)); were there a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is
- * symmetric, so what is nearest to half is in it, and the two boxes have ratios <= max(r, 3).
- * Else the others, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side / sqrt(3). Their owner pays
- * (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r) / (2 sqrt(r)): for 1 <= r <= 3 at most sqrt(3/2), 2 / sqrt(3).
- * Stretching a corner to its best sides makes nothing dearer: its contents have widths and heights whose ratios, hence also
- * the ratio of the sums, are between 1/3 and 3. So it is stretched by at most sqrt(3), and squares inside it still fit. */
+/* SNRPP. With s the area and r >= 1 the ratio of sides of a box: unless the largest has more than s
+ * (1 - 1 / (3 r)), the first parts of some number have between s / (3 r) and s (1 - 1 / (3 r)). (A
+ * part that leads from below the one to above the other has more than s (1 - 2 / (3 r)); were there
+ * a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is symmetric, so what is
+ * nearest to half is in it, and the two boxes have ratios <= max(r, 3).
+ * Else the others, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side / sqrt(3).
+ * Their owner pays
+ * (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r) / (2 sqrt(r)): for 1 <= r <= 3 at
+ * most sqrt(3/2), 2 / sqrt(3). Stretching a corner to its best sides makes nothing dearer: its
+ * contents have widths and heights whose ratios, hence also the ratio of the sums, are between 1/3
+ * and 3. So it is stretched by at most sqrt(3), and squares inside it still fit. */
 static bool goes_around(const prefix *sums, const box *b)
 {
     double others = between(sums, b->first, b->end - 1) / between(sums, b->first, b->end);
@@ -129,29 +145,40 @@ typedef struct {
 } handful;
 
 /* The least cost of a set of parts in a box, and how: the set that lies first, and the cut. */
-static double best_of_few(const handful *few, unsigned set, double width, double height, unsigned *first, int32_t *cut)
+static double best_of_few(const handful *few, unsigned set, double width, double height,
+                          unsigned *first, int32_t *cut)
 {
-    *first = set, *cut = HS_BESIDE;
+    *first = set;
+    *cut = HS_BESIDE;
     if (!(set & (set - 1))) return width + height;
     double best = INFINITY;
     for (unsigned inner = (set - 1) & set; inner; inner = (inner - 1) & set) {
-        if (inner < (set ^ inner)) continue; /* the two sides of a cut cost the same changed about: the largest lies first */
+        /* the two sides of a cut cost the same changed about: the largest lies first */
+        if (inner < (set ^ inner)) continue;
         const double share = few->share[inner] / few->share[set];
         for (int32_t way = 0; way < 2; way++) {
             unsigned left;
             int32_t right;
-            const double cost = way ? best_of_few(few, inner, width, height * share, &left, &right) +
-                                          best_of_few(few, set ^ inner, width, height * (1.0 - share), &left, &right)
-                                    : best_of_few(few, inner, width * share, height, &left, &right) +
-                                          best_of_few(few, set ^ inner, width * (1.0 - share), height, &left, &right);
-            if (cost < best * (1.0 - tie)) best = cost, *first = inner, *cut = way ? HS_ABOVE : HS_BESIDE;
+            const double cost =
+                way ? best_of_few(few, inner, width, height * share, &left, &right) +
+                          best_of_few(few, set ^ inner, width, height * (1.0 - share), &left,
+                                      &right)
+                    : best_of_few(few, inner, width * share, height, &left, &right) +
+                          best_of_few(few, set ^ inner, width * (1.0 - share), height, &left,
+                                      &right);
+            if (cost < best * (1.0 - tie)) {
+                best = cost;
+                *first = inner;
+                *cut = way ? HS_ABOVE : HS_BESIDE;
+            }
         }
     }
     return best;
 }
 
 /* Writes them from the end of the plan; returns where they start. */
-static int32_t write_few(const handful *few, unsigned set, double width, double height, int32_t *plan, int32_t at)
+static int32_t write_few(const handful *few, unsigned set, double width, double height,
+                         int32_t *plan, int32_t at)
 {
     unsigned first;
     int32_t cut;
@@ -165,11 +192,14 @@ static int32_t write_few(const handful *few, unsigned set, double width, double 
     const double share = few->share[first] / few->share[set];
     const int above = cut == HS_ABOVE;
     plan[--at] = cut;
-    at = write_few(few, set ^ first, above ? width : width * (1.0 - share), above ? height * (1.0 - share) : height, plan, at);
-    return write_few(few, first, above ? width : width * share, above ? height * share : height, plan, at);
+    at = write_few(few, set ^ first, above ? width : width * (1.0 - share),
+                   above ? height * (1.0 - share) : height, plan, at);
+    return write_few(few, first, above ? width : width * share, above ? height * share : height,
+                     plan, at);
 }
 
-static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan, int32_t at)
+static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan,
+                           int32_t at)
 {
     handful few;
     const int32_t count = b->end - b->first;
@@ -179,17 +209,19 @@ static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, 
     for (unsigned set = 1; set < 1u << count; set++) {
         int32_t k = 0;
         while (!(set >> k & 1)) k++;
-        few.share[set] = few.share[set & (set - 1)] + between(sums, b->first + k, b->first + k + 1) / all;
+        few.share[set] =
+            few.share[set & (set - 1)] + between(sums, b->first + k, b->first + k + 1) / all;
     }
     return write_few(&few, (1u << count) - 1, sqrt(b->shape), 1.0 / sqrt(b->shape), plan, at);
 }
 
-/* Writes the plan from its end: an operator, its second part, its first part. The boxes on the stack are disjoint, so that
- * there are never more than parts. */
-static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size, double aspect, const int *cancel, box *stack,
-                    int32_t *plan)
+/* Writes the plan from its end: an operator, its second part, its first part. The boxes on the
+ * stack are disjoint, so that there are never more than parts. */
+static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size,
+                    double aspect, const int *cancel, box *stack, int32_t *plan)
 {
-    int32_t at = 2 * size - 1, depth = 0;
+    int32_t at = 2 * size - 1;
+    int32_t depth = 0;
     stack[depth++] = (box){0, size, aspect};
     while (depth > 0 && !hs__cancelled(cancel)) {
         box b = stack[--depth];
@@ -205,7 +237,8 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
             int32_t middle = middle_of(rule, sums, &b);
             bool wide = b.shape > 1.0 - tie;
             double all = between(sums, b.first, b.end);
-            double small = between(sums, b.first, middle) / all, large = between(sums, middle, b.end) / all;
+            double small = between(sums, b.first, middle) / all;
+            double large = between(sums, middle, b.end) / all;
             box of_small = {b.first, middle, wide ? b.shape * small : b.shape / small};
             box of_large = {middle, b.end, wide ? b.shape * large : b.shape / large};
             plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
@@ -215,8 +248,8 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
     }
 }
 
-hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect, const int *cancel, int32_t *plan,
-                            int32_t *length, double *cost)
+hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect,
+                            const int *cancel, int32_t *plan, int32_t *length, double *cost)
 {
     if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
     if ((unsigned)rule > HS_RULE_KADDOURA || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
@@ -226,7 +259,8 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     part *parts = malloc((size_t)size * sizeof *parts);
     prefix *sums = malloc(((size_t)size + 1) * sizeof *sums);
     box *stack = malloc((size_t)size * sizeof *stack);
-    int32_t *order = malloc((size_t)p * sizeof *order), *own = malloc(2 * (size_t)size * sizeof *own);
+    int32_t *order = malloc((size_t)p * sizeof *order);
+    int32_t *own = malloc(2 * (size_t)size * sizeof *own);
     const bool sorted = rule >= HS_RULE_RECURSIVE;
     hs_status status = parts && sums && stack && order && own ? HS_OK : HS_ERROR_MEMORY;
     if (!status && sorted) status = hs__sort_positive(p, areas, order, &size);
@@ -237,47 +271,64 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
         add_up(parts, size, sums);
 
         if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, own, 0);
-        else if (rule == HS_RULE_KALINOV_LASTOVETSKY) runs_in_columns(parts, sums, size, aspect, own);
+        else if (rule == HS_RULE_KALINOV_LASTOVETSKY)
+            runs_in_columns(parts, sums, size, aspect, own);
         else recurse(rule, parts, sums, size, aspect, cancel, stack, own);
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
+        status = hs__cancelled(cancel)
+                     ? HS_ERROR_CANCELLED
+                     : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
     }
     if (!status) {
         *length = 2 * size - 1;
         memcpy(plan, own, (size_t)*length * sizeof *plan);
     }
-    free(parts), free(sums), free(stack), free(order), free(own);
+    free(parts);
+    free(sums);
+    free(stack);
+    free(order);
+    free(own);
     return status;
 }
 
-/* ---- contiguous blocks ------------------------------------------------------------------------------------------- */
+/* ---- contiguous blocks ----------------------------------------------------------------------- */
 
-hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas, const int *cancel, int32_t *workers,
-                                  int64_t *rects, int32_t *pieces)
+hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double *areas,
+                                  const int *cancel, int32_t *workers, int64_t *rects,
+                                  int32_t *pieces)
 {
     if (!areas || !workers || !rects || !pieces) return HS_ERROR_VALUE;
-    if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29) return HS_ERROR_VALUE;
+    if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29)
+        return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     double *time = malloc((size_t)p * sizeof *time);
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
-    for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i]; /* relative: 1 / area could overflow */
+    /* relative: 1 / area could overflow */
+    for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i];
     if (!status) status = hs_distribute(m * n, p, time, cancel, counts, NULL);
     if (!status) {
         int64_t cell = 0;
         *pieces = 0;
         for (int32_t i = 0; i < p; i++)
             for (int64_t end = cell + counts[i]; cell < end; (*pieces)++) {
-                int64_t row = cell / n, col = cell % n, height = 1, width = n - col;
+                int64_t row = cell / n;
+                int64_t col = cell % n;
+                int64_t height = 1;
+                int64_t width = n - col;
                 if (width > end - cell) width = end - cell;
                 if (width == n) height = (end - cell) / n;
                 int64_t *rect = rects + 4 * (size_t)*pieces;
-                rect[0] = row, rect[1] = col, rect[2] = height, rect[3] = width;
+                rect[0] = row;
+                rect[1] = col;
+                rect[2] = height;
+                rect[3] = width;
                 workers[*pieces] = i;
                 cell += height * width;
             }
     }
-    free(time), free(counts);
+    free(time);
+    free(counts);
     return status;
 }

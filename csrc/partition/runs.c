@@ -4,26 +4,30 @@
 
 enum { HALVINGS = 30, ALL = 2 /* the weight of all cells, but for rounding */ };
 
-/* Packs the cells, in their order, into larger ones of at most `most`, each of a weight up to `limit` or of one cell. start [count + 1]
- * out; returns the number of those. */
+/* Packs the cells, in their order, into larger ones of at most `most`, each of a weight up to
+ * `limit` or of one cell. start [count + 1] out; returns the number of those. */
 static int32_t pack(int32_t count, const double *weight, double limit, int32_t most, int32_t *start)
 {
     int32_t packed = 0;
     double sum = 0.0;
     for (int32_t k = 0; k < count; k++) {
         if (k > 0 && sum + weight[k] <= limit && k - start[packed - 1] < most) sum += weight[k];
-        else start[packed++] = k, sum = weight[k];
+        else {
+            start[packed++] = k;
+            sum = weight[k];
+        }
     }
     start[packed] = count;
     return packed;
 }
 
-/* The next level: at most `target` cells, the heaviest packed one as light as bisection finds. weight [cells] those of the highest level,
- * then of the new one. */
+/* The next level: at most `target` cells, the heaviest packed one as light as bisection finds.
+ * weight [cells] those of the highest level, then of the new one. */
 static void add_level(hs__runs *runs, int32_t target, double *weight, int32_t *start)
 {
     const int32_t count = runs->cells[runs->levels - 1];
-    double low = 0.0, high = 2.0 * ALL; /* none is too heavy */
+    double low = 0.0;
+    double high = 2.0 * ALL; /* none is too heavy */
     for (int32_t step = 0; step < HALVINGS; step++) {
         const double middle = low + (high - low) / 2.0;
         if (pack(count, weight, middle, runs->reach, start) <= target) high = middle;
@@ -43,8 +47,10 @@ hs_status hs__runs_init(hs__runs *runs, int32_t size, int32_t reach, const doubl
 {
     *runs = (hs__runs){.reach = reach, .levels = 1, .cells = {size}};
     if (size > reach) {
-        double *weight = malloc((size_t)size * sizeof *weight), cost = 0.0;
-        /* A level has at most half the cells of the one below, rounded up; but for the last, which may have `reach` < size. */
+        double *weight = malloc((size_t)size * sizeof *weight);
+        double cost = 0.0;
+        /* A level has at most half the cells of the one below, rounded up; but for the last, which
+         * may have `reach` < size. */
         int32_t *start = malloc((2 * (size_t)size + 2 * HS__LEVELS) * sizeof *start);
         runs->start[1] = start;
         if (!weight || !start) {
@@ -61,7 +67,8 @@ hs_status hs__runs_init(hs__runs *runs, int32_t size, int32_t reach, const doubl
         free(weight);
     }
     for (int32_t level = 0; level < runs->levels; level++)
-        runs->before[level + 1] = runs->before[level] + hs__runs_before(reach, (int64_t)runs->cells[level] + 1);
+        runs->before[level + 1] =
+            runs->before[level] + hs__runs_before(reach, (int64_t)runs->cells[level] + 1);
     return HS_OK;
 }
 

@@ -1,5 +1,6 @@
-/* Local search over guillotine floorplans: two leaves or two sub-boxes change places, a cut turns, a worker moves elsewhere. A
- * floorplan's cost follows from the sub-boxes' costs per width and per height, bottom up, without any lengths. */
+/* Local search over guillotine floorplans: two leaves or two sub-boxes change places, a cut turns,
+ * a worker moves elsewhere. A floorplan's cost follows from the sub-boxes' costs per width and per
+ * height, bottom up, without any lengths. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "partition/floorplan.h"
 
 typedef struct {
-    int32_t op;            /* a worker, HS_BESIDE or HS_ABOVE */
+    int32_t op; /* a worker, HS_BESIDE or HS_ABOVE */
     int32_t child[2], parent;
     double area, across, down;
 } node;
@@ -23,7 +24,8 @@ typedef struct {
 static void add_up(tree *t, int32_t i)
 {
     node *self = &t->nodes[i];
-    const node *a = &t->nodes[self->child[0]], *b = &t->nodes[self->child[1]];
+    const node *a = &t->nodes[self->child[0]];
+    const node *b = &t->nodes[self->child[1]];
     self->area = a->area + b->area;
     const double share = a->area / self->area, rest = b->area / self->area;
     const bool beside = self->op == HS_BESIDE;
@@ -55,8 +57,11 @@ static bool contains(const tree *t, int32_t above, int32_t i)
 /* Changes the tree at random; false if the choice was none. */
 static bool disturb(tree *t, uint64_t *state)
 {
-    const int32_t i = hs__pick(state, t->count), j = hs__pick(state, t->count), move = hs__pick(state, 4);
-    node *x = &t->nodes[i], *y = &t->nodes[j];
+    const int32_t i = hs__pick(state, t->count);
+    const int32_t j = hs__pick(state, t->count);
+    const int32_t move = hs__pick(state, 4);
+    node *x = &t->nodes[i];
+    node *y = &t->nodes[j];
     if (move == 0) { /* a cut turns */
         if (x->op >= 0) return false;
         x->op = x->op == HS_BESIDE ? HS_ABOVE : HS_BESIDE;
@@ -69,16 +74,20 @@ static bool disturb(tree *t, uint64_t *state)
         if (p == q || (move == 1 && (x->op < 0 || y->op < 0))) return false;
         put_in_place(t, p, i, j);
         put_in_place(t, q, j, i);
-        update(t, p), update(t, q);
+        update(t, p);
+        update(t, q);
         return true;
     }
     /* x moves to y's side; its parent, now free, becomes the cut between them */
-    const int32_t cut = x->parent, other = t->nodes[cut].child[t->nodes[cut].child[0] == i], up = t->nodes[cut].parent;
+    const int32_t cut = x->parent;
+    const int32_t other = t->nodes[cut].child[t->nodes[cut].child[0] == i];
+    const int32_t up = t->nodes[cut].parent;
     if (other == j) return false;
     put_in_place(t, up, cut, other);
     put_in_place(t, y->parent, j, cut);
     t->nodes[cut].op = hs__pick(state, 2) ? HS_BESIDE : HS_ABOVE;
-    t->nodes[cut].child[0] = i, t->nodes[cut].child[1] = j;
+    t->nodes[cut].child[0] = i;
+    t->nodes[cut].child[1] = j;
     x->parent = y->parent = cut;
     if (up >= 0) update(t, up);
     update(t, cut);
@@ -87,11 +96,19 @@ static bool disturb(tree *t, uint64_t *state)
 
 static void read(tree *t, const hs__node *parsed, int32_t length)
 {
-    t->count = length, t->root = length - 1;
+    t->count = length;
+    t->root = length - 1;
     for (int32_t i = 0; i < length; i++) {
         int32_t child[5];
-        t->nodes[i] = (node){.op = parsed[i].op, .parent = -1, .area = parsed[i].area, .across = parsed[i].across, .down = parsed[i].down};
-        for (int32_t c = hs__children(parsed, i, child); c-- > 0;) t->nodes[i].child[c] = child[c], t->nodes[child[c]].parent = i;
+        t->nodes[i] = (node){.op = parsed[i].op,
+                             .parent = -1,
+                             .area = parsed[i].area,
+                             .across = parsed[i].across,
+                             .down = parsed[i].down};
+        for (int32_t c = hs__children(parsed, i, child); c-- > 0;) {
+            t->nodes[i].child[c] = child[c];
+            t->nodes[child[c]].parent = i;
+        }
     }
 }
 
@@ -104,52 +121,78 @@ static void write(const tree *t, int32_t *plan)
         int32_t next;
         if (self->op < 0 && from == self->parent) next = self->child[0];
         else if (self->op < 0 && from == self->child[0]) next = self->child[1];
-        else plan[length++] = self->op, next = self->parent;
-        from = i, i = next;
+        else {
+            plan[length++] = self->op;
+            next = self->parent;
+        }
+        from = i;
+        i = next;
     }
 }
 
-hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect, int64_t evaluations,
-                              double temperature, const int *cancel, int32_t *plan, int32_t length, uint64_t *state, double *cost)
+hs_status hs_partition_search(int32_t p, const double *areas, const double *weights, double aspect,
+                              int64_t evaluations, double temperature, const int *cancel,
+                              int32_t *plan, int32_t length, uint64_t *state, double *cost)
 {
     if (!areas || !plan || !state || !cost) return HS_ERROR_VALUE;
     int32_t size;
-    if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p || evaluations < 0 ||
+    if (!(hs__partition_total(p, areas, weights, aspect, &size) > 0.0) || length < 1 ||
+        length >= 2 * (int64_t)p || evaluations < 0 ||
         !(temperature >= 0.0 && isfinite(temperature)))
         return HS_ERROR_VALUE;
     const size_t bytes = (size_t)length * sizeof(node);
     hs__node *parsed = malloc((size_t)length * sizeof *parsed);
-    tree now = {.nodes = malloc(bytes)}, old = {.nodes = malloc(bytes)}, best = {.nodes = malloc(bytes)};
-    hs_status status = parsed && now.nodes && old.nodes && best.nodes ? hs__floorplan_parse(p, areas, weights, plan, length, parsed) : HS_ERROR_MEMORY;
+    tree now = {.nodes = malloc(bytes)};
+    tree old = {.nodes = malloc(bytes)};
+    tree best = {.nodes = malloc(bytes)};
+    hs_status status = parsed && now.nodes && old.nodes && best.nodes
+                           ? hs__floorplan_parse(p, areas, weights, plan, length, parsed)
+                           : HS_ERROR_MEMORY;
     for (int32_t i = 0; i < length && !status; i++)
         if (plan[i] == HS_WHEEL || plan[i] == HS_AROUND) status = HS_ERROR_UNSUPPORTED;
     if (!status) {
         const double width = sqrt(aspect), height = 1.0 / width;
         uint64_t random = *state;
         read(&now, parsed, length);
-        memcpy(best.nodes, now.nodes, bytes), best.count = now.count, best.root = now.root;
-        double current = now.nodes[now.root].across * width + now.nodes[now.root].down * height, least = current;
+        memcpy(best.nodes, now.nodes, bytes);
+        best.count = now.count;
+        best.root = now.root;
+        double current = now.nodes[now.root].across * width + now.nodes[now.root].down * height;
+        double least = current;
         const double first = current;
         for (int64_t k = 0; k < evaluations && size > 1; k++) {
             if (k % 256 == 0 && hs__cancelled(cancel)) {
                 status = HS_ERROR_CANCELLED;
                 break;
             }
-            memcpy(old.nodes, now.nodes, bytes), old.root = now.root;
+            memcpy(old.nodes, now.nodes, bytes);
+            old.root = now.root;
             if (!disturb(&now, &random)) continue;
-            const double found = now.nodes[now.root].across * width + now.nodes[now.root].down * height;
+            const double found =
+                now.nodes[now.root].across * width + now.nodes[now.root].down * height;
             const double heat = temperature * first * (1.0 - (double)k / (double)evaluations);
             const double chance = hs__random_unit(&random);
             if (found <= current || chance < exp((current - found) / heat)) {
                 current = found;
-                if (found < least) least = found, memcpy(best.nodes, now.nodes, bytes), best.root = now.root;
-            } else memcpy(now.nodes, old.nodes, bytes), now.root = old.root;
+                if (found < least) {
+                    least = found;
+                    memcpy(best.nodes, now.nodes, bytes);
+                    best.root = now.root;
+                }
+            } else {
+                memcpy(now.nodes, old.nodes, bytes);
+                now.root = old.root;
+            }
         }
         if (!status) {
             write(&best, plan);
-            *state = random, *cost = least;
+            *state = random;
+            *cost = least;
         }
     }
-    free(parsed), free(now.nodes), free(old.nodes), free(best.nodes);
+    free(parsed);
+    free(now.nodes);
+    free(old.nodes);
+    free(best.nodes);
     return status;
 }

@@ -1,6 +1,7 @@
-/* Integer cuts on the tree of a floorplan. Cuts of the same kind that follow each other are one node with many members: between
- * workers hs_distribute is optimal; between sub-boxes a dynamic program tries the integers around every cut's place. What is
- * best in a box of given sides is found once; beyond some boxes, as deep below many cuts, a node is taken for evenly divided. */
+/* Integer cuts on the tree of a floorplan. Cuts of the same kind that follow each other are one
+ * node with many members: between workers hs_distribute is optimal; between sub-boxes a dynamic
+ * program tries the integers around every cut's place. What is best in a box of given sides is
+ * found once; beyond some boxes, as deep below many cuts, a node is taken for evenly divided. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,21 +39,26 @@ typedef struct {
 
 typedef struct {
     hs__node *nodes;
-    int32_t *members, *first, *count; /* of node i: members[first[i]] .. members[first[i] + count[i] - 1] */
-    bool *leaves;                     /* all members of node i are workers */
+    /* of node i: members[first[i]] .. members[first[i] + count[i] - 1] */
+    int32_t *members, *first, *count;
+    bool *leaves; /* all members of node i are workers */
     known **memo;
     int32_t *memo_count;
     double cells;
-    int64_t *cuts; /* the best ones of the node solved last: a chain's sizes, a wheel's four lines, a corner's height and width */
+    /* the best ones of the node solved last: a chain's sizes, a wheel's four lines, a corner's
+     * height and width */
+    int64_t *cuts;
     int64_t *sizes; /* of a chain of workers */
     double *time;   /* room for a chain */
-    struct state *states; /* room for the chains that are being solved, one inside the other; those that are used */
+    /* room for the chains that are being solved, one inside the other; those that are used */
+    struct state *states;
     int32_t states_used;
     int32_t depth;  /* nodes that are being solved */
     bool nested;    /* some were solved inside others: the cuts are not of the outer one */
     request *asked; /* a stack: what is to be solved first, on top */
     int64_t asked_count, asked_room;
-    int64_t asked_before; /* the outermost of those that are being solved: what has been asked since spoils it */
+    /* the outermost of those that are being solved: what has been asked since spoils it */
+    int64_t asked_before;
     placement *placed; /* a stack: what is to be placed first, on top */
     int64_t placed_count, placed_room;
     int32_t *workers;
@@ -62,7 +68,11 @@ typedef struct {
     hs_status status;
 } tiler;
 
-static bool better(score a, score b) { return a.load < b.load * (1.0 - 1e-12) || (a.load <= b.load * (1.0 + 1e-12) && a.spread < b.spread); }
+static bool better(score a, score b)
+{
+    return a.load < b.load * (1.0 - 1e-12) ||
+           (a.load <= b.load * (1.0 + 1e-12) && a.spread < b.spread);
+}
 static score join(score a, score b) { return (score){fmax(a.load, b.load), a.spread + b.spread}; }
 
 /* The score of a worker with so many cells, or of any node without cells. */
@@ -80,29 +90,39 @@ static bool grow(tiler *t, void **stack, int64_t count, int64_t *room, size_t si
     const int64_t wider = *room ? 2 * *room : 64;
     void *grown = realloc(*stack, (size_t)wider * size);
     if (!grown) t->status = HS_ERROR_MEMORY;
-    else *stack = grown, *room = wider;
+    else {
+        *stack = grown;
+        *room = wider;
+    }
     return grown != NULL;
 }
 
 static void ask(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     void *stack = t->asked;
-    if (grow(t, &stack, t->asked_count, &t->asked_room, sizeof *t->asked))
-        t->asked = stack, t->asked[t->asked_count++] = (request){i, height, width};
+    if (grow(t, &stack, t->asked_count, &t->asked_room, sizeof *t->asked)) {
+        t->asked = stack;
+        t->asked[t->asked_count++] = (request){i, height, width};
+    }
 }
 
 static void place(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     void *stack = t->placed;
     if (height == 0 || width == 0) return;
-    if (grow(t, &stack, t->placed_count, &t->placed_room, sizeof *t->placed))
-        t->placed = stack, t->placed[t->placed_count++] = (placement){i, row, col, height, width};
+    if (grow(t, &stack, t->placed_count, &t->placed_room, sizeof *t->placed)) {
+        t->placed = stack;
+        t->placed[t->placed_count++] = (placement){i, row, col, height, width};
+    }
 }
 
 static bool is_known(const tiler *t, int32_t i, int64_t height, int64_t width, score *best)
 {
     for (int32_t k = 0; k < t->memo_count[i]; k++)
-        if (t->memo[i][k].height == height && t->memo[i][k].width == width) return *best = t->memo[i][k].best, true;
+        if (t->memo[i][k].height == height && t->memo[i][k].width == width) {
+            *best = t->memo[i][k].best;
+            return true;
+        }
     return false;
 }
 
@@ -129,7 +149,10 @@ static void share_out(tiler *t, int32_t i, int64_t along, int64_t *sizes)
     if (status) t->status = status;
 }
 
-static bool is_row_of_workers(const tiler *t, int32_t i) { return t->leaves[i] && (t->nodes[i].op == HS_BESIDE || t->nodes[i].op == HS_ABOVE); }
+static bool is_row_of_workers(const tiler *t, int32_t i)
+{
+    return t->leaves[i] && (t->nodes[i].op == HS_BESIDE || t->nodes[i].op == HS_ABOVE);
+}
 
 /* The score of a chain of workers. */
 static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
@@ -138,21 +161,24 @@ static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
     score all = {0.0, 0.0};
     share_out(t, i, beside ? width : height, t->sizes);
     for (int32_t k = 0; k < t->count[i] && !t->status; k++)
-        all = join(all, given(t, t->members[t->first[i] + k], (double)t->sizes[k] * (double)(beside ? height : width)));
+        all = join(all, given(t, t->members[t->first[i] + k],
+                              (double)t->sizes[k] * (double)(beside ? height : width)));
     return all;
 }
 
 static score solve(tiler *t, int32_t i, int64_t height, int64_t width);
 
-/* The best score of node i in a box. What is not known yet is solved at once; below DEEP nodes, as the tree may be as deep as it is long,
- * and from then on it is asked for, and the answer is one that keeps all choices open. */
+/* The best score of node i in a box. What is not known yet is solved at once; below DEEP nodes, as
+ * the tree may be as deep as it is long, and from then on it is asked for, and the answer is one
+ * that keeps all choices open. */
 static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool is_worker = t->nodes[i].op >= 0;
     score best;
     if (height == 0 || width == 0) return given(t, i, 0.0);
     if (!is_worker && is_known(t, i, height, width, &best)) return best;
-    if (is_worker || t->memo_count[i] == MOST_KNOWN) return given(t, i, (double)height * (double)width);
+    if (is_worker || t->memo_count[i] == MOST_KNOWN)
+        return given(t, i, (double)height * (double)width);
     if (is_row_of_workers(t, i)) {
         best = score_of_row(t, i, height, width);
         if (!t->status) remember(t, i, height, width, best);
@@ -194,9 +220,13 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
             for (int32_t b = 0; b < (k ? STATES : 1); b++) {
                 const int64_t start = k ? s[k - 1][b].at : 0, size = at - start;
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
-                const score own = beside ? score_of(t, member[k], across, size) : score_of(t, member[k], size, across);
+                const score own = beside ? score_of(t, member[k], across, size)
+                                         : score_of(t, member[k], size, across);
                 const score all = k ? join(s[k - 1][b].best, own) : own;
-                if (better(all, here->best)) here->best = all, here->from = b;
+                if (better(all, here->best)) {
+                    here->best = all;
+                    here->from = b;
+                }
             }
         }
     }
@@ -211,13 +241,16 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
 static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool beside = t->nodes[i].op == HS_BESIDE;
-    const int64_t along = beside ? width : height, across = beside ? height : width, asked = t->asked_count;
+    const int64_t along = beside ? width : height;
+    const int64_t across = beside ? height : width;
+    const int64_t asked = t->asked_count;
     const int32_t count = t->count[i], *member = t->members + t->first[i];
     score all = {0.0, 0.0};
     if (t->leaves[i]) share_out(t, i, along, t->cuts);
     else choose_cuts(t, i, along, across);
     for (int32_t k = 0; k < count && !t->status && t->asked_count == asked; k++)
-        all = join(all, beside ? score_of(t, member[k], across, t->cuts[k]) : score_of(t, member[k], t->cuts[k], across));
+        all = join(all, beside ? score_of(t, member[k], across, t->cuts[k])
+                               : score_of(t, member[k], t->cuts[k], across));
     return all;
 }
 
@@ -225,7 +258,10 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
 static void wheel_boxes(const int64_t line[4], int64_t height, int64_t width, int64_t box[5][4])
 {
     const int64_t x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
-    const int64_t boxes[5][4] = {{0, 0, y0, x1}, {0, x1, y1, width - x1}, {y1, x0, height - y1, width - x0}, {y0, 0, height - y0, x0},
+    const int64_t boxes[5][4] = {{0, 0, y0, x1},
+                                 {0, x1, y1, width - x1},
+                                 {y1, x0, height - y1, width - x0},
+                                 {y0, 0, height - y0, x0},
                                  {y0, x0, y1 - y0, x1 - x0}};
     memcpy(box, boxes, sizeof boxes);
 }
@@ -239,14 +275,19 @@ static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
     score best = {INFINITY, INFINITY};
     memset(t->cuts, 0, 4 * sizeof *t->cuts);
     for (int up = 0; up < 16; up++) { /* each line rounded down or up */
-        const int64_t line[4] = {(int64_t)(w[3] * (double)width) + (up & 1), (int64_t)(w[0] * (double)width) + (up >> 1 & 1),
-                                 (int64_t)(h[0] * (double)height) + (up >> 2 & 1), (int64_t)(h[1] * (double)height) + (up >> 3 & 1)};
+        const int64_t line[4] = {(int64_t)(w[3] * (double)width) + (up & 1),
+                                 (int64_t)(w[0] * (double)width) + (up >> 1 & 1),
+                                 (int64_t)(h[0] * (double)height) + (up >> 2 & 1),
+                                 (int64_t)(h[1] * (double)height) + (up >> 3 & 1)};
         if (line[0] > line[1] || line[1] > width || line[2] > line[3] || line[3] > height) continue;
         int64_t box[5][4];
         wheel_boxes(line, height, width, box);
         score all = {0.0, 0.0};
         for (int c = 0; c < 5; c++) all = join(all, score_of(t, part[c], box[c][2], box[c][3]));
-        if (better(all, best)) best = all, memcpy(t->cuts, line, sizeof line);
+        if (better(all, best)) {
+            best = all;
+            memcpy(t->cuts, line, sizeof line);
+        }
     }
     return best;
 }
@@ -254,7 +295,8 @@ static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
 static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const int32_t inside = t->members[t->first[i]], owner = t->members[t->first[i] + 1];
-    const double wanted = t->nodes[inside].area * t->cells, ideal = hs__corner_width(&t->nodes[inside]) * sqrt(t->cells);
+    const double wanted = t->nodes[inside].area * t->cells;
+    const double ideal = hs__corner_width(&t->nodes[inside]) * sqrt(t->cells);
     score best = {INFINITY, INFINITY};
     t->cuts[0] = t->cuts[1] = 0;
     for (int c = 0; c <= 2 * NEAR; c++) {
@@ -266,19 +308,29 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
             if ((w == 0) != (h == 0)) continue;
             const double left = (double)height * (double)width - (double)h * (double)w;
             const score all = join(given(t, owner, left), score_of(t, inside, h, w));
-            if (better(all, best)) best = all, t->cuts[0] = h, t->cuts[1] = w;
+            if (better(all, best)) {
+                best = all;
+                t->cuts[0] = h;
+                t->cuts[1] = w;
+            }
         }
     }
     return best;
 }
 
-/* The best score of an operator in a box, and its cuts; more has been asked for if it is not known yet. */
+/* The best score of an operator in a box, and its cuts; more has been asked for if it is not known
+ * yet. */
 static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
 {
-    if (hs__cancelled(t->cancel)) return t->status = HS_ERROR_CANCELLED, given(t, i, 0.0);
+    if (hs__cancelled(t->cancel)) {
+        t->status = HS_ERROR_CANCELLED;
+        return given(t, i, 0.0);
+    }
     const int32_t op = t->nodes[i].op;
     t->depth++;
-    const score best = (op == HS_WHEEL ? solve_wheel : op == HS_AROUND ? solve_around : solve_chain)(t, i, height, width);
+    const score best = (op == HS_WHEEL    ? solve_wheel
+                        : op == HS_AROUND ? solve_around
+                                          : solve_chain)(t, i, height, width);
     t->depth--;
     return best;
 }
@@ -286,7 +338,8 @@ static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
 /* The same, where no other node is being solved. */
 static score solve_outermost(tiler *t, int32_t i, int64_t height, int64_t width)
 {
-    t->asked_before = t->asked_count, t->nested = false;
+    t->asked_before = t->asked_count;
+    t->nested = false;
     return solve(t, i, height, width);
 }
 
@@ -295,11 +348,13 @@ static void first_on_top(tiler *t, int64_t from)
 {
     for (int64_t low = from, high = t->asked_count - 1; low < high; low++, high--) {
         const request swapped = t->asked[low];
-        t->asked[low] = t->asked[high], t->asked[high] = swapped;
+        t->asked[low] = t->asked[high];
+        t->asked[high] = swapped;
     }
 }
 
-/* Solves all that has been asked for and what that needs. What finds something unknown is done again when that is known. */
+/* Solves all that has been asked for and what that needs. What finds something unknown is done
+ * again when that is known. */
 static void answer(tiler *t)
 {
     first_on_top(t, 0);
@@ -307,7 +362,8 @@ static void answer(tiler *t)
         const int64_t before = t->asked_count;
         const request top = t->asked[before - 1];
         score best;
-        if (is_known(t, top.node, top.height, top.width, &best) || t->memo_count[top.node] == MOST_KNOWN) {
+        if (is_known(t, top.node, top.height, top.width, &best) ||
+            t->memo_count[top.node] == MOST_KNOWN) {
             t->asked_count--;
             continue;
         }
@@ -333,11 +389,15 @@ static void find_cuts(tiler *t, int32_t i, int64_t height, int64_t width)
 static void put(tiler *t, int32_t worker, const placement *x)
 {
     int64_t *rect = t->rects + 4 * (size_t)t->pieces;
-    rect[0] = x->row, rect[1] = x->col, rect[2] = x->height, rect[3] = x->width;
+    rect[0] = x->row;
+    rect[1] = x->col;
+    rect[2] = x->height;
+    rect[3] = x->width;
     t->workers[t->pieces++] = worker;
 }
 
-/* Puts the members of a node into its box, in the order of the floorplan from the top of the stack on. */
+/* Puts the members of a node into its box, in the order of the floorplan from the top of the stack
+ * on. */
 static void place_members(tiler *t, const placement *x)
 {
     const int32_t count = t->count[x->node], *member = t->members + t->first[x->node];
@@ -345,7 +405,8 @@ static void place_members(tiler *t, const placement *x)
     if (t->nodes[x->node].op == HS_WHEEL) {
         int64_t box[5][4];
         wheel_boxes(cut, x->height, x->width, box);
-        for (int c = 5; c-- > 0;) place(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2], box[c][3]);
+        for (int c = 5; c-- > 0;)
+            place(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2], box[c][3]);
     } else if (t->nodes[x->node].op == HS_AROUND) {
         const int64_t upper = x->height - cut[0], left = x->width - cut[1];
         place(t, member[1], x->row + upper, x->col, cut[0], left);
@@ -375,16 +436,19 @@ static hs_status tile(tiler *t, int32_t root, int64_t m, int64_t n)
     return t->status;
 }
 
-/* Members of every node, cuts of the same kind taken together; they lie in members[], each node's after those of its first
- * member's subtree. Returns the largest number of a node's. */
+/* Members of every node, cuts of the same kind taken together; they lie in members[], each node's
+ * after those of its first member's subtree. Returns the largest number of a node's. */
 static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
 {
-    int32_t used = 0, most = 0;
+    int32_t used = 0;
+    int32_t most = 0;
     for (int32_t i = length - 1; i >= 0; i--) { /* from the root down */
         const int32_t op = t->nodes[i].op;
-        int32_t child_of[5], top = 0;
+        int32_t child_of[5];
+        int32_t top = 0;
         if (op >= 0 || t->count[i] < 0) continue; /* a worker, or a part of a chain */
-        t->first[i] = used, t->leaves[i] = true;
+        t->first[i] = used;
+        t->leaves[i] = true;
         stack[top++] = i;
         while (top > 0) {
             const int32_t at = stack[--top];
@@ -395,7 +459,8 @@ static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
                 continue;
             }
             if (at != i) t->count[at] = -1;
-            for (int32_t c = hs__children(t->nodes, at, child_of); c-- > 0;) stack[top++] = child_of[c];
+            for (int32_t c = hs__children(t->nodes, at, child_of); c-- > 0;)
+                stack[top++] = child_of[c];
         }
         t->count[i] = used - t->first[i];
         if (t->count[i] > most) most = t->count[i];
@@ -403,27 +468,42 @@ static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
     return most;
 }
 
-hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas, const int32_t *plan, int32_t length,
-                            const int *cancel, int32_t *workers, int64_t *rects, int32_t *pieces)
+hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas,
+                            const int32_t *plan, int32_t length, const int *cancel,
+                            int32_t *workers, int64_t *rects, int32_t *pieces)
 {
     if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
     const int64_t most = INT64_C(1) << 53;
     int32_t size;
     if (m < 1 || n < 1 || m > most || n > most) return HS_ERROR_VALUE;
-    if (!(hs__partition_total(p, areas, NULL, 1.0, &size) > 0.0) || length < 1 || length >= 2 * (int64_t)p) return HS_ERROR_VALUE;
+    if (!(hs__partition_total(p, areas, NULL, 1.0, &size) > 0.0) || length < 1 ||
+        length >= 2 * (int64_t)p)
+        return HS_ERROR_VALUE;
     const size_t nodes = (size_t)length;
     tiler t = {.cells = (double)m * (double)n, .cancel = cancel};
     t.nodes = malloc(nodes * sizeof *t.nodes);
-    t.members = malloc(3 * nodes * sizeof *t.members), t.first = calloc(nodes, sizeof *t.first), t.count = calloc(nodes, sizeof *t.count);
-    t.leaves = calloc(nodes, sizeof *t.leaves), t.memo = calloc(nodes, sizeof(known *)), t.memo_count = calloc(nodes, sizeof *t.memo_count);
-    t.workers = malloc((nodes + 1) * sizeof *t.workers), t.rects = malloc(4 * (nodes + 1) * sizeof *t.rects);
-    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count && t.leaves && t.memo && t.memo_count ? HS_OK : HS_ERROR_MEMORY;
+    t.members = malloc(3 * nodes * sizeof *t.members);
+    t.first = calloc(nodes, sizeof *t.first);
+    t.count = calloc(nodes, sizeof *t.count);
+    t.leaves = calloc(nodes, sizeof *t.leaves);
+    t.memo = calloc(nodes, sizeof(known *));
+    t.memo_count = calloc(nodes, sizeof *t.memo_count);
+    t.workers = malloc((nodes + 1) * sizeof *t.workers);
+    t.rects = malloc(4 * (nodes + 1) * sizeof *t.rects);
+    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count &&
+                               t.leaves && t.memo && t.memo_count
+                           ? HS_OK
+                           : HS_ERROR_MEMORY;
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
     if (!status) {
-        const size_t members = (size_t)flatten(&t, length, t.members + length), widest = members < 4 ? 4 : members;
-        t.cuts = malloc(widest * sizeof *t.cuts), t.sizes = malloc(widest * sizeof *t.sizes);
-        t.time = malloc(widest * sizeof *t.time), t.states = malloc(nodes * STATES * sizeof *t.states);
-        status = t.cuts && t.sizes && t.time && t.states ? tile(&t, length - 1, m, n) : HS_ERROR_MEMORY;
+        const size_t members = (size_t)flatten(&t, length, t.members + length);
+        const size_t widest = members < 4 ? 4 : members;
+        t.cuts = malloc(widest * sizeof *t.cuts);
+        t.sizes = malloc(widest * sizeof *t.sizes);
+        t.time = malloc(widest * sizeof *t.time);
+        t.states = malloc(nodes * STATES * sizeof *t.states);
+        status =
+            t.cuts && t.sizes && t.time && t.states ? tile(&t, length - 1, m, n) : HS_ERROR_MEMORY;
     }
     if (!status) {
         memcpy(workers, t.workers, (size_t)t.pieces * sizeof *workers);
@@ -431,7 +511,20 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
         *pieces = t.pieces;
     }
     for (size_t i = 0; t.memo && i < nodes; i++) free(t.memo[i]);
-    free(t.nodes), free(t.members), free(t.first), free(t.count), free(t.leaves), free(t.memo), free(t.memo_count), free(t.workers), free(t.rects);
-    free(t.cuts), free(t.sizes), free(t.time), free(t.states), free(t.asked), free(t.placed);
+    free(t.nodes);
+    free(t.members);
+    free(t.first);
+    free(t.count);
+    free(t.leaves);
+    free(t.memo);
+    free(t.memo_count);
+    free(t.workers);
+    free(t.rects);
+    free(t.cuts);
+    free(t.sizes);
+    free(t.time);
+    free(t.states);
+    free(t.asked);
+    free(t.placed);
     return status;
 }

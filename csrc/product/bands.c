@@ -7,43 +7,56 @@
 #include "product/triangle.h"
 #include "threads/wait.h"
 
-/* ---- crews ---------------------------------------------------------------------------------------------------- */
+/* ---- crews ----------------------------------------------------------------------------------- */
 
 /* Who is in which domain, and how fast it is. */
 static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speeds, int alone)
 {
     const hs__domains *domains = hs__pool_domains(x->run->pool);
-    x->workers = alone ? 1 : x->run->workers, x->crews = domains->count;
+    x->workers = alone ? 1 : x->run->workers;
+    x->crews = domains->count;
     const size_t workers = (size_t)x->workers;
-    double *all = hs__run_zeros(x->run, 2 * workers, sizeof *all); /* the second half for what follows */
+    /* the second half for what follows */
+    double *all = hs__run_zeros(x->run, 2 * workers, sizeof *all);
     x->crew = hs__run_zeros(x->run, (size_t)x->crews, sizeof *x->crew);
     if (!all || !x->crew) return HS_ERROR_MEMORY;
-    int32_t *of = (int32_t *)(all + workers), *member = of + workers;
+    int32_t *of = (int32_t *)(all + workers);
+    int32_t *member = of + workers;
     for (int32_t w = 0; w < x->workers; w++) {
         hs__crew *crew = &x->crew[of[w] = hs__domain_of(domains, w)];
         if (crew->members == 0) crew->lead = w;
         member[w] = crew->members++;
         crew->speed += alone ? 1.0 : speeds[w];
     }
-    for (int32_t c = 0; c < x->crews; all += x->crew[c++].members) x->crew[c].speeds = all, x->crew[c].kernel = &kernel[c];
+    for (int32_t c = 0; c < x->crews; all += x->crew[c++].members) {
+        x->crew[c].speeds = all;
+        x->crew[c].kernel = &kernel[c];
+    }
     for (int32_t w = 0; w < x->workers; w++) {
         hs__crew *crew = &x->crew[of[w]];
         crew->speeds[member[w]] = alone || !(crew->speed > 0.0) ? 1.0 : speeds[w];
     }
-    x->crew_of = of, x->member = member;
+    x->crew_of = of;
+    x->member = member;
     return HS_OK;
 }
 
-/* ---- cuts ----------------------------------------------------------------------------------------------------- */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 
-enum { LEAST = 128, TAIL = 192 }; /* columns or rows: of half a box that is dealt on; of the last band of a share, if it is cut off */
+/* columns or rows: of half a box that is dealt on; of the last band of a share, if it is cut off */
+enum { LEAST = 128, TAIL = 192 };
 
 /* The lines (columns, or rows) first .. first + count - 1 of a box. */
 static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
 {
     hs_box part = *box;
-    if (by_rows) part.row += first, part.height = count;
-    else part.col += first, part.width = count;
+    if (by_rows) {
+        part.row += first;
+        part.height = count;
+    } else {
+        part.col += first;
+        part.width = count;
+    }
     return part;
 }
 
@@ -54,9 +67,11 @@ static double work_of(const hs__bands *x, const hs_box *box)
 }
 
 /* The least number of lines with that much work. */
-static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int64_t lines, double work)
+static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int64_t lines,
+                         double work)
 {
-    int64_t low = 0, high = lines;
+    int64_t low = 0;
+    int64_t high = lines;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         const hs_box part = part_of(box, by_rows, 0, middle);
@@ -66,8 +81,8 @@ static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int
     return low;
 }
 
-/* Bands of a share of so many lines, each of at most `most`; the last one is cut, that another crew can take some of it over. Writes the
- * ends to end unless it is NULL. */
+/* Bands of a share of so many lines, each of at most `most`; the last one is cut, that another crew
+ * can take some of it over. Writes the ends to end unless it is NULL. */
 static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several, int64_t *end)
 {
     const int64_t each = several ? hs__even_parts(lines, most, unit) : lines;
@@ -81,12 +96,15 @@ static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several,
     return count;
 }
 
-/* Halves of the crews have halves of the box by their speed, along its longer side, and so on: what each packs of A and B is little where
- * its share is nearly square. A box too small for that is the fastest one's. turned: which side of a square counts as longer. */
-static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t count, int turned, const hs__panel_product *seen, hs_box *share)
+/* Halves of the crews have halves of the box by their speed, along its longer side, and so on: what
+ * each packs of A and B is little where its share is nearly square. A box too small for that is the
+ * fastest one's. turned: which side of a square counts as longer. */
+static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t count, int turned,
+                 const hs__panel_product *seen, hs_box *share)
 {
     const int by_rows = box.height == box.width ? turned : box.height > box.width;
-    const int64_t lines = by_rows ? box.height : box.width, unit = by_rows == turned ? hs__col_unit(seen) : hs__row_unit(seen);
+    const int64_t lines = by_rows ? box.height : box.width;
+    const int64_t unit = by_rows == turned ? hs__col_unit(seen) : hs__row_unit(seen);
     if (count == 1 || lines < 2 * LEAST) {
         int32_t best = crews[0];
         for (int32_t i = 1; i < count; i++)
@@ -94,18 +112,22 @@ static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t c
         share[best] = box;
         return;
     }
-    double total = 0.0, sum = x->crew[crews[0]].speed;
+    double total = 0.0;
+    double sum = x->crew[crews[0]].speed;
     for (int32_t i = 0; i < count; i++) total += x->crew[crews[i]].speed;
     int32_t first = 1;
-    for (; first + 1 < count && sum + x->crew[crews[first]].speed / 2 < total / 2; first++) sum += x->crew[crews[first]].speed;
+    for (; first + 1 < count && sum + x->crew[crews[first]].speed / 2 < total / 2; first++)
+        sum += x->crew[crews[first]].speed;
     const int64_t exact = lines_for(x, &box, by_rows, lines, work_of(x, &box) * (sum / total));
     const int64_t at = hs__min((exact + unit / 2) / unit * unit, lines);
     deal(x, part_of(&box, by_rows, 0, at), crews, first, turned, seen, share);
-    deal(x, part_of(&box, by_rows, at, lines - at), crews + first, count - first, turned, seen, share);
+    deal(x, part_of(&box, by_rows, at, lines - at), crews + first, count - first, turned, seen,
+         share);
 }
 
-/* How a share is cut: lines are its rows or columns, along the columns of C as the kernel sees them, for of these each operand is packed as
- * often as in one piece; along the other dimension if that is much longer. */
+/* How a share is cut: lines are its rows or columns, along the columns of C as the kernel sees
+ * them, for of these each operand is packed as often as in one piece; along the other dimension if
+ * that is much longer. */
 typedef struct {
     int by_rows, several; /* several: others may take bands over */
     int64_t lines, most, unit;
@@ -114,21 +136,28 @@ typedef struct {
 static cut cut_of(const hs__bands *x, const hs__panel_product *seen)
 {
     const int across = seen->c.rows > 2 * seen->c.cols;
-    const int64_t most = seen->kernel->cols / (1 + seen->complex), unit = across ? hs__row_unit(seen) : hs__col_unit(seen);
-    return (cut){.by_rows = seen->turned != across, .several = x->crews > 1, .lines = across ? seen->c.rows : seen->c.cols,
-                 .most = hs__max(most, unit), .unit = unit};
+    const int64_t most = seen->kernel->cols / (1 + seen->complex);
+    const int64_t unit = across ? hs__row_unit(seen) : hs__col_unit(seen);
+    return (cut){.by_rows = seen->turned != across,
+                 .several = x->crews > 1,
+                 .lines = across ? seen->c.rows : seen->c.cols,
+                 .most = hs__max(most, unit),
+                 .unit = unit};
 }
 
 /* The cut of a crew's share; no lines: it has none, or nothing to multiply. */
 static cut cut_share_of(const hs__bands *x, const hs__crew *crew, const hs_box *share)
 {
     hs__panel_product seen;
-    if (!crew->members || !hs__panel_product_init(&seen, crew->kernel, x->product, share, x->layers, crew->members)) return (cut){0};
+    if (!crew->members ||
+        !hs__panel_product_init(&seen, crew->kernel, x->product, share, x->layers, crew->members))
+        return (cut){0};
     return cut_of(x, &seen);
 }
 
 /* The bands of one crew, whose room begins at x->count. */
-static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const cut *cuts, int64_t *end)
+static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const cut *cuts,
+                       int64_t *end)
 {
     const int32_t bands = cut_share(cuts->lines, cuts->most, cuts->unit, cuts->several, end);
     crew->own = x->band + x->count;
@@ -139,22 +168,26 @@ static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const 
         band->work = work_of(x, &band->box);
         if (!(band->work > 0.0)) continue; /* beside the triangle */
         crew->rest += band->work;
-        x->count++, crew->back++;
+        x->count++;
+        crew->back++;
     }
 }
 
 static hs_status make_bands(hs__bands *x, const hs_box *share)
 {
-    int64_t count = 0, most = 0;
+    int64_t count = 0;
+    int64_t most = 0;
     for (int32_t c = 0; c < x->crews; c++) {
         const cut cuts = cut_share_of(x, &x->crew[c], &share[c]);
         if (!cuts.lines) continue;
         if (cuts.lines / cuts.most > INT32_MAX / 4) return HS_ERROR_MEMORY;
         const int32_t bands = cut_share(cuts.lines, cuts.most, cuts.unit, cuts.several, NULL);
-        count += bands, most = hs__max(most, bands);
+        count += bands;
+        most = hs__max(most, bands);
     }
     if (count > INT32_MAX) return HS_ERROR_MEMORY;
-    int64_t one, *end = most > 1 ? hs__run_zeros(x->run, (size_t)most, sizeof *end) : &one;
+    int64_t one;
+    int64_t *end = most > 1 ? hs__run_zeros(x->run, (size_t)most, sizeof *end) : &one;
     x->band = hs__run_zeros(x->run, (size_t)count, sizeof *x->band);
     if (!x->band || !end) return HS_ERROR_MEMORY;
     for (int32_t c = 0; c < x->crews; c++) {
@@ -170,7 +203,8 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
 static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
 {
     if (x->crews == 1) return make_bands(x, box);
-    int32_t *crews = hs__run_zeros(x->run, (size_t)x->crews, sizeof *crews), count = 0;
+    int32_t *crews = hs__run_zeros(x->run, (size_t)x->crews, sizeof *crews);
+    int32_t count = 0;
     hs_box *share = hs__run_zeros(x->run, (size_t)x->crews, sizeof *share);
     if (!crews || !share) return HS_ERROR_MEMORY;
     for (int32_t c = 0; c < x->crews; c++)
@@ -179,28 +213,39 @@ static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product
     return make_bands(x, share);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-static size_t panel_space(const hs__panel_product *x) { return (hs__panel_bytes(x) + 4095) / 4096 * 4096; }
+static size_t panel_space(const hs__panel_product *x)
+{
+    return (hs__panel_bytes(x) + 4095) / 4096 * 4096;
+}
 
 static size_t larger(size_t x, size_t y) { return x > y ? x : y; }
 
 /* What a crew needs for a band: raises *tables to its bytes, and the crew's own needs. */
-static hs_status need(const hs__bands *x, hs__crew *crew, const hs__band *band, size_t *tables, int64_t *tiles)
+static hs_status need(const hs__bands *x, hs__crew *crew, const hs__band *band, size_t *tables,
+                      int64_t *tiles)
 {
     hs__panel_product product;
     size_t bytes;
-    if (!hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers, crew->members)) return HS_OK;
+    if (!hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers,
+                                crew->members))
+        return HS_OK;
     const hs_status status = hs__gang_measure(&product, crew->members, crew->speeds, &bytes, tiles);
     if (status) return status;
-    const int64_t panels = hs__ceil_div(product.c.cols, product.panel_cols) * hs__level_count(&product);
+    const int64_t panels =
+        hs__ceil_div(product.c.cols, product.panel_cols) * hs__level_count(&product);
     if (product.buffers > 1 && (x->count > 1 || panels > 1)) crew->buffers = 2;
     *tables = larger(*tables, bytes);
-    crew->panel_space = larger(crew->panel_space, panel_space(&product)), crew->block = larger(crew->block, hs__block_bytes(&product));
+    crew->panel_space = larger(crew->panel_space, panel_space(&product));
+    crew->block = larger(crew->block, hs__block_bytes(&product));
     return HS_OK;
 }
 
-static int are_equal(const hs__band *x, const hs__band *y) { return x->box.height == y->box.height && x->box.width == y->box.width; }
+static int are_equal(const hs__band *x, const hs__band *y)
+{
+    return x->box.height == y->box.height && x->box.width == y->box.width;
+}
 
 /* Of all bands; those of a share are of two or three sizes, but of a triangle each is another. */
 static hs_status need_all(hs__bands *x, hs__crew *crew, size_t *tables)
@@ -227,18 +272,22 @@ static hs_status provide(hs__bands *x)
         crew->buffers = 1;
         const hs_status status = need_all(x, crew, &tables);
         if (status) return status;
-        if (!hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, crew->panel_space * (size_t)crew->buffers)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead,
+                              crew->panel_space * (size_t)crew->buffers))
+            return HS_ERROR_MEMORY;
     }
     char *room = hs__run_zeros(x->run, (size_t)x->count * (tables / 64), 64);
     if (!room) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < x->count; i++) x->band[i].room = room + (size_t)i * tables;
     for (int32_t w = 0; w < x->workers; w++)
-        if (!hs__pool_scratch(x->run->pool, HS__BLOCKS, w, x->crew[x->crew_of[w]].block)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(x->run->pool, HS__BLOCKS, w, x->crew[x->crew_of[w]].block))
+            return HS_ERROR_MEMORY;
     return HS_OK;
 }
 
-hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box, const hs__in_layers *layers,
-                         const hs__kernel *kernel, const double *speeds, int alone)
+hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box,
+                         const hs__in_layers *layers, const hs__kernel *kernel,
+                         const double *speeds, int alone)
 {
     *x = (hs__bands){.run = run, .product = product, .layers = layers};
     if (pthread_mutex_init(&x->lock, NULL)) return HS_ERROR_MEMORY;
@@ -246,7 +295,8 @@ hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, 
     hs_status status = man(x, kernel, speeds, alone);
     if (status) return status;
     hs__panel_product seen;
-    if (!hs__panel_product_init(&seen, x->crew[0].kernel, product, box, layers, x->crew[0].members)) return HS_OK;
+    if (!hs__panel_product_init(&seen, x->crew[0].kernel, product, box, layers, x->crew[0].members))
+        return HS_OK;
     status = divide(x, box, &seen);
     return status ? status : provide(x);
 }
@@ -256,29 +306,35 @@ void hs__bands_close(hs__bands *x)
     if (x->opened) pthread_mutex_destroy(&x->lock);
 }
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
-/* The crew that would need the longest for what it has begun, half of which is done, and what nobody has taken of its own; NULL: all is
- * taken. */
+/* The crew that would need the longest for what it has begun, half of which is done, and what
+ * nobody has taken of its own; NULL: all is taken. */
 static hs__crew *latest(const hs__bands *x, double *seconds)
 {
     hs__crew *found = NULL;
     for (int32_t c = 0; c < x->crews; c++) {
         hs__crew *crew = &x->crew[c];
         if (crew->front == crew->back) continue;
-        const double rest = crew->rest + (crew->last ? crew->last->work / 2 : 0.0), time = crew->last && crew->speed > 0.0 ? rest / crew->speed : INFINITY;
-        if (!found || time > *seconds) found = crew, *seconds = time;
+        const double rest = crew->rest + (crew->last ? crew->last->work / 2 : 0.0);
+        const double time = crew->last && crew->speed > 0.0 ? rest / crew->speed : INFINITY;
+        if (!found || time > *seconds) {
+            found = crew;
+            *seconds = time;
+        }
     }
     return found;
 }
 
-/* Its next own band from the front, else one of another's from the back, if that one would need longer for what it has. NULL: neither. */
+/* Its next own band from the front, else one of another's from the back, if that one would need
+ * longer for what it has. NULL: neither. */
 static hs__band *choose(hs__bands *x, hs__crew *crew)
 {
     double seconds = 0.0;
     hs__crew *from = crew->front < crew->back ? crew : latest(x, &seconds);
     if (!from) return NULL;
-    if (from != crew && seconds < from->own[from->back - 1].work / crew->speed) return NULL; /* without a speed: never, but of one that has not begun */
+    /* without a speed: never, but of one that has not begun */
+    if (from != crew && seconds < from->own[from->back - 1].work / crew->speed) return NULL;
     hs__band *band = from == crew ? &crew->own[crew->front++] : &from->own[--from->back];
     from->rest -= band->work;
     return band;
@@ -287,10 +343,14 @@ static hs__band *choose(hs__bands *x, hs__crew *crew)
 static void take(hs__bands *x, hs__crew *crew, hs__band *band)
 {
     hs__panel_product product;
-    char *panels = hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, 0); /* sized before the run */
-    hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers, crew->members);
-    hs__gang_place(&band->gang, &product, crew->members, crew->speeds, crew->front == crew->back, crew->last ? &crew->last->gang : NULL, band->room);
-    band->gang.panels[0] = panels, band->gang.panels[1] = panels + (size_t)(crew->buffers - 1) * crew->panel_space;
+    /* sized before the run */
+    char *panels = hs__pool_scratch(x->run->pool, HS__PANELS, crew->lead, 0);
+    hs__panel_product_init(&product, crew->kernel, x->product, &band->box, x->layers,
+                           crew->members);
+    hs__gang_place(&band->gang, &product, crew->members, crew->speeds, crew->front == crew->back,
+                   crew->last ? &crew->last->gang : NULL, band->room);
+    band->gang.panels[0] = panels;
+    band->gang.panels[1] = panels + (size_t)(crew->buffers - 1) * crew->panel_space;
     crew->last = band;
 }
 
@@ -315,8 +375,9 @@ static int lock_bands(hs__bands *x, hs__member *self)
     return 1;
 }
 
-/* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not take one over stays until all are taken:
- * one whose crew does not come after all is not to be left. */
+/* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not
+ * take one over stays until all are taken: one whose crew does not come after all is not to be
+ * left. */
 static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__member *self)
 {
     const turn what = {x, now ? &now->next : &crew->first};
@@ -344,11 +405,14 @@ double hs__bands_work(hs__bands *x, int32_t worker, void *block, hs__member *sel
 {
     hs__crew *crew = &x->crew[x->crew_of[worker]];
     double done = 0.0;
-    for (hs__band *band = NULL; (band = next_band(x, crew, band, self));) done += hs__gang_work(&band->gang, x->member[worker], block, self);
+    for (hs__band *band = NULL; (band = next_band(x, crew, band, self));)
+        done += hs__gang_work(&band->gang, x->member[worker], block, self);
     return done;
 }
 
 void hs__bands_wait(const hs__bands *x, hs__member *self)
 {
-    for (int32_t i = 0; i < x->count && !hs__stopped(self); i++) hs__gang_wait(&x->band[i].gang, self); /* after a cancel some may be half made */
+    /* after a cancel some may be half made */
+    for (int32_t i = 0; i < x->count && !hs__stopped(self); i++)
+        hs__gang_wait(&x->band[i].gang, self);
 }

@@ -1,19 +1,23 @@
 /* Whether boxes tile the iterations of a product.
  *
- * Let f(x) be the number of boxes that hold the element x = (depth, row, col). Its mixed difference, in steps of one along the three
- * axes, is zero but at the corners of the boxes, where each counts +1 or -1; and f(x) is the sum of these differences over all
- * y <= x. So the boxes tile exactly if the corners cancel each other everywhere but for the first corner of the whole. No volume is
- * computed, and nothing can overflow. At the least x, in the order of depth, row, col, where they do not cancel, all before is as it
- * should be, and what is left over there is f(x) - 1: x is the first element that is in no box, or in two.
+ * Let f(x) be the number of boxes that hold the element x = (depth, row, col). Its mixed
+ * difference, in steps of one along the three axes, is zero but at the corners of the boxes, where
+ * each counts +1 or -1; and f(x) is the sum of these differences over all y <= x. So the boxes tile
+ * exactly if the corners cancel each other everywhere but for the first corner of the whole. No
+ * volume is computed, and nothing can overflow. At the least x, in the order of depth, row, col,
+ * where they do not cancel, all before is as it should be, and what is left over there is f(x) - 1:
+ * x is the first element that is in no box, or in two.
  *
- * Corners behind the last element of an axis count for nothing, as no box reaches beyond. What remains is sorted level by level of
- * the depth: time O(b log b) for b boxes. A plan in two dimensions has one level, and at most four corners for each box.
+ * Corners behind the last element of an axis count for nothing, as no box reaches beyond. What
+ * remains is sorted level by level of the depth: time O(b log b) for b boxes. A plan in two
+ * dimensions has one level, and at most four corners for each box.
  *
- * With each corner weighted by its worker, the same sums say whether the worker changes along the depth: at an inner level they are
- * zero if no element has another worker than before.
+ * With each corner weighted by its worker, the same sums say whether the worker changes along the
+ * depth: at an inner level they are zero if no element has another worker than before.
  *
- * Of a triangle only what lies on and below the diagonal counts. That is no box, but together with its mirror image it consists of
- * boxes: what a box has below the diagonal, once as it is and once mirrored, and a square around the part of the diagonal in it. */
+ * Of a triangle only what lies on and below the diagonal counts. That is no box, but together with
+ * its mirror image it consists of boxes: what a box has below the diagonal, once as it is and once
+ * mirrored, and a square around the part of the diagonal in it. */
 #include <stdlib.h>
 
 #include "core/numbers.h"
@@ -41,36 +45,48 @@ typedef struct {
     size_t corners;
 } tiling;
 
-/* The box as it is compared: of an upper triangle its mirror image; without an inner dimension all have one layer. */
+/* The box as it is compared: of an upper triangle its mirror image; without an inner dimension all
+ * have one layer. */
 static hs_box seen(const tiling *t, int32_t i)
 {
     hs_box box = t->box[i];
-    if (t->k == 0) box.depth = 0, box.length = 1;
+    if (t->k == 0) {
+        box.depth = 0;
+        box.length = 1;
+    }
     if (t->triangle != HS_TRIANGLE_UPPER) return box;
     hs_box turned = box;
-    turned.row = box.col, turned.col = box.row, turned.height = box.width, turned.width = box.height;
+    turned.row = box.col;
+    turned.col = box.row;
+    turned.height = box.width;
+    turned.width = box.height;
     return turned;
 }
 
 static int64_t depth_of(const tiling *t) { return t->k ? t->k : 1; }
 
-/* ---- corners ---------------------------------------------------------------------------------------------------- */
+/* ---- corners --------------------------------------------------------------------------------- */
 
 static void add_corner(tiling *t, int64_t row, int64_t col, int64_t weight, int32_t worker)
 {
     if (row >= t->m || col >= t->n) return;
-    t->corner[t->corners++] = (corner){row, col, weight, (uint64_t)weight * ((uint64_t)(uint32_t)worker + 1)};
+    t->corner[t->corners++] =
+        (corner){row, col, weight, (uint64_t)weight * ((uint64_t)(uint32_t)worker + 1)};
 }
 
 /* Rows first .. end - 1, columns left .. right - 1. */
-static void add_rectangle(tiling *t, int64_t first, int64_t end, int64_t left, int64_t right, int64_t weight, int32_t worker)
+static void add_rectangle(tiling *t, int64_t first, int64_t end, int64_t left, int64_t right,
+                          int64_t weight, int32_t worker)
 {
     if (first >= end || left >= right) return;
-    add_corner(t, first, left, weight, worker), add_corner(t, first, right, -weight, worker);
-    add_corner(t, end, left, -weight, worker), add_corner(t, end, right, weight, worker);
+    add_corner(t, first, left, weight, worker);
+    add_corner(t, first, right, -weight, worker);
+    add_corner(t, end, left, -weight, worker);
+    add_corner(t, end, right, weight, worker);
 }
 
-static void add_below(tiling *t, int64_t first, int64_t end, int64_t left, int64_t right, int64_t weight, int32_t worker)
+static void add_below(tiling *t, int64_t first, int64_t end, int64_t left, int64_t right,
+                      int64_t weight, int32_t worker)
 {
     add_rectangle(t, first, end, left, right, weight, worker);
     add_rectangle(t, left, right, first, end, weight, worker);
@@ -78,12 +94,16 @@ static void add_below(tiling *t, int64_t first, int64_t end, int64_t left, int64
 
 static void add_face(tiling *t, const hs_box *box, int64_t weight)
 {
-    const int64_t first = box->row, end = first + box->height, left = box->col, right = left + box->width;
+    const int64_t first = box->row;
+    const int64_t end = first + box->height;
+    const int64_t left = box->col;
+    const int64_t right = left + box->width;
     if (!t->triangle) {
         add_rectangle(t, first, end, left, right, weight, box->worker);
         return;
     }
-    const int64_t from = hs__max(first, left), to = hs__min(end, right); /* of the diagonal, if from < to */
+    /* of the diagonal, if from < to */
+    const int64_t from = hs__max(first, left), to = hs__min(end, right);
     if (from >= to) {
         if (first >= right) add_below(t, first, end, left, right, weight, box->worker);
         return;
@@ -93,17 +113,19 @@ static void add_face(tiling *t, const hs_box *box, int64_t weight)
     add_rectangle(t, from, to, from, to, weight, box->worker);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int by_depth(const void *a, const void *b)
 {
-    const face *x = a, *y = b;
+    const face *x = a;
+    const face *y = b;
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const corner *x = a, *y = b;
+    const corner *x = a;
+    const corner *y = b;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     return (x->col > y->col) - (x->col < y->col);
 }
@@ -116,8 +138,10 @@ static void add_up(tiling *t)
     for (size_t i = 0; i < t->corners; i++) {
         const corner *x = &t->corner[i];
         corner *last = places ? &t->corner[places - 1] : NULL;
-        if (last && by_place(last, x) == 0) last->weight += x->weight, last->workers += x->workers;
-        else t->corner[places++] = *x;
+        if (last && by_place(last, x) == 0) {
+            last->weight += x->weight;
+            last->workers += x->workers;
+        } else t->corner[places++] = *x;
     }
     t->corners = places;
 }
@@ -125,10 +149,12 @@ static void add_up(tiling *t)
 static int holds(const hs_box *box, int64_t depth, int64_t row, int64_t col)
 {
     const int in_depth = depth >= box->depth && depth - box->depth < box->length;
-    return in_depth && row >= box->row && row - box->row < box->height && col >= box->col && col - box->col < box->width;
+    return in_depth && row >= box->row && row - box->row < box->height && col >= box->col &&
+           col - box->col < box->width;
 }
 
-/* The boxes with that element, and for HS_TWO_WORKERS those with the one before it along the depth. */
+/* The boxes with that element, and for HS_TWO_WORKERS those with the one before it along the
+ * depth. */
 static void name_boxes(const tiling *t, hs_cover *cover)
 {
     const int64_t before = cover->depth - (cover->fault == HS_TWO_WORKERS);
@@ -136,7 +162,9 @@ static void name_boxes(const tiling *t, hs_cover *cover)
     int found = 0;
     for (int32_t i = 0; i < t->count && found < 2; i++) {
         const hs_box box = seen(t, i);
-        if (holds(&box, cover->depth, cover->row, cover->col) || holds(&box, before, cover->row, cover->col)) *next[found++] = i;
+        if (holds(&box, cover->depth, cover->row, cover->col) ||
+            holds(&box, before, cover->row, cover->col))
+            *next[found++] = i;
     }
 }
 
@@ -145,23 +173,34 @@ static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
 {
     const corner *at = NULL;
     for (size_t i = 0; i < t->corners && !at; i++)
-        if (t->corner[i].weight) at = &t->corner[i], cover->fault = at->weight < 0 ? HS_UNCOVERED : HS_OVERLAP;
+        if (t->corner[i].weight) {
+            at = &t->corner[i];
+            cover->fault = at->weight < 0 ? HS_UNCOVERED : HS_OVERLAP;
+        }
     for (size_t i = 0; i < t->corners && !at && depth && t->one_worker; i++)
-        if (t->corner[i].workers) at = &t->corner[i], cover->fault = HS_TWO_WORKERS;
+        if (t->corner[i].workers) {
+            at = &t->corner[i];
+            cover->fault = HS_TWO_WORKERS;
+        }
     if (!at) return 0;
-    const int turned = t->triangle && at->row < at->col; /* its mirror image is where the boxes are */
-    cover->depth = depth, cover->row = turned ? at->col : at->row, cover->col = turned ? at->row : at->col;
+    /* its mirror image is where the boxes are */
+    const int turned = t->triangle && at->row < at->col;
+    cover->depth = depth;
+    cover->row = turned ? at->col : at->row;
+    cover->col = turned ? at->row : at->col;
     name_boxes(t, cover);
     if (t->triangle == HS_TRIANGLE_UPPER) {
         const int64_t row = cover->row;
-        cover->row = cover->col, cover->col = row;
+        cover->row = cover->col;
+        cover->col = row;
     }
     return 1;
 }
 
-/* ---- levels ----------------------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
-/* The ends of all boxes that are not empty, by depth; those at the end of the whole count for nothing. */
+/* The ends of all boxes that are not empty, by depth; those at the end of the whole count for
+ * nothing. */
 static size_t list_faces(const tiling *t, face *faces)
 {
     size_t count = 0;
@@ -169,7 +208,8 @@ static size_t list_faces(const tiling *t, face *faces)
         const hs_box box = seen(t, i);
         if (!box.height || !box.width || !box.length) continue;
         faces[count++] = (face){box.depth, i, 1};
-        if (box.depth + box.length < depth_of(t)) faces[count++] = (face){box.depth + box.length, i, -1};
+        if (box.depth + box.length < depth_of(t))
+            faces[count++] = (face){box.depth + box.length, i, -1};
     }
     qsort(faces, count, sizeof *faces, by_depth);
     return count;
@@ -209,19 +249,22 @@ static hs_status compare(tiling *t, const face *faces, size_t count, hs_cover *c
     return cover->fault == HS_COVERED ? HS_OK : HS_ERROR_VALUE;
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static hs_status cover_of(tiling *t, hs_cover *cover)
 {
     for (int32_t i = 0; i < t->count; i++) {
         const hs_box *b = &t->box[i];
-        const int in_c = hs__is_within(b->row, b->height, t->m) && hs__is_within(b->col, b->width, t->n);
+        const int in_c =
+            hs__is_within(b->row, b->height, t->m) && hs__is_within(b->col, b->width, t->n);
         if (in_c && hs__is_within(b->depth, b->length, t->k)) continue;
-        cover->fault = HS_OUTSIDE, cover->first = i;
+        cover->fault = HS_OUTSIDE;
+        cover->first = i;
         return HS_ERROR_VALUE;
     }
     if (!t->m || !t->n) return HS_OK;
-    if (t->count == 1 && t->box->height == t->m && t->box->width == t->n && t->box->length == t->k) return HS_OK;
+    if (t->count == 1 && t->box->height == t->m && t->box->width == t->n && t->box->length == t->k)
+        return HS_OK;
     face *faces = malloc((2 * (size_t)t->count + 1) * sizeof *faces);
     if (!faces) return HS_ERROR_MEMORY;
     const hs_status status = compare(t, faces, list_faces(t, faces), cover);
@@ -229,12 +272,19 @@ static hs_status cover_of(tiling *t, hs_cover *cover)
     return status;
 }
 
-hs_status hs_boxes_cover(int64_t m, int64_t n, int64_t k, int32_t triangle, int32_t one_worker, int32_t count, const hs_box *boxes,
-                         hs_cover *cover)
+hs_status hs_boxes_cover(int64_t m, int64_t n, int64_t k, int32_t triangle, int32_t one_worker,
+                         int32_t count, const hs_box *boxes, hs_cover *cover)
 {
     if (m < 0 || n < 0 || k < 0 || count < 0 || (count && !boxes)) return HS_ERROR_VALUE;
-    if (triangle < HS_TRIANGLE_NONE || triangle > HS_TRIANGLE_MIRRORED || (triangle && m != n)) return HS_ERROR_VALUE;
-    tiling t = {.m = m, .n = n, .k = k, .triangle = triangle, .one_worker = one_worker, .count = count, .box = boxes};
+    if (triangle < HS_TRIANGLE_NONE || triangle > HS_TRIANGLE_MIRRORED || (triangle && m != n))
+        return HS_ERROR_VALUE;
+    tiling t = {.m = m,
+                .n = n,
+                .k = k,
+                .triangle = triangle,
+                .one_worker = one_worker,
+                .count = count,
+                .box = boxes};
     hs_cover found = {.first = -1, .second = -1};
     const hs_status status = cover_of(&t, &found);
     if (cover) *cover = found;

@@ -8,75 +8,97 @@
 
 enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
 
-/* ---- layout --------------------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Rows of the next tile where so many are left of a part: equal ones, and of a last panel ever fewer, so that members end together. */
+/* Rows of the next tile where so many are left of a part: equal ones, and of a last panel ever
+ * fewer, so that members end together. */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
     enum { SHORTEST = 48 };
-    const int64_t equal = hs__even_parts(left, x->block_rows, hs__row_unit(x)), half = hs__round_up(hs__ceil_div(left, 2), hs__row_unit(x));
+    const int64_t equal = hs__even_parts(left, x->block_rows, hs__row_unit(x));
+    const int64_t half = hs__round_up(hs__ceil_div(left, 2), hs__row_unit(x));
     return last && half < equal && half >= SHORTEST ? half : equal;
 }
 
-/* A place among the units of a panel's columns, row by row, and how many that are computed lie before it. col 0: none of the row. */
+/* A place among the units of a panel's columns, row by row, and how many that are computed lie
+ * before it. col 0: none of the row. */
 typedef struct {
     int64_t row, col;
     double units;
 } place;
 
 /* The units of row `row` of units that meet the triangle, in the columns of a panel. */
-static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t cols, int64_t row, int64_t rows, int64_t *from, int64_t *to)
+static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t cols, int64_t row,
+                         int64_t rows, int64_t *from, int64_t *to)
 {
     const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), end = panel_col + cols;
-    hs__triangle_columns(&x->triangle, row * mu, hs__min(rows * mu, x->c.rows - row * mu), end, from, to);
-    *from = hs__max(*from - panel_col, 0) / nu, *to = hs__max(hs__ceil_div(*to - panel_col, nu), *from);
+    hs__triangle_columns(&x->triangle, row * mu, hs__min(rows * mu, x->c.rows - row * mu), end,
+                         from, to);
+    *from = hs__max(*from - panel_col, 0) / nu;
+    *to = hs__max(hs__ceil_div(*to - panel_col, nu), *from);
 }
 
 /* The first row of units that has one. */
 static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
 {
-    return x->triangle.which == HS_TRIANGLE_LOWER ? hs__max(panel_col + x->triangle.diagonal, 0) / hs__row_unit(x) : 0;
+    return x->triangle.which == HS_TRIANGLE_LOWER
+               ? hs__max(panel_col + x->triangle.diagonal, 0) / hs__row_unit(x)
+               : 0;
 }
 
 /* The place before which that many units lie, no earlier than `at`. */
-static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at, double units)
+static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at,
+                      double units)
 {
-    const int64_t col_units = hs__ceil_div(cols, hs__col_unit(x)), row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
+    const int64_t col_units = hs__ceil_div(cols, hs__col_unit(x));
+    const int64_t row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
     if (!x->triangle.which) {
         const int64_t row = (int64_t)floor(units / (double)col_units);
-        return row < row_units ? (place){row, (int64_t)(units - (double)row * (double)col_units), units} : (place){row_units, 0, units};
+        return row < row_units
+                   ? (place){row, (int64_t)(units - (double)row * (double)col_units), units}
+                   : (place){row_units, 0, units};
     }
     while (at.units < units && at.row < row_units) {
         int64_t from, to;
         units_of_row(x, panel_col, cols, at.row, 1, &from, &to);
         from = hs__max(from, at.col);
-        if (at.units + (double)(to - from) > units) return (place){at.row, from + (int64_t)(units - at.units), units};
+        if (at.units + (double)(to - from) > units)
+            return (place){at.row, from + (int64_t)(units - at.units), units};
         at = (place){at.row + 1, 0, at.units + (double)hs__max(to - from, 0)};
     }
     return at;
 }
 
-/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in proportion to speed, so that
- * the parts are even to a fraction of a micro-row; whole rows of units are then cut into blocks. Of a triangle only units that meet it
- * count, and tiles are as wide as it is there. Writes to tile and first unless they are NULL; first[w] .. first[w + 1] are member w's.
- * Returns the number of tiles. */
-static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last, int32_t members, const double *speeds,
-                          hs__tile *tile, int32_t *first)
+/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in
+ * proportion to speed, so that the parts are even to a fraction of a micro-row; whole rows of units
+ * are then cut into blocks. Of a triangle only units that meet it count, and tiles are as wide as
+ * it is there. Writes to tile and first unless they are NULL; first[w] .. first[w + 1] are member
+ * w's. Returns the number of tiles. */
+static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last,
+                          int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
 {
-    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), row_units = hs__ceil_div(x->c.rows, mu), col_units = hs__ceil_div(cols, nu);
+    const int64_t mu = hs__row_unit(x);
+    const int64_t nu = hs__col_unit(x);
+    const int64_t row_units = hs__ceil_div(x->c.rows, mu);
+    const int64_t col_units = hs__ceil_div(cols, nu);
     place at = {.row = first_row(x, panel_col)}; /* of the next unit not dealt */
-    const double units = x->triangle.which ? advanced(x, panel_col, cols, at, INFINITY).units : (double)row_units * (double)col_units;
-    double total = 0.0, sum = 0.0;
+    const double units = x->triangle.which ? advanced(x, panel_col, cols, at, INFINITY).units
+                                           : (double)row_units * (double)col_units;
+    double total = 0.0;
+    double sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
 
     int32_t count = 0;
     for (int32_t w = 0; w < members; w++) {
         if (first) first[w] = count;
         sum += speeds ? speeds[w] : 1.0;
-        const place end = advanced(x, panel_col, cols, at, w + 1 == members ? units : floor(units * (sum / total) + 0.5));
+        const place end = advanced(x, panel_col, cols, at,
+                                   w + 1 == members ? units : floor(units * (sum / total) + 0.5));
         while (at.row < end.row || (at.row == end.row && at.col < end.col)) {
-            int64_t rows = 1, from, to;
-            if (at.row < end.row && at.col == 0) rows = next_rows(x, (end.row - at.row) * mu, last) / mu;
+            int64_t rows = 1;
+            int64_t from, to;
+            if (at.row < end.row && at.col == 0)
+                rows = next_rows(x, (end.row - at.row) * mu, last) / mu;
             units_of_row(x, panel_col, cols, at.row, rows, &from, &to);
             from = hs__max(from, at.col);
             const int ends = at.row < end.row;
@@ -95,7 +117,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     return count;
 }
 
-/* Slots are few, so that queues are small; but a number of 16 bits must tell the panels that one slot sees apart. */
+/* Slots are few, so that queues are small; but a number of 16 bits must tell the panels that one
+ * slot sees apart. */
 static int32_t slots_for(int64_t panels)
 {
     enum { LEAST = 4, NUMBERS = UINT16_MAX - 1 };
@@ -103,8 +126,12 @@ static int32_t slots_for(int64_t panels)
     return (int32_t)(needed > LEAST ? needed : LEAST);
 }
 
-/* Panels of equally wide columns are dealt alike, but those of a triangle are not; the last ones end the run. */
-static int64_t deals_of(const hs__panel_product *x) { return x->triangle.which ? hs__ceil_div(x->c.cols, x->panel_cols) : 2; }
+/* Panels of equally wide columns are dealt alike, but those of a triangle are not; the last ones
+ * end the run. */
+static int64_t deals_of(const hs__panel_product *x)
+{
+    return x->triangle.which ? hs__ceil_div(x->c.cols, x->panel_cols) : 2;
+}
 static int32_t *first_of(const hs__gang *gang, int64_t col)
 {
     const int64_t j = col / gang->x.panel_cols, last = col + gang->x.panel_cols >= gang->x.c.cols;
@@ -112,30 +139,40 @@ static int32_t *first_of(const hs__gang *gang, int64_t col)
 }
 
 /* The panels of one panel's columns, level by level, and their tiles from *next on. */
-static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds, int64_t *next)
+static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds,
+                            int64_t *next)
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
-    const int64_t levels = hs__level_count(x), col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col);
-    const int32_t count = deal_tiles(x, col, cols, last && gang->members > 1, gang->members, speeds, gang->tile + *next, first_of(gang, col));
+    const int64_t levels = hs__level_count(x);
+    const int64_t col = j * x->panel_cols;
+    const int64_t cols = hs__min(x->panel_cols, x->c.cols - col);
+    const int32_t count = deal_tiles(x, col, cols, last && gang->members > 1, gang->members, speeds,
+                                     gang->tile + *next, first_of(gang, col));
     for (int64_t l = 0; l < levels; l++) {
         hs__panel *panel = &gang->panel[j * levels + l];
-        *panel = (hs__panel){.col = col, .cols = cols, .before = (int32_t)l, .tile_first = (int32_t)*next, .tile_count = count,
-                             .chunk_count = (int32_t)hs__ceil_div(hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
+        *panel = (hs__panel){.col = col,
+                             .cols = cols,
+                             .before = (int32_t)l,
+                             .tile_first = (int32_t)*next,
+                             .tile_count = count,
+                             .chunk_count = (int32_t)hs__ceil_div(
+                                 hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
         hs__level_at(x, l, &panel->level, &panel->levels);
     }
     *next += count;
 }
 
-/* Tables one after the other, that of the tiles last: how many there are does not matter to the others. Returns where they end. */
+/* Tables one after the other, that of the tiles last: how many there are does not matter to the
+ * others. Returns where they end. */
 static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 {
     const size_t count = (size_t)gang->members;
     size_t at = 0;
-#define TABLE(WHICH, COUNT)                                           \
-    do {                                                              \
-        if (room) gang->WHICH = (void *)(room + at);                  \
-        at = (at + (COUNT) * sizeof *gang->WHICH + 7) / 8 * 8;        \
+#define TABLE(WHICH, COUNT)                                    \
+    do {                                                       \
+        if (room) gang->WHICH = (void *)(room + at);           \
+        at = (at + (COUNT) * sizeof *gang->WHICH + 7) / 8 * 8; \
     } while (0)
     TABLE(panel, (size_t)gang->panel_count);
     TABLE(queue, (size_t)gang->slots * count);
@@ -160,18 +197,24 @@ static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t memb
 /* Tiles of all columns, one for all levels; -1: too many. Where the gang ends there are most. */
 static int64_t count_tiles(const hs__panel_product *x, int32_t members, const double *speeds)
 {
-    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), alike = x->triangle.which ? 1 : hs__max(col_panels - 1, 1);
-    int64_t tiles = 0, most = 0;
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
+    const int64_t alike = x->triangle.which ? 1 : hs__max(col_panels - 1, 1);
+    int64_t tiles = 0;
+    int64_t most = 0;
     for (int64_t j = 0; j < col_panels; j += j + 1 < col_panels ? alike : 1) {
-        const int64_t col = j * x->panel_cols, cols = hs__min(x->panel_cols, x->c.cols - col), last = j + 1 == col_panels;
-        const int64_t count = deal_tiles(x, col, cols, last && members > 1, members, speeds, NULL, NULL);
+        const int64_t col = j * x->panel_cols;
+        const int64_t cols = hs__min(x->panel_cols, x->c.cols - col);
+        const int64_t last = j + 1 == col_panels;
+        const int64_t count =
+            deal_tiles(x, col, cols, last && members > 1, members, speeds, NULL, NULL);
         tiles += last ? count : alike * count;
         most = hs__max(most, count);
     }
     return tiles > INT32_MAX || most > MOST_TILES ? -1 : tiles;
 }
 
-hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const double *speeds, size_t *bytes, int64_t *tiles)
+hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const double *speeds,
+                           size_t *bytes, int64_t *tiles)
 {
     hs__gang gang;
     if (!begin_layout(&gang, x, members)) return HS_ERROR_VALUE;
@@ -191,7 +234,8 @@ static void follow(hs__gang *gang, const hs__gang *after)
     gang->before[1] = &after->panel[count - 1];
 }
 
-void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members, const double *speeds, int32_t ends, const hs__gang *after, void *room)
+void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members,
+                    const double *speeds, int32_t ends, const hs__gang *after, void *room)
 {
     begin_layout(gang, x, members);
     gang->ends = ends;
@@ -199,10 +243,12 @@ void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members,
     lay_out_tables(gang, 0, room);
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
     int64_t next = 0;
-    for (int64_t j = 0; j < col_panels; j++) lay_out_columns(gang, j, ends && j + 1 == col_panels, speeds, &next);
+    for (int64_t j = 0; j < col_panels; j++)
+        lay_out_columns(gang, j, ends && j + 1 == col_panels, speeds, &next);
 }
 
-hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members, const double *speeds)
+hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x, int32_t members,
+                        const double *speeds)
 {
     size_t bytes;
     int64_t tiles;
@@ -215,7 +261,7 @@ hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x
     return HS_OK;
 }
 
-/* ---- the member's loop ---------------------------------------------------------------------------------------- */
+/* ---- the member's loop ----------------------------------------------------------------------- */
 
 typedef struct {
     const _Atomic int32_t *counter;
@@ -228,7 +274,8 @@ static int is_reached(const void *what)
     return atomic_load(x->counter) >= x->value;
 }
 
-/* For what other members have to do first. Not every tile that is done is worth waking those who wait for one: they look again. */
+/* For what other members have to do first. Not every tile that is done is worth waking those who
+ * wait for one: they look again. */
 static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
     const level what = {counter, value};
@@ -244,28 +291,40 @@ static void count_one(const hs__run *run, _Atomic int32_t *counter, int32_t all)
 void hs__gang_wait(const hs__gang *gang, hs__member *self)
 {
     /* A panel is packed only when the last but one is finished, so these two are the last. */
-    for (int64_t at = gang->panel_count > 2 ? gang->panel_count - 2 : 0; at < gang->panel_count; at++)
+    for (int64_t at = gang->panel_count > 2 ? gang->panel_count - 2 : 0; at < gang->panel_count;
+         at++)
         wait_until(self, &gang->panel[at].finished, gang->panel[at].tile_count);
 }
 
-/* ---- queues ---------------------------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 enum { FIELD = 24 }; /* bits of a number of tiles; MOST_TILES fit */
 
-static hs__queue *queues_of(const hs__gang *gang, int64_t at) { return gang->queue + at % gang->slots * gang->members; }
+static hs__queue *queues_of(const hs__gang *gang, int64_t at)
+{
+    return gang->queue + at % gang->slots * gang->members;
+}
 
 /* Of the panels that one slot sees the first is 1: 0 is none. */
-static uint64_t number_of(const hs__gang *gang, int64_t at) { return (uint64_t)(at / gang->slots + 1); }
+static uint64_t number_of(const hs__gang *gang, int64_t at)
+{
+    return (uint64_t)(at / gang->slots + 1);
+}
 
-static uint64_t queue_of(uint64_t number, int32_t next, int32_t end) { return number << 2 * FIELD | (uint64_t)end << FIELD | (uint64_t)next; }
+static uint64_t queue_of(uint64_t number, int32_t next, int32_t end)
+{
+    return number << 2 * FIELD | (uint64_t)end << FIELD | (uint64_t)next;
+}
 
-/* The members' queues of a panel: those of the panel before in this slot are empty, as it is finished. */
+/* The members' queues of a panel: those of the panel before in this slot are empty, as it is
+ * finished. */
 static void fill_queues(hs__gang *gang, int64_t at)
 {
     const int32_t *first = first_of(gang, gang->panel[at].col);
     hs__queue *queues = queues_of(gang, at);
     for (int32_t w = 0; w < gang->members; w++)
-        atomic_store_explicit(&queues[w], queue_of(number_of(gang, at), first[w], first[w + 1]), memory_order_relaxed);
+        atomic_store_explicit(&queues[w], queue_of(number_of(gang, at), first[w], first[w + 1]),
+                              memory_order_relaxed);
 }
 
 /* The owner takes from the front, others from the back. -1: none left. */
@@ -276,21 +335,27 @@ static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32
     for (;;) {
         const int32_t next = (int32_t)(now & field), end = (int32_t)(now >> FIELD & field);
         if (now >> 2 * FIELD != number || end - next <= leave) return -1;
-        const uint64_t then = from_back ? queue_of(number, next, end - 1) : queue_of(number, next + 1, end);
-        if (atomic_compare_exchange_strong_explicit(queue, &now, then, memory_order_acq_rel, memory_order_relaxed)) return from_back ? end - 1 : next;
+        const uint64_t then =
+            from_back ? queue_of(number, next, end - 1) : queue_of(number, next + 1, end);
+        if (atomic_compare_exchange_strong_explicit(queue, &now, then, memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return from_back ? end - 1 : next;
     }
 }
 
-/* ---- panels ---------------------------------------------------------------------------------------------------- */
+/* ---- panels ---------------------------------------------------------------------------------- */
 
 /* Who packs the first chunk also fills the queues: nobody looks at them before all are packed. */
 static void pack_panel(hs__gang *gang, const hs__run *run, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
     hs__panel *panel = &gang->panel[at];
-    const int64_t unit = hs__col_unit(x), width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
-    for (int32_t chunk; (chunk = atomic_fetch_add_explicit(&panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
-        int64_t col = chunk * width, cols = hs__min(width, panel->cols - col);
+    const int64_t unit = hs__col_unit(x);
+    const int64_t width = hs__ceil_div(hs__ceil_div(panel->cols, unit), panel->chunk_count) * unit;
+    for (int32_t chunk; (chunk = atomic_fetch_add_explicit(
+                             &panel->claimed, 1, memory_order_relaxed)) < panel->chunk_count;) {
+        int64_t col = chunk * width;
+        int64_t cols = hs__min(width, panel->cols - col);
         if (chunk == 0) fill_queues(gang, at);
         if (cols > 0) hs__pack_columns(x, panel, col, cols, packed);
         count_one(run, &panel->packed, panel->chunk_count);
@@ -331,12 +396,16 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         const uint64_t number = number_of(gang, at);
         for (int32_t offset = 0; offset < members && !hs__stopped(self); offset++) {
             int32_t victim = (member + offset) % members;
-            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing else is left to do. One that has
-             * not begun may not for long: its core is another program's. */
-            const int all = offset == 0 || last || !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
-            for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 && !hs__stopped(self);) {
+            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing
+             * else is left to do. One that has not begun may not for long: its core is another
+             * program's. */
+            const int all = offset == 0 || last ||
+                            !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
+            for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 &&
+                             !hs__stopped(self);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
-                const int32_t before = panel->before; /* the earlier levels of this tile, maybe in other hands */
+                /* the earlier levels of this tile, maybe in other hands */
+                const int32_t before = panel->before;
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;
                 const double start = timed ? hs_clock() : 0.0;
@@ -344,7 +413,8 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 atomic_store_explicit(&t->done, before + 1, memory_order_release);
                 count_one(run, &panel->finished, panel->tile_count);
                 hs__count_task(run);
-                const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows, panel->col + t->col, t->cols);
+                const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows,
+                                                              panel->col + t->col, t->cols);
                 const double flops = flops_per_update * elements * (double)panel->levels;
                 done += flops;
                 if (timed) end_tile(self, flops, start);

@@ -5,21 +5,25 @@
 
 #include "core/numbers.h"
 
-/* ---- how deep ------------------------------------------------------------------------------------------------- */
+/* ---- how deep -------------------------------------------------------------------------------- */
 
 int64_t hs__layer_depth(const hs_product *x)
 {
-    enum { PANEL = 256, SHORT = 1024, SHORTEST = 512, FEW = 4, MOST = 64, SHARE = 20 }; /* depths; layers; of the operands */
-    /* Layers take a twentieth of the operands as a rule, and a tenth at most. They are so deep that adding one to C takes about a hundredth
-     * of the time in which it is computed, whole panels of the usual depths, and if possible more than a few workers need. */
-    const double layer = (double)x->m * (double)x->n, room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    /* depths; layers; of the operands */
+    enum { PANEL = 256, SHORT = 1024, SHORTEST = 512, FEW = 4, MOST = 64, SHARE = 20 };
+    /* Layers take a twentieth of the operands as a rule, and a tenth at most. They are so deep that
+     * adding one to C takes about a hundredth of the time in which it is computed, whole panels of
+     * the usual depths, and if possible more than a few workers need. */
+    const double layer = (double)x->m * (double)x->n;
+    const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
     const double fit = fmin(room / fmax(layer, 1.0), MOST);
     if (2.0 * fit < FEW || x->k < 2 * SHORTEST) return x->k;
-    const int64_t count = hs__min((int64_t)fmax(fit, FEW), hs__max(x->k / SHORT, hs__min(FEW, x->k / SHORTEST)));
+    const int64_t count =
+        hs__min((int64_t)fmax(fit, FEW), hs__max(x->k / SHORT, hs__min(FEW, x->k / SHORTEST)));
     return hs__round_up(x->k / count + (x->k % count != 0), PANEL);
 }
 
-/* ---- boxes ---------------------------------------------------------------------------------------------------- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* The first box of the worker that has this one: its part of C is that of all of them. */
 static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
@@ -29,17 +33,21 @@ static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
     return first;
 }
 
-/* Whether a box of a shared run begins a layer, rather than that it has more rows of the one before it. */
+/* Whether a box of a shared run begins a layer, rather than that it has more rows of the one before
+ * it. */
 static int begins_layer(const hs_box *box) { return box->row == 0; }
 
-/* Whether the boxes of a shared run are layers of the whole of C, each in one box or in rows from the first to the last. */
+/* Whether the boxes of a shared run are layers of the whole of C, each in one box or in rows from
+ * the first to the last. */
 static int are_layers(const hs_product *p, const hs_boxes *boxes)
 {
     int64_t rows = p->m; /* of the layer so far */
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
-        const int goes_on = i && b->row == rows && b->depth == b[-1].depth && b->length == b[-1].length;
-        if (b->col != 0 || b->width != p->n || !(begins_layer(b) ? rows == p->m : goes_on)) return 0;
+        const int goes_on =
+            i && b->row == rows && b->depth == b[-1].depth && b->length == b[-1].length;
+        if (b->col != 0 || b->width != p->n || !(begins_layer(b) ? rows == p->m : goes_on))
+            return 0;
         rows = b->row + b->height;
     }
     return rows == p->m;
@@ -51,41 +59,53 @@ int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t worker
         const hs_box *b = &boxes->box[i];
         if (b->worker < 0 || b->worker >= workers) return 0;
         const hs_box *like = boxes->cooperative ? b : first_of(boxes, b);
-        if (b->row != like->row || b->col != like->col || b->height != like->height || b->width != like->width) return 0;
+        if (b->row != like->row || b->col != like->col || b->height != like->height ||
+            b->width != like->width)
+            return 0;
     }
     if (boxes->cooperative && !are_layers(p, boxes)) return 0;
     const int64_t *rows = boxes->sum_rows;
-    if (boxes->cooperative && (rows || boxes->sum_receive)) return 0; /* who takes part is not known before */
+    /* who takes part is not known before */
+    if (boxes->cooperative && (rows || boxes->sum_receive)) return 0;
     if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
     for (int32_t w = 0; rows && w < workers; w++)
         if (rows[w] > rows[w + 1]) return 0;
     return hs__valid_transfers(boxes->sum_receive, workers);
 }
 
-/* Memory as C has its lines, the longer way where there is one line only; apart by a stride that spreads them over the cache. Returns
- * whole pages; 0: more than there can be. */
+/* Memory as C has its lines, the longer way where there is one line only; apart by a stride that
+ * spreads them over the cache. Returns whole pages; 0: more than there can be. */
 static size_t lay_out(hs__matrix *x, const hs_product *p)
 {
     enum { SPREAD = 4096, LINE = 64, PAGE = 4096 };
-    const int by_columns = x->rows == 1 || x->cols == 1 ? x->cols == 1 : llabs(p->c_row_stride) < llabs(p->c_col_stride);
+    const int by_columns = x->rows == 1 || x->cols == 1
+                               ? x->cols == 1
+                               : llabs(p->c_row_stride) < llabs(p->c_col_stride);
     int64_t line = by_columns ? x->rows : x->cols;
     if (line * x->element % SPREAD == 0) line += LINE / x->element;
-    x->row_stride = by_columns ? 1 : line, x->col_stride = by_columns ? line : 1;
+    x->row_stride = by_columns ? 1 : line;
+    x->col_stride = by_columns ? line : 1;
     size_t bytes;
     const size_t lines = (size_t)(by_columns ? x->cols : x->rows);
-    if (__builtin_mul_overflow(lines * (size_t)x->element, (size_t)line, &bytes) || bytes > SIZE_MAX / 2) return 0;
+    if (__builtin_mul_overflow(lines * (size_t)x->element, (size_t)line, &bytes) ||
+        bytes > SIZE_MAX / 2)
+        return 0;
     return bytes / PAGE * PAGE + PAGE;
 }
 
 hs_status hs__one_layer(hs__in_layers *layers, hs__run *run, const hs_product *product)
 {
-    layers->room = (hs__matrix){.element = hs__element_bytes(product->dtype), .rows = product->m, .cols = product->n};
+    layers->room = (hs__matrix){
+        .element = hs__element_bytes(product->dtype), .rows = product->m, .cols = product->n};
     const size_t bytes = lay_out(&layers->room, product);
     layers->room.data = bytes ? hs__run_pages(run, bytes) : NULL;
     return layers->room.data ? HS_OK : HS_ERROR_MEMORY;
 }
 
-static hs__layer *layer_of(const hs__layered *sum, int32_t box) { return &sum->layer[sum->of[box]]; }
+static hs__layer *layer_of(const hs__layered *sum, int32_t box)
+{
+    return &sum->layer[sum->of[box]];
+}
 
 /* Which layer each box is of. */
 static void assign_layers(hs__layered *sum)
@@ -101,10 +121,15 @@ static void assign_layers(hs__layered *sum)
     sum->count = boxes->cooperative ? count : sum->run->workers;
 }
 
-hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product, const hs_boxes *boxes)
+hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product,
+                           const hs_boxes *boxes)
 {
-    *sum = (hs__layered){.run = run, .product = product, .boxes = boxes, .joined = boxes->cooperative ? 0 : run->workers};
-    if (!(sum->of = hs__run_zeros(run, (size_t)boxes->count, sizeof *sum->of))) return HS_ERROR_MEMORY;
+    *sum = (hs__layered){.run = run,
+                         .product = product,
+                         .boxes = boxes,
+                         .joined = boxes->cooperative ? 0 : run->workers};
+    if (!(sum->of = hs__run_zeros(run, (size_t)boxes->count, sizeof *sum->of)))
+        return HS_ERROR_MEMORY;
     assign_layers(sum);
     sum->layer = hs__run_zeros(run, (size_t)sum->count, sizeof *sum->layer);
     if (!sum->layer || !hs__run_signals(run, run->workers)) return HS_ERROR_MEMORY;
@@ -113,26 +138,35 @@ hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *pro
         const hs_box *b = &boxes->box[i];
         hs__layer *layer = layer_of(sum, i);
         if (layer->bytes) continue;
-        layer->row = b->row, layer->col = b->col;
-        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype), .rows = boxes->cooperative ? product->m : b->height, .cols = b->width};
+        layer->row = b->row;
+        layer->col = b->col;
+        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype),
+                                .rows = boxes->cooperative ? product->m : b->height,
+                                .cols = b->width};
         layer->begun = boxes->cooperative && b->length && !hs__no_product(product);
         layer->bytes = lay_out(&layer->x, product);
-        if (!layer->bytes || __builtin_add_overflow(total, layer->bytes, &total)) return HS_ERROR_MEMORY;
+        if (!layer->bytes || __builtin_add_overflow(total, layer->bytes, &total))
+            return HS_ERROR_MEMORY;
     }
     char *next = hs__run_pages(run, total);
     if (!next) return HS_ERROR_MEMORY;
-    for (int32_t i = 0; i < sum->count; i++) sum->layer[i].x.data = next, next += sum->layer[i].bytes;
+    for (int32_t i = 0; i < sum->count; i++) {
+        sum->layer[i].x.data = next;
+        next += sum->layer[i].bytes;
+    }
     return HS_OK;
 }
 
-int hs__layered_product(const hs__layered *sum, int32_t box, const hs__kernel *kernel, hs__panel_product *x)
+int hs__layered_product(const hs__layered *sum, int32_t box, const hs__kernel *kernel,
+                        hs__panel_product *x)
 {
     hs_product like = *sum->product;
     const hs_box *b = &sum->boxes->box[box];
     const hs__matrix *to = &layer_of(sum, box)->x;
     const hs__in_layers layers = {.depth = sum->depth};
     if (like.triangle == HS_TRIANGLE_MIRRORED) like.triangle = HS_TRIANGLE_LOWER; /* the sum is */
-    like.c_row_stride = to->row_stride, like.c_col_stride = to->col_stride;
+    like.c_row_stride = to->row_stride;
+    like.c_col_stride = to->col_stride;
     return hs__panel_product_init(x, kernel, &like, b, sum->boxes->cooperative ? &layers : NULL, 1);
 }
 
@@ -141,52 +175,64 @@ void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
     hs__layer *layer = layer_of(sum, box);
     const hs_box *b = &sum->boxes->box[box];
     gang->x.c.data = hs__at(&layer->x, b->row - layer->row, 0);
-    gang->x.beta[0] = !sum->boxes->cooperative && layer->begun, gang->x.beta[1] = 0.0;
-    if (!sum->boxes->cooperative) layer->begun = 1; /* of a shared run others may be at other rows of it */
+    gang->x.beta[0] = !sum->boxes->cooperative && layer->begun;
+    gang->x.beta[1] = 0.0;
+    /* of a shared run others may be at other rows of it */
+    if (!sum->boxes->cooperative) layer->begun = 1;
 }
 
-/* ---- the sum -------------------------------------------------------------------------------------------------- */
+/* ---- the sum --------------------------------------------------------------------------------- */
 
-/* The part of a layer in rows first .. end - 1 and columns left .. right - 1, onto C. Returns its elements. */
-static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first, int64_t end, int64_t left, int64_t right)
+/* The part of a layer in rows first .. end - 1 and columns left .. right - 1, onto C. Returns its
+ * elements. */
+static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first,
+                        int64_t end, int64_t left, int64_t right)
 {
-    const int64_t from = hs__max(first, layer->row), rows = hs__min(end, layer->row + layer->x.rows) - from;
-    const int64_t col = hs__max(left, layer->col), cols = hs__min(right, layer->col + layer->x.cols) - col;
+    const int64_t from = hs__max(first, layer->row);
+    const int64_t rows = hs__min(end, layer->row + layer->x.rows) - from;
+    const int64_t col = hs__max(left, layer->col);
+    const int64_t cols = hs__min(right, layer->col + layer->x.cols) - col;
     if (!layer->begun || rows <= 0 || cols <= 0) return 0.0;
-    const hs__matrix x = hs__part(&layer->x, from - layer->row, col - layer->col, rows, cols), y = hs__part(c, from, col, rows, cols);
+    const hs__matrix x = hs__part(&layer->x, from - layer->row, col - layer->col, rows, cols);
+    const hs__matrix y = hs__part(c, from, col, rows, cols);
     hs__add(dtype, &x, &y);
     return (double)rows * (double)cols;
 }
 
 /* The sum of rows first .. end - 1 and columns left .. right - 1. Returns its additions. */
-static double sum_part(const hs__layered *sum, const hs__matrix *c, int64_t first, int64_t end, int64_t left, int64_t right)
+static double sum_part(const hs__layered *sum, const hs__matrix *c, int64_t first, int64_t end,
+                       int64_t left, int64_t right)
 {
     const hs_product *p = sum->product;
     if (left >= right) return 0.0;
     const hs__matrix part = hs__part(c, first, left, end - first, right - left);
-    double added = -(double)(end - first) * (double)(right - left); /* the first layer of an element is only copied */
+    /* the first layer of an element is only copied */
+    double added = -(double)(end - first) * (double)(right - left);
     hs__scale(p->dtype, &part, p->beta);
-    for (int32_t i = 0; i < sum->count; i++) added += add_layer(p->dtype, c, &sum->layer[i], first, end, left, right);
+    for (int32_t i = 0; i < sum->count; i++)
+        added += add_layer(p->dtype, c, &sum->layer[i], first, end, left, right);
     return fmax(added, 0.0);
 }
 
-/* In bands that stay in the cache while the layers come; of a triangle what all rows have together, then what each has besides. Returns the
- * flops: one for each number added to another. */
+/* In bands that stay in the cache while the layers come; of a triangle what all rows have together,
+ * then what each has besides. Returns the flops: one for each number added to another. */
 static double sum_rows(const hs__layered *sum, int64_t first, int64_t end)
 {
     const hs_product *p = sum->product;
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     const hs__triangle triangle = hs__triangle_of(p, 0, 0);
-    const int upper = triangle.which == HS_TRIANGLE_UPPER, lower = triangle.which == HS_TRIANGLE_LOWER;
+    const int upper = triangle.which == HS_TRIANGLE_UPPER;
+    const int lower = triangle.which == HS_TRIANGLE_LOWER;
     double added = sum_part(sum, &c, first, end, upper ? end : 0, lower ? first : p->n);
-    for (int64_t i = first; triangle.which && i < end; i++) added += sum_part(sum, &c, i, i + 1, upper ? i : first, upper ? end : i + 1);
+    for (int64_t i = first; triangle.which && i < end; i++)
+        added += sum_part(sum, &c, i, i + 1, upper ? i : first, upper ? end : i + 1);
     hs__triangle_finish(p->dtype, &triangle, &c, first, end - first, 0, p->n);
     return added * (double)(1 << (p->dtype >> 1));
 }
 
-/* Who has taken a box has joined before; who joins later finds none, and comes at once. In this order: an arrival between the two
- * would else stand for somebody who still works. */
+/* Who has taken a box has joined before; who joins later finds none, and comes at once. In this
+ * order: an arrival between the two would else stand for somebody who still works. */
 static int all_arrived(const void *what)
 {
     const hs__layered *sum = what;
@@ -206,15 +252,19 @@ void hs__layered_sum(hs__layered *sum, hs__member *self)
     atomic_fetch_add(&sum->arrived, 1);
     if (all_arrived(sum))
         for (int32_t w = 0; w < workers; w++) hs__signal_send(&run->signals[w]);
-    hs__await(self, &run->signals[self->worker], boxes->cooperative ? INFINITY : HS__GLANCE, all_arrived, sum);
+    hs__await(self, &run->signals[self->worker], boxes->cooperative ? INFINITY : HS__GLANCE,
+              all_arrived, sum);
     if (hs__stopped(self) || p->m == 0) return;
 
     self->box = boxes->count;
     const int64_t band = hs__max(1, BAND / (hs__element_bytes(p->dtype) * hs__max(p->n, 1)));
-    for (int32_t w = 0; pace && w < workers; w++) self->deadline = fmax(self->deadline, sum->layer[w].deadline);
-    double start = pace ? self->deadline : hs__since_start(run), transfer[2] = {0.0, 0.0};
+    for (int32_t w = 0; pace && w < workers; w++)
+        self->deadline = fmax(self->deadline, sum->layer[w].deadline);
+    double start = pace ? self->deadline : hs__since_start(run);
+    double transfer[2] = {0.0, 0.0};
     if (boxes->sum_receive) {
-        for (int i = 0; i < 2; i++) transfer[i] = start + boxes->sum_receive[2 * (size_t)self->worker + (size_t)i];
+        for (int i = 0; i < 2; i++)
+            transfer[i] = start + boxes->sum_receive[2 * (size_t)self->worker + (size_t)i];
         hs__await_transfer(self, transfer, boxes->overlap);
         start = fmax(start, self->deadline);
     }
@@ -222,12 +272,14 @@ void hs__layered_sum(hs__layered *sum, hs__member *self)
     const int64_t end = boxes->sum_rows ? boxes->sum_rows[self->worker + 1] : p->m;
     int worked = 0;
     while (!hs__stopped(self)) {
-        if (!boxes->sum_rows) next = atomic_fetch_add_explicit(&sum->next_row, band, memory_order_relaxed);
+        if (!boxes->sum_rows)
+            next = atomic_fetch_add_explicit(&sum->next_row, band, memory_order_relaxed);
         if (next >= end) break;
         const double flops = sum_rows(sum, next, hs__min(next + band, end));
         if (pace) hs__keep_pace(self, flops);
         hs__attend(self);
-        next += band, worked = 1;
+        next += band;
+        worked = 1;
     }
     hs__end_transfer(self, transfer);
     if (worked) hs__record(self, HS_COMPUTE, start, hs__since_start(run));

@@ -12,7 +12,7 @@ int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit)
     return parts ? hs__round_up(hs__ceil_div(size, parts), unit) : unit;
 }
 
-/* ---- the product as the kernel sees it ------------------------------------------------------------------------ */
+/* ---- the product as the kernel sees it ------------------------------------------------------- */
 
 /* C <- beta C and the layers: c takes the place of C for what the kernel does. */
 static void add_layers(hs__panel_product *x, const hs_box *box, const hs__in_layers *layers)
@@ -23,15 +23,17 @@ static void add_layers(hs__panel_product *x, const hs_box *box, const hs__in_lay
     x->c = hs__part(&layers->room, box->row, box->col, box->height, box->width);
 }
 
-/* Whether C^T = B^T A^T gives C the stride that the kernel likes. By the whole of it: one row of it is no reason. */
+/* Whether C^T = B^T A^T gives C the stride that the kernel likes. By the whole of it: one row of it
+ * is no reason. */
 static int is_turned(const hs__panel_product *x, const hs_product *p)
 {
-    const int rows_fast = x->c.col_stride == 1 && p->n > 1, columns_fast = x->c.row_stride == 1 && p->m > 1;
+    const int rows_fast = x->c.col_stride == 1 && p->n > 1;
+    const int columns_fast = x->c.row_stride == 1 && p->m > 1;
     return x->kernel->prefers_rows ? columns_fast && !rows_fast : rows_fast && !columns_fast;
 }
 
-int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p, const hs_box *box, const hs__in_layers *layers,
-                           int32_t members)
+int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const hs_product *p,
+                           const hs_box *box, const hs__in_layers *layers, int32_t members)
 {
     if (box->height == 0 || box->width == 0) return 0;
     const int real_type = p->dtype & 1, complex = p->dtype >> 1;
@@ -41,7 +43,8 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->a = hs__part(&x->a, box->row, box->depth, box->height, box->length);
     x->b = hs__part(&x->b, box->depth, box->col, box->length, box->width);
     x->c = hs__part(&x->c, box->row, box->col, box->height, box->width);
-    x->alpha[0] = p->alpha[0], x->alpha[1] = complex ? p->alpha[1] : 0.0;
+    x->alpha[0] = p->alpha[0];
+    x->alpha[1] = complex ? p->alpha[1] : 0.0;
     x->beta[0] = box->depth ? 1.0 : p->beta[0];
     x->beta[1] = box->depth || !complex ? 0.0 : p->beta[1];
     x->triangle = hs__triangle_of(p, box->row, box->col);
@@ -52,32 +55,47 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     const int turned = x->turned = is_turned(x, p);
     if (turned) {
         const hs__matrix a = x->a;
-        x->a = hs__transposed(x->b), x->b = hs__transposed(a), x->c = hs__transposed(x->c), x->onto = hs__transposed(x->onto);
+        x->a = hs__transposed(x->b);
+        x->b = hs__transposed(a);
+        x->c = hs__transposed(x->c);
+        x->onto = hs__transposed(x->onto);
         x->triangle = hs__triangle_transposed(x->triangle);
     }
     if (hs__scales_b(p)) {
-        x->scales_a = turned, x->scales_b = !turned;
-        x->factor[0] = x->alpha[0], x->factor[1] = x->alpha[1];
-        x->alpha[0] = 1.0, x->alpha[1] = 0.0;
+        x->scales_a = turned;
+        x->scales_b = !turned;
+        x->factor[0] = x->alpha[0];
+        x->factor[1] = x->alpha[1];
+        x->alpha[0] = 1.0;
+        x->alpha[1] = 0.0;
     }
-    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and the kernels take a real alpha. */
+    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and
+     * the kernels take a real alpha. */
     int64_t fast = blocking->prefers_rows ? x->c.col_stride : x->c.row_stride;
     x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
 
-    hs__form expanded = complex ? HS__EXPANDED : HS__REAL, split = complex ? HS__SPLIT : HS__REAL;
-    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded, blocking->tile_rows, 0, p->conjugate && turned};
-    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split, blocking->tile_cols, 0, p->conjugate && !turned};
+    hs__form expanded = complex ? HS__EXPANDED : HS__REAL;
+    hs__form split = complex ? HS__SPLIT : HS__REAL;
+    x->pack_a = (hs__pack){real_type, blocking->prefers_rows ? split : expanded,
+                           blocking->tile_rows, 0, p->conjugate && turned};
+    x->pack_b = (hs__pack){real_type, blocking->prefers_rows ? expanded : split,
+                           blocking->tile_cols, 0, p->conjugate && !turned};
 
     const int c = 1 + complex;
     x->depth = hs__even_parts(layers ? layers->depth : x->a.cols, blocking->depth / c, 4);
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
-    int64_t tile_cols = x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
-    x->buffers = members > 1 ? 2 : 1; /* one is packed while others still read the last; one member alone does not overlap itself */
-    /* All that is packed together takes no more than a twentieth of the operands, but panels hold the columns that hide the
-     * packing of A. */
+    int64_t tile_cols =
+        x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
+    /* one is packed while others still read the last; one member alone does not overlap itself */
+    x->buffers = members > 1 ? 2 : 1;
+    /* All that is packed together takes no more than a twentieth of the operands, but panels hold
+     * the columns that hide the packing of A. */
     enum { ENOUGH_COLS = 1024, SHARE = 20 };
-    const double elements = (double)x->c.rows * (double)x->a.cols + (double)x->a.cols * (double)x->c.cols + (double)x->c.rows * (double)x->c.cols;
-    const double blocks = (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
+    const double elements = (double)x->c.rows * (double)x->a.cols +
+                            (double)x->a.cols * (double)x->c.cols +
+                            (double)x->c.rows * (double)x->c.cols;
+    const double blocks =
+        (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
     double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
     const double most = (double)blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
     if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
@@ -86,7 +104,10 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
 }
 
 /* Of a layer that is not cut off. */
-static int64_t levels_of_layer(const hs__panel_product *x) { return hs__ceil_div(x->layer, x->depth); }
+static int64_t levels_of_layer(const hs__panel_product *x)
+{
+    return hs__ceil_div(x->layer, x->depth);
+}
 
 int64_t hs__level_count(const hs__panel_product *x)
 {
@@ -96,54 +117,70 @@ int64_t hs__level_count(const hs__panel_product *x)
 
 void hs__level_at(const hs__panel_product *x, int64_t index, int64_t *level, int64_t *levels)
 {
-    const int64_t each = levels_of_layer(x), layer = index / each * x->layer, within = index % each * x->depth;
+    const int64_t each = levels_of_layer(x);
+    const int64_t layer = index / each * x->layer;
+    const int64_t within = index % each * x->depth;
     *level = layer + within;
     *levels = hs__min(x->depth, hs__min(x->layer - within, x->a.cols - *level));
 }
 
 static int32_t type_of(const hs__panel_product *x) { return x->pack_a.real_type | x->complex << 1; }
 static size_t real_bytes(const hs__panel_product *x) { return x->pack_a.real_type ? 8 : 4; }
-static int64_t real_depth(const hs__panel_product *x, int64_t depth) { return x->complex ? 2 * depth : depth; }
+static int64_t real_depth(const hs__panel_product *x, int64_t depth)
+{
+    return x->complex ? 2 * depth : depth;
+}
 
 size_t hs__panel_bytes(const hs__panel_product *x)
 {
-    return (size_t)(hs__ceil_div(x->panel_cols, hs__col_unit(x)) * x->pack_b.tile * real_depth(x, x->depth)) * real_bytes(x);
+    return (size_t)(hs__ceil_div(x->panel_cols, hs__col_unit(x)) * x->pack_b.tile *
+                    real_depth(x, x->depth)) *
+           real_bytes(x);
 }
 
 static size_t packed_block_bytes(const hs__panel_product *x)
 {
-    return (size_t)(hs__ceil_div(hs__min(x->c.rows, x->block_rows), hs__row_unit(x)) * x->pack_a.tile * real_depth(x, x->depth)) * real_bytes(x);
+    return (size_t)(hs__ceil_div(hs__min(x->c.rows, x->block_rows), hs__row_unit(x)) *
+                    x->pack_a.tile * real_depth(x, x->depth)) *
+           real_bytes(x);
 }
 
 size_t hs__block_bytes(const hs__panel_product *x)
 {
-    size_t tile = x->general || x->triangle.which ? (size_t)(hs__row_unit(x) * hs__col_unit(x) * x->c.element) : 0;
+    size_t tile = x->general || x->triangle.which
+                      ? (size_t)(hs__row_unit(x) * hs__col_unit(x) * x->c.element)
+                      : 0;
     return packed_block_bytes(x) + tile;
 }
 
-/* ---- one tile ------------------------------------------------------------------------------------------------- */
+/* ---- one tile -------------------------------------------------------------------------------- */
 
-/* z <- alpha product + z, or without the old z, along a line of C. Where alpha is real nothing is multiplied by its imaginary zero. */
-#define ADD(REAL)                                                                                                                         \
-    static void add_##REAL(const hs__panel_product *x, int64_t count, const REAL *product, int accumulate, REAL *z, int64_t stride)        \
-    {                                                                                                                                      \
-        const REAL re = (REAL)x->alpha[0], im = (REAL)x->alpha[1];                                                                         \
-        if (!x->complex && stride == 1)                                                                                                    \
-            for (int64_t i = 0; i < count; i++) z[i] = (accumulate ? z[i] : 0) + re * product[i];                                          \
-        else if (!x->complex)                                                                                                              \
-            for (int64_t i = 0; i < count; i++) z[i * stride] = (accumulate ? z[i * stride] : 0) + re * product[i];                        \
-        for (int64_t i = 0; x->complex && i < count; i++, product += 2, z += 2 * stride) {                                                 \
-            const REAL u = product[0], v = product[1];                                                                                     \
-            z[0] = (accumulate ? z[0] : 0) + (im != 0 ? re * u - im * v : re * u);                                                         \
-            z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                                                         \
-        }                                                                                                                                  \
+/* z <- alpha product + z, or without the old z, along a line of C. Where alpha is real nothing is
+ * multiplied by its imaginary zero. */
+#define ADD(REAL)                                                                                 \
+    static void add_##REAL(const hs__panel_product *x, int64_t count, const REAL *product,        \
+                           int accumulate, REAL *z, int64_t stride)                               \
+    {                                                                                             \
+        const REAL re = (REAL)x->alpha[0], im = (REAL)x->alpha[1];                                \
+        if (!x->complex && stride == 1)                                                           \
+            for (int64_t i = 0; i < count; i++) z[i] = (accumulate ? z[i] : 0) + re * product[i]; \
+        else if (!x->complex)                                                                     \
+            for (int64_t i = 0; i < count; i++)                                                   \
+                z[i * stride] = (accumulate ? z[i * stride] : 0) + re * product[i];               \
+        for (int64_t i = 0; x->complex && i < count; i++, product += 2, z += 2 * stride) {        \
+            const REAL u = product[0], v = product[1];                                            \
+            z[0] = (accumulate ? z[0] : 0) + (im != 0 ? re * u - im * v : re * u);                \
+            z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                \
+        }                                                                                         \
     }
 ADD(float)
 ADD(double)
 
-/* A micro-tile at (row, col), computed aside, then added to C by any strides and with any alpha: of a triangle its elements only. */
-static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64_t col, int64_t n, int64_t k, const void *a, const void *b,
-                       int accumulate, void *tile, const void *a_next, const void *b_next)
+/* A micro-tile at (row, col), computed aside, then added to C by any strides and with any alpha: of
+ * a triangle its elements only. */
+static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64_t col, int64_t n,
+                       int64_t k, const void *a, const void *b, int accumulate, void *tile,
+                       const void *a_next, const void *b_next)
 {
     const int type = x->pack_a.real_type, parts = 1 + x->complex, by_rows = x->kernel->prefers_rows;
     const int64_t fast = parts * (by_rows ? n : m);
@@ -155,45 +192,61 @@ static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64
     /* Lines as the kernel has them. */
     const hs__triangle along = by_rows ? x->triangle : hs__triangle_transposed(x->triangle);
     const hs__matrix lines = by_rows ? x->c : hs__transposed(x->c);
-    const int64_t first = by_rows ? row : col, count = by_rows ? m : n, start = by_rows ? col : row, end = start + (by_rows ? n : m);
+    const int64_t first = by_rows ? row : col;
+    const int64_t count = by_rows ? m : n;
+    const int64_t start = by_rows ? col : row;
+    const int64_t end = start + (by_rows ? n : m);
     for (int64_t line = 0, from, to; line < count; line++) {
         hs__triangle_columns(&along, first + line, 1, end, &from, &to);
         from = hs__max(from, start);
         if (from >= to) continue;
         const int64_t at = line * fast + parts * (from - start);
         char *z = hs__at(&lines, first + line, from);
-        if (type) add_double(x, to - from, (double *)tile + at, accumulate, (double *)z, lines.col_stride);
+        if (type)
+            add_double(x, to - from, (double *)tile + at, accumulate, (double *)z,
+                       lines.col_stride);
         else add_float(x, to - from, (float *)tile + at, accumulate, (float *)z, lines.col_stride);
     }
 }
 
-void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t, hs__packed_block *have, char *block, const char *packed)
+void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t,
+                      hs__packed_block *have, char *block, const char *packed)
 {
     const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), depth = real_depth(x, panel->levels);
-    const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x), b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
+    const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x);
+    const size_t b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
     if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
-        hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level), x->a.row_stride, x->a.col_stride, block);
+        hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level),
+                        x->a.row_stride, x->a.col_stride, block);
         if (x->scales_a) hs__scale_panels(&x->pack_a, t->rows, panel->levels, x->factor, block);
         *have = (hs__packed_block){t->row, t->rows, panel->level};
     }
 
     const int layered = x->onto.data != NULL, first = panel->level == 0;
     const hs__matrix *const c = layered ? &x->onto : &x->c;
-    /* Kernels are asked for a beta of 0 or 1 only: with another one they round in one way inside of C and in another at its edges. */
-    const int scales = first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
-    const double beta = layered ? (panel->level % x->layer != 0) : first && !scales ? x->beta[0] : 1.0;
+    /* Kernels are asked for a beta of 0 or 1 only: with another one they round in one way inside of
+     * C and in another at its edges. */
+    const int scales =
+        first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
+    const double beta = layered            ? (panel->level % x->layer != 0)
+                        : first && !scales ? x->beta[0]
+                                           : 1.0;
     const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
     const int accumulate = (x->pack_a.real_type ? beta : beta_f) != 0;
-    /* A complex C has twice the columns, where those are fast, or rows, and twice the other stride. */
-    const int64_t parts = 1 + x->complex, n_reals = x->kernel->prefers_rows ? parts : 1, m_reals = parts / n_reals;
+    /* A complex C has twice the columns, where those are fast, or rows, and twice the other
+     * stride. */
+    const int64_t parts = 1 + x->complex;
+    const int64_t n_reals = x->kernel->prefers_rows ? parts : 1;
+    const int64_t m_reals = parts / n_reals;
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     enum { MIRRORED_BYTES = 1024 }; /* of a line: each is in another page */
     const int64_t done = panel->level + panel->levels;
-    const int ends = x->triangle.which && done == x->a.cols, adds = layered && (done % x->layer == 0 || done == x->a.cols);
+    const int ends = x->triangle.which && done == x->a.cols;
+    const int adds = layered && (done % x->layer == 0 || done == x->a.cols);
     const int64_t together = MIRRORED_BYTES / x->c.element;
     int64_t finished = 0;
     for (int64_t j = 0; j < t->cols; j += nu) {
@@ -208,33 +261,41 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
                 hs__triangle_scale(type_of(x), &x->triangle, &old, row, col, x->beta);
             }
             const char *a = block + (size_t)(i / mu) * a_bytes;
-            const char *a_next = i + mu < t->rows ? a + a_bytes : block, *b_next = i + mu < t->rows ? b : b + b_bytes;
+            const char *a_next = i + mu < t->rows ? a + a_bytes : block;
+            const char *b_next = i + mu < t->rows ? b : b + b_bytes;
             if (x->general || meets == HS__CROSSES) {
-                aside_tile(x, row, m, col, n, depth, a, b, accumulate, block + packed_block_bytes(x), a_next, b_next);
+                aside_tile(x, row, m, col, n, depth, a, b, accumulate,
+                           block + packed_block_bytes(x), a_next, b_next);
                 continue;
             }
-            x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at, hs__at(&x->c, row, col), row_stride, col_stride, a_next, b_next);
+            x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at,
+                           hs__at(&x->c, row, col), row_stride, col_stride, a_next, b_next);
         }
         if (adds) { /* while it is in the cache */
-            const hs__matrix from = hs__part(&x->c, t->row, col, t->rows, n), to = hs__part(c, t->row, col, t->rows, n);
+            const hs__matrix from = hs__part(&x->c, t->row, col, t->rows, n);
+            const hs__matrix to = hs__part(c, t->row, col, t->rows, n);
             hs__triangle_add(type_of(x), &x->triangle, &from, &to, t->row, col);
         }
         if (ends && (j + n == t->cols || j + n - finished >= together)) {
-            hs__triangle_finish(type_of(x), &x->triangle, c, t->row, t->rows, panel->col + t->col + finished, j + n - finished);
+            hs__triangle_finish(type_of(x), &x->triangle, c, t->row, t->rows,
+                                panel->col + t->col + finished, j + n - finished);
             finished = j + n;
         }
     }
 }
 
-void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols, char *packed)
+void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols,
+                      char *packed)
 {
     const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
     char *to = packed + (size_t)(col / hs__col_unit(x)) * bytes;
-    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col), x->b.col_stride, x->b.row_stride, to);
+    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col),
+                    x->b.col_stride, x->b.row_stride, to);
     if (x->scales_b) hs__scale_panels(&x->pack_b, cols, panel->levels, x->factor, to);
 }
 
-void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block, const int *cancel)
+void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block,
+                           const int *cancel)
 {
     const int64_t rows = hs__even_parts(x->c.rows, x->block_rows, hs__row_unit(x));
     hs__packed_block have = {.row = -1};
@@ -245,7 +306,8 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
             hs__pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;
-                const hs__tile tile = {.row = row, .rows = hs__min(rows, x->c.rows - row), .cols = panel.cols};
+                const hs__tile tile = {
+                    .row = row, .rows = hs__min(rows, x->c.rows - row), .cols = panel.cols};
                 hs__compute_tile(x, &panel, &tile, &have, block, panel_buffer);
             }
         }

@@ -7,32 +7,50 @@
 #include "product/thin.h"
 #include "run/member.h"
 
-static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+/* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+static const double SMALL = 5e5;
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
-void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c)
+void hs_product_default(hs_product *product, int32_t dtype, int64_t m, int64_t n, int64_t k,
+                        const void *a, const void *b, void *c)
 {
     if (!product) return;
-    *product = (hs_product){.dtype = dtype, .m = m, .n = n, .k = k, .a = a, .a_row_stride = k, .a_col_stride = 1, .b = b, .b_row_stride = n,
-                            .b_col_stride = 1, .c = c, .c_row_stride = n, .c_col_stride = 1, .alpha = {1.0}};
+    *product = (hs_product){.dtype = dtype,
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .a = a,
+                            .a_row_stride = k,
+                            .a_col_stride = 1,
+                            .b = b,
+                            .b_row_stride = n,
+                            .b_col_stride = 1,
+                            .c = c,
+                            .c_row_stride = n,
+                            .c_col_stride = 1,
+                            .alpha = {1.0}};
 }
 
 typedef struct {
     hs__run run;
     const hs_product *product;
     const hs_boxes *boxes;
-    hs_boxes *chosen; /* the same where they may be cut in layers, else NULL */
-    hs__bands *bands; /* [count] of boxes that all workers share, else NULL */
-    hs__gang *gang;   /* [count] of those that one worker does */
+    hs_boxes *chosen;   /* the same where they may be cut in layers, else NULL */
+    hs__bands *bands;   /* [count] of boxes that all workers share, else NULL */
+    hs__gang *gang;     /* [count] of those that one worker does */
     hs__kernel *kernel; /* [domains] */
-    double *speeds; /* [workers] of a shared run, as they are of late */
-    double *done;   /* [workers] flops */
-    int64_t *depth; /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
+    double *speeds;     /* [workers] of a shared run, as they are of late */
+    double *done;       /* [workers] flops */
+    /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
+    int64_t *depth;
     hs__layered sum;
-    hs__in_layers layers; /* of boxes with the whole of the depth, where those of all workers have one order */
-    atomic_int *taken; /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
-    void **room;       /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
+    /* of boxes with the whole of the depth, where those of all workers have one order */
+    hs__in_layers layers;
+    /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
+    atomic_int *taken;
+    /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
+    void **room;
 } job;
 
 static int is_shared(const hs_boxes *boxes) { return boxes->cooperative && !boxes->layered; }
@@ -44,9 +62,10 @@ static int has_work(const job *j, int32_t box)
     return j->taken ? j->room[box] != NULL : j->gang[box].panel_count > 0;
 }
 
-/* ---- workers -------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
-/* The next box of a worker from *at on, where there are takers its own in order, then those of others from the back; -1: none is left. */
+/* The next box of a worker from *at on, where there are takers its own in order, then those of
+ * others from the back; -1: none is left. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
 {
     const hs_boxes *boxes = j->boxes;
@@ -54,7 +73,8 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     for (; *at < (j->taken ? 2 * count : count); ++*at) {
         const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
         if (!has_work(j, box)) continue;
-        if ((!boxes->cooperative || j->taken) && *at < count && boxes->box[box].worker != worker) continue;
+        if ((!boxes->cooperative || j->taken) && *at < count && boxes->box[box].worker != worker)
+            continue;
         if (j->taken && atomic_exchange(&j->taken[box], 1)) continue;
         ++*at;
         return box;
@@ -62,22 +82,35 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     return -1;
 }
 
-/* A box and the product that it is of: with layers to be kept that of the worker's part of the depth alone, in its own matrix. */
+/* A box and the product that it is of: with layers to be kept that of the worker's part of the
+ * depth alone, in its own matrix. */
 static hs_product product_of(const job *j, hs_box *box)
 {
     hs_product own = *j->product;
     if (!j->depth) return own;
     const int64_t first = j->depth[box->worker], bytes = hs__element_bytes(own.dtype);
-    if (box->length) own.a = (const char *)own.a + first * own.a_col_stride * bytes, own.b = (const char *)own.b + first * own.b_row_stride * bytes;
-    own.k -= first, box->depth -= first;
-    own.c = j->boxes->layers[box->worker], own.c_row_stride = own.n, own.c_col_stride = 1;
+    if (box->length) {
+        own.a = (const char *)own.a + first * own.a_col_stride * bytes;
+        own.b = (const char *)own.b + first * own.b_row_stride * bytes;
+    }
+    own.k -= first;
+    box->depth -= first;
+    own.c = j->boxes->layers[box->worker];
+    own.c_row_stride = own.n;
+    own.c_col_stride = 1;
     return own;
 }
 
-static int has_all_depth(const job *j, const hs_box *box) { return box->depth == 0 && box->length == j->product->k; }
+static int has_all_depth(const job *j, const hs_box *box)
+{
+    return box->depth == 0 && box->length == j->product->k;
+}
 
 /* The layers that a box adds up one after the other, or NULL. */
-static const hs__in_layers *layers_of(const job *j, const hs_box *box) { return j->layers.room.data && has_all_depth(j, box) ? &j->layers : NULL; }
+static const hs__in_layers *layers_of(const job *j, const hs_box *box)
+{
+    return j->layers.room.data && has_all_depth(j, box) ? &j->layers : NULL;
+}
 
 /* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
 static int seen_by(const job *j, int32_t domain, int32_t i, hs__panel_product *x)
@@ -97,7 +130,8 @@ static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__membe
         seen_by(j, hs__pool_domain(j->run.pool, worker), box, &x);
         hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
     }
-    gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0); /* of one: a single buffer */
+    /* of one: a single buffer */
+    gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
     if (boxes->layered) hs__layered_receive(&j->sum, box, gang);
     return hs__gang_work(gang, 0, block, self);
 }
@@ -114,8 +148,10 @@ static void work(void *context, int32_t worker, int is_caller)
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
         self.box = box;
         if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
-        void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0); /* sized before the run */
-        j->done[worker] += j->bands ? hs__bands_work(&j->bands[box], worker, block, &self) : do_own(j, box, worker, block, &self);
+        /* sized before the run */
+        void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
+        j->done[worker] += j->bands ? hs__bands_work(&j->bands[box], worker, block, &self)
+                                    : do_own(j, box, worker, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
         if (j->bands && box + 1 < boxes->count) hs__bands_wait(&j->bands[box], &self);
     }
@@ -123,7 +159,7 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__member_end(&self);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int valid_speeds(const double *speeds, int32_t workers)
 {
@@ -139,8 +175,11 @@ static int valid_product(const hs_product *p)
 {
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return 0;
     if (p->m && p->n && !p->c) return 0;
-    if (p->triangle < HS_TRIANGLE_NONE || p->triangle > HS_TRIANGLE_MIRRORED || (p->triangle && p->m != p->n)) return 0;
-    if (p->triangle && p->conjugate && p->dtype >> 1 && (p->alpha[1] != 0.0 || p->beta[1] != 0.0)) return 0;
+    if (p->triangle < HS_TRIANGLE_NONE || p->triangle > HS_TRIANGLE_MIRRORED ||
+        (p->triangle && p->m != p->n))
+        return 0;
+    if (p->triangle && p->conjugate && p->dtype >> 1 && (p->alpha[1] != 0.0 || p->beta[1] != 0.0))
+        return 0;
     return !p->m || !p->n || !p->k || (p->a && p->b);
 }
 
@@ -150,23 +189,31 @@ static hs_status check(const void *context)
     const hs_product *p = j->product;
     const hs_boxes *boxes = j->boxes;
     const int32_t workers = j->run.workers;
-    if (!valid_product(p) || boxes->count < 0 || (boxes->count && !boxes->box)) return HS_ERROR_VALUE;
-    if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL) return HS_ERROR_VALUE;
+    if (!valid_product(p) || boxes->count < 0 || (boxes->count && !boxes->box))
+        return HS_ERROR_VALUE;
+    if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL)
+        return HS_ERROR_VALUE;
     if (boxes->overlap && !boxes->receive && !boxes->sum_receive) return HS_ERROR_VALUE;
     if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
-    if (boxes->layers && (boxes->cooperative || boxes->layered || p->triangle)) return HS_ERROR_VALUE;
+    if (boxes->layers && (boxes->cooperative || boxes->layered || p->triangle))
+        return HS_ERROR_VALUE;
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         if (!boxes->cooperative && (b->worker < 0 || b->worker >= workers)) return HS_ERROR_VALUE;
-        const int in_c = hs__is_within(b->row, b->height, p->m) && hs__is_within(b->col, b->width, p->n);
+        const int in_c =
+            hs__is_within(b->row, b->height, p->m) && hs__is_within(b->col, b->width, p->n);
         if (!in_c || !hs__is_within(b->depth, b->length, p->k)) return HS_ERROR_VALUE;
-        if (boxes->layers && b->height && b->width && !boxes->layers[b->worker]) return HS_ERROR_VALUE;
+        if (boxes->layers && b->height && b->width && !boxes->layers[b->worker])
+            return HS_ERROR_VALUE;
     }
     if (boxes->layered && !hs__layered_valid(p, boxes, workers)) return HS_ERROR_VALUE;
-    if (!hs__valid_transfers(boxes->receive, boxes->count) || !valid_speeds(boxes->speeds, workers)) return HS_ERROR_VALUE;
-    const int apart = boxes->layered || boxes->layers != NULL; /* without an inner dimension there are no layers */
+    if (!hs__valid_transfers(boxes->receive, boxes->count) || !valid_speeds(boxes->speeds, workers))
+        return HS_ERROR_VALUE;
+    /* without an inner dimension there are no layers */
+    const int apart = boxes->layered || boxes->layers != NULL;
     if (j->chosen || (apart && p->k == 0)) return HS_OK;
-    return hs_boxes_cover(p->m, p->n, p->k, p->triangle, !apart && !boxes->cooperative, boxes->count, boxes->box, NULL);
+    return hs_boxes_cover(p->m, p->n, p->k, p->triangle, !apart && !boxes->cooperative,
+                          boxes->count, boxes->box, NULL);
 }
 
 /* C <- beta C for a box at depth 0 in which there is nothing to multiply. */
@@ -185,7 +232,8 @@ static void scale_box(const hs_product *p, const hs_box *box)
 static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
 {
     hs_pool *pool = j->run.pool;
-    if (!hs__pool_scratch(pool, HS__PANELS, worker, hs__panel_bytes(x)) || !hs__pool_scratch(pool, HS__BLOCKS, worker, hs__block_bytes(x)))
+    if (!hs__pool_scratch(pool, HS__PANELS, worker, hs__panel_bytes(x)) ||
+        !hs__pool_scratch(pool, HS__BLOCKS, worker, hs__block_bytes(x)))
         return HS_ERROR_MEMORY;
     return HS_OK;
 }
@@ -226,7 +274,9 @@ static hs_status open_box(job *j, int32_t i)
     const hs_boxes *boxes = j->boxes;
     if (boxes->box[i].length == 0 || hs__no_product(j->product)) return HS_OK;
     const hs_box *box = &boxes->box[i];
-    if (j->bands) return hs__bands_open(&j->bands[i], &j->run, j->product, box, layers_of(j, box), j->kernel, j->speeds, j->run.manner == HS__ALONE);
+    if (j->bands)
+        return hs__bands_open(&j->bands[i], &j->run, j->product, box, layers_of(j, box), j->kernel,
+                              j->speeds, j->run.manner == HS__ALONE);
     return j->taken ? open_layer(j, i) : open_own(j, i);
 }
 
@@ -260,28 +310,44 @@ static int32_t common_divisor(int32_t x, int32_t y) { return y ? common_divisor(
 static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
 {
     const double share = (double)i / bands, upper = 1.0 - sqrt(1.0 - share);
-    const double part = !x->triangle ? share : x->triangle == HS_TRIANGLE_UPPER ? upper : sqrt(share);
+    const double part = !x->triangle                       ? share
+                        : x->triangle == HS_TRIANGLE_UPPER ? upper
+                                                           : sqrt(share);
     return i == bands ? x->m : (int64_t)((double)x->m * part);
 }
 
-/* hs_gemm_boxes. Layers are as deep as the sizes say, so there are not as many as are good for p workers: those that are left over when all have
- * as many as each other are cut into bands of rows, all of them where there are less than workers. */
-static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
+/* hs_gemm_boxes. Layers are as deep as the sizes say, so there are not as many as are good for p
+ * workers: those that are left over when all have as many as each other are cut into bands of rows,
+ * all of them where there are less than workers. */
+static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes,
+                             int32_t capacity)
 {
     enum { SHARE = 20, FEWEST = 32 };
-    /* A layer for each worker takes a twentieth of the operands at most: then their sum takes less than meeting at each panel. */
+    /* A layer for each worker takes a twentieth of the operands at most: then their sum takes less
+     * than meeting at each panel. */
     const int64_t depth = hs__layer_depth(x);
-    const double layer = (double)x->m * (double)x->n / (x->triangle ? 4.0 / 3.0 : 1.0), room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    const double layer = (double)x->m * (double)x->n / (x->triangle ? 4.0 / 3.0 : 1.0);
+    const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
     if (p < 2 || depth >= x->k || p * layer > room) return 0;
-    const int32_t count = (int32_t)(x->k / depth + (x->k % depth != 0)), cut = count % p, whole = count - cut;
-    const int32_t bands = cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / FEWEST)) : 1;
+    const int32_t count = (int32_t)(x->k / depth + (x->k % depth != 0));
+    const int32_t cut = count % p;
+    const int32_t whole = count - cut;
+    const int32_t bands =
+        cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / FEWEST)) : 1;
     if (whole + cut * bands < p) return 0;
-    deal first = begin_deal(p, speeds), last = first;
+    deal first = begin_deal(p, speeds);
+    deal last = first;
     for (int32_t i = 0, at = 0; boxes && i < count; i++)
         for (int32_t band = 0, own = i < whole ? 1 : bands; band < own && at < capacity; band++) {
             const int64_t row = rows_before(x, band, own), end = rows_before(x, band + 1, own);
-            const int32_t worker = i < whole ? owner_of(&first, i, whole) : owner_of(&last, (i - whole) * bands + band, cut * bands);
-            boxes[at++] = (hs_box){.worker = worker, .row = row, .depth = i * depth, .height = end - row, .width = x->n,
+            const int32_t worker = i < whole
+                                       ? owner_of(&first, i, whole)
+                                       : owner_of(&last, (i - whole) * bands + band, cut * bands);
+            boxes[at++] = (hs_box){.worker = worker,
+                                   .row = row,
+                                   .depth = i * depth,
+                                   .height = end - row,
+                                   .width = x->n,
                                    .length = hs__min(depth, x->k - i * depth)};
         }
     return whole + cut * bands;
@@ -295,17 +361,22 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
     hs_box *layers = hs__run_zeros(&j->run, (size_t)count, sizeof *layers);
     if (!layers) return HS_ERROR_MEMORY;
     layered_boxes(p, j->run.workers, j->speeds, layers, count);
-    boxes->box = layers, boxes->count = count, boxes->layered = 1;
+    boxes->box = layers;
+    boxes->count = count;
+    boxes->layered = 1;
     return HS_OK;
 }
 
-/* Memory for one layer, where the product is a sum of them that are not computed at the same time. */
+/* Memory for one layer, where the product is a sum of them that are not computed at the same
+ * time. */
 static hs_status open_layers(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     int32_t i = 0;
     j->layers.depth = hs__layer_depth(j->product);
-    if (boxes->layered || boxes->layers || j->layers.depth >= j->product->k || hs__no_product(j->product)) return HS_OK;
+    if (boxes->layered || boxes->layers || j->layers.depth >= j->product->k ||
+        hs__no_product(j->product))
+        return HS_OK;
     while (i < boxes->count && !has_all_depth(j, &boxes->box[i])) i++;
     return i < boxes->count ? hs__one_layer(&j->layers, &j->run, j->product) : HS_OK;
 }
@@ -315,10 +386,13 @@ static hs_status open_arrays(job *j)
 {
     const hs_boxes *boxes = j->boxes;
     const size_t count = (size_t)boxes->count;
-    if (is_shared(boxes)) return (j->bands = hs__run_zeros(&j->run, count, sizeof *j->bands)) ? HS_OK : HS_ERROR_MEMORY;
+    if (is_shared(boxes))
+        return (j->bands = hs__run_zeros(&j->run, count, sizeof *j->bands)) ? HS_OK
+                                                                            : HS_ERROR_MEMORY;
     if (!(j->gang = hs__run_zeros(&j->run, count, sizeof *j->gang))) return HS_ERROR_MEMORY;
     if (!boxes->cooperative) return HS_OK;
-    j->taken = hs__run_zeros(&j->run, count, sizeof *j->taken), j->room = hs__run_zeros(&j->run, count, sizeof *j->room);
+    j->taken = hs__run_zeros(&j->run, count, sizeof *j->taken);
+    j->room = hs__run_zeros(&j->run, count, sizeof *j->room);
     return j->taken && j->room ? HS_OK : HS_ERROR_MEMORY;
 }
 
@@ -329,7 +403,9 @@ static hs_status find_depths(job *j)
     j->depth = hs__run_zeros(&j->run, (size_t)j->run.workers, sizeof *j->depth);
     if (!j->depth) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < j->run.workers; w++) j->depth[w] = j->product->k;
-    for (int32_t i = 0; i < boxes->count; i++) j->depth[boxes->box[i].worker] = hs__min(j->depth[boxes->box[i].worker], boxes->box[i].depth);
+    for (int32_t i = 0; i < boxes->count; i++)
+        j->depth[boxes->box[i].worker] =
+            hs__min(j->depth[boxes->box[i].worker], boxes->box[i].depth);
     return HS_OK;
 }
 
@@ -344,10 +420,13 @@ static hs_status open_all(job *j)
     j->done = j->speeds + p;
     hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
     hs__domain_kernels(domains, j->kernel);
-    hs_status status = j->chosen ? choose_layers(j, j->chosen) : boxes->layers ? find_depths(j) : HS_OK;
+    hs_status status = j->chosen       ? choose_layers(j, j->chosen)
+                       : boxes->layers ? find_depths(j)
+                                       : HS_OK;
     if (!status) status = open_layers(j);
     if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
-    if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1)) status = HS_ERROR_MEMORY;
+    if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1))
+        status = HS_ERROR_MEMORY;
     if (!status) status = open_arrays(j);
     for (int32_t i = 0; i < boxes->count && !status; i++) status = open_box(j, i);
     return status;
@@ -362,9 +441,11 @@ static hs_status open(void *context)
     j->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
     j->run.speeds = boxes->speeds;
     const hs_status status = open_all(j);
-    for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) { /* nothing can fail any more */
+    /* nothing can fail any more */
+    for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) {
         hs_box box = boxes->box[i];
-        if (has_work(j, i) || (p->k && !box.length)) continue; /* an empty box is beside one that is not */
+        /* an empty box is beside one that is not */
+        if (has_work(j, i) || (p->k && !box.length)) continue;
         const hs_product own = product_of(j, &box);
         scale_box(&own, &box);
     }
@@ -388,29 +469,37 @@ static int is_thin(const job *j)
     const hs_product *p = j->product;
     if (!boxes->cooperative || boxes->layered || boxes->count != 1 || check(j)) return 0;
     const hs_box *box = boxes->box;
-    return box->height == p->m && box->width == p->n && box->length == p->k && !hs__no_product(p) && hs__is_thin(p);
+    return box->height == p->m && box->width == p->n && box->length == p->k && !hs__no_product(p) &&
+           hs__is_thin(p);
 }
 
-hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes, const hs_options *options, hs_trace *trace)
+hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxes *boxes,
+                         const hs_options *options, hs_trace *trace)
 {
     if (!pool || !product || !boxes) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
     return is_thin(&j) ? hs__run_thin(pool, product, options, trace) : hs__run_do(&j.run);
 }
 
-int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds, hs_box *boxes, int32_t capacity)
+int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds,
+                      hs_box *boxes, int32_t capacity)
 {
     return layered_boxes(&(hs_product){.m = m, .n = n, .k = k}, p, speeds, boxes, capacity);
 }
 
-hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds, hs_poll_function poll, void *context)
+hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds,
+                  hs_poll_function poll, void *context)
 {
     if (!pool || !product) return HS_ERROR_VALUE;
     const hs_options options = {.poll = poll, .poll_context = context};
-    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) && !hs__no_product(product) && hs__is_thin(product))
+    if (valid_product(product) && valid_speeds(speeds, hs__pool_size(pool)) &&
+        !hs__no_product(product) && hs__is_thin(product))
         return hs__run_thin(pool, product, &options, NULL);
     const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
     hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    job j = {.run = hs__run_of(&kind, pool, &options, NULL), .product = product, .boxes = &boxes, .chosen = &boxes};
+    job j = {.run = hs__run_of(&kind, pool, &options, NULL),
+             .product = product,
+             .boxes = &boxes,
+             .chosen = &boxes};
     return hs__run_do(&j.run);
 }

@@ -1,5 +1,5 @@
-/* Runs products on a star: the caller is the master, who copies operands into the workers' arenas and results back, one message at a
- * time; a worker multiplies what has come. */
+/* Runs products on a star: the caller is the master, who copies operands into the workers' arenas
+ * and results back, one message at a time; a worker multiplies what has come. */
 #include <math.h>
 
 #include "core/numbers.h"
@@ -19,21 +19,24 @@ typedef struct {
 typedef struct {
     int64_t next;  /* of the same worker, -1: none */
     int64_t waits; /* for this panel to be computed, or this load, -1: for none */
-    double due;    /* when it came, of a panel then when it was computed; with pace on the emulated platform's clock */
+    /* when it came, of a panel then when it was computed; with pace on the emulated platform's
+     * clock */
+    double due;
     _Atomic int64_t state; /* of a panel or a load */
 } step;
 
 /* What a worker has of the operands, and what is to come. */
 typedef struct {
     char *arena;
-    int64_t first, next; /* message, -1: none; of all, and of those not sent */
-    double released;     /* end of its last load or result, on the same clock */
+    int64_t first, next;    /* message, -1: none; of all, and of those not sent */
+    double released;        /* end of its last load or result, on the same clock */
     _Atomic int64_t blocks; /* in the arena */
     int64_t peak;
 } __attribute__((aligned(64))) buffers;
 
-/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room for panels where the arena begins, and
- * behind it one for what two neighbours hold, who have its two ends. */
+/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room
+ * for panels where the arena begins, and behind it one for what two neighbours hold, who have its
+ * two ends. */
 typedef struct {
     int64_t first;      /* the chunk that begins the chain */
     hs__chain chain;    /* of that one: all of the chain */
@@ -48,18 +51,20 @@ typedef struct {
     hs__kernel *kernel; /* [domains] */
     hs_star_product *x;
     hs__matrix operand[OPERANDS];
-    place *places;            /* [chunks] */
-    int by_columns[OPERANDS]; /* how it lies in an arena: as at the master, so that whole lines are copied */
+    place *places; /* [chunks] */
+    /* how it lies in an arena: as at the master, so that whole lines are copied */
+    int by_columns[OPERANDS];
     int64_t count;
-    hs_star_message *list; /* [count] a worker's in the order of the model; the times become those measured */
-    step *steps;           /* [count] */
-    int64_t *log;          /* [count] the port's order */
+    /* [count] a worker's in the order of the model; the times become those measured */
+    hs_star_message *list;
+    step *steps;  /* [count] */
+    int64_t *log; /* [count] the port's order */
     int64_t logged;
-    buffers *buffers;      /* [p] what a worker has, as the master sees it */
-    int32_t p;             /* the master's signal is the one behind the workers' */
+    buffers *buffers; /* [p] what a worker has, as the master sees it */
+    int32_t p;        /* the master's signal is the one behind the workers' */
 } job;
 
-/* ---- where things are ----------------------------------------------------------------------------------------- */
+/* ---- where things are ------------------------------------------------------------------------ */
 
 static int64_t area(const piece *x) { return x->height * x->width; }
 
@@ -68,27 +73,38 @@ static int64_t panels_of(int64_t length, int64_t depth) { return 1 + (length - 1
 /* Whether a chunk is ahead of one before. */
 static int is_ahead(const job *j, int64_t chunk) { return j->places[chunk].first != chunk; }
 
-static const place *place_of(const job *j, const hs_star_chunk *chunk) { return &j->places[chunk - j->x->chunks]; }
+static const place *place_of(const job *j, const hs_star_chunk *chunk)
+{
+    return &j->places[chunk - j->x->chunks];
+}
 
-static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk) { return &j->places[place_of(j, chunk)->first].chain; }
+static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk)
+{
+    return &j->places[place_of(j, chunk)->first].chain;
+}
 
 /* The block of the arena at which begins what is held. */
 static int64_t held_at(const job *j, const hs_star_chunk *chunk)
 {
     const hs__chain *chain = chain_of(j, chunk);
-    return chain->passing + (place_of(j, chunk)->odd ? chain->held - hs__star_passage(j->x->star->t, chunk).held : 0);
+    return chain->passing + (place_of(j, chunk)->odd
+                                 ? chain->held - hs__star_passage(j->x->star->t, chunk).held
+                                 : 0);
 }
 
-/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns, one after the other. */
+/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns, one after
+ * the other. */
 static piece strip_of(const job *j, const hs_star_chunk *chunk, int64_t k)
 {
     const int64_t at = held_at(j, chunk);
-    if (chunk->buffers == HS_STAR_STREAM_A) return (piece){chunk->row + k, chunk->col, 1, chunk->width, at + k * chunk->width};
+    if (chunk->buffers == HS_STAR_STREAM_A)
+        return (piece){chunk->row + k, chunk->col, 1, chunk->width, at + k * chunk->width};
     return (piece){chunk->row, chunk->col + k, chunk->height, 1, at + k * chunk->height};
 }
 
 /* What stays for a layer begins the room for panels, then comes the block that passes. */
-static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t panel, piece pieces[OPERANDS])
+static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t panel,
+                            piece pieces[OPERANDS])
 {
     const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
     const int64_t passes = by_rows ? chunk->height : chunk->width, layer = panel / passes;
@@ -98,8 +114,9 @@ static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t pa
     pieces[by_rows ? A : B].at = by_rows ? chunk->width : chunk->height;
 }
 
-/* What a panel of the chunk, that of layer `first`, multiplies. Each buffer holds a panel's two; two of them are at both ends of their
- * room, so that those of chunks of other sizes are not in the way. */
+/* What a panel of the chunk, that of layer `first`, multiplies. Each buffer holds a panel's two;
+ * two of them are at both ends of their room, so that those of chunks of other sizes are not in the
+ * way. */
 static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
 {
     if (hs__star_streams(chunk)) {
@@ -108,9 +125,12 @@ static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piec
     }
     const int64_t t = j->x->star->t;
     const hs__passage form = hs__star_passage(t, chunk);
-    const int64_t most = hs__min(chunk->depth, form.length), deep = hs__min(most, form.length - first);
-    const int64_t row = chunk->row + (chunk->held == B ? first : 0), height = chunk->held == B ? deep : chunk->height;
-    const int64_t col = chunk->col + (chunk->held == A ? first : 0), width = chunk->held == A ? deep : chunk->width;
+    const int64_t most = hs__min(chunk->depth, form.length);
+    const int64_t deep = hs__min(most, form.length - first);
+    const int64_t row = chunk->row + (chunk->held == B ? first : 0);
+    const int64_t height = chunk->held == B ? deep : chunk->height;
+    const int64_t col = chunk->col + (chunk->held == A ? first : 0);
+    const int64_t width = chunk->held == A ? deep : chunk->width;
     const int64_t inner = chunk->held == C ? first : 0, depth = chunk->held == C ? deep : t;
     const int second = chunk->buffers == 2 && (first / chunk->depth + place_of(j, chunk)->turn) % 2;
     int64_t at = second ? chain_of(j, chunk)->passing - most * form.in : 0;
@@ -127,7 +147,8 @@ static hs__matrix at_master(const job *j, int o, const piece *x)
 {
     const hs__matrix *whole = &j->operand[o];
     const int64_t q = j->x->block, row = x->row * q, col = x->col * q;
-    return hs__part(whole, row, col, hs__min(x->height * q, whole->rows - row), hs__min(x->width * q, whole->cols - col));
+    return hs__part(whole, row, col, hs__min(x->height * q, whole->rows - row),
+                    hs__min(x->width * q, whole->cols - col));
 }
 
 static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
@@ -139,7 +160,8 @@ static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
     return part;
 }
 
-/* Whether a message has that operand in it; a panel that is streamed brings what stays for a layer with the layer's first block. */
+/* Whether a message has that operand in it; a panel that is streamed brings what stays for a layer
+ * with the layer's first block. */
 static int moves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
 {
     if (message->kind == HS_STAR_LOAD) return o == chunk->held;
@@ -161,12 +183,13 @@ static void bring(const job *j, hs__member *self, int32_t worker, int o, const p
 {
     const hs_product *p = j->product;
     const hs__matrix from = at_master(j, o, x), to = in_arena(j, worker, o, x);
-    const int clears = o == C && p->beta[0] == 0.0 && (p->beta[1] == 0.0 || p->dtype < HS_COMPLEX64);
+    const int clears =
+        o == C && p->beta[0] == 0.0 && (p->beta[1] == 0.0 || p->dtype < HS_COMPLEX64);
     if (!clears) hs__copy(self, to, from);
     if (o == C) hs__scale(p->dtype, &to, p->beta);
 }
 
-/* ---- master --------------------------------------------------------------------------------------------------- */
+/* ---- master ---------------------------------------------------------------------------------- */
 
 /* When the worker could take part in its next message. */
 static double pending_since(const job *j, int64_t message)
@@ -180,9 +203,12 @@ static void serve(job *j, hs__member *self, int64_t at)
     hs_star_message *message = &j->list[at];
     step *own = &j->steps[at];
     const hs_star_chunk *chunk = &j->x->chunks[message->chunk];
-    const int32_t kind = message->kind, worker = message->worker, paced = j->run.options.pace != NULL;
+    const int32_t kind = message->kind;
+    const int32_t worker = message->worker;
+    const int32_t paced = j->run.options.pace != NULL;
     buffers *its = &j->buffers[worker];
-    if (own->waits >= 0) hs__await_count(self, &j->run.signals[j->p], &j->steps[own->waits].state, COMPUTED);
+    if (own->waits >= 0)
+        hs__await_count(self, &j->run.signals[j->p], &j->steps[own->waits].state, COMPUTED);
     if (hs__cancelled(&j->run.cancel)) return;
 
     message->start = hs__since_start(&j->run);
@@ -190,7 +216,8 @@ static void serve(job *j, hs__member *self, int64_t at)
     locate(j, chunk, message->depth, pieces);
     const int64_t parts = parts_of(chunk, message);
     int64_t blocks = 0;
-    for (int o = 0; o < OPERANDS; o++) blocks += moves(chunk, message, o) ? area(&pieces[o]) * parts : 0;
+    for (int o = 0; o < OPERANDS; o++)
+        blocks += moves(chunk, message, o) ? area(&pieces[o]) * parts : 0;
     if (kind != HS_STAR_RESULT) {
         const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
         if (now > its->peak) its->peak = now;
@@ -199,12 +226,14 @@ static void serve(job *j, hs__member *self, int64_t at)
         if (parts > 1) pieces[C] = strip_of(j, chunk, k);
         for (int o = 0; o < OPERANDS; o++) {
             if (!moves(chunk, message, o)) continue;
-            if (kind == HS_STAR_RESULT) hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
+            if (kind == HS_STAR_RESULT)
+                hs__copy(self, at_master(j, o, &pieces[o]), in_arena(j, worker, o, &pieces[o]));
             else bring(j, self, worker, o, &pieces[o]);
         }
     }
     if (paced) {
-        self->deadline = fmax(self->deadline, pending_since(j, at)) + (double)blocks * j->x->star->link_costs[worker];
+        self->deadline = fmax(self->deadline, pending_since(j, at)) +
+                         (double)blocks * j->x->star->link_costs[worker];
         hs__sleep_until(self, self->deadline);
     }
     if (hs__cancelled(&j->run.cancel)) return;
@@ -221,7 +250,8 @@ static void serve(job *j, hs__member *self, int64_t at)
     its->released = end;
     if (kind == HS_STAR_LOAD) atomic_store(&own->state, COMPUTED);
     if (kind == HS_STAR_RESULT) {
-        const int last = chunk->held != C && (own->next < 0 || j->list[own->next].chunk != message->chunk);
+        const int last =
+            chunk->held != C && (own->next < 0 || j->list[own->next].chunk != message->chunk);
         atomic_fetch_sub(&its->blocks, blocks + (last ? area(&pieces[chunk->held]) : 0));
     }
 }
@@ -240,7 +270,10 @@ static int64_t oldest_request(const job *j)
         const int64_t before = j->steps[next].waits;
         if (before >= 0 && atomic_load(&j->steps[before].state) < COMPUTED) continue;
         const double own = pending_since(j, next);
-        if (own < since) found = next, since = own;
+        if (own < since) {
+            found = next;
+            since = own;
+        }
     }
     return found;
 }
@@ -252,7 +285,8 @@ static void lead(void *context)
     job *j = context;
     hs__member self = hs__member_start(&j->run, -1, 1);
     if (j->x->order == HS_STAR_LISTED)
-        for (int64_t at = 0; at < j->count && !hs__cancelled(&j->run.cancel); at++) serve(j, &self, at);
+        for (int64_t at = 0; at < j->count && !hs__cancelled(&j->run.cancel); at++)
+            serve(j, &self, at);
     else
         for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->run.cancel);)
             if (at >= 0) serve(j, &self, at);
@@ -260,10 +294,11 @@ static void lead(void *context)
     j->x->late = j->run.options.pace ? hs__since_start(&j->run) - self.deadline : 0.0;
 }
 
-/* ---- workers -------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 /* The product of a panel; 0 where there is nothing to multiply. */
-static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS], hs__panel_product *x)
+static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
+                         hs__panel_product *x)
 {
     const hs_product *product = j->product;
     const int32_t worker = j->list[at].worker;
@@ -271,18 +306,23 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
     hs__matrix own[OPERANDS];
     for (int o = 0; o < OPERANDS; o++) own[o] = in_arena(j, worker, o, &pieces[o]);
     hs_product small = hs__product_of(product->dtype, &own[A], &own[B], &own[C]);
-    small.alpha[0] = product->alpha[0], small.alpha[1] = product->alpha[1], small.alpha_first = product->alpha_first;
+    small.alpha[0] = product->alpha[0];
+    small.alpha[1] = product->alpha[1];
+    small.alpha_first = product->alpha_first;
     small.beta[0] = 1.0;
     const hs_box box = {.height = small.m, .width = small.n, .length = small.k};
-    return hs__panel_product_init(x, &j->kernel[hs__pool_domain(j->run.pool, worker)], &small, &box, NULL, 1);
+    return hs__panel_product_init(x, &j->kernel[hs__pool_domain(j->run.pool, worker)], &small, &box,
+                                  NULL, 1);
 }
 
-/* Whether an operand of a panel is not needed after it: what stays for a layer is free after the layer's last block. */
+/* Whether an operand of a panel is not needed after it: what stays for a layer is free after the
+ * layer's last block. */
 static int leaves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
 {
     if (!hs__star_streams(chunk)) return 1;
     const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
-    return o == (by_rows ? A : B) || (message->depth + 1) % (by_rows ? chunk->height : chunk->width) == 0;
+    return o == (by_rows ? A : B) ||
+           (message->depth + 1) % (by_rows ? chunk->height : chunk->width) == 0;
 }
 
 static void compute(job *j, hs__member *self, int64_t at)
@@ -298,7 +338,8 @@ static void compute(job *j, hs__member *self, int64_t at)
     hs__panel_product x;
     locate(j, chunk, message->depth, pieces);
     if (panel_product(j, at, pieces, &x))
-        hs__panel_product_run(&x, hs__pool_scratch(j->run.pool, HS__PANELS, self->worker, 0), hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0),
+        hs__panel_product_run(&x, hs__pool_scratch(j->run.pool, HS__PANELS, self->worker, 0),
+                              hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0),
                               &j->run.cancel);
     if (j->run.options.pace) {
         self->deadline = fmax(self->deadline, own->due);
@@ -307,8 +348,10 @@ static void compute(job *j, hs__member *self, int64_t at)
     if (hs__cancelled(&j->run.cancel)) return;
     message->compute_end = hs__since_start(&j->run);
     own->due = j->run.options.pace ? self->deadline : message->compute_end;
-    for (int o = 0; o < OPERANDS; o++) /* what only came is free; a C that came with the panel stays until its result has left */
-        if (o != chunk->held && o != C && leaves(chunk, message, o)) atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
+    /* what only came is free; a C that came with the panel stays until its result has left */
+    for (int o = 0; o < OPERANDS; o++)
+        if (o != chunk->held && o != C && leaves(chunk, message, o))
+            atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
     hs__count_task(&j->run);
     atomic_store(&own->state, COMPUTED);
     hs__signal_send(&j->run.signals[j->p]);
@@ -318,12 +361,13 @@ static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    for (int64_t at = j->buffers[worker].first; at >= 0 && !hs__cancelled(&j->run.cancel); at = j->steps[at].next)
+    for (int64_t at = j->buffers[worker].first; at >= 0 && !hs__cancelled(&j->run.cancel);
+         at = j->steps[at].next)
         if (j->list[at].kind == HS_STAR_PANEL) compute(j, &self, at);
     hs__member_end(&self);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int64_t blocks_of(int64_t size, int64_t block) { return size / block + (size % block > 0); }
 
@@ -333,11 +377,14 @@ static hs_status check(const void *context)
     const hs_product *p = j->product;
     const hs_star_product *x = j->x;
     const hs_star *star = x->star;
-    if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != j->p) return HS_ERROR_VALUE;
-    if (x->block < 1 || x->block > INT32_MAX || (x->order != HS_STAR_LISTED && x->order != HS_STAR_DEMAND)) return HS_ERROR_VALUE;
+    if (p->dtype < 0 || p->dtype > 3 || !p->a || !p->b || !p->c || !star || star->p != j->p)
+        return HS_ERROR_VALUE;
+    if (x->block < 1 || x->block > INT32_MAX ||
+        (x->order != HS_STAR_LISTED && x->order != HS_STAR_DEMAND))
+        return HS_ERROR_VALUE;
     if (p->triangle != HS_TRIANGLE_NONE || p->conjugate) return HS_ERROR_VALUE;
-    if (p->m < 1 || p->n < 1 || p->k < 1 || blocks_of(p->m, x->block) != star->r || blocks_of(p->n, x->block) != star->s ||
-        blocks_of(p->k, x->block) != star->t)
+    if (p->m < 1 || p->n < 1 || p->k < 1 || blocks_of(p->m, x->block) != star->r ||
+        blocks_of(p->n, x->block) != star->s || blocks_of(p->k, x->block) != star->t)
         return HS_ERROR_VALUE;
     return HS_OK;
 }
@@ -346,7 +393,8 @@ static hs_status check(const void *context)
 static hs_status place_chunks(job *j)
 {
     const hs_star_product *x = j->x;
-    int64_t *before = hs__run_zeros(&j->run, (size_t)j->p, sizeof *before); /* the worker's last chunk, plus 1 */
+    /* the worker's last chunk, plus 1 */
+    int64_t *before = hs__run_zeros(&j->run, (size_t)j->p, sizeof *before);
     j->places = hs__run_zeros(&j->run, (size_t)x->chunk_count, sizeof *j->places);
     if (!before || !j->places) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
@@ -356,8 +404,11 @@ static hs_status place_chunks(job *j)
         own->first = k;
         if (chunk->ahead && last >= 0) {
             const place *other = &j->places[last];
-            const int64_t panels = panels_of(hs__star_passage(x->star->t, &x->chunks[last]).length, x->chunks[last].depth);
-            own->first = other->first, own->odd = !other->odd, own->turn = (int32_t)((other->turn + panels) % 2);
+            const int64_t panels = panels_of(hs__star_passage(x->star->t, &x->chunks[last]).length,
+                                             x->chunks[last].depth);
+            own->first = other->first;
+            own->odd = !other->odd;
+            own->turn = (int32_t)((other->turn + panels) % 2);
         }
         hs__chain_add(&j->places[own->first].chain, x->star->t, chunk);
         before[chunk->worker] = k + 1;
@@ -365,7 +416,8 @@ static hs_status place_chunks(job *j)
     return HS_OK;
 }
 
-/* What a message waits for; last: the worker's last but one and last panel that count for it, before there were so many the load. */
+/* What a message waits for; last: the worker's last but one and last panel that count for it,
+ * before there were so many the load. */
 static int64_t waits_of(job *j, int64_t at, int64_t last[2])
 {
     const hs_star_message *message = &j->list[at];
@@ -380,7 +432,8 @@ static int64_t waits_of(job *j, int64_t at, int64_t last[2])
         return j->list[last[1]].depth == message->depth ? last[1] : last[0];
     }
     const int64_t waits = chunk->held == C ? last[chunk->buffers != 2] : -1;
-    last[0] = last[1], last[1] = j->places[message->chunk].last_panel = at;
+    last[0] = last[1];
+    last[1] = j->places[message->chunk].last_panel = at;
     return waits;
 }
 
@@ -393,9 +446,14 @@ static hs_status cover(job *j)
     if (!boxes) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
         const hs_star_chunk *chunk = &x->chunks[k];
-        boxes[k] = (hs_box){.row = chunk->row, .col = chunk->col, .height = chunk->height, .width = chunk->width, .length = 1};
+        boxes[k] = (hs_box){.row = chunk->row,
+                            .col = chunk->col,
+                            .height = chunk->height,
+                            .width = chunk->width,
+                            .length = 1};
     }
-    return hs_boxes_cover(x->star->r, x->star->s, 1, HS_TRIANGLE_NONE, 0, (int32_t)x->chunk_count, boxes, NULL);
+    return hs_boxes_cover(x->star->r, x->star->s, 1, HS_TRIANGLE_NONE, 0, (int32_t)x->chunk_count,
+                          boxes, NULL);
 }
 
 /* The messages, and what each one waits for. */
@@ -403,7 +461,8 @@ static hs_status list_messages(job *j)
 {
     const hs_star_product *x = j->x;
     double makespan;
-    hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, NULL, &j->count, &makespan);
+    hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length,
+                                        x->served, 0, NULL, NULL, &j->count, &makespan);
     if (!status && x->messages && x->message_capacity < j->count) status = HS_ERROR_VALUE;
     if (!status) status = cover(j);
     if (!status) status = place_chunks(j);
@@ -414,7 +473,8 @@ static hs_status list_messages(job *j)
     j->log = hs__run_zeros(&j->run, count, sizeof *j->log);
     int64_t(*panel)[2] = hs__run_zeros(&j->run, (size_t)j->p, sizeof *panel);
     if (!j->list || !j->steps || !j->log || !panel) return HS_ERROR_MEMORY;
-    status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0, NULL, j->list, &j->count, &makespan);
+    status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0,
+                              NULL, j->list, &j->count, &makespan);
     if (status) return status;
     for (int64_t at = 0; at < j->count; at++) {
         j->steps[at].waits = waits_of(j, at, panel[j->list[at].worker]);
@@ -435,15 +495,16 @@ static hs_status open_arenas(job *j)
     int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
-        const int64_t own = j->places[k].chain.held + j->places[k].chain.passing; /* 0 where it does not begin a chain */
+        /* 0 where it does not begin a chain */
+        const int64_t own = j->places[k].chain.held + j->places[k].chain.passing;
         if (own > rooms[x->chunks[k].worker]) rooms[x->chunks[k].worker] = own;
     }
     for (int32_t i = 0; i < j->p; i++) {
         size_t bytes;
         if (!rooms[i]) continue;
         if (__builtin_mul_overflow((size_t)rooms[i], (size_t)(x->block * x->block), &bytes) ||
-            __builtin_mul_overflow(bytes, (size_t)j->operand[C].element, &bytes) || bytes > PTRDIFF_MAX ||
-            !(j->buffers[i].arena = hs__run_pages(&j->run, bytes)))
+            __builtin_mul_overflow(bytes, (size_t)j->operand[C].element, &bytes) ||
+            bytes > PTRDIFF_MAX || !(j->buffers[i].arena = hs__run_pages(&j->run, bytes)))
             return HS_ERROR_MEMORY;
     }
     for (int64_t at = 0; at < j->count; at++) {
@@ -453,7 +514,8 @@ static hs_status open_arenas(job *j)
         locate(j, &x->chunks[j->list[at].chunk], j->list[at].depth, pieces);
         if (!panel_product(j, at, pieces, &panel)) continue;
         const int32_t i = j->list[at].worker;
-        if (!hs__pool_scratch(j->run.pool, HS__PANELS, i, hs__panel_bytes(&panel)) || !hs__pool_scratch(j->run.pool, HS__BLOCKS, i, hs__block_bytes(&panel)))
+        if (!hs__pool_scratch(j->run.pool, HS__PANELS, i, hs__panel_bytes(&panel)) ||
+            !hs__pool_scratch(j->run.pool, HS__BLOCKS, i, hs__block_bytes(&panel)))
             return HS_ERROR_MEMORY;
     }
     return HS_OK;
@@ -484,12 +546,17 @@ static hs_status report(void *context, hs_status status)
     return status;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .work = work, .lead = lead, .report = report};
+static const hs__kind kind = {
+    .check = check, .open = open, .work = work, .lead = lead, .report = report};
 
-hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x, const hs_options *options, const hs_times *times)
+hs_status hs_run_star(hs_pool *pool, const hs_product *product, hs_star_product *x,
+                      const hs_options *options, const hs_times *times)
 {
     if (!pool || !product || !x) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, NULL), .product = product, .x = x, .p = hs__pool_size(pool)};
+    job j = {.run = hs__run_of(&kind, pool, options, NULL),
+             .product = product,
+             .x = x,
+             .p = hs__pool_size(pool)};
     if (times) j.run.trace.times = *times;
     j.run.manner = HS__LED;
     return hs__run_do(&j.run);

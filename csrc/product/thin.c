@@ -9,8 +9,9 @@
 
 static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone */
 
-/* C <- alpha A B + beta C, turned so that A is the large operand. Pieces are `height` rows of A by `depth` columns, those of the same rows
- * one after the other; with more than one their sums are kept aside, [parts][m][n], until all are there. */
+/* C <- alpha A B + beta C, turned so that A is the large operand. Pieces are `height` rows of A by
+ * `depth` columns, those of the same rows one after the other; with more than one their sums are
+ * kept aside, [parts][m][n], until all are there. */
 typedef struct {
     hs__run run;
     const hs_product *product;
@@ -19,13 +20,13 @@ typedef struct {
     hs__matrix a, b, c;
     int by_rows;
     int64_t height, depth, heights, parts;
-    char *packed;      /* B for all pieces, or NULL: each packs its part */
-    char *sums;        /* or NULL */
+    char *packed;            /* B for all pieces, or NULL: each packs its part */
+    char *sums;              /* or NULL */
     size_t b_bytes, c_bytes; /* of a worker's: its part of B, its part of C */
     _Alignas(64) _Atomic int64_t next;
 } job;
 
-/* ---- operands --------------------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 /* Whether A is the B of the product. */
 static int turn(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
@@ -33,42 +34,53 @@ static int turn(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c
     hs__matrices_of(p, a, b, c);
     if (p->n <= HS__THIN && (p->m > HS__THIN || p->n <= p->m)) return 0;
     const hs__matrix kept = *a;
-    *a = hs__transposed(*b), *b = hs__transposed(kept), *c = hs__transposed(*c);
+    *a = hs__transposed(*b);
+    *b = hs__transposed(kept);
+    *c = hs__transposed(*c);
     return 1;
 }
 
-static int is_by_rows(const hs__matrix *a) { return a->col_stride == 1 && (a->row_stride != 1 || a->rows <= a->cols); }
+static int is_by_rows(const hs__matrix *a)
+{
+    return a->col_stride == 1 && (a->row_stride != 1 || a->rows <= a->cols);
+}
 
 int hs__is_thin(const hs_product *p)
 {
-    if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN || p->triangle || p->conjugate) return 0;
+    if (p->k < 1 || hs__min(p->m, p->n) < 1 || hs__min(p->m, p->n) > HS__THIN || p->triangle ||
+        p->conjugate)
+        return 0;
     hs__matrix a, b, c;
     if (turn(p, &a, &b, &c) && hs__scales_b(p)) return 0; /* A is not copied */
-    if (is_by_rows(&a)) return c.cols <= (p->dtype >> 1 ? HS__THIN / 2 : HS__THIN); /* a complex number is multiplied by two vectors */
+    /* a complex number is multiplied by two vectors */
+    if (is_by_rows(&a)) return c.cols <= (p->dtype >> 1 ? HS__THIN / 2 : HS__THIN);
     return a.row_stride == 1;
 }
 
 /* Reals of a packed column of B, by rows. */
-static int64_t step_of(const job *j, int64_t depth) { return depth * (j->product->dtype >> 1 ? 4 : 1); }
+static int64_t step_of(const job *j, int64_t depth)
+{
+    return depth * (j->product->dtype >> 1 ? 4 : 1);
+}
 
 /* Columns of the part of B from row `first` on, times a factor, as hs__thin_rows wants them. */
-#define PACK(REAL)                                                                                                  \
-    static void pack_##REAL(const hs__matrix *b, int complex, const double factor[2], int64_t first, int64_t count, \
-                            REAL *to)                                                                               \
-    {                                                                                                               \
-        const REAL re_factor = (REAL)factor[0], im_factor = complex ? (REAL)factor[1] : 0;                          \
-        for (int64_t col = 0; col < b->cols; col++)                                                                 \
-            for (int64_t i = 0; i < count; i++) {                                                                   \
-                const REAL *x = (const REAL *)(const void *)hs__at(b, first + i, col);                              \
-                if (!complex) {                                                                                     \
-                    to[col * count + i] = re_factor * x[0];                                                         \
-                    continue;                                                                                       \
-                }                                                                                                   \
-                REAL u = re_factor * x[0], v = re_factor * x[1];                                                    \
-                if (im_factor != 0) u -= im_factor * x[1], v += im_factor * x[0];                                   \
-                REAL *re = to + 4 * col * count + 2 * i, *im = re + 2 * count;                                      \
-                re[0] = re[1] = u, im[0] = im[1] = v;                                                               \
-            }                                                                                                       \
+#define PACK(REAL)                                                                         \
+    static void pack_##REAL(const hs__matrix *b, int complex, const double factor[2],      \
+                            int64_t first, int64_t count, REAL *to)                        \
+    {                                                                                      \
+        const REAL re_factor = (REAL)factor[0], im_factor = complex ? (REAL)factor[1] : 0; \
+        for (int64_t col = 0; col < b->cols; col++)                                        \
+            for (int64_t i = 0; i < count; i++) {                                          \
+                const REAL *x = (const REAL *)(const void *)hs__at(b, first + i, col);     \
+                if (!complex) {                                                            \
+                    to[col * count + i] = re_factor * x[0];                                \
+                    continue;                                                              \
+                }                                                                          \
+                REAL u = re_factor * x[0], v = re_factor * x[1];                           \
+                if (im_factor != 0) u -= im_factor * x[1], v += im_factor * x[0];          \
+                REAL *re = to + 4 * col * count + 2 * i, *im = re + 2 * count;             \
+                re[0] = re[1] = u, im[0] = im[1] = v;                                      \
+            }                                                                              \
     }
 PACK(float)
 PACK(double)
@@ -80,11 +92,12 @@ static void pack(const job *j, int64_t first, int64_t count, char *to)
     if (!j->by_rows) {
         hs__copy(NULL, rows, hs__part(&j->b, first, 0, count, j->b.cols));
         hs__scale(j->product->dtype, &rows, j->factor);
-    } else if (j->product->dtype & 1) pack_double(&j->b, complex, j->factor, first, count, (double *)(void *)to);
+    } else if (j->product->dtype & 1)
+        pack_double(&j->b, complex, j->factor, first, count, (double *)(void *)to);
     else pack_float(&j->b, complex, j->factor, first, count, (float *)(void *)to);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Adds the sums of rows first .. to C, part by part. */
 static void add_up(const job *j, int64_t first, int64_t rows)
@@ -93,9 +106,14 @@ static void add_up(const job *j, int64_t first, int64_t rows)
     const hs__matrix to = hs__part(&j->c, first, 0, rows, n);
     for (int64_t part = 1; part < j->parts; part++) {
         const int64_t reals = n * (1 + (j->product->dtype >> 1));
-        char *sum = j->sums + first * n * j->c.element, *more = sum + part * j->c.rows * n * j->c.element;
-        if (j->product->dtype & 1) for (int64_t i = 0; i < rows * reals; i++) ((double *)(void *)sum)[i] += ((double *)(void *)more)[i];
-        else for (int64_t i = 0; i < rows * reals; i++) ((float *)(void *)sum)[i] += ((float *)(void *)more)[i];
+        char *sum = j->sums + first * n * j->c.element;
+        char *more = sum + part * j->c.rows * n * j->c.element;
+        if (j->product->dtype & 1)
+            for (int64_t i = 0; i < rows * reals; i++)
+                ((double *)(void *)sum)[i] += ((double *)(void *)more)[i];
+        else
+            for (int64_t i = 0; i < rows * reals; i++)
+                ((float *)(void *)sum)[i] += ((float *)(void *)more)[i];
     }
     const hs__matrix from = {j->sums + first * n * j->c.element, j->c.element, rows, n, n, 1};
     hs__combine(j->product->dtype, &from, j->alpha, j->product->beta, &to);
@@ -103,8 +121,12 @@ static void add_up(const job *j, int64_t first, int64_t rows)
 
 static void do_piece(const job *j, int64_t piece, char *memory)
 {
-    const int64_t part = piece % j->parts, row = piece / j->parts * j->height, col = part * j->depth, n = j->c.cols;
-    const int64_t rows = hs__min(j->height, j->a.rows - row), depth = hs__min(j->depth, j->a.cols - col);
+    const int64_t part = piece % j->parts;
+    const int64_t row = piece / j->parts * j->height;
+    const int64_t col = part * j->depth;
+    const int64_t n = j->c.cols;
+    const int64_t rows = hs__min(j->height, j->a.rows - row);
+    const int64_t depth = hs__min(j->depth, j->a.cols - col);
     const char *b = j->packed;
     char *found = memory + j->b_bytes;
     if (!b) {
@@ -113,14 +135,17 @@ static void do_piece(const job *j, int64_t piece, char *memory)
     }
     hs__matrix sum = {found, j->c.element, rows, n, n, 1};
     if (j->by_rows) {
-        j->loops.rows(rows, n, depth, hs__at(&j->a, row, col), j->a.row_stride, b, step_of(j, depth), found);
+        j->loops.rows(rows, n, depth, hs__at(&j->a, row, col), j->a.row_stride, b,
+                      step_of(j, depth), found);
     } else {
         memset(found, 0, (size_t)(rows * n * j->c.element));
         j->loops.columns(rows, n, depth, hs__at(&j->a, row, col), j->a.col_stride, b, found);
-        sum.row_stride = 1, sum.col_stride = rows;
+        sum.row_stride = 1;
+        sum.col_stride = rows;
     }
     if (j->sums) {
-        const hs__matrix to = {j->sums + (part * j->c.rows + row) * n * j->c.element, j->c.element, rows, n, n, 1};
+        const hs__matrix to = {
+            j->sums + (part * j->c.rows + row) * n * j->c.element, j->c.element, rows, n, n, 1};
         hs__copy(NULL, to, sum);
         return;
     }
@@ -152,7 +177,7 @@ static hs_status report(void *context, hs_status status)
     return status;
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* By the sizes alone: the results are the same with any number of workers. */
 static void cut(job *j)
@@ -169,7 +194,8 @@ static void cut(job *j)
     j->height = hs__min(j->height, m);
     j->heights = hs__ceil_div(m, j->height);
     j->parts = hs__ceil_div(k, depth);
-    if (j->heights * j->parts < ENOUGH) j->parts = hs__min(hs__ceil_div(ENOUGH, j->heights), hs__ceil_div(k, SHORTEST));
+    if (j->heights * j->parts < ENOUGH)
+        j->parts = hs__min(hs__ceil_div(ENOUGH, j->heights), hs__ceil_div(k, SHORTEST));
     j->depth = hs__round_up(hs__ceil_div(k, j->parts), 16); /* whole lines of a row */
     j->parts = hs__ceil_div(k, j->depth);
 }
@@ -179,16 +205,22 @@ static hs_status open(void *context)
     enum { LINE = 64 };
     job *j = context;
     const int64_t n = j->c.cols, e = j->c.element;
-    const int64_t wide = j->by_rows ? step_of(j, 1) * (int64_t)hs__real_bytes(j->product->dtype) : e; /* bytes of a packed element */
+    /* bytes of a packed element */
+    const int64_t wide =
+        j->by_rows ? step_of(j, 1) * (int64_t)hs__real_bytes(j->product->dtype) : e;
     const int once = j->by_rows && j->parts == 1 && j->heights > 1;
     j->b_bytes = once ? 0 : (size_t)hs__round_up(j->depth * n * wide, LINE);
     j->c_bytes = (size_t)(j->height * n * e);
     j->run.total = j->heights * j->parts;
-    j->run.manner = (double)j->a.rows * (double)j->a.cols * (double)n <= SMALL ? HS__ALONE : HS__SHARED;
+    j->run.manner =
+        (double)j->a.rows * (double)j->a.cols * (double)n <= SMALL ? HS__ALONE : HS__SHARED;
     for (int32_t w = 0; w < (j->run.manner == HS__ALONE ? 1 : j->run.workers); w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->b_bytes + j->c_bytes)) return HS_ERROR_MEMORY;
-    if (j->parts > 1 && !(j->sums = hs__run_pages(&j->run, (size_t)(j->parts * j->a.rows * n * e)))) return HS_ERROR_MEMORY;
-    if (once && !(j->packed = hs__run_pages(&j->run, (size_t)(j->depth * n * wide)))) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->b_bytes + j->c_bytes))
+            return HS_ERROR_MEMORY;
+    if (j->parts > 1 && !(j->sums = hs__run_pages(&j->run, (size_t)(j->parts * j->a.rows * n * e))))
+        return HS_ERROR_MEMORY;
+    if (once && !(j->packed = hs__run_pages(&j->run, (size_t)(j->depth * n * wide))))
+        return HS_ERROR_MEMORY;
     if (once) pack(j, 0, j->a.cols, j->packed);
     return HS_OK;
 }
@@ -201,9 +233,13 @@ static hs_status check(const void *context)
 
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
 
-hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options, hs_trace *trace)
+hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_options *options,
+                       hs_trace *trace)
 {
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .factor = {1.0}, .alpha = {1.0},
+    job j = {.run = hs__run_of(&kind, pool, options, trace),
+             .product = product,
+             .factor = {1.0},
+             .alpha = {1.0},
              .loops = hs__thin_for(product->dtype)};
     memcpy(hs__scales_b(product) ? j.factor : j.alpha, product->alpha, sizeof j.alpha);
     turn(product, &j.a, &j.b, &j.c);

@@ -5,18 +5,23 @@
 hs__triangle hs__triangle_of(const hs_product *p, int64_t row, int64_t col)
 {
     if (p->triangle == HS_TRIANGLE_NONE) return (hs__triangle){0};
-    return (hs__triangle){.which = p->triangle == HS_TRIANGLE_UPPER ? HS_TRIANGLE_UPPER : HS_TRIANGLE_LOWER,
-                          .mirrored = p->triangle == HS_TRIANGLE_MIRRORED, .conjugate = p->conjugate && p->dtype >> 1, .diagonal = col - row};
+    return (hs__triangle){.which = p->triangle == HS_TRIANGLE_UPPER ? HS_TRIANGLE_UPPER
+                                                                    : HS_TRIANGLE_LOWER,
+                          .mirrored = p->triangle == HS_TRIANGLE_MIRRORED,
+                          .conjugate = p->conjugate && p->dtype >> 1,
+                          .diagonal = col - row};
 }
 
 hs__triangle hs__triangle_transposed(hs__triangle t)
 {
-    if (t.which != HS_TRIANGLE_NONE) t.which = t.which == HS_TRIANGLE_LOWER ? HS_TRIANGLE_UPPER : HS_TRIANGLE_LOWER;
+    if (t.which != HS_TRIANGLE_NONE)
+        t.which = t.which == HS_TRIANGLE_LOWER ? HS_TRIANGLE_UPPER : HS_TRIANGLE_LOWER;
     t.diagonal = -t.diagonal;
     return t;
 }
 
-double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, int64_t col, int64_t cols)
+double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, int64_t col,
+                             int64_t cols)
 {
     if (rows == 0 || cols == 0) return 0.0;
     const hs__meeting meets = hs__triangle_meets(t, row, rows, col, cols);
@@ -36,8 +41,10 @@ static void change(int32_t dtype, const hs__matrix *x, const double *beta, const
     else hs__scale(dtype, x, beta);
 }
 
-/* Of the part from (row, col) on what is in the triangle, line by line where the diagonal crosses it. */
-static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double *beta, const hs__matrix *other)
+/* Of the part from (row, col) on what is in the triangle, line by line where the diagonal crosses
+ * it. */
+static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
+                       int64_t col, const double *beta, const hs__matrix *other)
 {
     if (x->rows == 0 || x->cols == 0) return;
     if (hs__by_columns(x)) {
@@ -53,45 +60,53 @@ static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x
         from = hs__max(from, col);
         if (from >= to) continue;
         const hs__matrix line = hs__part(x, i, from - col, 1, to - from);
-        const hs__matrix more = other ? hs__part(other, i, from - col, 1, to - from) : (hs__matrix){0};
+        const hs__matrix more =
+            other ? hs__part(other, i, from - col, 1, to - from) : (hs__matrix){0};
         change(dtype, &line, beta, other ? &more : NULL);
     }
 }
 
-void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row, int64_t col, const double beta[2])
+void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
+                        int64_t col, const double beta[2])
 {
     change_all(dtype, t, x, row, col, beta, NULL);
 }
 
-void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *from, const hs__matrix *to, int64_t row, int64_t col)
+void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *from,
+                      const hs__matrix *to, int64_t row, int64_t col)
 {
     change_all(dtype, t, to, row, col, NULL, from);
 }
 
-/* ---- the image ------------------------------------------------------------------------------------------------ */
+/* ---- the image ------------------------------------------------------------------------------- */
 
-/* Element (j, i) of `to` becomes (i, j) of `from`, for rows i and columns j; both have the strides of C. The inner loop is along the lines
- * that are written. */
-#define MIRROR(NAME, TYPE, CONJUGATE)                                                                                                     \
-    static inline __attribute__((always_inline)) void NAME##_lines(int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t across, \
-                                                                   int64_t along)                                                          \
-    {                                                                                                                                      \
-        for (int64_t i = 0; i < rows; i++)                                                                                                 \
-            for (int64_t j = 0; j < cols; j++) {                                                                                           \
-                TYPE z = from[i * along + j * across];                                                                                     \
-                CONJUGATE(z);                                                                                                              \
-                to[i * across + j * along] = z;                                                                                            \
-            }                                                                                                                              \
-    }                                                                                                                                      \
-    static void NAME(int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t row_stride, int64_t col_stride)                       \
-    {                                                                                                                                      \
-        if (row_stride == 1) NAME##_lines(rows, cols, from, to, col_stride, 1);                                                            \
-        else if (col_stride == 1) NAME##_lines(cols, rows, from, to, row_stride, 1);                                                       \
-        else NAME##_lines(rows, cols, from, to, col_stride, row_stride);                                                                   \
+/* Element (j, i) of `to` becomes (i, j) of `from`, for rows i and columns j; both have the strides
+ * of C. The inner loop is along the lines that are written. */
+#define MIRROR(NAME, TYPE, CONJUGATE)                                                            \
+    static inline __attribute__((always_inline)) void NAME##_lines(                              \
+        int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t across, int64_t along)   \
+    {                                                                                            \
+        for (int64_t i = 0; i < rows; i++)                                                       \
+            for (int64_t j = 0; j < cols; j++) {                                                 \
+                TYPE z = from[i * along + j * across];                                           \
+                CONJUGATE(z);                                                                    \
+                to[i * across + j * along] = z;                                                  \
+            }                                                                                    \
+    }                                                                                            \
+    static void NAME(int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t row_stride, \
+                     int64_t col_stride)                                                         \
+    {                                                                                            \
+        if (row_stride == 1) NAME##_lines(rows, cols, from, to, col_stride, 1);                  \
+        else if (col_stride == 1) NAME##_lines(cols, rows, from, to, row_stride, 1);             \
+        else NAME##_lines(rows, cols, from, to, col_stride, row_stride);                         \
     }
 
-typedef struct { float re, im; } complex_float;
-typedef struct { double re, im; } complex_double;
+typedef struct {
+    float re, im;
+} complex_float;
+typedef struct {
+    double re, im;
+} complex_double;
 #define SAME(z) (void)0
 #define CONJUGATED(z) ((z).im = -(z).im)
 MIRROR(mirror_float, float, SAME)
@@ -102,7 +117,8 @@ MIRROR(mirror_conjugate_float, complex_float, CONJUGATED)
 MIRROR(mirror_conjugate_double, complex_double, CONJUGATED)
 
 /* Part of the triangle, without elements of the diagonal. */
-static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
+                   int64_t rows, int64_t col, int64_t cols)
 {
     const void *from = hs__at(c, row, col);
     void *to = hs__at(c, col + t->diagonal, row - t->diagonal);
@@ -115,8 +131,13 @@ static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, in
     switch (dtype) {
     case HS_FLOAT32: mirror_float(rows, cols, from, to, rs, cs); break;
     case HS_FLOAT64: mirror_double(rows, cols, from, to, rs, cs); break;
-    case HS_COMPLEX64: (t->conjugate ? mirror_conjugate_float : mirror_complex_float)(rows, cols, from, to, rs, cs); break;
-    default: (t->conjugate ? mirror_conjugate_double : mirror_complex_double)(rows, cols, from, to, rs, cs);
+    case HS_COMPLEX64:
+        (t->conjugate ? mirror_conjugate_float : mirror_complex_float)(rows, cols, from, to, rs,
+                                                                       cs);
+        break;
+    default:
+        (t->conjugate ? mirror_conjugate_double : mirror_complex_double)(rows, cols, from, to, rs,
+                                                                         cs);
     }
 }
 
@@ -127,20 +148,25 @@ static void make_real(int32_t dtype, void *z)
 }
 
 /* A small part that the diagonal crosses. */
-static void finish_elements(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static void finish_elements(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
+                            int64_t rows, int64_t col, int64_t cols)
 {
     for (int64_t i = row; i < row + rows; i++)
         for (int64_t j = col; j < col + cols; j++) {
             if (i - j == t->diagonal && t->conjugate) make_real(dtype, hs__at(c, i, j));
-            if (i - j != t->diagonal && t->mirrored && hs__triangle_has(t, i, j)) mirror(dtype, t, c, i, 1, j, 1);
+            if (i - j != t->diagonal && t->mirrored && hs__triangle_has(t, i, j))
+                mirror(dtype, t, c, i, 1, j, 1);
         }
 }
 
-void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
+void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
+                         int64_t rows, int64_t col, int64_t cols)
 {
     enum { FEW = 8 };
-    if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate) || rows == 0 || cols == 0) return;
-    const int64_t least = row - (col + cols - 1) - t->diagonal, most = row + rows - 1 - col - t->diagonal; /* distances from the diagonal */
+    if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate) || rows == 0 || cols == 0)
+        return;
+    const int64_t least = row - (col + cols - 1) - t->diagonal;
+    const int64_t most = row + rows - 1 - col - t->diagonal; /* distances from the diagonal */
     if (t->which == HS_TRIANGLE_LOWER ? most < 0 : least > 0) return;
     if (least > 0 || most < 0) {
         if (t->mirrored) mirror(dtype, t, c, row, rows, col, cols);

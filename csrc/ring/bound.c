@@ -1,5 +1,5 @@
-/* A bound on all rings: the time if every member paid only for its two cheapest edges, where an edge's cost is divided between
- * its ends in the way that makes the bound best. */
+/* A bound on all rings: the time if every member paid only for its two cheapest edges, where an
+ * edge's cost is divided between its ends in the way that makes the bound best. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@ static const double SAFE = 1.0 - 0x1p-40; /* for the rounding of sums */
 
 typedef struct {
     const hs__ring *x;
-    double *half;      /* [p * p] what edge ij costs i; with half[j][i] it is the whole edge */
-    double *paid;      /* [p] its two cheapest halves */
-    int32_t *cheapest; /* [2 p] whose they are */
+    double *half;       /* [p * p] what edge ij costs i; with half[j][i] it is the whole edge */
+    double *paid;       /* [p] its two cheapest halves */
+    int32_t *cheapest;  /* [2 p] whose they are */
     double time, speed; /* the bound, and the speed of those that take part in it */
 } relaxation;
 
@@ -22,13 +22,21 @@ static hs_status choose(relaxation *r, const int *cancel)
     const size_t p = (size_t)r->x->p;
     for (size_t i = 0; i < p; i++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        double least = INFINITY, second = INFINITY;
+        double least = INFINITY;
+        double second = INFINITY;
         int32_t *own = r->cheapest + 2 * i;
         for (size_t j = 0; j < p; j++) {
             const double half = r->half[i * p + j];
             if (half >= second) continue;
-            if (half < least) second = least, own[1] = own[0], least = half, own[0] = (int32_t)j;
-            else second = half, own[1] = (int32_t)j;
+            if (half < least) {
+                second = least;
+                own[1] = own[0];
+                least = half;
+                own[0] = (int32_t)j;
+            } else {
+                second = half;
+                own[1] = (int32_t)j;
+            }
         }
         r->paid[i] = least + second;
     }
@@ -39,19 +47,26 @@ static hs_status choose(relaxation *r, const int *cancel)
 static void solve(relaxation *r)
 {
     const int32_t p = r->x->p;
-    r->time = INFINITY, r->speed = 0.0;
+    r->time = INFINITY;
+    r->speed = 0.0;
     for (;;) { /* Newton's method; the sum is convex, so it comes from above */
-        double all = 1.0, speed = 0.0;
+        double all = 1.0;
+        double speed = 0.0;
         for (int32_t i = 0; i < p; i++)
-            if (isfinite(r->paid[i]) && r->time * r->x->speed[i] > r->paid[i]) all += r->paid[i], speed += r->x->speed[i];
+            if (isfinite(r->paid[i]) && r->time * r->x->speed[i] > r->paid[i]) {
+                all += r->paid[i];
+                speed += r->x->speed[i];
+            }
         if (!(speed > 0.0) || !(all / speed < r->time)) return;
-        r->time = all / speed, r->speed = speed;
+        r->time = all / speed;
+        r->speed = speed;
     }
 }
 
 static bool takes(const relaxation *r, int32_t i, int32_t j)
 {
-    return r->time * r->x->speed[i] > r->paid[i] && (r->cheapest[2 * i] == j || r->cheapest[2 * i + 1] == j);
+    return r->time * r->x->speed[i] > r->paid[i] &&
+           (r->cheapest[2 * i] == j || r->cheapest[2 * i + 1] == j);
 }
 
 /* An edge that only one end takes becomes dearer for it and cheaper for the other. */
@@ -66,20 +81,27 @@ static void shift(relaxation *r, double goal, double pace)
                 const int32_t j = r->cheapest[2 * i + c];
                 if (!takes(r, i, j) || takes(r, j, i)) continue;
                 odd++;
-                if (pass) r->half[(size_t)i * (size_t)p + (size_t)j] += step, r->half[(size_t)j * (size_t)p + (size_t)i] -= step;
+                if (pass) {
+                    r->half[(size_t)i * (size_t)p + (size_t)j] += step;
+                    r->half[(size_t)j * (size_t)p + (size_t)i] -= step;
+                }
             }
         }
     }
 }
 
-static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *cancel, double *bound)
+static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *cancel,
+                         double *bound)
 {
     double pace = 1.0;
     for (int32_t round = 0, stale = 0; round <= rounds; round++) {
         if (choose(r, cancel)) return HS_ERROR_CANCELLED;
         solve(r);
         if (r->time > *bound * (1.0 + 1e-6)) stale = 0;
-        else if (++stale == PATIENCE) stale = 0, pace *= 0.5;
+        else if (++stale == PATIENCE) {
+            stale = 0;
+            pace *= 0.5;
+        }
         *bound = fmax(*bound, r->time);
         if (!(*bound < goal)) break;
         shift(r, goal, pace);
@@ -87,7 +109,8 @@ static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *
     return HS_OK;
 }
 
-hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel, double *bound)
+hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds, const int *cancel,
+                        double *bound)
 {
     if (!bound) return HS_ERROR_VALUE;
     if (!(makespan > 0.0) || rounds < 0) return HS_ERROR_VALUE;
@@ -97,9 +120,11 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     const size_t p = (size_t)x.p;
     double goal = fmin(1.0, makespan / x.unit); /* the fastest alone takes 1 */
     for (int32_t i = 0; i < x.p && !hs__cancelled(cancel); i++)
-        for (int32_t j = i + 1; j < x.p; j++) goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));
+        for (int32_t j = i + 1; j < x.p; j++)
+            goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));
     bool *gone = calloc(p * p, sizeof *gone);
-    relaxation r = {.x = &x, .half = malloc(p * p * sizeof *r.half), .paid = malloc(p * sizeof *r.paid)};
+    relaxation r = {
+        .x = &x, .half = malloc(p * p * sizeof *r.half), .paid = malloc(p * sizeof *r.paid)};
     r.cheapest = calloc(2 * p, sizeof *r.cheapest);
     double least = 0.0;
     if (!gone || !r.half || !r.paid || !r.cheapest) status = HS_ERROR_MEMORY;
@@ -107,17 +132,21 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     if (!status) {
         for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
             for (size_t j = 0; j < p; j++)
-                r.half[i * p + j] = i == j || gone[i * p + j] ? INFINITY : x.side[i * p + j] * x.speed[i];
+                r.half[i * p + j] =
+                    i == j || gone[i * p + j] ? INFINITY : x.side[i * p + j] * x.speed[i];
         status = improve(&r, goal, rounds, cancel, &least);
     }
     if (!status) *bound = fmin(goal, least) * x.unit * SAFE;
-    free(gone), free(r.half), free(r.paid), free(r.cheapest);
+    free(gone);
+    free(r.half);
+    free(r.paid);
+    free(r.cheapest);
     hs__ring_close(&x);
     return status;
 }
 
-hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring, int32_t rounds, const int *cancel,
-                              hs_certificate *certificate)
+hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring,
+                              int32_t rounds, const int *cancel, hs_certificate *certificate)
 {
     double value, bound;
     if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;

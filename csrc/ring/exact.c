@@ -1,5 +1,6 @@
-/* The best ring of all: Held and Karp's paths over all subsets, from the lowest index of each. Where the shortest ring of a
- * subset is not balanced, its other rings are walked through, with the paths as exact bounds on what is left. */
+/* The best ring of all: Held and Karp's paths over all subsets, from the lowest index of each.
+ * Where the shortest ring of a subset is not balanced, its other rings are walked through, with the
+ * paths as exact bounds on what is left. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,32 +12,42 @@ enum { BRIEF = 1 << 12, ROUNDS = 20 };
 /* Workers are numbered anew, by `node`; mask bit k is the worker base + 1 + k. */
 typedef struct {
     const hs__ring *x;
-    int32_t n;            /* workers that count */
-    int32_t *node;        /* [n] their indices */
-    double *edge, *side;  /* [n * n]; infinite for an edge that is in no better ring */
-    double *speed;        /* [n] */
-    double *path;         /* row mask of m entries: the shortest from the base through mask, by its end; infinite outside it */
-    double *total;        /* [1 << m] speed of the workers in mask */
+    int32_t n;           /* workers that count */
+    int32_t *node;       /* [n] their indices */
+    double *edge, *side; /* [n * n]; infinite for an edge that is in no better ring */
+    double *speed;       /* [n] */
+    /* row mask of m entries: the shortest from the base through mask, by its end; infinite outside
+     * it */
+    double *path;
+    double *total; /* [1 << m] speed of the workers in mask */
     int32_t base, m;
     int32_t walk[HS_RING_EXACT], depth; /* from the base backwards */
     int32_t *best, best_size;
-    double value;         /* of the best ring */
+    double value; /* of the best ring */
     const int *cancel;
     int64_t walked;
 } search;
 
 static void close(search *s)
 {
-    free(s->node), free(s->edge), free(s->speed), free(s->path), free(s->best);
+    free(s->node);
+    free(s->edge);
+    free(s->speed);
+    free(s->path);
+    free(s->best);
 }
 
-/* Those that are left with two edges at least, which the best ring of three or more must be made of. */
+/* Those that are left with two edges at least, which the best ring of three or more must be made
+ * of. */
 static hs_status reduce(search *s, const hs__ring *x)
 {
     const size_t p = (size_t)x->p;
     bool *gone = calloc(p * p, sizeof *gone);
     s->node = malloc(p * sizeof *s->node);
-    if (!gone || !s->node) return free(gone), HS_ERROR_MEMORY;
+    if (!gone || !s->node) {
+        free(gone);
+        return HS_ERROR_MEMORY;
+    }
     hs_status status = isfinite(s->value) ? hs__ring_prune(x, s->value, s->cancel, gone) : HS_OK;
     for (size_t i = 0; i < p && !status; i++) {
         int32_t edges = 0;
@@ -44,7 +55,10 @@ static hs_status reduce(search *s, const hs__ring *x)
         if (edges >= 2) s->node[s->n++] = (int32_t)i;
     }
     const size_t n = (size_t)s->n;
-    if (status) return free(gone), status;
+    if (status) {
+        free(gone);
+        return status;
+    }
     if (n > HS_RING_EXACT) status = HS_ERROR_UNSUPPORTED;
     else if (n >= 3) {
         const size_t rows = (size_t)1 << (n - 1);
@@ -53,7 +67,8 @@ static hs_status reduce(search *s, const hs__ring *x)
         s->path = malloc(rows * n * sizeof *s->path); /* n - 1 ends and the speed */
         if (!s->edge || !s->speed || !s->path) status = HS_ERROR_MEMORY;
         else {
-            s->side = s->edge + n * n, s->total = s->path + rows * (n - 1);
+            s->side = s->edge + n * n;
+            s->total = s->path + rows * (n - 1);
             for (size_t a = 0; a < n; a++) {
                 const size_t i = (size_t)s->node[a];
                 s->speed[a] = x->speed[i];
@@ -73,7 +88,9 @@ static hs_status reduce(search *s, const hs__ring *x)
 static hs_status find_paths(search *s, int32_t base)
 {
     const size_t n = (size_t)s->n, m = n - 1 - (size_t)base, first = (size_t)base + 1;
-    s->base = base, s->m = (int32_t)m, s->total[0] = s->speed[base];
+    s->base = base;
+    s->m = (int32_t)m;
+    s->total[0] = s->speed[base];
     for (uint32_t mask = 1; mask < UINT32_C(1) << m; mask++) {
         if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         double *own = s->path + mask * m;
@@ -83,7 +100,8 @@ static hs_status find_paths(search *s, int32_t base)
             own[j] = INFINITY;
             if (!(mask >> j & 1)) continue;
             const uint32_t others = mask ^ (UINT32_C(1) << j);
-            const double *edge = s->edge + (first + j) * n + first, *path = s->path + others * m;
+            const double *edge = s->edge + (first + j) * n + first;
+            const double *path = s->path + others * m;
             if (!others) {
                 own[j] = edge[-1]; /* to the base */
                 continue;
@@ -95,8 +113,10 @@ static hs_status find_paths(search *s, int32_t base)
                     const double length = path[k + c] + edge[k + c];
                     least[c] = length < least[c] ? length : least[c];
                 }
-            for (; k < m; k++) least[0] = path[k] + edge[k] < least[0] ? path[k] + edge[k] : least[0];
-            const double left = least[0] < least[1] ? least[0] : least[1], right = least[2] < least[3] ? least[2] : least[3];
+            for (; k < m; k++)
+                least[0] = path[k] + edge[k] < least[0] ? path[k] + edge[k] : least[0];
+            const double left = least[0] < least[1] ? least[0] : least[1];
+            const double right = least[2] < least[3] ? least[2] : least[3];
             own[j] = left < right ? left : right;
         }
     }
@@ -106,10 +126,14 @@ static hs_status find_paths(search *s, int32_t base)
 /* The shortest ring of the base and a mask of two or more. */
 static double ring_length(const search *s, uint32_t mask, int32_t *last)
 {
-    const double *path = s->path + mask * (size_t)s->m, *edge = s->edge + (size_t)s->base * (size_t)s->n + s->base + 1;
+    const double *path = s->path + mask * (size_t)s->m;
+    const double *edge = s->edge + (size_t)s->base * (size_t)s->n + s->base + 1;
     double least = INFINITY;
     for (int32_t j = 0; j < s->m; j++)
-        if (path[j] + edge[j] < least) least = path[j] + edge[j], *last = j;
+        if (path[j] + edge[j] < least) {
+            least = path[j] + edge[j];
+            *last = j;
+        }
     return least;
 }
 
@@ -123,7 +147,8 @@ static void trace(const search *s, uint32_t mask, int32_t last, int32_t *ring)
         ring[size++] = s->node[first + (size_t)j];
         const uint32_t others = mask ^ (UINT32_C(1) << j);
         if (!others) return;
-        const double *edge = s->edge + (first + (size_t)j) * n + first, *path = s->path + others * m;
+        const double *edge = s->edge + (first + (size_t)j) * n + first;
+        const double *path = s->path + others * m;
         const double wanted = s->path[mask * m + (size_t)j];
         for (size_t k = 0; k < m; k++)
             if (path[k] + edge[k] == wanted) {
@@ -138,56 +163,71 @@ static void consider(search *s, int32_t size, int32_t *ring)
 {
     hs__ring_turn(size, ring);
     const double value = hs__ring_value(s->x, size, ring);
-    if (value < s->value) s->value = value, s->best_size = size, memcpy(s->best, ring, (size_t)size * sizeof *ring);
+    if (value < s->value) {
+        s->value = value;
+        s->best_size = size;
+        memcpy(s->best, ring, (size_t)size * sizeof *ring);
+    }
 }
 
-/* Goes backwards from the end j of a path through mask; `after` comes after j in the ring, whose length from j on is `done`. */
-static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, double done, double speed)
+/* Goes backwards from the end j of a path through mask; `after` comes after j in the ring, whose
+ * length from j on is `done`. */
+static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, double done,
+                           double speed)
 {
     if (++s->walked % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
     const size_t n = (size_t)s->n, first = (size_t)s->base + 1, own = first + (size_t)j;
-    const double *side = s->side + own * n, paid = side[after];
+    const double *side = s->side + own * n;
+    const double paid = side[after];
     s->walk[s->depth++] = (int32_t)own;
     const uint32_t others = mask ^ (UINT32_C(1) << j);
     hs_status status = HS_OK;
     if (!others) {
         const double *base = s->side + (size_t)s->base * n;
-        if (paid + side[s->base] < s->value && base[own] + base[s->walk[1]] < s->value && (int32_t)own < s->walk[1]) {
+        if (paid + side[s->base] < s->value && base[own] + base[s->walk[1]] < s->value &&
+            (int32_t)own < s->walk[1]) {
             int32_t ring[HS_RING_EXACT];
             for (int32_t k = 0; k < s->depth; k++) ring[k] = s->node[s->walk[k]];
             consider(s, s->depth, ring);
         }
     } else {
-        const double *edge = s->edge + own * n + first, *path = s->path + others * (size_t)s->m;
+        const double *edge = s->edge + own * n + first;
+        const double *path = s->path + others * (size_t)s->m;
         for (int32_t k = 0; k < s->m && !status; k++)
-            if (1.0 + (done + edge[k] + path[k]) < s->value * speed && paid + side[first + (size_t)k] < s->value)
+            if (1.0 + (done + edge[k] + path[k]) < s->value * speed &&
+                paid + side[first + (size_t)k] < s->value)
                 status = walk_back(s, others, k, (int32_t)own, done + edge[k], speed);
     }
     s->depth--;
     return status;
 }
 
-/* First the shortest rings, then, in the order of the subsets, all others of those whose shortest ring is not balanced. */
+/* First the shortest rings, then, in the order of the subsets, all others of those whose shortest
+ * ring is not balanced. */
 static hs_status find_rings(search *s)
 {
     const uint32_t all = UINT32_C(1) << s->m;
-    int32_t ring[HS_RING_EXACT], last = 0;
+    int32_t ring[HS_RING_EXACT];
+    int32_t last = 0;
     bool more = false;
     for (uint32_t mask = 1; mask < all; mask++) {
         if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        if (!(mask & (mask - 1)) || 1.0 + ring_length(s, mask, &last) >= s->value * s->total[mask]) continue;
+        if (!(mask & (mask - 1)) || 1.0 + ring_length(s, mask, &last) >= s->value * s->total[mask])
+            continue;
         trace(s, mask, last, ring);
         consider(s, __builtin_popcount(mask) + 1, ring);
         more = more || 1.0 + ring_length(s, mask, &last) < s->value * s->total[mask];
     }
-    s->walk[0] = s->base, s->depth = 1;
+    s->walk[0] = s->base;
+    s->depth = 1;
     const double *edge = s->edge + (size_t)s->base * (size_t)s->n + s->base + 1;
     hs_status status = HS_OK;
     for (uint32_t mask = 1; more && mask < all && !status; mask++) {
         if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         if (!(mask & (mask - 1))) continue;
         for (int32_t j = 0; j < s->m && !status; j++)
-            if (1.0 + (s->path[mask * (size_t)s->m + (size_t)j] + edge[j]) < s->value * s->total[mask])
+            if (1.0 + (s->path[mask * (size_t)s->m + (size_t)j] + edge[j]) <
+                s->value * s->total[mask])
                 status = walk_back(s, mask, j, s->base, edge[j], s->total[mask]);
     }
     return status;
@@ -208,16 +248,20 @@ static hs_status first_ring(search *s)
     for (int32_t i = 0; i < s->x->p && i < HS_RING_EXACT && !status; i++)
         status = hs__ring_grow(s->x, i, s->cancel, s->best, &s->best_size, &s->value);
     uint64_t state = 0;
-    return status ? status : hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size, &s->value);
+    return status ? status
+                  : hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size,
+                                    &s->value);
 }
 
-hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
+hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size,
+                        double *makespan)
 {
     if (!ring || !size || !makespan) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
-    search s = {.x = &x, .value = INFINITY, .cancel = cancel, .best = malloc((size_t)x.p * sizeof *s.best)};
+    search s = {
+        .x = &x, .value = INFINITY, .cancel = cancel, .best = malloc((size_t)x.p * sizeof *s.best)};
     if (!s.best) status = HS_ERROR_MEMORY;
     if (!status) find_small(&s);
     if (!status) status = first_ring(&s);
@@ -228,21 +272,26 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
     }
     if (!status) {
         memcpy(ring, s.best, (size_t)s.best_size * sizeof *ring);
-        *size = s.best_size, *makespan = s.value * x.unit;
+        *size = s.best_size;
+        *makespan = s.value * x.unit;
     }
     close(&s);
     hs__ring_close(&x);
     return status;
 }
 
-/* For methods that look at all subsets of all workers. On HS_OK, and only then, the caller closes both. */
+/* For methods that look at all subsets of all workers. On HS_OK, and only then, the caller closes
+ * both. */
 static hs_status open_all(const hs_ring *problem, const int *cancel, hs__ring *x, search *s)
 {
     hs_status status = hs__ring_open(x, problem, cancel);
     if (status) return status;
     *s = (search){.x = x, .value = INFINITY, .cancel = cancel};
     status = x->p > HS_RING_EXACT ? HS_ERROR_UNSUPPORTED : reduce(s, x);
-    if (status) close(s), hs__ring_close(x);
+    if (status) {
+        close(s);
+        hs__ring_close(x);
+    }
     return status;
 }
 
@@ -255,14 +304,18 @@ hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *len
     if (status) return status;
     const int32_t p = x.p;
     for (int32_t i = 0; i < p; i++) {
-        lengths[0] = 0.0, lengths[(size_t)1 << i] = 0.0;
-        for (int32_t j = 0; j < i; j++) lengths[(size_t)1 << i | (size_t)1 << j] = 2.0 * x.edge[(size_t)i * (size_t)p + (size_t)j];
+        lengths[0] = 0.0;
+        lengths[(size_t)1 << i] = 0.0;
+        for (int32_t j = 0; j < i; j++)
+            lengths[(size_t)1 << i | (size_t)1 << j] =
+                2.0 * x.edge[(size_t)i * (size_t)p + (size_t)j];
     }
     for (int32_t base = 0; base + 3 <= s.n && !status; base++) {
         status = find_paths(&s, base);
         int32_t last;
         for (uint32_t mask = 1; mask < UINT32_C(1) << s.m && !status; mask++)
-            if (mask & (mask - 1)) lengths[(size_t)(2 * mask + 1) << base] = ring_length(&s, mask, &last);
+            if (mask & (mask - 1))
+                lengths[(size_t)(2 * mask + 1) << base] = ring_length(&s, mask, &last);
     }
     close(&s);
     hs__ring_close(&x);
@@ -280,8 +333,10 @@ hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *r
     if (!status) {
         int32_t last = 0;
         const uint32_t all = (UINT32_C(1) << (x.p - 1)) - 1;
-        if (x.p >= 3) ring_length(&s, all, &last), trace(&s, all, last, ring);
-        else
+        if (x.p >= 3) {
+            ring_length(&s, all, &last);
+            trace(&s, all, last, ring);
+        } else
             for (int32_t i = 0; i < x.p; i++) ring[i] = i;
         hs__ring_turn(x.p, ring);
     }

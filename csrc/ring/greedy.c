@@ -25,21 +25,30 @@ static double insertion(const growth *g, int32_t i, int32_t a)
 static void offer(growth *g, int32_t i, int32_t a)
 {
     const double cost = insertion(g, i, a);
-    if (cost < g->cost[i]) g->cost[i] = cost, g->place[i] = a;
+    if (cost < g->cost[i]) {
+        g->cost[i] = cost;
+        g->place[i] = a;
+    }
 }
 
 /* Only the edges that come and the one that goes can change who fits where. */
 static void insert(growth *g, int32_t i, int32_t a)
 {
     const int32_t b = g->next[a];
-    g->next[a] = i, g->next[i] = b, g->before[b] = i, g->before[i] = a;
+    g->next[a] = i;
+    g->next[i] = b;
+    g->before[b] = i;
+    g->before[i] = a;
     g->members[g->size++] = i;
     for (int32_t u = 0; u < g->x->p; u++) {
         if (g->next[u] >= 0) continue;
         if (g->place[u] == a) {
             g->cost[u] = INFINITY;
             for (int32_t k = 0; k < g->size; k++) offer(g, u, g->members[k]);
-        } else offer(g, u, a), offer(g, u, i);
+        } else {
+            offer(g, u, a);
+            offer(g, u, i);
+        }
     }
 }
 
@@ -49,21 +58,36 @@ static double paid_by(const growth *g, int32_t i)
     return side[g->next[i]] + side[g->before[i]];
 }
 
-hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *value)
+hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring,
+                        int32_t *size, double *value)
 {
     const size_t p = (size_t)x->p;
     int32_t *indices = malloc(5 * p * sizeof *indices);
     double *numbers = malloc(2 * p * sizeof *numbers);
-    if (!indices || !numbers) return free(indices), free(numbers), HS_ERROR_MEMORY;
-    growth g = {.x = x, .next = indices, .before = indices + p, .place = indices + 2 * p, .members = indices + 3 * p,
-                .order = indices + 4 * p, .cost = numbers, .paid = numbers + p};
+    if (!indices || !numbers) {
+        free(indices);
+        free(numbers);
+        return HS_ERROR_MEMORY;
+    }
+    growth g = {.x = x,
+                .next = indices,
+                .before = indices + p,
+                .place = indices + 2 * p,
+                .members = indices + 3 * p,
+                .order = indices + 4 * p,
+                .cost = numbers,
+                .paid = numbers + p};
     for (size_t i = 0; i < p; i++) g.next[i] = -1;
     g.next[first] = g.before[first] = first;
     g.members[g.size++] = first;
     for (int32_t i = 0; i < x->p; i++)
-        if (i != first) g.place[i] = first, g.cost[i] = insertion(&g, i, first);
+        if (i != first) {
+            g.place[i] = first;
+            g.cost[i] = insertion(&g, i, first);
+        }
     g.paid[first] = 0.0;
-    double length = 0.0, speed = x->speed[first];
+    double length = 0.0;
+    double speed = x->speed[first];
     hs_status status = HS_OK;
     for (;;) {
         double most = 0.0;
@@ -73,7 +97,11 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
             for (int32_t k = 0, i = first; k < g.size; k++, i = g.next[i]) g.order[k] = i;
             hs__ring_turn(g.size, g.order);
             const double found = hs__ring_value(x, g.size, g.order);
-            if (found < *value) memcpy(ring, g.order, (size_t)g.size * sizeof *ring), *size = g.size, *value = found;
+            if (found < *value) {
+                memcpy(ring, g.order, (size_t)g.size * sizeof *ring);
+                *size = g.size;
+                *value = found;
+            }
         }
         if (g.size == x->p) break;
         if (hs__cancelled(cancel)) {
@@ -84,30 +112,38 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
         for (int32_t i = 0; i < x->p; i++)
             if (g.next[i] < 0 && (chosen < 0 || g.cost[i] < g.cost[chosen])) chosen = i;
         const int32_t a = g.place[chosen], b = g.next[a];
-        length += g.cost[chosen], speed += x->speed[chosen];
+        length += g.cost[chosen];
+        speed += x->speed[chosen];
         insert(&g, chosen, a);
-        g.paid[a] = paid_by(&g, a), g.paid[b] = paid_by(&g, b), g.paid[chosen] = paid_by(&g, chosen);
+        g.paid[a] = paid_by(&g, a);
+        g.paid[b] = paid_by(&g, b);
+        g.paid[chosen] = paid_by(&g, chosen);
     }
-    free(indices), free(numbers);
+    free(indices);
+    free(numbers);
     return status;
 }
 
-hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring, int32_t *size, double *makespan)
+hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cancel, int32_t *ring,
+                         int32_t *size, double *makespan)
 {
     if (!problem || !ring || !size || !makespan) return HS_ERROR_VALUE;
     if (first < -1 || first >= problem->p) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
-    int32_t *found = malloc((size_t)x.p * sizeof *found), count = 0;
+    int32_t *found = malloc((size_t)x.p * sizeof *found);
+    int32_t count = 0;
     double value = INFINITY;
     if (!found) status = HS_ERROR_MEMORY;
     for (int32_t i = first < 0 ? 0 : first; !status && i < (first < 0 ? x.p : first + 1); i++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : hs__ring_grow(&x, i, cancel, found, &count, &value);
+        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
+                                       : hs__ring_grow(&x, i, cancel, found, &count, &value);
     }
     if (!status) {
         memcpy(ring, found, (size_t)count * sizeof *ring);
-        *size = count, *makespan = value * x.unit;
+        *size = count;
+        *makespan = value * x.unit;
     }
     free(found);
     hs__ring_close(&x);

@@ -16,11 +16,13 @@ static bool valid(const hs_ring *problem, const int *cancel)
 {
     if (!problem || !problem->cycle_times || !problem->links) return false;
     const int32_t p = problem->p;
-    if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true)) return false;
+    if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true))
+        return false;
     for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         if (!in_range(problem->cycle_times[i], false)) return false;
         for (int32_t j = 0; j < p; j++)
-            if (i != j && !in_range(problem->links[(size_t)i * (size_t)p + (size_t)j], true)) return false;
+            if (i != j && !in_range(problem->links[(size_t)i * (size_t)p + (size_t)j], true))
+                return false;
     }
     return true;
 }
@@ -43,10 +45,13 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
     x->unit = problem->work * fastest;
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         x->speed[i] = fastest / problem->cycle_times[i];
-        for (size_t j = 0; j < p; j++) x->side[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
+        for (size_t j = 0; j < p; j++)
+            x->side[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
     }
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
-        for (size_t j = 0; j < p; j++) x->edge[i * p + j] = x->side[i * p + j] * x->speed[i] + x->side[j * p + i] * x->speed[j];
+        for (size_t j = 0; j < p; j++)
+            x->edge[i * p + j] =
+                x->side[i * p + j] * x->speed[i] + x->side[j * p + i] * x->speed[j];
     if (!hs__cancelled(cancel)) return HS_OK;
     hs__ring_close(x);
     return HS_ERROR_CANCELLED;
@@ -54,22 +59,28 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
 
 void hs__ring_close(hs__ring *x)
 {
-    free(x->speed), free(x->side), free(x->edge);
+    free(x->speed);
+    free(x->side);
+    free(x->edge);
     *x = (hs__ring){0};
 }
 
 double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, double *most)
 {
     const size_t p = (size_t)x->p;
-    double length = 0.0, speed = 0.0, dearest = 0.0;
-    size_t before = (size_t)ring[size - 1], own = (size_t)ring[0];
+    double length = 0.0;
+    double speed = 0.0;
+    double dearest = 0.0;
+    size_t before = (size_t)ring[size - 1];
+    size_t own = (size_t)ring[0];
     for (int32_t k = 0; k < size; k++) {
         const size_t next = (size_t)ring[k + 1 < size ? k + 1 : 0];
         const double paid = x->side[own * p + before] + x->side[own * p + next];
         length += x->edge[own * p + next];
         speed += x->speed[own];
         dearest = paid > dearest ? paid : dearest;
-        before = own, own = next;
+        before = own;
+        own = next;
     }
     *most = dearest;
     return (x->work + length) / speed;
@@ -77,7 +88,8 @@ double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, d
 
 double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring)
 {
-    double most, time = hs__ring_balanced(x, size, ring, &most);
+    double most;
+    double time = hs__ring_balanced(x, size, ring, &most);
     if (time > most) return time;
     return x->relays ? most : INFINITY;
 }
@@ -87,7 +99,9 @@ void hs__ring_turn(int32_t size, int32_t *ring)
     int32_t least = 0;
     for (int32_t k = 1; k < size; k++)
         if (ring[k] < ring[least]) least = k;
-    hs__reverse(least, ring), hs__reverse(size - least, ring + least), hs__reverse(size, ring); /* rotated */
+    hs__reverse(least, ring);
+    hs__reverse(size - least, ring + least);
+    hs__reverse(size, ring); /* rotated */
     if (size > 2 && ring[1] > ring[size - 1]) hs__reverse(size - 1, ring + 1);
 }
 
@@ -103,12 +117,15 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
         again = false;
         for (size_t i = 0; i < p; i++) {
             if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-            double least = INFINITY, second = INFINITY;
+            double least = INFINITY;
+            double second = INFINITY;
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
                 const double paid = x->side[i * p + j];
-                if (paid < least) second = least, least = paid;
-                else if (paid < second) second = paid;
+                if (paid < least) {
+                    second = least;
+                    least = paid;
+                } else if (paid < second) second = paid;
             }
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
@@ -120,11 +137,13 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
     return HS_OK;
 }
 
-/* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1: the members that pay most drop
- * out. Then the step lasts T, or as long as the dearest member's messages. T is counted from the least that is paid, so that this
- * member cannot drop out, however small the work is beside the messages; and the fastest member's share, whose digits T - paid
+/* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1:
+ * the members that pay most drop out. Then the step lasts T, or as long as the dearest member's
+ * messages. T is counted from the least that is paid, so that this member cannot drop out, however
+ * small the work is beside the messages; and the fastest member's share, whose digits T - paid
  * would lose first, is what the others leave. */
-hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring, const int *cancel, double *shares, double *makespan)
+hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring,
+                         const int *cancel, double *shares, double *makespan)
 {
     if (!ring || !shares || !makespan) return HS_ERROR_VALUE;
     hs__ring x;
@@ -136,25 +155,37 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
     if (!member || !paid) status = HS_ERROR_MEMORY;
     else status = hs__ring_check(x.p, size, ring);
     if (!status) {
-        double most, time = hs__ring_balanced(&x, size, ring, &most);
+        double most;
+        double time = hs__ring_balanced(&x, size, ring, &most);
         for (int32_t k = 0; k < size; k++) {
-            const size_t own = (size_t)ring[k], before = (size_t)ring[(k + size - 1) % size], next = (size_t)ring[(k + 1) % size];
+            const size_t own = (size_t)ring[k];
+            const size_t before = (size_t)ring[(k + size - 1) % size];
+            const size_t next = (size_t)ring[(k + 1) % size];
             member[own] = true;
             paid[own] = x.side[own * p + before] + x.side[own * p + next];
         }
         const bool balanced = time > most;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
         else {
-            double least = INFINITY, beyond = 0.0;
+            double least = INFINITY;
+            double beyond = 0.0;
             for (size_t i = 0; i < p; i++)
                 if (member[i]) least = fmin(least, paid[i]);
             for (bool dropped = true; dropped;) {
-                double all = 1.0, speed = 0.0;
+                double all = 1.0;
+                double speed = 0.0;
                 for (size_t i = 0; i < p; i++)
-                    if (member[i]) all += (paid[i] - least) * x.speed[i], speed += x.speed[i];
-                beyond = all / speed, dropped = false;
+                    if (member[i]) {
+                        all += (paid[i] - least) * x.speed[i];
+                        speed += x.speed[i];
+                    }
+                beyond = all / speed;
+                dropped = false;
                 for (size_t i = 0; i < p && !balanced; i++)
-                    if (member[i] && paid[i] - least >= beyond) member[i] = false, dropped = true;
+                    if (member[i] && paid[i] - least >= beyond) {
+                        member[i] = false;
+                        dropped = true;
+                    }
             }
             size_t fastest = p;
             for (size_t i = 0; i < p; i++) {
@@ -170,7 +201,8 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
             *makespan = (balanced ? time : most) * x.unit;
         }
     }
-    free(member), free(paid);
+    free(member);
+    free(paid);
     hs__ring_close(&x);
     return status;
 }

@@ -1,5 +1,6 @@
-/* Local search over rings of some of the workers: one comes in, drops out, takes another's place, or comes in for one that drops
- * out elsewhere; a few move along the ring (or-opt), a part turns round (2-opt). Disturbed again and again. */
+/* Local search over rings of some of the workers: one comes in, drops out, takes another's place,
+ * or comes in for one that drops out elsewhere; a few move along the ring (or-opt), a part turns
+ * round (2-opt). Disturbed again and again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +14,29 @@ static const double FAR = 1e9; /* where the fastest worker alone takes 1 */
 
 typedef struct {
     const hs__ring *problem;
-    hs__ring *x;       /* the same, with more work at times, and with edges FAR that are in no better ring */
-    bool *gone;        /* [p * p] those */
-    double pruned;     /* for this value */
+    /* the same, with more work at times, and with edges FAR that are in no better ring */
+    hs__ring *x;
+    bool *gone;    /* [p * p] those */
+    double pruned; /* for this value */
     int32_t size;
-    int32_t *at;       /* [p] the ring */
-    int32_t *place;    /* [p] in it, or -1 */
+    int32_t *at;    /* [p] the ring */
+    int32_t *place; /* [p] in it, or -1 */
     double length, speed, time;
     int32_t *trial, *turned; /* [p] work space */
-    int32_t *near;     /* [p * nearby] the cheapest edges of each */
+    int32_t *near;           /* [p * nearby] the cheapest edges of each */
     int32_t nearby;
-    int32_t *queue;    /* [p] a circle of those to be looked at */
-    bool *queued;      /* [p] */
+    int32_t *queue; /* [p] a circle of those to be looked at */
+    bool *queued;   /* [p] */
     int32_t first, waiting;
     int32_t *best, best_size; /* with relays it need not be balanced */
     double value;
     const int *cancel;
 } search;
 
-static double edge(const search *s, int32_t i, int32_t j) { return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j]; }
+static double edge(const search *s, int32_t i, int32_t j)
+{
+    return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j];
+}
 static int32_t after(const search *s, int32_t k) { return s->at[k + 1 < s->size ? k + 1 : 0]; }
 static int32_t before(const search *s, int32_t k) { return s->at[k > 0 ? k - 1 : s->size - 1]; }
 
@@ -45,7 +50,10 @@ static void look(search *s, int32_t i)
 static void look_around(search *s, int32_t i)
 {
     look(s, i);
-    if (s->place[i] >= 0) look(s, before(s, s->place[i])), look(s, after(s, s->place[i]));
+    if (s->place[i] >= 0) {
+        look(s, before(s, s->place[i]));
+        look(s, after(s, s->place[i]));
+    }
     if (s->nearby >= s->x->p - 1)
         for (int32_t j = 0; j < s->x->p; j++) look(s, j);
 }
@@ -55,7 +63,9 @@ static void adopt(search *s, int32_t size, const int32_t *ring, double time)
 {
     for (int32_t k = 0; k < s->size; k++) s->place[s->at[k]] = -1;
     memmove(s->at, ring, (size_t)size * sizeof *ring);
-    s->size = size, s->time = time, s->length = s->speed = 0.0;
+    s->size = size;
+    s->time = time;
+    s->length = s->speed = 0.0;
     for (int32_t k = 0; k < size; k++) {
         s->place[s->at[k]] = k;
         s->speed += s->x->speed[s->at[k]];
@@ -67,12 +77,15 @@ static void adopt(search *s, int32_t size, const int32_t *ring, double time)
 static double repair(const search *s, int32_t *size, int32_t *ring)
 {
     const size_t p = (size_t)s->x->p;
-    double most, time = hs__ring_balanced(s->x, *size, ring, &most);
+    double most;
+    double time = hs__ring_balanced(s->x, *size, ring, &most);
     while (!(time > most)) {
         int32_t worst = 0;
         for (int32_t k = 0; k < *size; k++) {
             const double *side = s->x->side + (size_t)ring[k] * p;
-            if (side[ring[k > 0 ? k - 1 : *size - 1]] + side[ring[k + 1 < *size ? k + 1 : 0]] >= most) worst = k;
+            if (side[ring[k > 0 ? k - 1 : *size - 1]] + side[ring[k + 1 < *size ? k + 1 : 0]] >=
+                most)
+                worst = k;
         }
         memmove(ring + worst, ring + worst + 1, (size_t)(--*size - worst) * sizeof *ring);
         time = hs__ring_balanced(s->x, *size, ring, &most);
@@ -86,13 +99,18 @@ static void keep(search *s, int32_t size, const int32_t *ring)
     memcpy(s->turned, ring, (size_t)size * sizeof *ring);
     hs__ring_turn(size, s->turned);
     const double value = hs__ring_value(s->problem, size, s->turned);
-    if (value < s->value) s->value = value, s->best_size = size, memcpy(s->best, s->turned, (size_t)size * sizeof *ring);
+    if (value < s->value) {
+        s->value = value;
+        s->best_size = size;
+        memcpy(s->best, s->turned, (size_t)size * sizeof *ring);
+    }
 }
 
 /* Takes the trial if it is better than the ring. */
 static bool take(search *s, int32_t size)
 {
-    double most, time = hs__ring_balanced(s->x, size, s->trial, &most);
+    double most;
+    double time = hs__ring_balanced(s->x, size, s->trial, &most);
     if (s->x->relays && !(time > most)) keep(s, size, s->trial);
     if (!(time > most)) {
         int32_t left = size;
@@ -109,7 +127,7 @@ static bool better(const search *s, double length, double speed)
     return s->x->work + (s->length + length) < s->time * (s->speed + speed) * (1.0 - 1e-12);
 }
 
-/* ---- moves of the member at place k, or of worker u outside -------------------------------------------------------- */
+/* ---- moves of the member at place k, or of worker u outside ---------------------------------- */
 
 static double without(const search *s, int32_t k)
 {
@@ -134,10 +152,15 @@ static bool exchange(search *s, int32_t k)
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         const int32_t u = s->near[(c < s->nearby ? x : y) * s->nearby + c % s->nearby];
         if (s->place[u] >= 0) continue;
-        if (!better(s, (s->size > 1 ? edge(s, x, u) + edge(s, u, y) : 0.0) - old, s->x->speed[u] - s->x->speed[a])) continue;
+        if (!better(s, (s->size > 1 ? edge(s, x, u) + edge(s, u, y) : 0.0) - old,
+                    s->x->speed[u] - s->x->speed[a]))
+            continue;
         memcpy(s->trial, s->at, (size_t)s->size * sizeof *s->at);
         s->trial[k] = u;
-        if (take(s, s->size)) return look_around(s, u), true;
+        if (take(s, s->size)) {
+            look_around(s, u);
+            return true;
+        }
     }
     return false;
 }
@@ -168,11 +191,18 @@ static int32_t cheapest(const search *s, int32_t u, double *cost)
         if (k < 0) continue;
         if (c % 2) k = k > 0 ? k - 1 : s->size - 1;
         const double length = insertion(s, u, k);
-        if (found < 0 || length < *cost) found = k, *cost = length;
+        if (found < 0 || length < *cost) {
+            found = k;
+            *cost = length;
+        }
     }
-    for (int32_t k = 0; found < 0 || (s->nearby < s->x->p - 1 && s->size <= SMALL && k < s->size); k++) {
+    for (int32_t k = 0; found < 0 || (s->nearby < s->x->p - 1 && s->size <= SMALL && k < s->size);
+         k++) {
         const double length = insertion(s, u, k);
-        if (found < 0 || length < *cost) found = k, *cost = length;
+        if (found < 0 || length < *cost) {
+            found = k;
+            *cost = length;
+        }
     }
     return found;
 }
@@ -188,7 +218,9 @@ static bool insert(search *s, int32_t u)
         const double length = insertion(s, u, from);
         for (int32_t gone = 0; gone < s->size; gone++) {
             if (gone == from || gone == (from + 1) % s->size) continue;
-            if (better(s, length + without(s, gone), speed - s->x->speed[s->at[gone]]) && put(s, u, from, gone)) return true;
+            if (better(s, length + without(s, gone), speed - s->x->speed[s->at[gone]]) &&
+                put(s, u, from, gone))
+                return true;
         }
     }
     return false;
@@ -198,7 +230,8 @@ static bool insert(search *s, int32_t u)
 static bool turn(search *s, int32_t from, int32_t count)
 {
     for (int32_t k = 0; k < s->size; k++) s->trial[k] = s->at[k];
-    for (int32_t k = 0; k < count; k++) s->trial[(from + k) % s->size] = s->at[(from + count - 1 - k) % s->size];
+    for (int32_t k = 0; k < count; k++)
+        s->trial[(from + k) % s->size] = s->at[(from + count - 1 - k) % s->size];
     return take(s, s->size);
 }
 
@@ -211,22 +244,31 @@ static bool two_opt(search *s, int32_t k)
         if (l < 0) continue;
         const double joined = edge(s, a, other);
         const int32_t between = (l - k + s->size) % s->size; /* steps from a on to the other */
-        if (better(s, joined + edge(s, after(s, k), after(s, l)) - edge(s, a, after(s, k)) - edge(s, other, after(s, l)), 0.0) &&
+        if (better(s,
+                   joined + edge(s, after(s, k), after(s, l)) - edge(s, a, after(s, k)) -
+                       edge(s, other, after(s, l)),
+                   0.0) &&
             turn(s, (k + 1) % s->size, between))
             return true;
-        if (better(s, joined + edge(s, before(s, k), before(s, l)) - edge(s, a, before(s, k)) - edge(s, other, before(s, l)), 0.0) &&
+        if (better(s,
+                   joined + edge(s, before(s, k), before(s, l)) - edge(s, a, before(s, k)) -
+                       edge(s, other, before(s, l)),
+                   0.0) &&
             turn(s, k, between))
             return true;
     }
     return false;
 }
 
-/* `count` members from place k on, forward or backward, go between two others, the first beside one that is near it. */
+/* `count` members from place k on, forward or backward, go between two others, the first beside one
+ * that is near it. */
 static bool move(search *s, int32_t k, int32_t count, bool forward)
 {
     const int32_t n = s->size, a = s->at[k];
     if (n < count + 3) return false;
-    const int32_t step = forward ? 1 : n - 1, far = (int32_t)((k + (int64_t)(count - 1) * step) % n), z = s->at[far];
+    const int32_t step = forward ? 1 : n - 1;
+    const int32_t far = (int32_t)((k + (int64_t)(count - 1) * step) % n);
+    const int32_t z = s->at[far];
     const int32_t x = s->at[(k + n - step) % n], y = s->at[(far + step) % n];
     const double gain = edge(s, x, y) - edge(s, x, a) - edge(s, z, y);
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
@@ -235,9 +277,11 @@ static bool move(search *s, int32_t k, int32_t count, bool forward)
         const int32_t m = c % 2 ? (l + 1) % n : (l + n - 1) % n, other = s->at[m];
         const int32_t from = forward ? k : far; /* the segment's first place, forward */
         if ((l - from + n) % n < count || (m - from + n) % n < count) continue;
-        if (!better(s, gain + edge(s, near, a) + edge(s, z, other) - edge(s, near, other), 0.0)) continue;
+        if (!better(s, gain + edge(s, near, a) + edge(s, z, other) - edge(s, near, other), 0.0))
+            continue;
         int32_t size = 0;
-        for (int32_t i = 0, at = (from + count) % n; i < n - count; i++, at = (at + 1) % n) { /* all others, in order */
+        /* all others, in order */
+        for (int32_t i = 0, at = (from + count) % n; i < n - count; i++, at = (at + 1) % n) {
             s->trial[size++] = s->at[at];
             const bool first = at == l && m == (l + 1) % n, second = at == m && l == (m + 1) % n;
             for (int32_t j = 0; (first || second) && j < count; j++) {
@@ -258,7 +302,10 @@ static bool improve(search *s, int32_t i)
     bool found = drop(s, k) || exchange(s, k) || two_opt(s, k);
     for (int32_t count = 1; count <= SEGMENT && !found; count++)
         found = move(s, k, count, true) || (count > 1 && move(s, k, count, false));
-    if (found) look_around(s, x), look_around(s, y);
+    if (found) {
+        look_around(s, x);
+        look_around(s, y);
+    }
     return found;
 }
 
@@ -267,7 +314,8 @@ static hs_status descend(search *s)
     while (s->waiting > 0) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         const int32_t i = s->queue[s->first];
-        s->first = (s->first + 1) % s->x->p, s->waiting--;
+        s->first = (s->first + 1) % s->x->p;
+        s->waiting--;
         s->queued[i] = false;
         while (improve(s, i)) look_around(s, i);
     }
@@ -290,12 +338,16 @@ static hs_status shrink(search *s, int32_t size, double much)
     return status;
 }
 
-/* ---- disturbances ------------------------------------------------------------------------------------------------- */
+/* ---- disturbances ---------------------------------------------------------------------------- */
 
 /* A part of the ring moves behind the one after it. */
 static void swap_parts(search *s, uint64_t *state)
 {
-    const int32_t n = s->size, most = n / 2 < 30 ? n / 2 : 30, a = 1 + hs__pick(state, most), b = 1 + hs__pick(state, most), from = hs__pick(state, n);
+    const int32_t n = s->size;
+    const int32_t most = n / 2 < 30 ? n / 2 : 30;
+    const int32_t a = 1 + hs__pick(state, most);
+    const int32_t b = 1 + hs__pick(state, most);
+    const int32_t from = hs__pick(state, n);
     for (int32_t k = 0; k < n; k++) {
         const int32_t old = k < b ? a + k : k < a + b ? k - b : k;
         s->trial[k] = s->at[(from + old) % n];
@@ -307,7 +359,8 @@ static void swap_parts(search *s, uint64_t *state)
 static int32_t disturb(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p, outside = p - s->size;
-    int32_t size = s->size, move = hs__pick(state, 4);
+    int32_t size = s->size;
+    int32_t move = hs__pick(state, 4);
     if (move == 0 && size >= 6) {
         swap_parts(s, state);
         return size;
@@ -320,14 +373,25 @@ static int32_t disturb(search *s, uint64_t *state)
             do u = hs__pick(state, p);
             while (s->place[u] >= 0);
             for (int32_t j = 0; j < size; j++)
-                if (s->trial[j] == u) u = -1, j = size;
+                if (s->trial[j] == u) {
+                    u = -1;
+                    j = size;
+                }
         }
         if (move == 2 && u >= 0) {
             memmove(s->trial + k + 1, s->trial + k, (size_t)(size++ - k) * sizeof *s->trial);
-            s->trial[k] = u, look(s, u);
-        } else if (u >= 0) look(s, s->trial[k]), s->trial[k] = u, look(s, u);
-        else if (size > 1) look(s, s->trial[k]), memmove(s->trial + k, s->trial + k + 1, (size_t)(--size - k) * sizeof *s->trial);
-        look(s, s->trial[k % size]), look(s, s->trial[(k + size - 1) % size]);
+            s->trial[k] = u;
+            look(s, u);
+        } else if (u >= 0) {
+            look(s, s->trial[k]);
+            s->trial[k] = u;
+            look(s, u);
+        } else if (size > 1) {
+            look(s, s->trial[k]);
+            memmove(s->trial + k, s->trial + k + 1, (size_t)(--size - k) * sizeof *s->trial);
+        }
+        look(s, s->trial[k % size]);
+        look(s, s->trial[(k + size - 1) % size]);
     }
     return size;
 }
@@ -339,18 +403,21 @@ static hs_status prune(search *s)
     if (!(s->value < s->pruned)) return HS_OK;
     s->pruned = s->value;
     const hs_status status = hs__ring_prune(s->problem, s->value, s->cancel, s->gone);
-    for (size_t k = 0; k < p * p && !status; k++) s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
+    for (size_t k = 0; k < p * p && !status; k++)
+        s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
     return status;
 }
 
-/* A ring of all in any order, for much work; then for less and less, so that those who are not worth it drop out. */
+/* A ring of all in any order, for much work; then for less and less, so that those who are not
+ * worth it drop out. */
 static hs_status anew(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) s->trial[i] = i;
     for (int32_t i = p - 1; i > 0; i--) {
         const int32_t j = hs__pick(state, i + 1), kept = s->trial[i];
-        s->trial[i] = s->trial[j], s->trial[j] = kept;
+        s->trial[i] = s->trial[j];
+        s->trial[j] = kept;
     }
     const hs_status status = prune(s);
     return status ? status : shrink(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
@@ -364,7 +431,8 @@ static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_
         const double old_time = s->time;
         memcpy(old, s->at, (size_t)old_size * sizeof *old);
         if (s->x->p <= SMALL && stale >= STALE) {
-            status = anew(s, state), stale = 0;
+            status = anew(s, state);
+            stale = 0;
             continue;
         }
         int32_t size = disturb(s, state);
@@ -384,9 +452,11 @@ static hs_status find_near(search *s)
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        int32_t *own = s->near + (size_t)i * (size_t)s->nearby, count = 0;
+        int32_t *own = s->near + (size_t)i * (size_t)s->nearby;
+        int32_t count = 0;
         for (int32_t j = 0; j < p; j++) {
-            if (j == i || (count == s->nearby && edge(s, i, j) >= edge(s, i, own[count - 1]))) continue;
+            if (j == i || (count == s->nearby && edge(s, i, j) >= edge(s, i, own[count - 1])))
+                continue;
             int32_t k = count < s->nearby ? count++ : count - 1;
             for (; k > 0 && edge(s, i, own[k - 1]) > edge(s, i, j); k--) own[k] = own[k - 1];
             own[k] = j;
@@ -395,28 +465,45 @@ static hs_status find_near(search *s)
     return HS_OK;
 }
 
-hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state, int32_t *ring, int32_t *size,
-                          double *value)
+hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state,
+                          int32_t *ring, int32_t *size, double *value)
 {
     const int32_t p = x->p;
     const size_t count = (size_t)p;
     hs__ring varied = *x;
-    search s = {.problem = x, .x = &varied, .pruned = INFINITY, .nearby = p <= SMALL ? p - 1 : NEAR, .cancel = cancel};
-    s.value = *value, s.best_size = *size;
+    search s = {.problem = x,
+                .x = &varied,
+                .pruned = INFINITY,
+                .nearby = p <= SMALL ? p - 1 : NEAR,
+                .cancel = cancel};
+    s.value = *value;
+    s.best_size = *size;
     int32_t *numbers = malloc((7 + (size_t)s.nearby) * count * sizeof *numbers);
     varied.edge = malloc(count * count * sizeof *varied.edge);
-    s.queued = calloc(count, sizeof *s.queued), s.gone = calloc(count * count, sizeof *s.gone);
+    s.queued = calloc(count, sizeof *s.queued);
+    s.gone = calloc(count * count, sizeof *s.gone);
     hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         uint64_t random = *state;
-        s.at = numbers, s.place = numbers + count, s.trial = numbers + 2 * count, s.queue = numbers + 3 * count;
-        s.best = numbers + 4 * count, s.turned = numbers + 6 * count, s.near = numbers + 7 * count;
+        s.at = numbers;
+        s.place = numbers + count;
+        s.trial = numbers + 2 * count;
+        s.queue = numbers + 3 * count;
+        s.best = numbers + 4 * count;
+        s.turned = numbers + 6 * count;
+        s.near = numbers + 7 * count;
         memcpy(s.best, ring, (size_t)*size * sizeof *ring);
         for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
             for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
         status = prune(&s);
         if (!status) status = find_near(&s);
-        if (status) return free(numbers), free(varied.edge), free(s.queued), free(s.gone), status;
+        if (status) {
+            free(numbers);
+            free(varied.edge);
+            free(s.queued);
+            free(s.gone);
+            return status;
+        }
         for (int32_t i = 0; i < p; i++) s.place[i] = -1;
         int32_t left = s.best_size;
         memcpy(s.trial, s.best, (size_t)left * sizeof *ring);
@@ -427,22 +514,28 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
         if (!status) status = disturbances(&s, rounds, &random, numbers + 5 * count);
         if (!status) {
             memcpy(ring, s.best, (size_t)s.best_size * sizeof *ring);
-            *size = s.best_size, *value = s.value, *state = random;
+            *size = s.best_size;
+            *value = s.value;
+            *state = random;
         }
     }
-    free(numbers), free(varied.edge), free(s.queued), free(s.gone);
+    free(numbers);
+    free(varied.edge);
+    free(s.queued);
+    free(s.gone);
     return status;
 }
 
-hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, int32_t *size, uint64_t *state,
-                         double *makespan)
+hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring,
+                         int32_t *size, uint64_t *state, double *makespan)
 {
     if (!ring || !size || !state || !makespan) return HS_ERROR_VALUE;
     if (rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
-    int32_t *found = malloc((size_t)x.p * sizeof *found), count = *size;
+    int32_t *found = malloc((size_t)x.p * sizeof *found);
+    int32_t count = *size;
     uint64_t random = *state;
     double value = 0.0;
     if (!found) status = HS_ERROR_MEMORY;
@@ -455,7 +548,9 @@ hs_status hs_ring_search(const hs_ring *problem, int64_t rounds, const int *canc
     }
     if (!status) {
         memcpy(ring, found, (size_t)count * sizeof *ring);
-        *size = count, *state = random, *makespan = value * x.unit;
+        *size = count;
+        *state = random;
+        *makespan = value * x.unit;
     }
     free(found);
     hs__ring_close(&x);

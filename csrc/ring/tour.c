@@ -1,5 +1,6 @@
-/* The ring of all workers by Lin and Kernighan's moves (1973), disturbed again and again by double bridges of near edges (Applegate,
- * Cook, Rohe 2003). Reversals of the shorter side of an array do everything, and a list of them undoes it. */
+/* The ring of all workers by Lin and Kernighan's moves (1973), disturbed again and again by double
+ * bridges of near edges (Applegate, Cook, Rohe 2003). Reversals of the shorter side of an array do
+ * everything, and a list of them undoes it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 enum { NEAR = 10, DEEPEST = 25, BRIDGE = 50 };
 static const int32_t BREADTH[] = {5, 3}; /* choices at the first depths; 1 below */
-static const double LEAST = 1e-12;             /* of the tour: what counts as shorter */
+static const double LEAST = 1e-12;       /* of the tour: what counts as shorter */
 
 typedef struct {
     int32_t from, to;
@@ -21,10 +22,11 @@ typedef struct {
     const double *edge;
     int32_t *at, *place; /* [p] the tour, and where each is */
     bool mirrored;       /* it is read from the right to the left */
-    bool facing;         /* for now it is read the other way about; what is done is kept as it is read else */
-    int32_t *near;       /* [p * nearby] the cheapest edges of each, cheapest first */
-    int32_t *queue;      /* [p] a circle of those to be looked at */
-    bool *queued;        /* [p] */
+    /* for now it is read the other way about; what is done is kept as it is read else */
+    bool facing;
+    int32_t *near;  /* [p * nearby] the cheapest edges of each, cheapest first */
+    int32_t *queue; /* [p] a circle of those to be looked at */
+    bool *queued;   /* [p] */
     int32_t first, waiting;
     reversal *done; /* since the last disturbance */
     size_t count, room;
@@ -33,7 +35,10 @@ typedef struct {
     const int *cancel;
 } tour;
 
-static double edge(const tour *s, int32_t i, int32_t j) { return s->edge[(size_t)i * (size_t)s->p + (size_t)j]; }
+static double edge(const tour *s, int32_t i, int32_t j)
+{
+    return s->edge[(size_t)i * (size_t)s->p + (size_t)j];
+}
 
 static int32_t step(const tour *s, int32_t i, bool back)
 {
@@ -51,20 +56,28 @@ static void look(tour *s, int32_t i)
     s->queue[(s->first + s->waiting++) % s->p] = i;
 }
 
-/* The path from one to the other, as the tour is read, turns round: itself or, the same for a circle, what is not in it. */
+/* The path from one to the other, as the tour is read, turns round: itself or, the same for a
+ * circle, what is not in it. */
 static void turn(tour *s, int32_t from, int32_t to)
 {
-    int32_t i = s->place[s->mirrored ? to : from], j = s->place[s->mirrored ? from : to];
+    int32_t i = s->place[s->mirrored ? to : from];
+    int32_t j = s->place[s->mirrored ? from : to];
     int32_t length = j - i + (j < i ? s->p : 0) + 1;
     if (2 * length > s->p) {
         const int32_t kept = i;
-        i = j + 1 < s->p ? j + 1 : 0, j = kept > 0 ? kept - 1 : s->p - 1;
-        length = s->p - length, s->mirrored = !s->mirrored;
+        i = j + 1 < s->p ? j + 1 : 0;
+        j = kept > 0 ? kept - 1 : s->p - 1;
+        length = s->p - length;
+        s->mirrored = !s->mirrored;
     }
     for (length /= 2; length > 0; length--) {
         const int32_t a = s->at[i], b = s->at[j];
-        s->at[i] = b, s->place[b] = i, s->at[j] = a, s->place[a] = j;
-        i = i + 1 < s->p ? i + 1 : 0, j = j > 0 ? j - 1 : s->p - 1;
+        s->at[i] = b;
+        s->place[b] = i;
+        s->at[j] = a;
+        s->place[a] = j;
+        i = i + 1 < s->p ? i + 1 : 0;
+        j = j > 0 ? j - 1 : s->p - 1;
     }
 }
 
@@ -73,7 +86,10 @@ static void reverse(tour *s, int32_t from, int32_t to)
     if (s->count == s->room) {
         reversal *more = realloc(s->done, 2 * s->room * sizeof *more);
         if (!more) s->short_of_memory = true; /* seen where the next move would begin */
-        else s->done = more, s->room *= 2;
+        else {
+            s->done = more;
+            s->room *= 2;
+        }
     }
     if (s->count == s->room) return;
     turn(s, from, to);
@@ -89,11 +105,13 @@ static void undo(tour *s, size_t count)
     }
 }
 
-/* From the edge between one and the next, which is taken away: another edge from the next, another one away at its far end, and so on
- * as long as more is taken than given. Leaves the shortest tour of the way; returns by how much it is shorter, or 0. */
+/* From the edge between one and the next, which is taken away: another edge from the next, another
+ * one away at its far end, and so on as long as more is taken than given. Leaves the shortest tour
+ * of the way; returns by how much it is shorter, or 0. */
 static double deepen(tour *s, int32_t one, double gain, int32_t depth)
 {
-    const int32_t next = after(s, one), wide = depth < (int32_t)(sizeof BREADTH / sizeof *BREADTH) ? BREADTH[depth] : 1;
+    const int32_t next = after(s, one);
+    const int32_t wide = depth < (int32_t)(sizeof BREADTH / sizeof *BREADTH) ? BREADTH[depth] : 1;
     int32_t choice[5];
     double value[5];
     int32_t count = 0;
@@ -106,8 +124,14 @@ static double deepen(tour *s, int32_t one, double gain, int32_t depth)
         const double worth = rest + edge(s, end, far);
         int32_t k = count < wide ? count++ : wide;
         for (; k > 0 && worth > value[k - 1]; k--)
-            if (k < wide) choice[k] = choice[k - 1], value[k] = value[k - 1];
-        if (k < wide) choice[k] = far, value[k] = worth;
+            if (k < wide) {
+                choice[k] = choice[k - 1];
+                value[k] = value[k - 1];
+            }
+        if (k < wide) {
+            choice[k] = far;
+            value[k] = worth;
+        }
     }
     for (int32_t k = 0; k < count; k++) {
         const int32_t far = choice[k], end = before(s, far);
@@ -123,7 +147,9 @@ static double deepen(tour *s, int32_t one, double gain, int32_t depth)
             else undo(s, own);
         }
         if (found > 0.0) {
-            look(s, next), look(s, far), look(s, end);
+            look(s, next);
+            look(s, far);
+            look(s, end);
             return found;
         }
         undo(s, mark);
@@ -131,8 +157,8 @@ static double deepen(tour *s, int32_t one, double gain, int32_t depth)
     return 0.0;
 }
 
-/* The path of up to three from one on goes elsewhere, with one beside a near one, either way round: between x and y, of which one is
- * the near one. */
+/* The path of up to three from one on goes elsewhere, with one beside a near one, either way round:
+ * between x and y, of which one is the near one. */
 static double shift(tour *s, int32_t one)
 {
     const int32_t left = before(s, one), *near = s->near + (size_t)one * (size_t)s->nearby;
@@ -144,12 +170,19 @@ static double shift(tour *s, int32_t one)
             if (near[c] == inner || near[c] == last) continue;
             for (int turned = 0; turned < 2; turned++) {
                 if (near[c] == (turned ? right : left)) continue;
-                const int32_t x = turned ? before(s, near[c]) : near[c], y = turned ? near[c] : after(s, near[c]);
-                const double shorter = taken + edge(s, x, y) - edge(s, one, near[c]) - edge(s, last, turned ? x : y);
+                const int32_t x = turned ? before(s, near[c]) : near[c];
+                const int32_t y = turned ? near[c] : after(s, near[c]);
+                const double shorter =
+                    taken + edge(s, x, y) - edge(s, one, near[c]) - edge(s, last, turned ? x : y);
                 if (!(shorter > s->least)) continue;
-                reverse(s, one, x), reverse(s, x, right); /* left [one last] [right x] y: left [right x] [last one] y */
+                reverse(s, one, x);
+                reverse(s, x, right); /* left [one last] [right x] y: left [right x] [last one] y */
                 if (!turned) reverse(s, last, one);
-                look(s, left), look(s, right), look(s, last), look(s, x), look(s, y);
+                look(s, left);
+                look(s, right);
+                look(s, last);
+                look(s, x);
+                look(s, y);
                 return shorter;
             }
         }
@@ -157,7 +190,11 @@ static double shift(tour *s, int32_t one)
     return 0.0;
 }
 
-static void face(tour *s) { s->facing = !s->facing, s->mirrored = !s->mirrored; }
+static void face(tour *s)
+{
+    s->facing = !s->facing;
+    s->mirrored = !s->mirrored;
+}
 
 /* Until no move of anyone in the queue makes it shorter; returns by how much it is. */
 static double improve(tour *s)
@@ -165,14 +202,19 @@ static double improve(tour *s)
     double all = 0.0;
     while (s->waiting && !hs__cancelled(s->cancel) && !s->short_of_memory) {
         const int32_t i = s->queue[s->first];
-        s->first = s->first + 1 < s->p ? s->first + 1 : 0, s->waiting--, s->queued[i] = false;
+        s->first = s->first + 1 < s->p ? s->first + 1 : 0;
+        s->waiting--;
+        s->queued[i] = false;
         double found = 0.0;
         for (int way = 0; way < 2 && !(found > 0.0); way++, face(s)) {
             found = deepen(s, i, edge(s, i, after(s, i)), 0);
             if (!(found > 0.0)) found = shift(s, i);
         }
         if (s->facing) face(s);
-        if (found > 0.0) all += found, look(s, i);
+        if (found > 0.0) {
+            all += found;
+            look(s, i);
+        }
     }
     return all;
 }
@@ -188,10 +230,17 @@ static double disturb(tour *s, uint64_t *state)
     int32_t last = other;
     for (int32_t k = hs__pick(state, longest); k > 0; k--) last = after(s, last);
     const int32_t y = after(s, last);
-    const double longer =
-        edge(s, x, other) + edge(s, last, one) + edge(s, end, y) - edge(s, x, one) - edge(s, end, other) - edge(s, last, y);
-    reverse(s, one, last), reverse(s, last, other), reverse(s, end, one);
-    look(s, x), look(s, one), look(s, end), look(s, other), look(s, last), look(s, y);
+    const double longer = edge(s, x, other) + edge(s, last, one) + edge(s, end, y) -
+                          edge(s, x, one) - edge(s, end, other) - edge(s, last, y);
+    reverse(s, one, last);
+    reverse(s, last, other);
+    reverse(s, end, one);
+    look(s, x);
+    look(s, one);
+    look(s, end);
+    look(s, other);
+    look(s, last);
+    look(s, y);
     return longer;
 }
 
@@ -200,9 +249,11 @@ static hs_status find_near(tour *s)
     const size_t n = (size_t)s->nearby;
     for (int32_t i = 0; i < s->p; i++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-        int32_t *own = s->near + (size_t)i * n, count = 0;
+        int32_t *own = s->near + (size_t)i * n;
+        int32_t count = 0;
         for (int32_t j = 0; j < s->p; j++) {
-            if (j == i || (count == s->nearby && !(edge(s, i, j) < edge(s, i, own[count - 1])))) continue;
+            if (j == i || (count == s->nearby && !(edge(s, i, j) < edge(s, i, own[count - 1]))))
+                continue;
             int32_t k = count < s->nearby ? count++ : count - 1;
             for (; k > 0 && edge(s, i, j) < edge(s, i, own[k - 1]); k--) own[k] = own[k - 1];
             own[k] = j;
@@ -216,7 +267,10 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
     const hs_status status = find_near(s);
     if (status) return status;
     double length = 0.0;
-    for (int32_t k = 0; k < s->p; k++) s->place[s->at[k]] = k, length += edge(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
+    for (int32_t k = 0; k < s->p; k++) {
+        s->place[s->at[k]] = k;
+        length += edge(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
+    }
     s->least = LEAST * length;
     for (int32_t k = 0; k < s->p; k++) look(s, s->at[k]);
     improve(s);
@@ -225,10 +279,13 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
         const double longer = disturb(s, state);
         if (!(longer - improve(s) < -s->least)) undo(s, 0);
     }
-    return s->short_of_memory ? HS_ERROR_MEMORY : hs__cancelled(s->cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return s->short_of_memory         ? HS_ERROR_MEMORY
+           : hs__cancelled(s->cancel) ? HS_ERROR_CANCELLED
+                                      : HS_OK;
 }
 
-hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring, uint64_t *state)
+hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring,
+                       uint64_t *state)
 {
     if (!ring || !state || rounds < 0) return HS_ERROR_VALUE;
     hs__ring x;
@@ -238,16 +295,29 @@ hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel
     tour s = {.p = x.p, .nearby = (int32_t)nearby, .edge = x.edge, .cancel = cancel, .room = 64};
     status = hs__ring_check(x.p, x.p, ring);
     if (!status && p > 3) {
-        s.at = malloc(p * sizeof *s.at), s.place = malloc(p * sizeof *s.place), s.queue = malloc(p * sizeof *s.queue);
-        s.queued = calloc(p, sizeof *s.queued), s.near = malloc(p * nearby * sizeof *s.near), s.done = malloc(s.room * sizeof *s.done);
-        if (!s.at || !s.place || !s.queue || !s.queued || !s.near || !s.done) status = HS_ERROR_MEMORY;
+        s.at = malloc(p * sizeof *s.at);
+        s.place = malloc(p * sizeof *s.place);
+        s.queue = malloc(p * sizeof *s.queue);
+        s.queued = calloc(p, sizeof *s.queued);
+        s.near = malloc(p * nearby * sizeof *s.near);
+        s.done = malloc(s.room * sizeof *s.done);
+        if (!s.at || !s.place || !s.queue || !s.queued || !s.near || !s.done)
+            status = HS_ERROR_MEMORY;
         if (!status) {
             uint64_t own = *state;
             memcpy(s.at, ring, p * sizeof *ring);
             status = lin_kernighan(&s, rounds, &own);
-            if (!status) memcpy(ring, s.at, p * sizeof *ring), *state = own;
+            if (!status) {
+                memcpy(ring, s.at, p * sizeof *ring);
+                *state = own;
+            }
         }
-        free(s.at), free(s.place), free(s.queue), free(s.queued), free(s.near), free(s.done);
+        free(s.at);
+        free(s.place);
+        free(s.queue);
+        free(s.queued);
+        free(s.near);
+        free(s.done);
     }
     if (!status) hs__ring_turn(x.p, ring);
     hs__ring_close(&x);

@@ -14,28 +14,47 @@ void hs__matrices_of(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matr
     *c = (hs__matrix){p->c, e, p->m, p->n, p->c_row_stride, p->c_col_stride};
 }
 
-hs_product hs__product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b, const hs__matrix *c)
+hs_product hs__product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b,
+                          const hs__matrix *c)
 {
-    return (hs_product){.dtype = dtype, .m = c->rows, .n = c->cols, .k = a->cols,
-                        .a = a->data, .a_row_stride = a->row_stride, .a_col_stride = a->col_stride,
-                        .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride,
-                        .c = c->data, .c_row_stride = c->row_stride, .c_col_stride = c->col_stride};
+    return (hs_product){.dtype = dtype,
+                        .m = c->rows,
+                        .n = c->cols,
+                        .k = a->cols,
+                        .a = a->data,
+                        .a_row_stride = a->row_stride,
+                        .a_col_stride = a->col_stride,
+                        .b = b->data,
+                        .b_row_stride = b->row_stride,
+                        .b_col_stride = b->col_stride,
+                        .c = c->data,
+                        .c_row_stride = c->row_stride,
+                        .c_col_stride = c->col_stride};
 }
 
 int hs__by_columns(const hs__matrix *x) { return llabs(x->row_stride) < llabs(x->col_stride); }
 
-static void copy_line(ptrdiff_t element, int64_t count, char *to, int64_t to_step, const char *from, int64_t from_step)
+static void copy_line(ptrdiff_t element, int64_t count, char *to, int64_t to_step, const char *from,
+                      int64_t from_step)
 {
     if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)(count * element));
-    else if (element == 4) for (int64_t i = 0; i < count; i++) memcpy(to + 4 * i * to_step, from + 4 * i * from_step, 4);
-    else if (element == 8) for (int64_t i = 0; i < count; i++) memcpy(to + 8 * i * to_step, from + 8 * i * from_step, 8);
-    else for (int64_t i = 0; i < count; i++) memcpy(to + 16 * i * to_step, from + 16 * i * from_step, 16);
+    else if (element == 4)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + 4 * i * to_step, from + 4 * i * from_step, 4);
+    else if (element == 8)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + 8 * i * to_step, from + 8 * i * from_step, 8);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + 16 * i * to_step, from + 16 * i * from_step, 16);
 }
 
-/* Whether rows of `to` and columns of `from` lie side by side, of elements that can pass for reals. */
+/* Whether rows of `to` and columns of `from` lie side by side, of elements that can pass for
+ * reals. */
 static int is_transposition(const hs__matrix *to, const hs__matrix *from)
 {
-    return to->col_stride == 1 && from->row_stride == 1 && to->element <= 8 && ((uintptr_t)to->data | (uintptr_t)from->data) % (size_t)to->element == 0;
+    return to->col_stride == 1 && from->row_stride == 1 && to->element <= 8 &&
+           ((uintptr_t)to->data | (uintptr_t)from->data) % (size_t)to->element == 0;
 }
 
 /* Such a copy, some columns and rows at a time. */
@@ -45,15 +64,20 @@ static void transpose(hs__member *self, const hs__matrix *to, const hs__matrix *
     for (int64_t col = 0; col < to->cols; col += FEW)
         for (int64_t row = 0; row < to->rows; row += MANY) {
             if (self && to->rows > FEW && hs__attend(self)) return;
-            hs__transpose_reals(to->element == 8, hs__min(MANY, to->rows - row), hs__min(FEW, to->cols - col), hs__at(from, row, col),
+            hs__transpose_reals(to->element == 8, hs__min(MANY, to->rows - row),
+                                hs__min(FEW, to->cols - col), hs__at(from, row, col),
                                 from->col_stride, hs__at(to, row, col), to->row_stride);
         }
 }
 
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
 {
-    enum { FEW = 32, PAUSE = 1 << 20 }; /* elements of a line, where lines cross; bytes between two looks for a cancel */
-    if (hs__by_columns(&to)) to = hs__transposed(to), from = hs__transposed(from);
+    /* elements of a line, where lines cross; bytes between two looks for a cancel */
+    enum { FEW = 32, PAUSE = 1 << 20 };
+    if (hs__by_columns(&to)) {
+        to = hs__transposed(to);
+        from = hs__transposed(from);
+    }
     if (is_transposition(&to, &from)) {
         transpose(self, &to, &from);
         return;
@@ -63,7 +87,8 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
         const int64_t cols = hs__min(most, to.cols - col);
         char *to_line = hs__at(&to, 0, col);
         const char *from_line = hs__at(&from, 0, col);
-        for (int64_t row = 0; row < to.rows; row++, to_line += to.element * to.row_stride, from_line += from.element * from.row_stride) {
+        for (int64_t row = 0; row < to.rows; row++, to_line += to.element * to.row_stride,
+                     from_line += from.element * from.row_stride) {
             copy_line(to.element, cols, to_line, to.col_stride, from_line, from.col_stride);
             if (!self || (copied += cols * to.element) < PAUSE) continue;
             copied = 0;
@@ -72,10 +97,15 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
-static inline __attribute__((always_inline)) void swap(size_t element, int64_t count, char *x, char *y, ptrdiff_t step)
+static inline __attribute__((always_inline)) void swap(size_t element, int64_t count, char *x,
+                                                       char *y, ptrdiff_t step)
 {
     char kept[16];
-    for (int64_t i = 0; i < count; i++, x += step, y += step) memcpy(kept, x, element), memcpy(x, y, element), memcpy(y, kept, element);
+    for (int64_t i = 0; i < count; i++, x += step, y += step) {
+        memcpy(kept, x, element);
+        memcpy(x, y, element);
+        memcpy(y, kept, element);
+    }
 }
 
 void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step)
@@ -87,28 +117,29 @@ void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdi
 
 int hs__factor_is(int32_t dtype, const double factor[2], double x)
 {
-    const double re = dtype & 1 ? factor[0] : (float)factor[0], im = dtype & 1 ? factor[1] : (float)factor[1];
+    const double re = dtype & 1 ? factor[0] : (float)factor[0];
+    const double im = dtype & 1 ? factor[1] : (float)factor[1];
     return re == x && (im == 0.0 || !(dtype >> 1));
 }
 
 /* Lines of a matrix of reals, or of complex elements of two. */
-#define SCALE(REAL)                                                                                                  \
-    static void scale_##REAL(const hs__matrix *lines, int complex, const double factor[2])                           \
-    {                                                                                                                \
-        const REAL re = (REAL)factor[0], im = complex ? (REAL)factor[1] : 0;                                         \
-        const int64_t count = lines->cols, step = (1 + complex) * lines->col_stride;                                 \
-        for (int64_t i = 0; i < lines->rows; i++) {                                                                  \
-            REAL *x = (REAL *)(void *)hs__at(lines, i, 0);                                                           \
-            if (lines->col_stride == 1 && im == 0) {                                                                 \
-                for (int64_t j = 0; j < count * step; j++) x[j] *= re;                                               \
-                continue;                                                                                            \
-            }                                                                                                        \
-            for (int64_t j = 0; j < count; j++, x += step) {                                                         \
-                const REAL u = x[0], v = complex ? x[1] : 0;                                                         \
-                x[0] = im != 0 ? re * u - im * v : re * u;                                                           \
-                if (complex) x[1] = im != 0 ? re * v + im * u : re * v;                                              \
-            }                                                                                                        \
-        }                                                                                                            \
+#define SCALE(REAL)                                                                        \
+    static void scale_##REAL(const hs__matrix *lines, int complex, const double factor[2]) \
+    {                                                                                      \
+        const REAL re = (REAL)factor[0], im = complex ? (REAL)factor[1] : 0;               \
+        const int64_t count = lines->cols, step = (1 + complex) * lines->col_stride;       \
+        for (int64_t i = 0; i < lines->rows; i++) {                                        \
+            REAL *x = (REAL *)(void *)hs__at(lines, i, 0);                                 \
+            if (lines->col_stride == 1 && im == 0) {                                       \
+                for (int64_t j = 0; j < count * step; j++) x[j] *= re;                     \
+                continue;                                                                  \
+            }                                                                              \
+            for (int64_t j = 0; j < count; j++, x += step) {                               \
+                const REAL u = x[0], v = complex ? x[1] : 0;                               \
+                x[0] = im != 0 ? re * u - im * v : re * u;                                 \
+                if (complex) x[1] = im != 0 ? re * v + im * u : re * v;                    \
+            }                                                                              \
+        }                                                                                  \
     }
 SCALE(float)
 SCALE(double)
@@ -116,9 +147,11 @@ SCALE(double)
 static void clear(const hs__matrix *lines)
 {
     for (int64_t i = 0; i < lines->rows; i++) {
-        if (lines->col_stride == 1) memset(hs__at(lines, i, 0), 0, (size_t)(lines->cols * lines->element));
+        if (lines->col_stride == 1)
+            memset(hs__at(lines, i, 0), 0, (size_t)(lines->cols * lines->element));
         else
-            for (int64_t j = 0; j < lines->cols; j++) memset(hs__at(lines, i, j), 0, (size_t)lines->element);
+            for (int64_t j = 0; j < lines->cols; j++)
+                memset(hs__at(lines, i, j), 0, (size_t)lines->element);
     }
 }
 
@@ -126,30 +159,37 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
 {
     if (hs__factor_is(dtype, factor, 1.0)) return;
     hs__matrix lines = hs__by_columns(x) ? hs__transposed(*x) : *x;
-    if (lines.col_stride == 1 && lines.row_stride == lines.cols) lines.cols *= lines.rows, lines.rows = 1;
+    if (lines.col_stride == 1 && lines.row_stride == lines.cols) {
+        lines.cols *= lines.rows;
+        lines.rows = 1;
+    }
     if (hs__factor_is(dtype, factor, 0.0)) clear(&lines);
     else if (dtype & 1) scale_double(&lines, dtype >> 1, factor);
     else scale_float(&lines, dtype >> 1, factor);
 }
 
 /* y[i] += x[i] */
-#define ADD(REAL)                                                                                                                     \
-    static void add_##REAL(int64_t count, int64_t x_stride, const REAL *x, int64_t y_stride, REAL *y)                                 \
-    {                                                                                                                                 \
-        if (x_stride == 1 && y_stride == 1)                                                                                           \
-            for (int64_t i = 0; i < count; i++) y[i] += x[i];                                                                         \
-        else                                                                                                                          \
-            for (int64_t i = 0; i < count; i++) y[i * y_stride] += x[i * x_stride];                                                   \
+#define ADD(REAL)                                                                            \
+    static void add_##REAL(int64_t count, int64_t x_stride, const REAL *x, int64_t y_stride, \
+                           REAL *y)                                                          \
+    {                                                                                        \
+        if (x_stride == 1 && y_stride == 1)                                                  \
+            for (int64_t i = 0; i < count; i++) y[i] += x[i];                                \
+        else                                                                                 \
+            for (int64_t i = 0; i < count; i++) y[i * y_stride] += x[i * x_stride];          \
     }
 ADD(float)
 ADD(double)
 
-/* Real and imaginary parts go together where they are side by side in both, else element by element. */
+/* Real and imaginary parts go together where they are side by side in both, else element by
+ * element. */
 void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
 {
     const int complex = dtype >> 1, turned = hs__by_columns(from);
-    const hs__matrix x = turned ? hs__transposed(*from) : *from, y = turned ? hs__transposed(*to) : *to;
-    const int64_t together = !complex || (x.col_stride == 1 && y.col_stride == 1) ? x.cols : 1, count = together << complex;
+    const hs__matrix x = turned ? hs__transposed(*from) : *from;
+    const hs__matrix y = turned ? hs__transposed(*to) : *to;
+    const int64_t together = !complex || (x.col_stride == 1 && y.col_stride == 1) ? x.cols : 1;
+    const int64_t count = together << complex;
     const int64_t x_stride = complex ? 1 : x.col_stride, y_stride = complex ? 1 : y.col_stride;
     for (int64_t i = 0; i < x.rows; i++)
         for (int64_t j = 0; j < x.cols; j += together) {
@@ -160,31 +200,35 @@ void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
         }
 }
 
-#define COMBINE(REAL)                                                                                                                 \
-    static void combine_##REAL(const hs__matrix *from, int complex, const double alpha[2], const double beta[2], const hs__matrix *to) \
-    {                                                                                                                                 \
-        const REAL re = (REAL)alpha[0], im = (REAL)alpha[1], beta_re = (REAL)beta[0], beta_im = (REAL)beta[1];                        \
-        const int reads = beta_re != 0 || (complex && beta_im != 0);                                                                  \
-        for (int64_t i = 0; i < to->rows; i++)                                                                                        \
-            for (int64_t j = 0; j < to->cols; j++) {                                                                                  \
-                const REAL *x = (const REAL *)(const void *)hs__at(from, i, j);                                                       \
-                REAL *z = (REAL *)(void *)hs__at(to, i, j);                                                                           \
-                if (!complex) {                                                                                                       \
-                    z[0] = reads ? re * x[0] + beta_re * z[0] : re * x[0];                                                            \
-                    continue;                                                                                                         \
-                }                                                                                                                     \
-                REAL u = im != 0 ? re * x[0] - im * x[1] : re * x[0], v = im != 0 ? re * x[1] + im * x[0] : re * x[1];                \
-                if (reads) {                                                                                                          \
-                    u += beta_im != 0 ? beta_re * z[0] - beta_im * z[1] : beta_re * z[0];                                             \
-                    v += beta_im != 0 ? beta_re * z[1] + beta_im * z[0] : beta_re * z[1];                                             \
-                }                                                                                                                     \
-                z[0] = u, z[1] = v;                                                                                                   \
-            }                                                                                                                         \
+#define COMBINE(REAL)                                                                      \
+    static void combine_##REAL(const hs__matrix *from, int complex, const double alpha[2], \
+                               const double beta[2], const hs__matrix *to)                 \
+    {                                                                                      \
+        const REAL re = (REAL)alpha[0], im = (REAL)alpha[1], beta_re = (REAL)beta[0],      \
+                   beta_im = (REAL)beta[1];                                                \
+        const int reads = beta_re != 0 || (complex && beta_im != 0);                       \
+        for (int64_t i = 0; i < to->rows; i++)                                             \
+            for (int64_t j = 0; j < to->cols; j++) {                                       \
+                const REAL *x = (const REAL *)(const void *)hs__at(from, i, j);            \
+                REAL *z = (REAL *)(void *)hs__at(to, i, j);                                \
+                if (!complex) {                                                            \
+                    z[0] = reads ? re * x[0] + beta_re * z[0] : re * x[0];                 \
+                    continue;                                                              \
+                }                                                                          \
+                REAL u = im != 0 ? re * x[0] - im * x[1] : re * x[0],                      \
+                     v = im != 0 ? re * x[1] + im * x[0] : re * x[1];                      \
+                if (reads) {                                                               \
+                    u += beta_im != 0 ? beta_re * z[0] - beta_im * z[1] : beta_re * z[0];  \
+                    v += beta_im != 0 ? beta_re * z[1] + beta_im * z[0] : beta_re * z[1];  \
+                }                                                                          \
+                z[0] = u, z[1] = v;                                                        \
+            }                                                                              \
     }
 COMBINE(float)
 COMBINE(double)
 
-void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2], const hs__matrix *to)
+void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2],
+                 const hs__matrix *to)
 {
     (dtype & 1 ? combine_double : combine_float)(from, dtype >> 1, alpha, beta, to);
 }

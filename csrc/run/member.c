@@ -14,7 +14,12 @@ double hs__cpu_clock(void)
 hs__member hs__member_start(hs__run *run, int32_t worker, int is_caller)
 {
     const double cpu_start = run->trace.times.busy ? hs__cpu_clock() : 0.0;
-    return (hs__member){.run = run, .worker = worker, .is_caller = is_caller, .box = -1, .event = -1, .cpu_start = cpu_start};
+    return (hs__member){.run = run,
+                        .worker = worker,
+                        .is_caller = is_caller,
+                        .box = -1,
+                        .event = -1,
+                        .cpu_start = cpu_start};
 }
 
 void hs__member_end(hs__member *self)
@@ -40,10 +45,12 @@ void hs__record(hs__member *self, hs_event_kind kind, double start, double end)
         }
     }
     /* For hours, maybe: a counter that went on would wrap. */
-    if (atomic_load_explicit(&run->event_count, memory_order_relaxed) >= trace->event_capacity) return;
+    if (atomic_load_explicit(&run->event_count, memory_order_relaxed) >= trace->event_capacity)
+        return;
     const int64_t at = atomic_fetch_add_explicit(&run->event_count, 1, memory_order_relaxed);
     if (at >= trace->event_capacity) return;
-    trace->events[at] = (hs_event){.worker = self->worker, .kind = kind, .box = self->box, .start = start, .end = end};
+    trace->events[at] = (hs_event){
+        .worker = self->worker, .kind = kind, .box = self->box, .start = start, .end = end};
     self->event = (int32_t)at;
 }
 
@@ -56,14 +63,20 @@ int hs__attend(hs__member *self)
 void hs__help_along(void *member)
 {
     hs__member *self = member;
-    if (!hs__attend(self) && self->run->manner == HS__SHARED) hs__pool_rescue(self->run->pool, self->worker);
+    if (!hs__attend(self) && self->run->manner == HS__SHARED)
+        hs__pool_rescue(self->run->pool, self->worker);
 }
 
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what)
 {
     const hs__run *run = self->run;
-    const hs__wait wait = {.ready = ready, .what = what, .cancel = &run->cancel, .meanwhile = hs__help_along, .context = self,
-                           .spin = hs__pool_spins(run->pool) ? spin : 0.0, .sleep = hs__pool_look(run->pool, run->manner == HS__SHARED)};
+    const hs__wait wait = {.ready = ready,
+                           .what = what,
+                           .cancel = &run->cancel,
+                           .meanwhile = hs__help_along,
+                           .context = self,
+                           .spin = hs__pool_spins(run->pool) ? spin : 0.0,
+                           .sleep = hs__pool_look(run->pool, run->manner == HS__SHARED)};
     hs__wait_until(&wait, own);
 }
 
@@ -71,8 +84,13 @@ void hs__await_others(hs__member *self, hs__ready *ready, const void *what)
 {
     enum { LOOK = 2 };
     hs__signal *signal = self->run->signals;
-    const hs__wait wait = {.ready = ready, .what = what, .cancel = &self->run->cancel, .meanwhile = hs__help_along, .context = self,
-                           .spin = signal ? 0.0 : INFINITY, .sleep = LOOK};
+    const hs__wait wait = {.ready = ready,
+                           .what = what,
+                           .cancel = &self->run->cancel,
+                           .meanwhile = hs__help_along,
+                           .context = self,
+                           .spin = signal ? 0.0 : INFINITY,
+                           .sleep = LOOK};
     hs__wait_until(&wait, signal);
 }
 
@@ -87,7 +105,8 @@ static int is_reached(const void *what)
     return atomic_load(x->counter) >= x->value;
 }
 
-void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter, int64_t value)
+void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter,
+                     int64_t value)
 {
     hs__await(self, own, HS__GLANCE, is_reached, &(level){counter, value});
 }

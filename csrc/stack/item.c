@@ -16,19 +16,22 @@ typedef struct {
     hs__ahead *ahead; /* not NULL, but empty, where C is not in the caches: its tiles are fetched */
 } worksheet;
 
-static char *at(const worksheet *w, int64_t i, int64_t j) { return w->data + (i * w->row + j) * w->element; }
+static char *at(const worksheet *w, int64_t i, int64_t j)
+{
+    return w->data + (i * w->row + j) * w->element;
+}
 
 static int64_t padded(const hs__small *loops, int64_t n) { return hs__round_up(n, loops->across); }
 
-/* Of a product at once, that its part of A stays in the second level cache; rows solved by the loops alone; sides from which on a cancel
- * is looked for within an item. */
+/* Of a product at once, that its part of A stays in the second level cache; rows solved by the
+ * loops alone; sides from which on a cancel is looked for within an item. */
 enum { DEPTH = 256, BLOCK = 512 << 10, LEAF = 16, WATCHED = 64 };
 
 enum { ASIDE = DEPTH * HS__SMALL_ASIDE };
 
 static int64_t rows_at_once(ptrdiff_t element) { return BLOCK / DEPTH / element; }
 
-/* ---- products ----------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* An operand whose rows are not side by side. */
 typedef struct {
@@ -36,39 +39,51 @@ typedef struct {
     int64_t row, col;
 } strided;
 
-/* C <- A B, C + A B or C - A B for whole vectors of n, in pieces that stay in the caches; as the flags say. Whether the run goes on. */
-static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b, int64_t b_row, char *c, int64_t c_row,
-                  int32_t flags)
+/* C <- A B, C + A B or C - A B for whole vectors of n, in pieces that stay in the caches; as the
+ * flags say. Whether the run goes on. */
+static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
+                  int64_t b_row, char *c, int64_t c_row, int32_t flags)
 {
     const int64_t rows = rows_at_once(w->element);
     for (int64_t l = 0; l < k; l += DEPTH)
         for (int64_t i = 0; i < m; i += rows) {
             if ((m > WATCHED || n > WATCHED) && hs__attend(w->self)) return 0;
-            w->loops->multiply(hs__min(rows, m - i), n, hs__min(DEPTH, k - l), a.data + (i * a.row + l * a.col) * w->element, a.row, a.col,
-                               b + l * b_row * w->element, b_row, c + i * c_row * w->element, c_row, flags, w->aside, w->ahead);
+            w->loops->multiply(hs__min(rows, m - i), n, hs__min(DEPTH, k - l),
+                               a.data + (i * a.row + l * a.col) * w->element, a.row, a.col,
+                               b + l * b_row * w->element, b_row, c + i * c_row * w->element, c_row,
+                               flags, w->aside, w->ahead);
         }
     return !hs__stopped(w->self);
 }
 
 /* C <- A B, B and C by rows, C as wide as a vector at least. */
-static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b, int64_t b_row, char *c, int64_t c_row)
+static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
+                     int64_t b_row, char *c, int64_t c_row)
 {
     const int64_t rows = rows_at_once(w->element);
     if (k <= DEPTH && m <= rows) {
-        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside, w->ahead);
+        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside,
+                           w->ahead);
         return;
     }
-    const int64_t across = w->loops->across, whole = n / across * across, tail = (n - across) * w->element;
+    const int64_t across = w->loops->across;
+    const int64_t whole = n / across * across;
+    const int64_t tail = (n - across) * w->element;
     for (int64_t l = 0; whole && l < k; l += DEPTH) {
         const strided part = {a.data + l * a.col * w->element, a.row, a.col};
-        if (!update(w, m, whole, hs__min(DEPTH, k - l), part, b + l * b_row * w->element, b_row, c, c_row, l ? HS__ADD : 0)) return;
+        if (!update(w, m, whole, hs__min(DEPTH, k - l), part, b + l * b_row * w->element, b_row, c,
+                    c_row, l ? HS__ADD : 0))
+            return;
     }
-    for (int64_t i = 0; n > whole && i < m && !hs__attend(w->self); i += rows) /* its last vector lies over others */
-        w->loops->multiply(hs__min(rows, m - i), across, k, a.data + i * a.row * w->element, a.row, a.col, b + tail, b_row,
-                           c + i * c_row * w->element + tail, c_row, 0, NULL, NULL);
+    /* its last vector lies over others */
+    for (int64_t i = 0; n > whole && i < m && !hs__attend(w->self); i += rows)
+        w->loops->multiply(hs__min(rows, m - i), across, k, a.data + i * a.row * w->element, a.row,
+                           a.col, b + tail, b_row, c + i * c_row * w->element + tail, c_row, 0,
+                           NULL, NULL);
 }
 
-/* Whether C is better computed as C^T = B^T A^T: its columns lie side by side, or it is a vector and the matrix lies better so. */
+/* Whether C is better computed as C^T = B^T A^T: its columns lie side by side, or it is a vector
+ * and the matrix lies better so. */
 static int is_turned(const hs_product *p)
 {
     if (p->m == 1) return p->n > 1 && p->b_col_stride != 1;
@@ -79,14 +94,17 @@ static int is_turned(const hs_product *p)
 /* Whether C can be computed where it is. */
 static int is_direct(const hs_product *p)
 {
-    const int64_t col = is_turned(p) ? p->c_row_stride : p->c_col_stride, cols = is_turned(p) ? p->m : p->n;
-    return (col == 1 || cols == 1) && hs__factor_is(p->dtype, p->alpha, 1.0) && hs__factor_is(p->dtype, p->beta, 0.0);
+    const int64_t col = is_turned(p) ? p->c_row_stride : p->c_col_stride;
+    const int64_t cols = is_turned(p) ? p->m : p->n;
+    return (col == 1 || cols == 1) && hs__factor_is(p->dtype, p->alpha, 1.0) &&
+           hs__factor_is(p->dtype, p->beta, 0.0);
 }
 
 static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
 
 /* One that is plain. What it shares with the next is there already. */
-static void do_plain(const hs__items *x, const hs_product *p, const hs__operands *next, char *memory)
+static void do_plain(const hs__items *x, const hs_product *p, const hs__operands *next,
+                     char *memory)
 {
     void *aside = aside_of(x, memory);
     hs__ahead ahead = {.lines = x->lines};
@@ -97,11 +115,11 @@ static void do_plain(const hs__items *x, const hs_product *p, const hs__operands
     }
     hs__ahead *fetched = x->lines ? &ahead : NULL;
     if (x->turned)
-        x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a, p->a_col_stride, p->c, p->c_col_stride, 0, aside,
-                          fetched);
+        x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a,
+                          p->a_col_stride, p->c, p->c_col_stride, 0, aside, fetched);
     else
-        x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b, p->b_row_stride, p->c, p->c_row_stride, 0, aside,
-                          fetched);
+        x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b,
+                          p->b_row_stride, p->c, p->c_row_stride, 0, aside, fetched);
 }
 
 static void do_product(const hs__items *x, const hs_product *p, char *memory, hs__member *self)
@@ -114,25 +132,31 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
     }
     if (x->turned) {
         const hs__matrix kept = a;
-        a = hs__transposed(b), b = hs__transposed(kept), c = hs__transposed(c);
+        a = hs__transposed(b);
+        b = hs__transposed(kept);
+        c = hs__transposed(c);
     }
     hs__ahead none = {0};
     const worksheet w = {&x->loops, self, memory, 0, c.element, aside_of(x, memory), &none};
-    hs__matrix rows = b, to = c;
+    hs__matrix rows = b;
+    hs__matrix to = c;
     if (x->b_bytes) {
         rows = (hs__matrix){memory, b.element, b.rows, b.cols, x->b_row, 1};
         hs__copy(self, rows, b);
     }
     if (x->c_bytes) to = (hs__matrix){memory + x->b_bytes, c.element, c.rows, c.cols, x->c_row, 1};
-    multiply(&w, c.rows, c.cols, b.rows, (strided){a.data, a.row_stride, a.col_stride}, rows.data, rows.row_stride, to.data, to.row_stride);
+    multiply(&w, c.rows, c.cols, b.rows, (strided){a.data, a.row_stride, a.col_stride}, rows.data,
+             rows.row_stride, to.data, to.row_stride);
     if (!x->c_bytes || hs__stopped(self)) return;
     hs__combine(p->dtype, &to, p->alpha, p->beta, &c);
 }
 
-/* ---- triangular systems --------------------------------------------------------------------------------------------- */
+/* ---- triangular systems ---------------------------------------------------------------------- */
 
-/* X <- T^-1 X for h rows at x of n elements, whole vectors; by recursion. Whether the run goes on. */
-static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char *x, int64_t x_row, int32_t flags)
+/* X <- T^-1 X for h rows at x of n elements, whole vectors; by recursion. Whether the run goes
+ * on. */
+static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char *x, int64_t x_row,
+                      int32_t flags)
 {
     if (h <= LEAF) {
         w->loops->substitute(h, n, t.data, t.row, t.col, x, x_row, flags);
@@ -143,14 +167,17 @@ static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char 
     const strided last = {corner.data + half * t.col * w->element, t.row, t.col};
     char *below = x + half * x_row * w->element;
     return substitute(w, half, n, t, x, x_row, flags) &&
-           update(w, h - half, n, half, corner, x, x_row, below, x_row, HS__SUBTRACT | (flags & HS__CONJUGATE)) &&
+           update(w, h - half, n, half, corner, x, x_row, below, x_row,
+                  HS__SUBTRACT | (flags & HS__CONJUGATE)) &&
            substitute(w, h - half, n, last, below, x_row, flags);
 }
 
-/* ---- LU --------------------------------------------------------------------------------------------------------------- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
-/* Columns first .. end - 1 of m, from row `first` on; rows of `width` elements are exchanged. Adds to *zero. Whether the run goes on. */
-static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, int64_t end, int32_t *pivots, int64_t *zero)
+/* Columns first .. end - 1 of m, from row `first` on; rows of `width` elements are exchanged. Adds
+ * to *zero. Whether the run goes on. */
+static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, int64_t end,
+                  int32_t *pivots, int64_t *zero)
 {
     const int64_t panel = 2 * w->loops->across, cols = end - first;
     if (cols <= panel) {
@@ -158,11 +185,13 @@ static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, i
         if (*zero < 0) *zero = found;
         return 1;
     }
-    const int64_t middle = first + hs__round_up(cols / 2, panel), rest = padded(w->loops, end) - middle;
+    const int64_t middle = first + hs__round_up(cols / 2, panel);
+    const int64_t rest = padded(w->loops, end) - middle;
     if (!factor(w, m, width, first, middle, pivots, zero)) return 0;
     const strided l = {at(w, first, first), w->row, 1}, below = {at(w, middle, first), w->row, 1};
     return substitute(w, middle - first, rest, l, at(w, first, middle), w->row, HS__UNIT) &&
-           update(w, m - middle, rest, middle - first, below, at(w, first, middle), w->row, at(w, middle, middle), w->row, HS__SUBTRACT) &&
+           update(w, m - middle, rest, middle - first, below, at(w, first, middle), w->row,
+                  at(w, middle, middle), w->row, HS__SUBTRACT) &&
            factor(w, m, width, middle, end, pivots, zero);
 }
 
@@ -189,13 +218,15 @@ static void set_identity(const worksheet *w, int32_t dtype, int64_t m, int64_t r
 }
 
 /* SOLVE, INVERT and LU. */
-static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info, const worksheet *w)
+static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info,
+                      const worksheet *w)
 {
     const int64_t m = p->m, cols = padded(w->loops, p->n);
     const int only = x->stack->operation == HS_STACK_LU;
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
-    const hs__matrix left = {w->data, w->element, m, m, w->row, 1}, right = {at(w, 0, x->right), w->element, m, p->n, w->row, 1};
+    const hs__matrix left = {w->data, w->element, m, m, w->row, 1};
+    const hs__matrix right = {at(w, 0, x->right), w->element, m, p->n, w->row, 1};
     hs__copy(w->self, left, a);
     if (x->stack->operation == HS_STACK_SOLVE) hs__copy(w->self, right, b);
     if (x->stack->operation == HS_STACK_INVERT) set_identity(w, p->dtype, m, x->right);
@@ -210,13 +241,15 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
         return;
     }
     const strided lower = {w->data, w->row, 1}, upper = {at(w, m - 1, m - 1), -w->row, -1};
-    if (substitute(w, m, cols, lower, right.data, w->row, HS__UNIT) && substitute(w, m, cols, upper, at(w, m - 1, x->right), -w->row, 0))
+    if (substitute(w, m, cols, lower, right.data, w->row, HS__UNIT) &&
+        substitute(w, m, cols, upper, at(w, m - 1, x->right), -w->row, 0))
         hs__copy(w->self, c, right);
 }
 
-/* ---- Cholesky ------------------------------------------------------------------------------------------------------------ */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* U^H U of the rows and columns first .. end - 1 in place of the upper triangle; *order as info. Whether to go on. */
+/* U^H U of the rows and columns first .. end - 1 in place of the upper triangle; *order as info.
+ * Whether to go on. */
 static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *order)
 {
     enum { BAND = 32 };
@@ -229,11 +262,13 @@ static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *ord
     const int64_t middle = first + hs__round_up(cols / 2, panel), stop = padded(w->loops, end);
     if (!cholesky(w, first, middle, order)) return 0;
     const strided l = {at(w, first, first), 1, w->row};
-    if (!substitute(w, middle - first, stop - middle, l, at(w, first, middle), w->row, HS__CONJUGATE)) return 0;
+    if (!substitute(w, middle - first, stop - middle, l, at(w, first, middle), w->row,
+                    HS__CONJUGATE))
+        return 0;
     for (int64_t i = middle; i < end; i += BAND) { /* whole vectors from about the diagonal on */
         const strided a = {at(w, first, i), 1, w->row};
-        if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row, at(w, i, i), w->row,
-                    HS__SUBTRACT | HS__CONJUGATE))
+        if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row,
+                    at(w, i, i), w->row, HS__SUBTRACT | HS__CONJUGATE))
             return 0;
     }
     return cholesky(w, middle, end, order);
@@ -245,12 +280,14 @@ static void copy_upper(hs__member *self, hs__matrix to, hs__matrix from)
     enum { BAND = 16 };
     for (int64_t i = 0; i < to.rows; i += BAND) {
         const int64_t h = hs__min(BAND, to.rows - i);
-        hs__copy(self, hs__part(&to, i, i, h, to.cols - i), hs__part(&from, i, i, h, from.cols - i));
+        hs__copy(self, hs__part(&to, i, i, h, to.cols - i),
+                 hs__part(&from, i, i, h, from.cols - i));
     }
 }
 
 /* The upper triangle of h rows. */
-static void copy_corner(ptrdiff_t e, int64_t h, char *to, int64_t to_row, int64_t to_col, const char *from, int64_t from_row)
+static void copy_corner(ptrdiff_t e, int64_t h, char *to, int64_t to_row, int64_t to_col,
+                        const char *from, int64_t from_row)
 {
     for (int64_t i = 0; i < h; i++)
         for (int64_t j = i; j < h; j++) {
@@ -268,12 +305,15 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
     enum { BAND = 16 };
     for (int64_t i = 0; i < to.rows; i += BAND) {
         const int64_t h = hs__min(BAND, to.rows - i), next = i + h;
-        copy_corner(to.element, h, hs__at(&to, i, i), to.row_stride, to.col_stride, hs__at(&from, i, i), from.row_stride);
-        hs__copy(self, hs__part(&to, i, next, h, to.cols - next), hs__part(&from, i, next, h, from.cols - next));
+        copy_corner(to.element, h, hs__at(&to, i, i), to.row_stride, to.col_stride,
+                    hs__at(&from, i, i), from.row_stride);
+        hs__copy(self, hs__part(&to, i, next, h, to.cols - next),
+                 hs__part(&from, i, next, h, from.cols - next));
     }
 }
 
-/* The transpose of A is its conjugate, whose U is L^T as it stands: nothing has to be conjugated. */
+/* The transpose of A is its conjugate, whose U is L^T as it stands: nothing has to be
+ * conjugated. */
 static void do_cholesky(const hs_product *p, int leading, int64_t *info, const worksheet *w)
 {
     hs__matrix a, b, c;
@@ -283,11 +323,13 @@ static void do_cholesky(const hs_product *p, int leading, int64_t *info, const w
     *info = 0;
     const int done = cholesky(w, 0, p->m, info);
     const int64_t found = done ? p->m : *info && leading ? *info - 1 : 0;
-    if (done || *info) store_upper(w->self, hs__transposed(hs__part(&c, 0, 0, found, found)), hs__part(&upper, 0, 0, found, found));
+    if (done || *info)
+        store_upper(w->self, hs__transposed(hs__part(&c, 0, 0, found, found)),
+                    hs__part(&upper, 0, 0, found, found));
     if (!done && *info) fill(p, &c, found, 1);
 }
 
-/* ---- items ------------------------------------------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* Elements of rows so long, that do not all meet in the same lines of the caches. */
 static int64_t row_of(int64_t elements, int64_t rows, const hs__small *loops, ptrdiff_t element)
@@ -299,32 +341,44 @@ static int64_t row_of(int64_t elements, int64_t rows, const hs__small *loops, pt
 /* Bytes of so many rows. 0: too many. */
 static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
 {
-    if (__builtin_mul_overflow((size_t)rows, (size_t)row, bytes) || __builtin_mul_overflow(*bytes, (size_t)element, bytes)) return 0;
+    if (__builtin_mul_overflow((size_t)rows, (size_t)row, bytes) ||
+        __builtin_mul_overflow(*bytes, (size_t)element, bytes))
+        return 0;
     *bytes = (*bytes + 63) / 64 * 64;
     return *bytes < SIZE_MAX / 4;
 }
 
-/* Of products whose operands are so large that it pays, and so small that they stay in the second level cache. */
+/* Of products whose operands are so large that it pays, and so small that they stay in the second
+ * level cache. */
 static void init_ahead(hs__items *x, const hs_product *p, int64_t rows, int64_t cols, ptrdiff_t e)
 {
-    const double LEAST = 6 << 10, MOST = 1 << 20, m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double LEAST = 6 << 10;
+    const double MOST = 1 << 20;
+    const double m = (double)p->m;
+    const double n = (double)p->n;
+    const double k = (double)p->k;
     const double size = (m * n + k * (m + n)) * (double)e;
-    const int64_t strips = hs__ceil_div(cols, x->loops.across) / HS__SMALL_VECTORS, tiles = rows / HS__SMALL_ROWS * strips;
+    const int64_t strips = hs__ceil_div(cols, x->loops.across) / HS__SMALL_VECTORS;
+    const int64_t tiles = rows / HS__SMALL_ROWS * strips;
     if (!tiles || size < LEAST || size > MOST) return;
     x->span[0] = hs__span_of(p->m, p->k, p->a_row_stride, p->a_col_stride, e);
     x->span[1] = hs__span_of(p->k, p->n, p->b_row_stride, p->b_col_stride, e);
     x->span[2] = hs__span_of(p->m, p->n, p->c_row_stride, p->c_col_stride, e);
-    const int64_t lines = hs__span_lines(&x->span[0]) + hs__span_lines(&x->span[1]) + hs__span_lines(&x->span[2]);
+    const int64_t lines =
+        hs__span_lines(&x->span[0]) + hs__span_lines(&x->span[1]) + hs__span_lines(&x->span[2]);
     x->lines = (int32_t)hs__ceil_div(lines, tiles * hs__ceil_div(p->k, HS__FETCH_STEPS));
 }
 
 static int init_product(hs__items *x, const hs_product *p)
 {
     const int turned = x->turned = is_turned(p);
-    const int64_t rows = turned ? p->n : p->m, cols = turned ? p->m : p->n, b_col = turned ? p->a_row_stride : p->b_col_stride;
+    const int64_t rows = turned ? p->n : p->m;
+    const int64_t cols = turned ? p->m : p->n;
+    const int64_t b_col = turned ? p->a_row_stride : p->b_col_stride;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
     x->loops = hs__small_within(p->dtype, cols);
-    x->b_row = row_of(padded(&x->loops, cols), p->k, &x->loops, e), x->c_row = row_of(padded(&x->loops, cols), rows, &x->loops, e);
+    x->b_row = row_of(padded(&x->loops, cols), p->k, &x->loops, e);
+    x->c_row = row_of(padded(&x->loops, cols), rows, &x->loops, e);
     if (b_col != 1 && cols > 1 && !size_of(&x->b_bytes, p->k, x->b_row, e)) return 0;
     if (!is_direct(p) && !size_of(&x->c_bytes, rows, x->c_row, e)) return 0;
     x->bytes = x->b_bytes + x->c_bytes + ASIDE;
@@ -343,21 +397,27 @@ int hs__items_init(hs__items *x, const hs_stack *stack)
     const int sides = stack->operation == HS_STACK_SOLVE || stack->operation == HS_STACK_INVERT;
     x->right = padded(&x->loops, p->m);
     x->row = row_of(x->right + (sides ? padded(&x->loops, p->n) : 0), p->m, &x->loops, e);
-    if (!size_of(&x->bytes, p->m, x->row, e) || !size_of(&x->c_bytes, p->m, 1, sizeof(int32_t))) return 0;
+    if (!size_of(&x->bytes, p->m, x->row, e) || !size_of(&x->c_bytes, p->m, 1, sizeof(int32_t)))
+        return 0;
     x->bytes += x->c_bytes + ASIDE;
     return 1;
 }
 
-void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *next, int32_t *pivots, int64_t *info, char *memory,
-                 hs__member *self)
+void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *next, int32_t *pivots,
+                 int64_t *info, char *memory, hs__member *self)
 {
     if (x->plain) {
         do_plain(x, p, next, memory);
         return;
     }
-    const worksheet w = {&x->loops, self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype), aside_of(x, memory), NULL};
+    const worksheet w = {
+        &x->loops,           self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype),
+        aside_of(x, memory), NULL};
     if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
     else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
     else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, x->leading, info, &w);
-    else do_system(x, p, pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - ASIDE - x->c_bytes), info, &w);
+    else
+        do_system(x, p,
+                  pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - ASIDE - x->c_bytes),
+                  info, &w);
 }

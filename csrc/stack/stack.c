@@ -8,8 +8,9 @@
 #include "run/member.h"
 #include "stack/item.h"
 
-static const double SMALL = 1e6;    /* with less work the caller is done before others are awake */
-static const double TOGETHER = 2e6; /* flops of the items that are taken at once: some ten microseconds */
+static const double SMALL = 1e6; /* with less work the caller is done before others are awake */
+/* flops of the items that are taken at once: some ten microseconds */
+static const double TOGETHER = 2e6;
 
 typedef struct {
     hs__run run;
@@ -27,11 +28,14 @@ static hs__operands operands_of(const hs_stack *stack, int64_t i)
 {
     const hs_product *p = &stack->item;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
-    int64_t a = 0, b = 0, c = 0;
+    int64_t a = 0;
+    int64_t b = 0;
+    int64_t c = 0;
     for (int32_t d = stack->rank - 1; d >= 0; d--) {
         const int64_t at = d ? i % stack->size[d] : i;
         if (d) i /= stack->size[d];
-        a += at * stack->a_steps[d], c += at * stack->c_steps[d];
+        a += at * stack->a_steps[d];
+        c += at * stack->c_steps[d];
         if (p->b) b += at * stack->b_steps[d];
     }
     return (hs__operands){
@@ -41,7 +45,8 @@ static hs__operands operands_of(const hs_stack *stack, int64_t i)
     };
 }
 
-/* The items first .. end - 1; the one that follows them is likely to be the first that nobody has taken yet. */
+/* The items first .. end - 1; the one that follows them is likely to be the first that nobody has
+ * taken yet. */
 static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
 {
     const hs_stack *stack = j->stack;
@@ -49,11 +54,15 @@ static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__membe
     hs__operands at = operands_of(stack, first);
     hs__stream stream = hs__stream_start(at.c, memory + j->items.bytes);
     for (int64_t i = first; i < end; i++) {
-        const int64_t after = i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
+        const int64_t after =
+            i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
         const hs__operands next = operands_of(stack, hs__min(after, j->count - 1));
-        item.a = at.a, item.b = at.b, item.c = j->streamed ? hs__stream_place(&stream) : at.c;
+        item.a = at.a;
+        item.b = at.b;
+        item.c = j->streamed ? hs__stream_place(&stream) : at.c;
         int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
-        hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory, self);
+        hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory,
+                    self);
         if (j->streamed) hs__stream_put(&stream, j->streamed);
         at = next;
     }
@@ -67,11 +76,13 @@ static void work(void *context, int32_t worker, int is_caller)
     char *memory = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
     int fresh = 1;
     while (!hs__attend(&self)) {
-        const int64_t first = atomic_fetch_add_explicit(&j->next, j->together, memory_order_relaxed);
+        const int64_t first =
+            atomic_fetch_add_explicit(&j->next, j->together, memory_order_relaxed);
         if (first >= j->count) break;
         const int64_t end = hs__min(first + j->together, j->count);
         const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
-        if (fresh) memset(memory, 0, j->items.bytes); /* of one who comes late there is nothing to do */
+        /* of one who comes late there is nothing to do */
+        if (fresh) memset(memory, 0, j->items.bytes);
         fresh = 0;
         do_items(j, first, end, memory, &self);
         j->done[worker] += (double)(end - first) * j->flops;
@@ -82,7 +93,7 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__member_end(&self);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* Items of the stack; -1: more than there can be. */
 static int64_t count_of(const hs_stack *stack)
@@ -99,7 +110,10 @@ static int64_t count_of(const hs_stack *stack)
 static double flops_of(const hs_stack *stack)
 {
     const hs_product *p = &stack->item;
-    const double m = (double)p->m, n = (double)p->n, square = m * m, each = hs_flops_per_update(p->dtype);
+    const double m = (double)p->m;
+    const double n = (double)p->n;
+    const double square = m * m;
+    const double each = hs_flops_per_update(p->dtype);
     switch (stack->operation) {
     case HS_STACK_MULTIPLY: return each * m * n * (double)p->k;
     case HS_STACK_LU: return each * square * m / 3.0;
@@ -112,7 +126,9 @@ static int valid_steps(const hs_stack *stack)
 {
     const int multiplied = stack->operation <= HS_STACK_SOLVE;
     if (stack->rank < 0) return 0;
-    if (stack->rank && (!stack->size || !stack->a_steps || !stack->c_steps || (multiplied && !stack->b_steps))) return 0;
+    if (stack->rank &&
+        (!stack->size || !stack->a_steps || !stack->c_steps || (multiplied && !stack->b_steps)))
+        return 0;
     for (int32_t d = 0; d < stack->rank; d++)
         if (stack->size[d] < 0) return 0;
     return count_of(stack) >= 0;
@@ -124,14 +140,19 @@ static hs_status check(const void *context)
     const hs_stack *stack = j->stack;
     const hs_product *p = &stack->item;
     const int32_t operation = stack->operation;
-    if (operation < HS_STACK_MULTIPLY || operation > HS_STACK_CHOLESKY || j->run.options.pace || !valid_steps(stack)) return HS_ERROR_VALUE;
+    if (operation < HS_STACK_MULTIPLY || operation > HS_STACK_CHOLESKY || j->run.options.pace ||
+        !valid_steps(stack))
+        return HS_ERROR_VALUE;
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
     if (p->triangle || p->conjugate || p->alpha_first) return HS_ERROR_VALUE;
     const int64_t count = count_of(stack);
     const int alone = operation > HS_STACK_SOLVE;
-    if (operation != HS_STACK_MULTIPLY && (p->k != p->m || p->m > INT32_MAX || (count && !stack->info))) return HS_ERROR_VALUE;
+    if (operation != HS_STACK_MULTIPLY &&
+        (p->k != p->m || p->m > INT32_MAX || (count && !stack->info)))
+        return HS_ERROR_VALUE;
     if (alone && (p->n != p->m || p->b)) return HS_ERROR_VALUE;
-    if (count && p->m && p->n && (!p->c || (p->k && (!p->a || (!alone && !p->b))))) return HS_ERROR_VALUE;
+    if (count && p->m && p->n && (!p->c || (p->k && (!p->a || (!alone && !p->b)))))
+        return HS_ERROR_VALUE;
     if (operation == HS_STACK_LU && count && p->m && !stack->pivots) return HS_ERROR_VALUE;
     double total = 0.0;
     for (int32_t w = 0; j->run.speeds && w < j->run.workers; w++) {
@@ -141,14 +162,17 @@ static hs_status check(const void *context)
     return !j->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
 }
 
-/* Bytes of a product, if they are written past the caches: small ones, side by side. From MANY bytes of all on that is faster even with a
- * caller who reads them at once (of 8 x 8 float64 each took 82 ns instead of 118). Else 0. */
+/* Bytes of a product, if they are written past the caches: small ones, side by side. From MANY
+ * bytes of all on that is faster even with a caller who reads them at once (of 8 x 8 float64 each
+ * took 82 ns instead of 118). Else 0. */
 static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t count)
 {
     const double MANY = 16 << 20;
     const hs_product *p = &stack->item;
     const double bytes = (double)p->m * (double)p->n * (double)hs__element_bytes(p->dtype);
-    if (stack->operation != HS_STACK_MULTIPLY || items->c_bytes || bytes > HS__STREAM_PUT || bytes * (double)count < MANY) return 0;
+    if (stack->operation != HS_STACK_MULTIPLY || items->c_bytes || bytes > HS__STREAM_PUT ||
+        bytes * (double)count < MANY)
+        return 0;
     if (items->turned ? p->c_col_stride != p->m : p->c_row_stride != p->n) return 0;
     int64_t step = p->m * p->n;
     for (int32_t d = stack->rank - 1; d >= 0; step *= stack->size[d--])
@@ -163,21 +187,25 @@ static hs_status open(void *context)
     const int32_t workers = j->run.workers;
     if (!hs__items_init(&j->items, j->stack)) return HS_ERROR_MEMORY;
     j->items.leading = j->leading;
-    if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done))) return HS_ERROR_MEMORY;
+    if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done)))
+        return HS_ERROR_MEMORY;
     j->flops = flops_of(j->stack);
     j->count = j->run.total = count;
     j->streamed = streamed(j->stack, &j->items, count);
-    j->together = (int64_t)fmax(1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
+    j->together = (int64_t)fmax(
+        1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
     j->run.manner = (double)count * j->flops <= SMALL ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) j->run.work_of = j->done;
     for (int32_t w = 0; w < (j->run.manner == HS__ALONE ? 1 : workers) && count; w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes + HS__STREAM_BYTES)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes + HS__STREAM_BYTES))
+            return HS_ERROR_MEMORY;
     return HS_OK;
 }
 
 static const hs__kind kind = {.check = check, .open = open, .work = work};
 
-hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const double *speeds, const hs_options *options, hs_trace *trace)
+hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const double *speeds,
+                        const hs_options *options, hs_trace *trace)
 {
     if (!pool || !stack) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .stack = stack, .leading = leading};
@@ -185,7 +213,8 @@ hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const
     return hs__run_do(&j.run);
 }
 
-hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds, const hs_options *options, hs_trace *trace)
+hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds,
+                       const hs_options *options, hs_trace *trace)
 {
     return hs__run_items(pool, stack, 0, speeds, options, trace);
 }

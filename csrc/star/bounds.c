@@ -4,22 +4,24 @@
 #include "core/cancel.h"
 #include "star/star.h"
 
-/* Updates of one worker in a fractional knapsack, each at `cost` of the port: as many as it can compute, less those before
- * `first`, at most `most`. A worker's items are by ascending cost. */
+/* Updates of one worker in a fractional knapsack, each at `cost` of the port: as many as it can
+ * compute, less those before `first`, at most `most`. A worker's items are by ascending cost. */
 typedef struct item {
     double cost, first, most, cycle_time;
 } item;
 
 static int by_cost(const void *x, const void *y)
 {
-    const item *a = x, *b = y;
+    const item *a = x;
+    const item *b = y;
     return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
 /* Most updates by the time T. Items by ascending cost. */
 static double most_updates(int32_t count, const item *items, double time)
 {
-    double updates = 0.0, port = time;
+    double updates = 0.0;
+    double port = time;
     for (int32_t i = 0; i < count; i++) {
         double more = fmin(fmax(time / items[i].cycle_time - items[i].first, 0.0), items[i].most);
         if (items[i].cost > 0.0) more = fmin(more, port / items[i].cost);
@@ -29,20 +31,21 @@ static double most_updates(int32_t count, const item *items, double time)
     return updates;
 }
 
-/* The largest time found by which `wanted` updates are not possible. The margin is for the rounding of most_updates. */
+/* The largest time found by which `wanted` updates are not possible. The margin is for the rounding
+ * of most_updates. */
 static double knapsack(int32_t count, item *items, double wanted, const int *cancel)
 {
     if (count == 0) return INFINITY;
     qsort(items, (size_t)count, sizeof *items, by_cost);
-    double low = 0.0, high = INFINITY; /* one worker alone, all at the cost of its last item */
+    double low = 0.0;
+    double high = INFINITY; /* one worker alone, all at the cost of its last item */
     for (int32_t i = 0; i < count; i++)
-        if (items[i].most >= wanted) high = fmin(high, wanted * (items[i].cost + items[i].cycle_time));
+        if (items[i].most >= wanted)
+            high = fmin(high, wanted * (items[i].cost + items[i].cycle_time));
     for (int step = 0; step < 100 && high - low > high * 1e-15 && !hs__cancelled(cancel); step++) {
         const double middle = low + (high - low) / 2;
-        if (most_updates(count, items, middle) < wanted)
-            low = middle;
-        else
-            high = middle;
+        if (most_updates(count, items, middle) < wanted) low = middle;
+        else high = middle;
     }
     return low * (1.0 - 1e-13 - 4e-16 * count);
 }
@@ -50,22 +53,28 @@ static double knapsack(int32_t count, item *items, double wanted, const int *can
 hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds)
 {
     if (!bounds) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_PAIR) return HS_ERROR_VALUE;
+    if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_PAIR)
+        return HS_ERROR_VALUE;
     const int32_t p = star->p;
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;
-    const double once = 1.0 / r + 1.0 / s + 2.0 / t; /* a block of A is in s updates, one of B in r, one of C in t */
+    /* a block of A is in s updates, one of B in r, one of C in t */
+    const double once = 1.0 / r + 1.0 / s + 2.0 / t;
     item *items = malloc(2 * (size_t)p * sizeof *items);
     if (!items) return HS_ERROR_MEMORY;
 
-    double fastest = INFINITY, speed = 0.0;
+    double fastest = INFINITY;
+    double speed = 0.0;
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) {
         if (star->memory[i] < 3) continue; /* an update needs a block of A, of B and of C */
-        items[count++] = (item){.cost = star->link_costs[i] * once, .most = INFINITY, .cycle_time = star->cycle_times[i]};
+        items[count++] = (item){.cost = star->link_costs[i] * once,
+                                .most = INFINITY,
+                                .cycle_time = star->cycle_times[i]};
         fastest = fmin(fastest, star->cycle_times[i]);
     }
     for (int32_t k = 0; k < count; k++) speed += fastest / items[k].cycle_time;
-    bounds[HS_STAR_WORK] = count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
+    bounds[HS_STAR_WORK] =
+        count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
     bounds[HS_STAR_TRAFFIC] = knapsack(count, items, updates, cancel);
 
     for (int32_t loomis = 0; loomis < 2; loomis++) {
@@ -73,12 +82,20 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
         for (int32_t i = 0; i < p; i++) {
             if (star->memory[i] < 3) continue;
             const double m = (double)star->memory[i], c = star->link_costs[i];
-            const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t, unpaid = loomis ? m : 2.0 * m;
-            const double bend = reuse > once ? unpaid / (reuse - once) : INFINITY; /* from here on the theorem asks for more */
-            items[count++] = (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
-            if (bend < INFINITY) items[count++] = (item){.cost = c * reuse, .first = bend, .most = INFINITY, .cycle_time = star->cycle_times[i]};
+            const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t;
+            const double unpaid = loomis ? m : 2.0 * m;
+            /* from here on the theorem asks for more */
+            const double bend = reuse > once ? unpaid / (reuse - once) : INFINITY;
+            items[count++] =
+                (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
+            if (bend < INFINITY)
+                items[count++] = (item){.cost = c * reuse,
+                                        .first = bend,
+                                        .most = INFINITY,
+                                        .cycle_time = star->cycle_times[i]};
         }
-        bounds[loomis ? HS_STAR_LOOMIS : HS_STAR_TRANSFER] = knapsack(count, items, updates, cancel);
+        bounds[loomis ? HS_STAR_LOOMIS : HS_STAR_TRANSFER] =
+            knapsack(count, items, updates, cancel);
     }
 
     for (int with_c = 0; with_c < 2; with_c++) {
@@ -86,21 +103,27 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
         for (int32_t i = 0; i < p; i++) {
             const double side = (double)hs_star_side(star->memory[i], layout);
             if (side == 0.0) continue;
-            const double blocks = 1.0 / fmin(side, r) + 1.0 / fmin(side, s) + (with_c ? 2.0 / t : 0.0);
-            items[count++] = (item){.cost = star->link_costs[i] * blocks, .most = INFINITY, .cycle_time = star->cycle_times[i]};
+            const double blocks =
+                1.0 / fmin(side, r) + 1.0 / fmin(side, s) + (with_c ? 2.0 / t : 0.0);
+            items[count++] = (item){.cost = star->link_costs[i] * blocks,
+                                    .most = INFINITY,
+                                    .cycle_time = star->cycle_times[i]};
         }
-        bounds[with_c ? HS_STAR_STEADY_C : HS_STAR_STEADY] = knapsack(count, items, updates, cancel);
+        bounds[with_c ? HS_STAR_STEADY_C : HS_STAR_STEADY] =
+            knapsack(count, items, updates, cancel);
     }
     free(items);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel, hs_certificate *certificate)
+hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel,
+                              hs_certificate *certificate)
 {
     double bounds[HS_STAR_BOUNDS];
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, cancel, bounds);
     if (status) return status;
-    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]), fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS]));
+    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]),
+                              fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS]));
     return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

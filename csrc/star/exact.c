@@ -1,7 +1,9 @@
-/* The least makespan over panels of full columns. A state is how far every worker is, how many columns are not dealt, and when the
- * port and the workers are free. All that follows is sums and maxima of these times, so of two states that agree but for them
- * the one with no later time is at least as good. States are kept in layers by the number of messages sent, those that agree
- * are in the same; a layer keeps the best so many by a lower bound. Again with more, until no state was left out that could matter. */
+/* The least makespan over panels of full columns. A state is how far every worker is, how many
+ * columns are not dealt, and when the port and the workers are free. All that follows is sums and
+ * maxima of these times, so of two states that agree but for them the one with no later time is at
+ * least as good. States are kept in layers by the number of messages sent, those that agree are in
+ * the same; a layer keeps the best so many by a lower bound. Again with more, until no state was
+ * left out that could matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +14,19 @@
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
-static const double less = 1.0 - 1e-12; /* what is not less than that is not better: bounds are rounded */
+/* what is not less than that is not better: bounds are rounded */
+static const double less = 1.0 - 1e-12;
 
-/* ---- workers -------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 /* A message, at a place in a panel of columns of one width; 0 is the place between panels. */
 typedef struct leg {
     int32_t kind, next;
     double port, work;
-    double ahead;                /* on the port to the end of the panel */
-    double from_port, from_last; /* alone the panel ends so long after its panel buffer is free or the last step is computed, the later */
+    double ahead; /* on the port to the end of the panel */
+    /* alone the panel ends so long after its panel buffer is free or the last step is computed, the
+     * later */
+    double from_port, from_last;
 } leg;
 
 /* Workers alike. */
@@ -40,7 +45,9 @@ typedef struct trace {
 /* States. Those of equal workers are sorted. */
 typedef struct layer {
     int64_t count, room;
-    double *times;  /* [1 + 2 p] each: port free; the last panel but one and the last one computed, none before that */
+    /* [1 + 2 p] each: port free; the last panel but one and the last one computed, none before
+     * that */
+    double *times;
     int32_t *place; /* [1 + p] each: columns left; legs */
     double *bound;  /* INFINITY: no longer there */
     trace *origin;
@@ -49,7 +56,8 @@ typedef struct layer {
 
 typedef struct search {
     int64_t r, s, t;
-    int32_t p;           /* workers that hold a chunk, those alike side by side, by breed[].column */
+    /* workers that hold a chunk, those alike side by side, by breed[].column */
+    int32_t p;
     int32_t *ids, *kind; /* [p] index in the star; in breed[] */
     breed *breeds;
     double *cheapest; /* [s + 1] least time on the port for so many columns */
@@ -60,7 +68,7 @@ typedef struct search {
     int32_t *place;
     trace *trail, *found; /* of the layers before; the messages of the best plan */
     int64_t trail_count, trail_room, length;
-    int64_t nodes; /* messages that may still be tried */
+    int64_t nodes;        /* messages that may still be tried */
     double best, dropped; /* makespan; least bound of what was left out */
     const int *cancel;
 } search;
@@ -73,18 +81,29 @@ static int32_t leg_of(const search *x, const breed *kin, int64_t width, int64_t 
 /* From the last message of a panel to the first. */
 static void lay_legs(const search *x, breed *kin, int64_t width)
 {
-    double ahead = 0.0, rest = 0.0;
+    double ahead = 0.0;
+    double rest = 0.0;
     for (int64_t part = kin->parts; part-- > 0;) {
-        const double h = (double)(kin->height < x->r - part * kin->height ? kin->height : x->r - part * kin->height), v = (double)width;
-        const double hold = h * v * kin->link_cost, panel = (h + v) * kin->link_cost, work = h * v * kin->cycle_time;
-        double from_port = hold, from_last = hold;
+        const double h =
+            (double)(kin->height < x->r - part * kin->height ? kin->height
+                                                             : x->r - part * kin->height);
+        const double v = (double)width;
+        const double hold = h * v * kin->link_cost;
+        const double panel = (h + v) * kin->link_cost;
+        const double work = h * v * kin->cycle_time;
+        double from_port = hold;
+        double from_last = hold;
         for (int64_t step = x->t + 1; step >= 0; step--) {
             const int32_t at = leg_of(x, kin, width, part, step);
             leg *y = &kin->legs[at];
-            *y = (leg){.kind = step == 0 ? HS_STAR_LOAD : step <= x->t ? HS_STAR_PANEL : HS_STAR_RESULT, .next = at + 1};
+            *y = (leg){.kind = step == 0      ? HS_STAR_LOAD
+                               : step <= x->t ? HS_STAR_PANEL
+                                              : HS_STAR_RESULT,
+                       .next = at + 1};
             y->port = y->kind == HS_STAR_PANEL ? panel : hold;
             y->work = y->kind == HS_STAR_PANEL ? work : 0.0;
-            if (y->kind == HS_STAR_PANEL) { /* max(port, last but one) + panel; max(that, last) + work; last is then last but one */
+            /* max(port, last but one) + panel; max(that, last) + work; last is then last but one */
+            if (y->kind == HS_STAR_PANEL) {
                 const double before = from_port;
                 from_port = panel + fmax(before, work + from_last);
                 from_last = fmax(before, work + from_last);
@@ -113,13 +132,15 @@ static int breed_open(search *x, breed *kin)
     for (int64_t n = 1; n <= x->s; n++) {
         kin->alone[n] = INFINITY;
         for (int64_t width = 1; width <= kin->width && width <= n; width++)
-            kin->alone[n] = fmin(kin->alone[n], kin->alone[n - width] + kin->legs[leg_of(x, kin, width, 0, 0)].from_port);
+            kin->alone[n] =
+                fmin(kin->alone[n],
+                     kin->alone[n - width] + kin->legs[leg_of(x, kin, width, 0, 0)].from_port);
     }
     kin->column = kin->link_cost * (2.0 * r + t * (r / v + (double)kin->parts));
     return 1;
 }
 
-/* ---- states --------------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static int before(const double *times, const int32_t *place, int32_t i, int32_t j)
 {
@@ -131,14 +152,17 @@ static int before(const double *times, const int32_t *place, int32_t i, int32_t 
 static void exchange(double *times, int32_t *place, int32_t i, int32_t j, int32_t *ids)
 {
     const int32_t at = place[1 + i];
-    place[1 + i] = place[1 + j], place[1 + j] = at;
+    place[1 + i] = place[1 + j];
+    place[1 + j] = at;
     for (int k = 1; k <= 2; k++) {
         const double time = times[k + 2 * i];
-        times[k + 2 * i] = times[k + 2 * j], times[k + 2 * j] = time;
+        times[k + 2 * i] = times[k + 2 * j];
+        times[k + 2 * j] = time;
     }
     if (!ids) return;
     const int32_t id = ids[i];
-    ids[i] = ids[j], ids[j] = id;
+    ids[i] = ids[j];
+    ids[j] = id;
 }
 
 static const leg *next_leg(const search *x, const int32_t *place, int32_t i, int32_t width)
@@ -149,25 +173,31 @@ static const leg *next_leg(const search *x, const int32_t *place, int32_t i, int
 
 static double start_of(const double *times, int32_t i, const leg *y)
 {
-    return y->kind == HS_STAR_LOAD ? times[0] : y->kind == HS_STAR_PANEL ? times[1 + 2 * i] : times[2 + 2 * i];
+    return y->kind == HS_STAR_LOAD    ? times[0]
+           : y->kind == HS_STAR_PANEL ? times[1 + 2 * i]
+                                      : times[2 + 2 * i];
 }
 
 /* The next message of slot i, the first of a panel of columns if it has a width. */
-static void send(const search *x, double *times, int32_t *place, int32_t i, int32_t width, int32_t *ids)
+static void send(const search *x, double *times, int32_t *place, int32_t i, int32_t width,
+                 int32_t *ids)
 {
     const leg *y = next_leg(x, place, i, width);
     double *own = &times[1 + 2 * i];
     const double now = start_of(times, i, y) + y->port;
     own[0] = own[1];
     if (y->kind == HS_STAR_PANEL) own[1] = (now > own[1] ? now : own[1]) + y->work;
-    if (y->kind == HS_STAR_PANEL && x->breeds[x->kind[i]].legs[y->next].kind == HS_STAR_RESULT) own[0] = own[1];
+    if (y->kind == HS_STAR_PANEL && x->breeds[x->kind[i]].legs[y->next].kind == HS_STAR_RESULT)
+        own[0] = own[1];
     place[0] -= width;
     place[1 + i] = y->next;
     times[0] = now;
     for (int32_t k = 1; k <= 2 * x->p; k++)
         if (times[k] < now) times[k] = now;
-    for (; i && x->kind[i - 1] == x->kind[i] && before(times, place, i, i - 1); i--) exchange(times, place, i, i - 1, ids);
-    for (; i + 1 < x->p && x->kind[i + 1] == x->kind[i] && before(times, place, i + 1, i); i++) exchange(times, place, i, i + 1, ids);
+    for (; i && x->kind[i - 1] == x->kind[i] && before(times, place, i, i - 1); i--)
+        exchange(times, place, i, i - 1, ids);
+    for (; i + 1 < x->p && x->kind[i + 1] == x->kind[i] && before(times, place, i + 1, i); i++)
+        exchange(times, place, i, i + 1, ids);
 }
 
 /* No plan from the state at hand ends sooner; INFINITY: none ends before `goal`. */
@@ -175,7 +205,10 @@ static double bound_of(const search *x, double goal)
 {
     const double now = x->times[0];
     const int32_t left = x->place[0];
-    double port = now, chain = now, dealt = 0.0, idle = INFINITY;
+    double port = now;
+    double chain = now;
+    double dealt = 0.0;
+    double idle = INFINITY;
     int64_t open = left;
     for (int32_t i = 0; i < x->p; i++) {
         const breed *kin = &x->breeds[x->kind[i]];
@@ -189,7 +222,8 @@ static double bound_of(const search *x, double goal)
             chain = fmax(chain, end);
         }
         if (open) {
-            int64_t low = 0, high = open; /* as many as it can do in time */
+            int64_t low = 0;
+            int64_t high = open; /* as many as it can do in time */
             while (low < high) {
                 const int64_t middle = (low + high + 1) / 2;
                 if (end + kin->alone[middle] < goal) low = middle;
@@ -204,7 +238,7 @@ static double bound_of(const search *x, double goal)
     return fmax(chain, port + fmax(dealt, x->cheapest[left]));
 }
 
-/* ---- layers --------------------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 static int layer_grow(layer *y, int32_t p, int64_t room)
 {
@@ -223,12 +257,22 @@ static int layer_grow(layer *y, int32_t p, int64_t room)
     return 1;
 }
 
-static void layer_close(layer *y) { free(y->times), free(y->place), free(y->bound), free(y->origin), free(y->next); }
+static void layer_close(layer *y)
+{
+    free(y->times);
+    free(y->place);
+    free(y->bound);
+    free(y->origin);
+    free(y->next);
+}
 
 static int64_t hash(const search *x, const int32_t *place)
 {
     uint64_t sum = 0;
-    for (int32_t i = 0; i <= x->p; i++) sum = (sum ^ (uint32_t)place[i]) * UINT64_C(0x9E3779B97F4A7C15), sum ^= sum >> 29;
+    for (int32_t i = 0; i <= x->p; i++) {
+        sum = (sum ^ (uint32_t)place[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        sum ^= sum >> 29;
+    }
     return (int64_t)(sum & (uint64_t)x->mask);
 }
 
@@ -257,7 +301,8 @@ static int no_later(int32_t count, const double *a, const double *b)
     return 1;
 }
 
-/* Puts the state at hand into the next layer unless one there is as good; in the place of one that is not. */
+/* Puts the state at hand into the next layer unless one there is as good; in the place of one that
+ * is not. */
 static int put(search *x, double bound, trace origin)
 {
     if (!make_room(x)) return 0;
@@ -266,7 +311,9 @@ static int put(search *x, double bound, trace origin)
     const int64_t bucket = hash(x, x->place);
     int64_t at = -1;
     for (int32_t k = x->heads[bucket]; k >= 0; k = y->next[k]) {
-        if (y->bound[k] == INFINITY || memcmp(&y->place[(int64_t)k * places], x->place, (size_t)places * sizeof *x->place)) continue;
+        if (y->bound[k] == INFINITY ||
+            memcmp(&y->place[(int64_t)k * places], x->place, (size_t)places * sizeof *x->place))
+            continue;
         double *other = &y->times[(int64_t)k * values];
         if (at < 0 && no_later(values, other, x->times)) return 1;
         if (!no_later(values, x->times, other)) continue;
@@ -291,7 +338,9 @@ static hs_status turn(search *x, int64_t width)
     layer *y = &x->after;
     const double goal = x->best * less;
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
-    int64_t alive = 0, kept = 0, ties = INT64_MAX;
+    int64_t alive = 0;
+    int64_t kept = 0;
+    int64_t ties = INT64_MAX;
     double most = INFINITY;
     for (int64_t k = 0; k < y->count; k++) alive += y->bound[k] < goal;
     if (alive > width) {
@@ -315,7 +364,8 @@ static hs_status turn(search *x, int64_t width)
         x->trail_room = room;
     }
     for (int64_t k = 0; k < y->count; k++) {
-        if (y->bound[k] >= goal || y->bound[k] > most || (y->bound[k] == most && ties-- <= 0)) continue;
+        if (y->bound[k] >= goal || y->bound[k] > most || (y->bound[k] == most && ties-- <= 0))
+            continue;
         memmove(&y->times[kept * values], &y->times[k * values], (size_t)values * sizeof *y->times);
         memmove(&y->place[kept * places], &y->place[k * places], (size_t)places * sizeof *y->place);
         x->trail[x->trail_count++] = y->origin[k];
@@ -326,12 +376,13 @@ static hs_status turn(search *x, int64_t width)
     x->front = x->after;
     x->after = other;
     x->after.count = 0;
-    if (x->after.room < x->front.room && !layer_grow(&x->after, x->p, x->front.room)) return HS_ERROR_MEMORY;
+    if (x->after.room < x->front.room && !layer_grow(&x->after, x->p, x->front.room))
+        return HS_ERROR_MEMORY;
     memset(x->heads, -1, (size_t)(x->mask + 1) * sizeof *x->heads);
     return HS_OK;
 }
 
-/* ---- search --------------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 static void keep_plan(search *x, trace last)
 {
@@ -360,7 +411,8 @@ static hs_status go(search *x, int64_t state, trace step)
     return bound >= goal || put(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
 }
 
-/* Every message that could come next, but for those that start when another one, that is sure to be needed, would have ended. */
+/* Every message that could come next, but for those that start when another one, that is sure to be
+ * needed, would have ended. */
 static hs_status expand(search *x, int64_t state, int32_t parent)
 {
     const double *times = &x->front.times[state * (1 + 2 * x->p)];
@@ -370,7 +422,10 @@ static hs_status expand(search *x, int64_t state, int32_t parent)
     for (int32_t i = 0; i < x->p; i++) {
         if (!place[1 + i]) continue;
         const leg *y = next_leg(x, place, i, 0);
-        if (start_of(times, i, y) + y->port < end) end = start_of(times, i, y) + y->port, soonest = i;
+        if (start_of(times, i, y) + y->port < end) {
+            end = start_of(times, i, y) + y->port;
+            soonest = i;
+        }
     }
     for (int32_t i = 0; i < x->p; i++) {
         const int alike = i && x->kind[i] == x->kind[i - 1] && !before(times, place, i - 1, i);
@@ -413,14 +468,19 @@ static hs_status sweep(search *x, int64_t width)
 
 static int same(const breed *a, const breed *b)
 {
-    return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time && a->height == b->height && a->width == b->width;
+    return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time &&
+           a->height == b->height && a->width == b->width;
 }
 
 /* Without parts where the worker can hold no chunk. */
 static breed breed_of(const search *x, const hs_star *star, int32_t i)
 {
-    const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE), height = hs__min(side, x->r);
-    return (breed){.link_cost = star->link_costs[i], .cycle_time = star->cycle_times[i], .height = height, .width = hs__min(side, x->s),
+    const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
+    const int64_t height = hs__min(side, x->r);
+    return (breed){.link_cost = star->link_costs[i],
+                   .cycle_time = star->cycle_times[i],
+                   .height = height,
+                   .width = hs__min(side, x->s),
                    .parts = side ? hs__ceil_div(x->r, height) : 0};
 }
 
@@ -434,7 +494,8 @@ static hs_status search_open(search *x, const hs_star *star)
     x->cheapest = malloc((size_t)(star->s + 1) * sizeof *x->cheapest);
     x->times = malloc((1 + 2 * p) * sizeof *x->times);
     x->place = malloc((1 + p) * sizeof *x->place);
-    if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place) return HS_ERROR_MEMORY;
+    if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place)
+        return HS_ERROR_MEMORY;
     int32_t count = 0;
     for (int32_t i = 0; i < star->p; i++) {
         const breed new = breed_of(x, star, i);
@@ -449,7 +510,8 @@ static hs_status search_open(search *x, const hs_star *star)
     for (int32_t k = 1; k < count; k++)
         for (int32_t j = k; j && x->breeds[j].column < x->breeds[j - 1].column; j--) {
             const breed other = x->breeds[j];
-            x->breeds[j] = x->breeds[j - 1], x->breeds[j - 1] = other;
+            x->breeds[j] = x->breeds[j - 1];
+            x->breeds[j - 1] = other;
         }
     int64_t parts = 0;
     for (int32_t k = 0; k < count; k++) {
@@ -468,7 +530,10 @@ static hs_status search_open(search *x, const hs_star *star)
         x->cheapest[n] = INFINITY;
         for (int32_t k = 0; k < count; k++)
             for (int64_t width = 1; width <= x->breeds[k].width && width <= n; width++)
-                x->cheapest[n] = fmin(x->cheapest[n], x->cheapest[n - width] + x->breeds[k].legs[leg_of(x, &x->breeds[k], width, 0, 0)].ahead);
+                x->cheapest[n] =
+                    fmin(x->cheapest[n],
+                         x->cheapest[n - width] +
+                             x->breeds[k].legs[leg_of(x, &x->breeds[k], width, 0, 0)].ahead);
     }
     x->found = malloc((size_t)(x->s * parts * (x->t + 2)) * sizeof *x->found);
     return x->found ? HS_OK : HS_ERROR_MEMORY;
@@ -476,17 +541,36 @@ static hs_status search_open(search *x, const hs_star *star)
 
 static void search_close(search *x, int32_t p)
 {
-    for (int32_t k = 0; x->breeds && k < p; k++) free(x->breeds[k].legs), free(x->breeds[k].alone);
-    layer_close(&x->front), layer_close(&x->after);
-    free(x->ids), free(x->kind), free(x->breeds), free(x->cheapest), free(x->heads), free(x->times), free(x->place), free(x->trail), free(x->found);
+    for (int32_t k = 0; x->breeds && k < p; k++) {
+        free(x->breeds[k].legs);
+        free(x->breeds[k].alone);
+    }
+    layer_close(&x->front);
+    layer_close(&x->after);
+    free(x->ids);
+    free(x->kind);
+    free(x->breeds);
+    free(x->cheapest);
+    free(x->heads);
+    free(x->times);
+    free(x->place);
+    free(x->trail);
+    free(x->found);
 }
 
-/* Sends the messages of the best plan again; columns are dealt left to right. The ids go where their workers' states go. */
-static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length, int32_t *served)
+/* Sends the messages of the best plan again; columns are dealt left to right. The ids go where
+ * their workers' states go. */
+static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length,
+                            int32_t *served)
 {
-    hs_star_chunk *current = calloc((size_t)x->p, sizeof *current); /* by slot at the start: found through ids */
+    /* by slot at the start: found through ids */
+    hs_star_chunk *current = calloc((size_t)x->p, sizeof *current);
     int32_t *slots = malloc((size_t)x->p * sizeof *slots);
-    if (!current || !slots) return free(current), free(slots), HS_ERROR_MEMORY;
+    if (!current || !slots) {
+        free(current);
+        free(slots);
+        return HS_ERROR_MEMORY;
+    }
     for (int32_t i = 0; i < x->p; i++) slots[i] = i;
     memset(x->times, 0, (size_t)(1 + 2 * x->p) * sizeof *x->times);
     memset(x->place, 0, (size_t)(1 + x->p) * sizeof *x->place);
@@ -496,7 +580,12 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
         const int32_t i = x->found[k].slot, width = x->found[k].width, own = slots[i];
         if (next_leg(x, x->place, i, width)->kind == HS_STAR_LOAD) {
             hs_star_chunk *chunk = &current[own];
-            if (width) *chunk = (hs_star_chunk){.worker = x->ids[own], .buffers = 2, .col = x->s - x->place[0], .width = width, .depth = 1};
+            if (width)
+                *chunk = (hs_star_chunk){.worker = x->ids[own],
+                                         .buffers = 2,
+                                         .col = x->s - x->place[0],
+                                         .width = width,
+                                         .depth = 1};
             else chunk->row += chunk->height;
             chunk->height = hs__min(x->breeds[x->kind[i]].height, x->r - chunk->row);
             chunks[count++] = *chunk;
@@ -506,17 +595,25 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
     }
     *chunk_count = count;
     *length = x->length;
-    free(current), free(slots);
+    free(current);
+    free(slots);
     return HS_OK;
 }
 
-hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel, int64_t *chunk_count, hs_star_chunk *chunks,
-                        int64_t *length, int32_t *served, double *makespan)
+hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel,
+                        int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length,
+                        int32_t *served, double *makespan)
 {
     if (!chunk_count || !chunks || !length || !served || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0 || !(limit > 0.0)) return HS_ERROR_VALUE;
-    if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES) return HS_ERROR_UNSUPPORTED;
-    search x = {.r = star->r, .s = star->s, .t = star->t, .nodes = hs__min(effort, INT32_MAX / 4), .best = limit, .cancel = cancel};
+    if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES)
+        return HS_ERROR_UNSUPPORTED;
+    search x = {.r = star->r,
+                .s = star->s,
+                .t = star->t,
+                .nodes = hs__min(effort, INT32_MAX / 4),
+                .best = limit,
+                .cancel = cancel};
     hs_status status = search_open(&x, star);
     for (int64_t width = FIRST_WIDTH; !status; width *= WIDEN) {
         status = sweep(&x, width);

@@ -10,7 +10,11 @@
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {
     const int64_t m = memory < 0 ? 0 : memory < (INT64_C(1) << 53) ? memory : INT64_C(1) << 53;
-    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3 : layout == HS_STAR_PAIR ? m / 2 : m)) + 1; /* a little too much */
+    /* a little too much */
+    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3
+                                          : layout == HS_STAR_PAIR ? m / 2
+                                                                   : m)) +
+                   1;
     if (layout == HS_STAR_TOLEDO)
         while (side * side > m / 3) side--;
     else if (layout == HS_STAR_SINGLE)
@@ -32,42 +36,55 @@ typedef struct output {
     hs_star_message *messages;
 } output;
 
-/* ---- columns dealt while the port serves ---------------------------------------------------------------------- */
+/* ---- columns dealt while the port serves ----------------------------------------------------- */
 
 /* Serves, and tells what came of it. */
-static hs_status run_port(hs__port *port, int32_t order, int64_t length, const int32_t *served, hs_star_summary *summary)
+static hs_status run_port(hs__port *port, int32_t order, int64_t length, const int32_t *served,
+                          hs_star_summary *summary)
 {
     const hs_status status = hs__port_serve(port, order, length, served);
-    summary->makespan = port->now, summary->chunk_count = port->chunk_count, summary->message_count = port->message_count;
+    summary->makespan = port->now;
+    summary->chunk_count = port->chunk_count;
+    summary->message_count = port->message_count;
     hs__port_close(port);
     return status;
 }
 
-static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_t eager, const int *cancel, const int64_t *sides, output *out)
+static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_t eager,
+                      const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.buffers = layout == HS_STAR_TOLEDO ? 1 : layout == HS_STAR_SINGLE ? HS_STAR_STREAM_A : 2;
     port.deals_ahead = layout == HS_STAR_PAIR;
-    for (int32_t i = 0; i < star->p; i++) port.desk[i].side = sides[i], port.desk[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
-    port.columns = out->columns, port.chunks = out->chunks, port.messages = out->messages;
+    for (int32_t i = 0; i < star->p; i++) {
+        port.desk[i].side = sides[i];
+        port.desk[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
+    }
+    port.columns = out->columns;
+    port.chunks = out->chunks;
+    port.messages = out->messages;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
     return run_port(&port, order, 0, NULL, out->summary);
 }
 
-/* ---- homogeneous ---------------------------------------------------------------------------------------------- */
+/* ---- homogeneous ----------------------------------------------------------------------------- */
 
 /* The makespan in turn on `count` equal workers. */
-static hs_status estimate(const hs_star *star, int32_t count, int64_t side, double link_cost, double cycle_time, int32_t eager, const int *cancel,
-                          double *makespan)
+static hs_status estimate(const hs_star *star, int32_t count, int64_t side, double link_cost,
+                          double cycle_time, int32_t eager, const int *cancel, double *makespan)
 {
     hs__port port;
     hs_star_summary found;
     hs_status status = hs__port_open(&port, star, count, eager, cancel);
     if (status) return status;
     for (int32_t i = 0; i < count; i++)
-        port.desk[i] = (hs__desk){.link_cost = link_cost, .cycle_time = cycle_time, .side = side, .depth = 1, .chunk = -1};
+        port.desk[i] = (hs__desk){.link_cost = link_cost,
+                                  .cycle_time = cycle_time,
+                                  .side = side,
+                                  .depth = 1,
+                                  .chunk = -1};
     status = run_port(&port, HS_STAR_ROUND_ROBIN, 0, NULL, &found);
     *makespan = found.makespan;
     return status;
@@ -85,11 +102,13 @@ static int32_t enough(int32_t most, int64_t side, double link_cost, double cycle
 }
 
 /* No plan on equal workers is faster: the work, and the port with C both ways. */
-static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side, double link_cost, double cycle_time)
+static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side, double link_cost,
+                                double cycle_time)
 {
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
     const double h = fmin((double)side, r), v = fmin((double)side, s);
-    return fmax(r * s * t * cycle_time / count, link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
+    return fmax(r * s * t * cycle_time / count,
+                link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
 }
 
 static int32_t sort_unique(int32_t p, double *values)
@@ -101,38 +120,61 @@ static int32_t sort_unique(int32_t p, double *values)
     return count;
 }
 
-/* Thresholds of memory, link cost and cycle-time (values: [3 p] work space); sides of the chosen workers. */
-static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, const int *cancel, double *values, int64_t *sides)
+/* Thresholds of memory, link cost and cycle-time (values: [3 p] work space); sides of the chosen
+ * workers. */
+static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, const int *cancel,
+                              double *values, int64_t *sides)
 {
     const int32_t p = star->p;
-    double *memory = values, *links = values + p, *times = values + 2 * (size_t)p, best = INFINITY;
-    for (int32_t i = 0; i < p; i++) memory[i] = (double)star->memory[i], links[i] = star->link_costs[i], times[i] = star->cycle_times[i];
-    const int32_t sizes = sort_unique(p, memory), costs = improved ? sort_unique(p, links) : 1, speeds = improved ? sort_unique(p, times) : 1;
+    double *memory = values;
+    double *links = values + p;
+    double *times = values + 2 * (size_t)p;
+    double best = INFINITY;
+    for (int32_t i = 0; i < p; i++) {
+        memory[i] = (double)star->memory[i];
+        links[i] = star->link_costs[i];
+        times[i] = star->cycle_times[i];
+    }
+    const int32_t sizes = sort_unique(p, memory);
+    const int32_t costs = improved ? sort_unique(p, links) : 1;
+    const int32_t speeds = improved ? sort_unique(p, times) : 1;
     memset(sides, 0, (size_t)p * sizeof *sides);
     for (int32_t x = 0; x < sizes; x++) {
         const int64_t side = hs_star_side((int64_t)memory[x], HS_STAR_DOUBLE);
         for (int32_t y = 0; side && y < costs; y++) {
             for (int32_t z = 0; z < speeds; z++) {
-                const double most_c = improved ? links[y] : INFINITY, most_w = improved ? times[z] : INFINITY;
-                double slow_c = 0.0, slow_w = 0.0, makespan;
+                const double most_c = improved ? links[y] : INFINITY;
+                const double most_w = improved ? times[z] : INFINITY;
+                double slow_c = 0.0;
+                double slow_w = 0.0;
+                double makespan;
                 int32_t fit = 0;
                 for (int32_t i = 0; i < p; i++) {
-                    if ((double)star->memory[i] < memory[x] || star->link_costs[i] > most_c || star->cycle_times[i] > most_w) continue;
+                    if ((double)star->memory[i] < memory[x] || star->link_costs[i] > most_c ||
+                        star->cycle_times[i] > most_w)
+                        continue;
                     fit++;
                     slow_c = fmax(slow_c, star->link_costs[i]);
                     slow_w = fmax(slow_w, star->cycle_times[i]);
                 }
                 if (!fit) continue;
-                if (improved) slow_c = most_c, slow_w = most_w;
+                if (improved) {
+                    slow_c = most_c;
+                    slow_w = most_w;
+                }
                 const int32_t count = enough(fit, side, slow_c, slow_w);
-                if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9)) continue;
+                if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9))
+                    continue;
                 if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-                const hs_status status = estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
+                const hs_status status =
+                    estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
                 if (status == HS_ERROR_UNSUPPORTED || (!status && makespan >= best)) continue;
                 if (status) return status;
                 best = makespan;
                 for (int32_t i = 0, left = count; i < p; i++) {
-                    const int fits = (double)star->memory[i] >= memory[x] && star->link_costs[i] <= most_c && star->cycle_times[i] <= most_w;
+                    const int fits = (double)star->memory[i] >= memory[x] &&
+                                     star->link_costs[i] <= most_c &&
+                                     star->cycle_times[i] <= most_w;
                     sides[i] = fits && left-- > 0 ? side : 0;
                 }
             }
@@ -141,16 +183,18 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
     return best < INFINITY ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
-static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel, output *out)
+static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel,
+                             output *out)
 {
     double *values = malloc(3 * (size_t)star->p * sizeof *values);
     if (!values) return HS_ERROR_MEMORY;
     const hs_status status = choose_equal(star, improved, eager, cancel, values, out->sides);
     free(values);
-    return status ? status : deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+    return status ? status
+                  : deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
 }
 
-/* ---- incremental selection ------------------------------------------------------------------------------------ */
+/* ---- incremental selection ------------------------------------------------------------------- */
 
 enum { MIN_MIN = 16 }; /* beside the variants of HS_STAR_HET */
 
@@ -158,12 +202,12 @@ typedef struct selection {
     const hs_star *star;
     const int64_t *sides;
     int32_t variant;
-    double now, work;   /* the port; updates assigned */
-    double *ready;      /* [p] when the worker has computed what it was sent */
-    int64_t *picks;     /* [p] */
-    int32_t *served;    /* the worker of each panel */
+    double now, work; /* the port; updates assigned */
+    double *ready;    /* [p] when the worker has computed what it was sent */
+    int64_t *picks;   /* [p] */
+    int32_t *served;  /* the worker of each panel */
     int64_t length, room;
-    int32_t *owner;     /* of each panel of columns, in the order in which they were completed */
+    int32_t *owner; /* of each panel of columns, in the order in which they were completed */
     int64_t owned, owner_room;
 } selection;
 
@@ -199,13 +243,17 @@ static int32_t choose_next(const selection *x)
     double best = 0.0;
     for (int32_t i = 0; i < p; i++) {
         if (!x->sides[i]) continue;
-        const double updates = square(x->sides[i]), then = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
+        const double updates = square(x->sides[i]);
+        const double then = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
         const double end = then + updates * x->star->cycle_times[i];
-        double value = x->variant == MIN_MIN ? -end : x->variant & HS_STAR_AHEAD ? -1.0 : rate(x, updates, then);
+        double value = x->variant == MIN_MIN        ? -end
+                       : x->variant & HS_STAR_AHEAD ? -1.0
+                                                    : rate(x, updates, then);
         if (x->variant != MIN_MIN && x->variant & HS_STAR_AHEAD)
             for (int32_t j = 0; j < p; j++) {
                 if (!x->sides[j]) continue;
-                const double second = arrival(x, j, then, j == i ? end : x->ready[j], j != i && !x->picks[j]);
+                const double second =
+                    arrival(x, j, then, j == i ? end : x->ready[j], j != i && !x->picks[j]);
                 value = fmax(value, rate(x, updates + square(x->sides[j]), second));
             }
         if (chosen < 0 || value > best) {
@@ -222,7 +270,8 @@ static hs_status select_workers(selection *x, const int *cancel)
     const hs_star *star = x->star;
     for (int64_t credited = 0; credited < star->s;) {
         const int32_t i = choose_next(x);
-        if (!grow(&x->served, x->length, &x->room) || !grow(&x->owner, x->owned, &x->owner_room)) return HS_ERROR_MEMORY;
+        if (!grow(&x->served, x->length, &x->room) || !grow(&x->owner, x->owned, &x->owner_room))
+            return HS_ERROR_MEMORY;
         x->now = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
         x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
         x->work += square(x->sides[i]);
@@ -249,7 +298,13 @@ static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
         const int64_t side = x->sides[i], width = side < star->s - col ? side : star->s - col;
         for (int64_t row = 0; row < star->r; row += side) {
             const int64_t height = side < star->r - row ? side : star->r - row;
-            *chunks++ = (hs_star_chunk){.worker = i, .buffers = 2, .row = row, .col = col, .height = height, .width = width, .depth = 1};
+            *chunks++ = (hs_star_chunk){.worker = i,
+                                        .buffers = 2,
+                                        .row = row,
+                                        .col = col,
+                                        .height = height,
+                                        .width = width,
+                                        .depth = 1};
         }
         columns[i] += width;
         col += width;
@@ -277,14 +332,18 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     return status;
 }
 
-static hs_status incremental(const hs_star *star, int32_t variant, int32_t eager, const int *cancel, output *out)
+static hs_status incremental(const hs_star *star, int32_t variant, int32_t eager, const int *cancel,
+                             output *out)
 {
     selection x = {.star = star, .sides = out->sides, .variant = variant};
     x.ready = calloc((size_t)star->p, sizeof *x.ready);
     x.picks = calloc((size_t)star->p, sizeof *x.picks);
     hs_status status = x.ready && x.picks ? select_workers(&x, cancel) : HS_ERROR_MEMORY;
     if (!status) status = serve_selected(&x, eager, cancel, out);
-    free(x.ready), free(x.picks), free(x.served), free(x.owner);
+    free(x.ready);
+    free(x.picks);
+    free(x.served);
+    free(x.owner);
     return status;
 }
 
@@ -307,12 +366,13 @@ static hs_status best_of_eight(const hs_star *star, int32_t eager, const int *ca
     return status;
 }
 
-/* ---- entry ---------------------------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 static int valid_variant(int32_t method, int32_t variant)
 {
     if (method != HS_STAR_HET || variant == HS_STAR_ALL) return variant == HS_STAR_ALL;
-    return variant >= 0 && variant < 16 && !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
+    return variant >= 0 && variant < 16 &&
+           !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
 }
 
 static int32_t layout_of(int32_t method)
@@ -325,17 +385,23 @@ static int32_t layout_of(int32_t method)
     }
 }
 
-static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, output *out)
+static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
+                     const int *cancel, output *out)
 {
     switch (method) {
     case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, out);
     case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, out);
-    case HS_STAR_ORROML: return deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+    case HS_STAR_ORROML:
+        return deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
     case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, out);
-    case HS_STAR_ODDOML: return deal(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
-    case HS_STAR_BMM: return deal(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides, out);
-    case HS_STAR_OVERLAP: return deal(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
-    case HS_STAR_REUSE: return deal(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_ODDOML:
+        return deal(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_BMM:
+        return deal(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_OVERLAP:
+        return deal(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+    case HS_STAR_REUSE:
+        return deal(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     default: break;
     }
     if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, out);
@@ -343,11 +409,13 @@ static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32
     return incremental(star, variant, eager, cancel, out);
 }
 
-hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager, const int *cancel, hs_star_summary *summary,
-                       int64_t *sides, int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
+hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
+                       const int *cancel, hs_star_summary *summary, int64_t *sides,
+                       int64_t *columns, hs_star_chunk *chunks, hs_star_message *messages)
 {
     if (!summary || !sides || !columns) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_OVERLAP || !valid_variant(method, variant) || !chunks != !messages)
+    if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_OVERLAP ||
+        !valid_variant(method, variant) || !chunks != !messages)
         return HS_ERROR_VALUE;
     const int32_t layout = layout_of(method);
     int some = 0;
@@ -358,7 +426,11 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
     const size_t size = (size_t)star->p * sizeof *sides;
     int64_t *own = malloc(2 * size);
     if (!own) return HS_ERROR_MEMORY;
-    output out = {.summary = &found, .sides = own, .columns = own + star->p, .chunks = chunks, .messages = messages};
+    output out = {.summary = &found,
+                  .sides = own,
+                  .columns = own + star->p,
+                  .chunks = chunks,
+                  .messages = messages};
     for (int32_t i = 0; i < star->p; i++) own[i] = hs_star_side(star->memory[i], layout);
     const hs_status status = run(star, method, variant, eager, cancel, &out);
     if (!status) {

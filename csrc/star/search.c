@@ -1,6 +1,7 @@
-/* Plans beyond the paper's: what a worker holds, the form of its chunks and its number of columns are chosen together. A plan is
- * a share per worker; its makespan is that of the simulation, which stops as soon as the plan cannot be better. Plans by rows
- * are plans by columns of C^T = B^T A^T. */
+/* Plans beyond the paper's: what a worker holds, the form of its chunks and its number of columns
+ * are chosen together. A plan is a share per worker; its makespan is that of the simulation, which
+ * stops as soon as the plan cannot be better. Plans by rows are plans by columns of C^T = B^T
+ * A^T. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,27 +12,41 @@
 #include "core/random.h"
 #include "star/star.h"
 
-enum { OPTIONS = 10, ORDERS = 3, FEW_PANELS = 64, TRIALS = 1000, OVERHEAD = 32, MANY = 32, FEW_MESSAGES = 1 << 16 };
+enum {
+    OPTIONS = 10,
+    ORDERS = 3,
+    FEW_PANELS = 64,
+    TRIALS = 1000,
+    OVERHEAD = 32,
+    MANY = 32,
+    FEW_MESSAGES = 1 << 16
+};
 enum { STREAMS = 1, AHEAD = 2 }; /* extras, each for a search of its own */
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
-/* ---- shares and chunks ---------------------------------------------------------------------------------------- */
+/* ---- shares and chunks ----------------------------------------------------------------------- */
 
 /* Whether the largest chunk of a share fits, and one ahead of another. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
-    const hs_star_chunk largest = {.held = share->held, .buffers = share->buffers, .height = hs__ceil_div(star->r, share->rows),
-                                   .width = hs__ceil_div(share->columns, share->panels), .depth = 1};
+    const hs_star_chunk largest = {.held = share->held,
+                                   .buffers = share->buffers,
+                                   .height = hs__ceil_div(star->r, share->rows),
+                                   .width = hs__ceil_div(share->columns, share->panels),
+                                   .depth = 1};
     const int two = share->ahead && (share->rows > 1 || share->panels > 1);
-    return hs__star_fits(star->t, &largest, star->memory[i] - (two ? largest.height * largest.width : 0));
+    return hs__star_fits(star->t, &largest,
+                         star->memory[i] - (two ? largest.height * largest.width : 0));
 }
 
 static int valid_share(const hs_star *star, int32_t i, const hs_star_share *share)
 {
     if (share->columns == 0) return 1;
-    return share->columns > 0 && share->columns <= star->s && share->rows >= 1 && share->rows <= star->r && share->panels >= 1 &&
-           share->panels <= share->columns && share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B && share->buffers >= HS_STAR_STREAM_A &&
-           share->buffers <= 2 && (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && share->ahead >= 0 &&
+    return share->columns > 0 && share->columns <= star->s && share->rows >= 1 &&
+           share->rows <= star->r && share->panels >= 1 && share->panels <= share->columns &&
+           share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B &&
+           share->buffers >= HS_STAR_STREAM_A && share->buffers <= 2 &&
+           (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && share->ahead >= 0 &&
            share->ahead <= (share->held == HS_STAR_HOLD_C) && fits(star, i, share);
 }
 
@@ -53,26 +68,41 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
         const double rows = (double)x->rows, panels = (double)x->panels;
         if (x->buffers == HS_STAR_STREAM_A) count += panels * (double)star->r * (double)star->t;
         else if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
-        else count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns : panels * (double)star->r);
+        else
+            count += 2.0 * (x->held == HS_STAR_HOLD_A ? rows * (double)x->columns
+                                                      : panels * (double)star->r);
     }
     return count;
 }
 
 /* Where part k of `count` equal ones begins. */
-static int64_t begin(int64_t whole, int64_t count, int64_t k) { return whole / count * k + (k < whole % count ? k : whole % count); }
+static int64_t begin(int64_t whole, int64_t count, int64_t k)
+{
+    return whole / count * k + (k < whole % count ? k : whole % count);
+}
 
 /* panels: at most so many per pass. */
-static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels, hs_star_chunk *chunks)
+static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels,
+                hs_star_chunk *chunks)
 {
     int64_t left = 0;
     for (int32_t i = 0; i < star->p; left += shares[i++].columns) {
         const hs_star_share *x = &shares[i];
         for (int64_t k = 0; x->columns && k < x->rows * x->panels; k++) {
-            const int64_t row = k % x->rows, col = k / x->rows, top = begin(star->r, x->rows, row), from = begin(x->columns, x->panels, col);
-            *chunks = (hs_star_chunk){.worker = i, .held = x->held, .buffers = x->buffers, .row = top, .col = left + from,
-                                        .height = begin(star->r, x->rows, row + 1) - top, .width = begin(x->columns, x->panels, col + 1) - from};
+            const int64_t row = k % x->rows;
+            const int64_t col = k / x->rows;
+            const int64_t top = begin(star->r, x->rows, row);
+            const int64_t from = begin(x->columns, x->panels, col);
+            *chunks = (hs_star_chunk){.worker = i,
+                                      .held = x->held,
+                                      .buffers = x->buffers,
+                                      .row = top,
+                                      .col = left + from,
+                                      .height = begin(star->r, x->rows, row + 1) - top,
+                                      .width = begin(x->columns, x->panels, col + 1) - from};
             chunks->ahead = x->ahead && k;
-            chunks->depth = x->buffers > 0 ? hs__ceil_div(hs__star_passage(star->t, chunks).length, panels) : 1;
+            chunks->depth =
+                x->buffers > 0 ? hs__ceil_div(hs__star_passage(star->t, chunks).length, panels) : 1;
             chunks++;
         }
     }
@@ -86,7 +116,8 @@ static hs_star transpose(const hs_star *star)
     return other;
 }
 
-hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares, int64_t *count, hs_star_chunk *chunks)
+hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share *shares,
+                      int64_t *count, hs_star_chunk *chunks)
 {
     if (!shares || !count) return HS_ERROR_VALUE;
     if (!hs__star_valid(star)) return HS_ERROR_VALUE;
@@ -105,14 +136,19 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
     for (int64_t k = 0; by_rows && k < *count; k++) {
         hs_star_chunk *x = &chunks[k];
         const int64_t row = x->col, height = x->width;
-        x->col = x->row, x->width = x->height, x->row = row, x->height = height;
-        x->held = x->held == HS_STAR_HOLD_A ? HS_STAR_HOLD_B : x->held == HS_STAR_HOLD_B ? HS_STAR_HOLD_A : HS_STAR_HOLD_C;
+        x->col = x->row;
+        x->width = x->height;
+        x->row = row;
+        x->height = height;
+        x->held = x->held == HS_STAR_HOLD_A   ? HS_STAR_HOLD_B
+                  : x->held == HS_STAR_HOLD_B ? HS_STAR_HOLD_A
+                                              : HS_STAR_HOLD_C;
         if (x->buffers == HS_STAR_STREAM_A) x->buffers = HS_STAR_STREAM_B;
     }
     return HS_OK;
 }
 
-/* ---- options of a worker -------------------------------------------------------------------------------------- */
+/* ---- options of a worker --------------------------------------------------------------------- */
 
 /* A way to hold and cut: chunks of at most height x width. */
 typedef struct option {
@@ -133,8 +169,10 @@ typedef struct search {
     hs_star_chunk *chunks;
     int64_t room, effort;
     double bound; /* nothing is better */
-    int64_t panels; /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
-    int extras;     /* what there is among the options beside the ordinary: others are looked for without */
+    /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
+    int64_t panels;
+    /* what there is among the options beside the ordinary: others are looked for without */
+    int extras;
     uint64_t random;
 } search;
 
@@ -151,23 +189,28 @@ static int64_t widest(int64_t memory, int64_t height, int32_t buffers, int32_t a
     return left < column ? 0 : left / column;
 }
 
-/* The largest square: of two panels as the paper's, of two with another one ahead, of one, or streamed. */
+/* The largest square: of two panels as the paper's, of two with another one ahead, of one, or
+ * streamed. */
 static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
 {
-    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE : ahead ? HS_STAR_PAIR : HS_STAR_DOUBLE);
+    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE
+                                        : ahead                     ? HS_STAR_PAIR
+                                                                    : HS_STAR_DOUBLE);
     while (buffers == 1 && (side + 1) * (side + 3) <= memory) side++;
     return side;
 }
 
-/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or of extras the messages are too many to
- * be tried. */
+/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or of
+ * extras the messages are too many to be tried. */
 static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t ahead, worker *w)
 {
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
     const int64_t side = largest_square(m, buffers, ahead);
     if (!side) return 0;
     const int streamed = buffers == HS_STAR_STREAM_A;
-    if ((streamed || ahead) && r * s * t > (double)FEW_MESSAGES * (double)side * (streamed ? 1.0 : (double)side)) return 0;
+    if ((streamed || ahead) &&
+        r * s * t > (double)FEW_MESSAGES * (double)side * (streamed ? 1.0 : (double)side))
+        return 0;
     option best[2] = {{.column = INFINITY}, {.column = INFINITY}};
     const int64_t first = hs__ceil_div(star->r, side);
     for (int64_t rows = first > 2 ? first - 2 : 1; rows <= star->r && rows <= first + 3; rows++) {
@@ -177,9 +220,17 @@ static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t
         const int worse = column >= best[0].column;
         if (column >= best[worse].column) continue;
         if (!worse) best[1] = best[0];
-        best[worse] = (option){.held = HS_STAR_HOLD_C, .buffers = buffers, .ahead = ahead, .rows = rows, .width = width, .column = column};
+        best[worse] = (option){.held = HS_STAR_HOLD_C,
+                               .buffers = buffers,
+                               .ahead = ahead,
+                               .rows = rows,
+                               .width = width,
+                               .column = column};
     }
-    for (int k = 0; k < 2; k++) best[k].column += 2.0 * r, add_option(w, &best[k]);
+    for (int k = 0; k < 2; k++) {
+        best[k].column += 2.0 * r;
+        add_option(w, &best[k]);
+    }
     return 1;
 }
 
@@ -194,9 +245,20 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
         const int64_t other = widest(m, t, buffers, 0); /* of A or B, t on one side */
         if (!other) continue;
         const int64_t rows = hs__ceil_div(r, hs__min(other, r)), width = hs__min(other, s);
-        const double a = (double)r * (double)t, a_again = (double)rows * (double)t + c_both, b_again = a / (double)width + (double)t + c_both;
-        add_option(w, &(option){.held = HS_STAR_HOLD_A, .buffers = buffers, .rows = rows, .width = s, .load = a, .column = a_again});
-        add_option(w, &(option){.held = HS_STAR_HOLD_B, .buffers = buffers, .rows = 1, .width = width, .column = b_again});
+        const double a = (double)r * (double)t;
+        const double a_again = (double)rows * (double)t + c_both;
+        const double b_again = a / (double)width + (double)t + c_both;
+        add_option(w, &(option){.held = HS_STAR_HOLD_A,
+                                .buffers = buffers,
+                                .rows = rows,
+                                .width = s,
+                                .load = a,
+                                .column = a_again});
+        add_option(w, &(option){.held = HS_STAR_HOLD_B,
+                                .buffers = buffers,
+                                .rows = 1,
+                                .width = width,
+                                .column = b_again});
     }
     if (extras == STREAMS) add_squarish(star, m, HS_STAR_STREAM_A, 0, w);
     if (extras == AHEAD) add_squarish(star, m, 2, 1, w);
@@ -204,14 +266,19 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
 
 static void give(hs_star_share *share, const option *x, int64_t columns)
 {
-    *share = (hs_star_share){.columns = columns, .rows = x->rows, .panels = columns ? hs__ceil_div(columns, x->width) : 1, .held = x->held, .buffers = x->buffers,
+    *share = (hs_star_share){.columns = columns,
+                             .rows = x->rows,
+                             .panels = columns ? hs__ceil_div(columns, x->width) : 1,
+                             .held = x->held,
+                             .buffers = x->buffers,
                              .ahead = x->ahead};
 }
 
-/* ---- evaluation ----------------------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* The makespan, or something not below the limit; INFINITY for a plan of too many messages. */
-static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit, double *makespan)
+static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit,
+                          double *makespan)
 {
     *makespan = INFINITY;
     if (count_messages(x->star, shares) > HS_STAR_MESSAGES) return HS_OK;
@@ -220,7 +287,10 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
         free(x->chunks);
         x->room = count + count / 2;
         x->chunks = malloc((size_t)x->room * sizeof *x->chunks);
-        if (!x->chunks) return x->room = 0, HS_ERROR_MEMORY;
+        if (!x->chunks) {
+            x->room = 0;
+            return HS_ERROR_MEMORY;
+        }
     }
     cut(x->star, shares, x->panels, x->chunks);
     hs_status status = hs__port_list(&x->port, count, x->chunks);
@@ -232,11 +302,12 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
     if (*makespan >= limit) return HS_OK;
     status = hs__port_serve(&x->port, order, 0, NULL);
     x->effort -= x->port.message_count * (1 + x->star->p / 64);
-    *makespan = x->port.coming > 0.0 && x->port.now + x->port.coming >= limit ? INFINITY : x->port.now;
+    *makespan =
+        x->port.coming > 0.0 && x->port.now + x->port.coming >= limit ? INFINITY : x->port.now;
     return status;
 }
 
-/* ---- starting points ------------------------------------------------------------------------------------------ */
+/* ---- starting points ------------------------------------------------------------------------- */
 
 /* A draft: an option per worker, -1 for none, and real numbers of columns. */
 typedef struct draft {
@@ -244,17 +315,20 @@ typedef struct draft {
     double *columns, *cost;    /* [p] */
 } draft;
 
-/* Columns by the time T, cheapest for the port first; the port's time, infinite if some are left. */
+/* Columns by the time T, cheapest for the port first; the port's time, infinite if some are
+ * left. */
 static double fill(const search *x, draft *d, double time)
 {
     const hs_star *star = x->star;
-    double left = (double)star->s, port = 0.0;
+    double left = (double)star->s;
+    double port = 0.0;
     for (int32_t k = 0; k < star->p; k++) {
         const int32_t i = d->by_cost[k];
         d->columns[i] = 0.0;
         if (d->choice[i] < 0 || left <= 0.0) continue;
         const double load = x->workers[i].options[d->choice[i]].load * star->link_costs[i];
-        const double most = (time - load) / (star->cycle_times[i] * (double)star->r * (double)star->t);
+        const double most =
+            (time - load) / (star->cycle_times[i] * (double)star->r * (double)star->t);
         if (most <= 0.0) continue;
         d->columns[i] = fmin(most, left);
         left -= d->columns[i];
@@ -267,7 +341,8 @@ static double fill(const search *x, draft *d, double time)
 static double relax(const search *x, draft *d)
 {
     const hs_star *star = x->star;
-    double low = 0.0, high = INFINITY;
+    double low = 0.0;
+    double high = INFINITY;
     for (int32_t i = 0; i < star->p; i++) {
         d->cost[i] = INFINITY;
         if (d->choice[i] < 0) continue;
@@ -279,7 +354,8 @@ static double relax(const search *x, draft *d)
     for (int32_t k = 1; k < star->p; k++) { /* nearly in order from the call before */
         const int32_t i = d->by_cost[k];
         int32_t at = k;
-        for (; at && d->cost[d->by_cost[at - 1]] > d->cost[i]; at--) d->by_cost[at] = d->by_cost[at - 1];
+        for (; at && d->cost[d->by_cost[at - 1]] > d->cost[i]; at--)
+            d->by_cost[at] = d->by_cost[at - 1];
         d->by_cost[at] = i;
     }
     while (fill(x, d, high) > high) high *= 2.0;
@@ -292,20 +368,25 @@ static double relax(const search *x, draft *d)
     return high;
 }
 
-/* The option with the least traffic for so many columns; only those that hold `held`, or ONLY_AHEAD, if there are any, ANY: all. */
+/* The option with the least traffic for so many columns; only those that hold `held`, or
+ * ONLY_AHEAD, if there are any, ANY: all. */
 enum { ANY = -1, ONLY_AHEAD = 3 };
 #define NEARLY 1.05 /* a search goes on from so much above the best */
 static int32_t cheapest(const worker *w, double columns, int32_t held)
 {
     int32_t best = -1;
     for (int32_t k = 0; k < w->count; k++) {
-        if (held != ANY && (held == ONLY_AHEAD ? !w->options[k].ahead : w->options[k].held != held)) continue;
-        if (best < 0 || w->options[k].load + w->options[k].column * columns < w->options[best].load + w->options[best].column * columns) best = k;
+        if (held != ANY && (held == ONLY_AHEAD ? !w->options[k].ahead : w->options[k].held != held))
+            continue;
+        if (best < 0 || w->options[k].load + w->options[k].column * columns <
+                            w->options[best].load + w->options[best].column * columns)
+            best = k;
     }
     return best < 0 && held != ANY ? cheapest(w, columns, ANY) : best;
 }
 
-/* Options and columns by the relaxation, again with what each worker then has; then workers are left out while that helps. */
+/* Options and columns by the relaxation, again with what each worker then has; then workers are
+ * left out while that helps. */
 static double make_draft(const search *x, int32_t held, draft *d)
 {
     const hs_star *star = x->star;
@@ -317,7 +398,9 @@ static double make_draft(const search *x, int32_t held, draft *d)
     }
     for (int round = 0; round < 3; round++) {
         for (int32_t i = 0; i < star->p; i++)
-            if (round == 0 || d->columns[i] > 0.0) d->choice[i] = cheapest(&x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
+            if (round == 0 || d->columns[i] > 0.0)
+                d->choice[i] =
+                    cheapest(&x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
         best = relax(x, d);
     }
     for (int32_t k = star->p, trials = 64; k-- > 0 && trials > 0;) {
@@ -350,22 +433,29 @@ static void round_draft(const search *x, const draft *d, hs_star_share *shares)
     while (left) {
         int32_t best = -1;
         for (int32_t i = 0; i < p; i++)
-            if (d->choice[i] >= 0 && (best < 0 || d->columns[i] - (double)shares[i].columns > d->columns[best] - (double)shares[best].columns)) best = i;
+            if (d->choice[i] >= 0 &&
+                (best < 0 || d->columns[i] - (double)shares[i].columns >
+                                 d->columns[best] - (double)shares[best].columns))
+                best = i;
         shares[best].columns++;
         left--;
     }
     for (int32_t i = 0; i < p; i++)
-        if (shares[i].columns) give(&shares[i], &x->workers[i].options[d->choice[i]], shares[i].columns);
+        if (shares[i].columns)
+            give(&shares[i], &x->workers[i].options[d->choice[i]], shares[i].columns);
 }
 
-/* ---- annealing ------------------------------------------------------------------------------------------------ */
+/* ---- annealing ------------------------------------------------------------------------------- */
 
 /* Changes shares or order at random; 0 if the choice was none. */
 static int disturb(search *x, hs_star_share *shares, int32_t *order)
 {
-    const int32_t p = x->star->p, i = (int32_t)hs__random_below(&x->random, p), j = (int32_t)hs__random_below(&x->random, p);
+    const int32_t p = x->star->p;
+    const int32_t i = (int32_t)hs__random_below(&x->random, p);
+    const int32_t j = (int32_t)hs__random_below(&x->random, p);
     const worker *w = &x->workers[i];
-    hs_star_share *a = &shares[i], *b = &shares[j];
+    hs_star_share *a = &shares[i];
+    hs_star_share *b = &shares[j];
     const int64_t move = hs__random_below(&x->random, 16);
     if (move == 0) {
         const int32_t other = orders[hs__random_below(&x->random, ORDERS)];
@@ -393,7 +483,9 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
     } else {
         const int64_t width = hs__ceil_div(a->columns, a->panels);
         a->columns += moved;
-        if (a->held != HS_STAR_HOLD_A && hs__ceil_div(a->columns, a->panels) > width && !fits(x->star, i, a)) a->panels++;
+        if (a->held != HS_STAR_HOLD_A && hs__ceil_div(a->columns, a->panels) > width &&
+            !fits(x->star, i, a))
+            a->panels++;
         if (!fits(x->star, i, a)) return 0;
     }
     b->columns -= moved;
@@ -415,7 +507,8 @@ static void copy(int32_t p, plan *to, const plan *from)
     to->makespan = from->makespan;
 }
 
-static hs_status anneal(search *x, double temperature, int64_t effort, plan *now, plan *trial, plan *best)
+static hs_status anneal(search *x, double temperature, int64_t effort, plan *now, plan *trial,
+                        plan *best)
 {
     const int32_t p = x->star->p;
     const int64_t start = x->effort;
@@ -426,7 +519,8 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
         copy(p, trial, now);
         x->effort -= OVERHEAD + p;
         if (!disturb(x, trial->shares, &trial->order)) continue;
-        const hs_status status = evaluate(x, trial->shares, trial->order, nextafter(limit, INFINITY), &trial->makespan);
+        const hs_status status =
+            evaluate(x, trial->shares, trial->order, nextafter(limit, INFINITY), &trial->makespan);
         if (status) return status;
         if (trial->makespan > limit) continue;
         copy(p, now, trial);
@@ -435,7 +529,7 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
     return HS_OK;
 }
 
-/* ---- entry ---------------------------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 /* What is searched from now on. */
 static void face(search *x, const hs_star *star)
@@ -454,24 +548,31 @@ static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *
     now->makespan = INFINITY;
     for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
         trial->order = orders[k];
-        const hs_status status = evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
+        const hs_status status =
+            evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
         if (status) return status;
         if (trial->makespan < now->makespan) copy(x->star->p, now, trial);
     }
     return HS_OK;
 }
 
-/* The same with extras among the options: a search of its own, so that the other is what it is without. */
-static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t effort, draft *d, plan *now, plan *trial, plan *other, plan *best)
+/* The same with extras among the options: a search of its own, so that the other is what it is
+ * without. */
+static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t effort, draft *d,
+                          plan *now, plan *trial, plan *other, plan *best)
 {
     const int32_t p = faces[0].p;
     int any = 0;
     if (best->makespan <= x->bound) return HS_OK;
-    x->extras = extras, x->effort = effort, other->makespan = INFINITY;
+    x->extras = extras;
+    x->effort = effort;
+    other->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
         face(x, &faces[by_rows]);
         for (int32_t i = 0; i < p; i++)
-            for (int32_t k = 0; k < x->workers[i].count; k++) any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A || x->workers[i].options[k].ahead;
+            for (int32_t k = 0; k < x->workers[i].count; k++)
+                any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A ||
+                       x->workers[i].options[k].ahead;
         if (!any) return HS_OK;
         trial->by_rows = by_rows;
         hs_status status = begin_with(x, extras == AHEAD ? ONLY_AHEAD : ANY, d, now, trial);
@@ -488,7 +589,8 @@ static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t
     return status;
 }
 
-static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *other, plan *best)
+static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *other,
+                     plan *best)
 {
     const int32_t p = star->p;
     const int64_t effort = x->effort;
@@ -496,15 +598,19 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
     double bounds[HS_STAR_BOUNDS];
     hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
     if (status) return status;
-    x->bound = fmax(bounds[HS_STAR_WORK], fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS])) * (1.0 + 1e-12);
+    x->bound = fmax(bounds[HS_STAR_WORK], fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS])) *
+               (1.0 + 1e-12);
     best->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
         face(x, &faces[by_rows]);
         trial->by_rows = by_rows;
-        for (int32_t held = ANY; held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
+        for (int32_t held = ANY;
+             held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
             make_draft(x, held, d);
             round_draft(x, d, trial->shares);
-            if (best->makespan == INFINITY && count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS) /* dear with many workers */
+            /* dear with many workers */
+            if (best->makespan == INFINITY &&
+                count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS)
                 x->panels = FEW_PANELS;
             now->makespan = INFINITY;
             for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
@@ -533,16 +639,24 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
 
 static void end_search(search *x, draft *d)
 {
-    free(d->choice), free(d->by_cost), free(d->columns), free(d->cost), free(x->workers), free(x->chunks);
+    free(d->choice);
+    free(d->by_cost);
+    free(d->columns);
+    free(d->cost);
+    free(x->workers);
+    free(x->chunks);
     hs__port_close(&x->port);
 }
 
-static hs_status begin_search(const hs_star *star, int32_t eager, const int *cancel, search *x, draft *d)
+static hs_status begin_search(const hs_star *star, int32_t eager, const int *cancel, search *x,
+                              draft *d)
 {
     const size_t p = (size_t)star->p;
     hs_status status = hs__port_open(&x->port, star, star->p, eager, cancel);
     if (status) return status;
-    *d = (draft){.choice = malloc(p * sizeof *d->choice), .by_cost = malloc(p * sizeof *d->by_cost), .columns = malloc(p * sizeof *d->columns),
+    *d = (draft){.choice = malloc(p * sizeof *d->choice),
+                 .by_cost = malloc(p * sizeof *d->by_cost),
+                 .columns = malloc(p * sizeof *d->columns),
                  .cost = malloc(p * sizeof *d->cost)};
     x->workers = malloc(p * sizeof *x->workers);
     if (!d->choice || !d->by_cost || !d->columns || !d->cost || !x->workers) {
@@ -552,7 +666,8 @@ static hs_status begin_search(const hs_star *star, int32_t eager, const int *can
     return HS_OK;
 }
 
-static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, plan *best)
+static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort,
+                            const int *cancel, plan *best)
 {
     search x = {.effort = effort, .panels = INT32_MAX, .random = seed};
     draft d;
@@ -561,7 +676,9 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
     hs_star_share *work = malloc(3 * (size_t)star->p * sizeof *work);
     status = HS_ERROR_MEMORY;
     if (work) {
-        plan now = {.shares = work}, trial = {.shares = work + star->p}, other = {.shares = work + 2 * (size_t)star->p};
+        plan now = {.shares = work};
+        plan trial = {.shares = work + star->p};
+        plan other = {.shares = work + 2 * (size_t)star->p};
         status = run(&x, star, &d, &now, &trial, &other, best);
     }
     free(work);
@@ -569,8 +686,10 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
     return status;
 }
 
-/* The workers that take part in some draft, then the cheapest for the port: 2 MANY, or twice those. chosen: ascending. */
-static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *chosen, int32_t *count)
+/* The workers that take part in some draft, then the cheapest for the port: 2 MANY, or twice those.
+ * chosen: ascending. */
+static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *chosen,
+                             int32_t *count)
 {
     const hs_star faces[] = {*star, transpose(star)};
     search x = {.panels = INT32_MAX};
@@ -584,14 +703,20 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
         for (int32_t held = ANY; held <= HS_STAR_HOLD_B && !status; held++) {
             make_draft(&x, held, &d);
             for (int32_t i = 0; i < star->p; i++)
-                if (d.columns[i] > 0.0 && !chosen[i]) chosen[i] = 1, wanted++;
+                if (d.columns[i] > 0.0 && !chosen[i]) {
+                    chosen[i] = 1;
+                    wanted++;
+                }
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }
     }
     int32_t extra = wanted > 2 * MANY - wanted ? wanted : 2 * MANY - wanted;
     for (int32_t k = 0; k < star->p && extra; k++) {
         const int32_t i = d.by_cost[k];
-        if (!chosen[i] && x.workers[i].count) chosen[i] = 1, extra--;
+        if (!chosen[i] && x.workers[i].count) {
+            chosen[i] = 1;
+            extra--;
+        }
     }
     *count = 0;
     for (int32_t i = 0; i < star->p; i++)
@@ -601,32 +726,44 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
 }
 
 /* Of very many workers most can take no part: moves among those would be wasted. */
-static hs_status search_some(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, plan *best)
+static hs_status search_some(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort,
+                             const int *cancel, plan *best)
 {
-    int32_t *chosen = malloc((size_t)star->p * sizeof *chosen), count = 0;
+    int32_t *chosen = malloc((size_t)star->p * sizeof *chosen);
+    int32_t count = 0;
     if (!chosen) return HS_ERROR_MEMORY;
     hs_status status = choose_some(star, cancel, chosen, &count);
-    double *times = malloc(2 * (size_t)star->p * sizeof *times), *costs = times + star->p;
+    double *times = malloc(2 * (size_t)star->p * sizeof *times);
+    double *costs = times + star->p;
     int64_t *memory = malloc((size_t)star->p * sizeof *memory);
     plan some = {.shares = malloc((size_t)star->p * sizeof *some.shares)};
     if (!status && !(times && memory && some.shares)) status = HS_ERROR_MEMORY;
     if (!status) {
-        for (int32_t k = 0; k < count; k++)
-            times[k] = star->cycle_times[chosen[k]], costs[k] = star->link_costs[chosen[k]], memory[k] = star->memory[chosen[k]];
+        for (int32_t k = 0; k < count; k++) {
+            times[k] = star->cycle_times[chosen[k]];
+            costs[k] = star->link_costs[chosen[k]];
+            memory[k] = star->memory[chosen[k]];
+        }
         const hs_star smaller = {star->r, star->s, star->t, count, times, costs, memory};
         status = search_all(&smaller, eager, seed, effort, cancel, &some);
     }
     if (!status) {
         memset(best->shares, 0, (size_t)star->p * sizeof *best->shares);
         for (int32_t k = 0; k < count; k++) best->shares[chosen[k]] = some.shares[k];
-        best->by_rows = some.by_rows, best->order = some.order, best->makespan = some.makespan;
+        best->by_rows = some.by_rows;
+        best->order = some.order;
+        best->makespan = some.makespan;
     }
-    free(chosen), free(times), free(memory), free(some.shares);
+    free(chosen);
+    free(times);
+    free(memory);
+    free(some.shares);
     return status;
 }
 
-hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort, const int *cancel, int32_t *by_rows,
-                         hs_star_share *shares, int32_t *order, double *makespan)
+hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort,
+                         const int *cancel, int32_t *by_rows, hs_star_share *shares, int32_t *order,
+                         double *makespan)
 {
     if (!by_rows || !shares || !order || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0) return HS_ERROR_VALUE;
@@ -634,7 +771,12 @@ hs_status hs_star_search(const hs_star *star, int32_t eager, uint64_t seed, int6
     for (int32_t i = 0; i < star->p; i++) able += star->memory[i] >= 3;
     if (!able) return HS_ERROR_INFEASIBLE;
     plan best = {.shares = shares};
-    const hs_status status = (star->p > MANY ? search_some : search_all)(star, eager, seed, effort, cancel, &best);
-    if (!status) *by_rows = best.by_rows, *order = best.order, *makespan = best.makespan;
+    const hs_status status =
+        (star->p > MANY ? search_some : search_all)(star, eager, seed, effort, cancel, &best);
+    if (!status) {
+        *by_rows = best.by_rows;
+        *order = best.order;
+        *makespan = best.makespan;
+    }
     return status;
 }

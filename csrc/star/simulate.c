@@ -4,13 +4,15 @@
 #include "core/cancel.h"
 #include "star/star.h"
 
-/* ---- port ----------------------------------------------------------------------------------------------------- */
+/* ---- port ------------------------------------------------------------------------------------ */
 
 int hs__star_valid(const hs_star *star)
 {
     const int64_t most = INT32_MAX;
     if (!star || !star->cycle_times || !star->link_costs || !star->memory) return 0;
-    if (star->r < 1 || star->s < 1 || star->t < 1 || star->p < 1 || star->r > most || star->s > most || star->t > most) return 0;
+    if (star->r < 1 || star->s < 1 || star->t < 1 || star->p < 1 || star->r > most ||
+        star->s > most || star->t > most)
+        return 0;
     for (int32_t i = 0; i < star->p; i++) {
         if (!(star->cycle_times[i] > 0.0 && star->cycle_times[i] <= HS_STAR_MOST)) return 0;
         if (!(star->link_costs[i] >= 0.0 && star->link_costs[i] <= HS_STAR_MOST)) return 0;
@@ -25,28 +27,45 @@ static void idle(hs__port *port, int32_t i, double link_cost, double cycle_time)
     port->results.place[i] = port->demand.place[i] = -1;
 }
 
-hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager, const int *cancel)
+hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager,
+                        const int *cancel)
 {
-    *port = (hs__port){.r = star->r, .s = star->s, .t = star->t, .p = p, .buffers = 2, .eager = eager, .left = star->s, .limit = INFINITY,
-                       .most = HS_STAR_MESSAGES, .cancel = cancel};
-    port->desk = malloc((size_t)p * (sizeof *port->desk + 2 * (sizeof *port->results.at + sizeof *port->results.place)));
+    *port = (hs__port){.r = star->r,
+                       .s = star->s,
+                       .t = star->t,
+                       .p = p,
+                       .buffers = 2,
+                       .eager = eager,
+                       .left = star->s,
+                       .limit = INFINITY,
+                       .most = HS_STAR_MESSAGES,
+                       .cancel = cancel};
+    port->desk = malloc((size_t)p * (sizeof *port->desk +
+                                     2 * (sizeof *port->results.at + sizeof *port->results.place)));
     if (!port->desk) return HS_ERROR_MEMORY;
-    port->results.at = (hs__timed *)(port->desk + p), port->demand.at = port->results.at + p;
-    port->results.place = (int32_t *)(port->demand.at + p), port->demand.place = port->results.place + p;
+    port->results.at = (hs__timed *)(port->desk + p);
+    port->demand.at = port->results.at + p;
+    port->results.place = (int32_t *)(port->demand.at + p);
+    port->demand.place = port->results.place + p;
     for (int32_t i = 0; i < p; i++) idle(port, i, star->link_costs[i], star->cycle_times[i]);
     return HS_OK;
 }
 
 void hs__port_close(hs__port *port)
 {
-    free(port->desk), free(port->next);
+    free(port->desk);
+    free(port->next);
 }
 
 static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
 {
     const hs__passage form = hs__star_passage(port->t, chunk);
-    desk->held = (double)form.held, desk->in = (double)form.in, desk->out = (double)form.out;
-    desk->work = (double)form.work, desk->more = (double)form.more, desk->every = form.every;
+    desk->held = (double)form.held;
+    desk->in = (double)form.in;
+    desk->out = (double)form.out;
+    desk->work = (double)form.work;
+    desk->more = (double)form.more;
+    desk->every = form.every;
     desk->length = form.length;
     desk->deep = chunk->depth;
     desk->buffers = chunk->buffers;
@@ -60,7 +79,8 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         port->next = malloc((size_t)port->next_room * sizeof *port->next);
         if (!port->next) return HS_ERROR_MEMORY;
     }
-    for (int32_t i = 0; i < port->p; i++) idle(port, i, port->desk[i].link_cost, port->desk[i].cycle_time);
+    for (int32_t i = 0; i < port->p; i++)
+        idle(port, i, port->desk[i].link_cost, port->desk[i].cycle_time);
     port->results.size = port->demand.size = 0;
     port->list = chunks;
     port->chunk_count = count;
@@ -73,8 +93,10 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         spread(port, desk, &chunks[k]);
         desk->panels += 1 + (desk->length - 1) / desk->deep;
         desk->rest += desk->work * (double)desk->length * desk->cycle_time;
-        const double passing = (desk->in + desk->out) * (double)desk->length + desk->more * (double)(desk->length / desk->every);
-        port->coming += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) * desk->link_cost;
+        const double passing = (desk->in + desk->out) * (double)desk->length +
+                               desk->more * (double)(desk->length / desk->every);
+        port->coming += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) *
+                        desk->link_cost;
     }
     return HS_OK;
 }
@@ -82,7 +104,8 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
 /* When the worker could take part in its next message. */
 static double earliest(const hs__desk *desk)
 {
-    if (desk->kind == HS_STAR_RESULT) return desk->owed > 0.0 ? desk->owed_since : desk->full == 2 ? desk->before : desk->last;
+    if (desk->kind == HS_STAR_RESULT)
+        return desk->owed > 0.0 ? desk->owed_since : desk->full == 2 ? desk->before : desk->last;
     if (desk->kind == HS_STAR_LOAD || desk->out > 0.0) return desk->released;
     return desk->buffers == 2 ? desk->before : desk->last;
 }
@@ -93,14 +116,13 @@ static inline void ask(hs__port *port, int32_t i, int32_t kind)
     hs__desk *desk = &port->desk[i];
     desk->kind = kind;
     desk->ready = earliest(desk);
-    if (kind == HS_STAR_RESULT)
-        hs__heap_set(&port->results, i, desk->ready);
-    else
-        hs__heap_remove(&port->results, i);
+    if (kind == HS_STAR_RESULT) hs__heap_set(&port->results, i, desk->ready);
+    else hs__heap_remove(&port->results, i);
     if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
 }
 
-/* Columns to worker i. When none are left, those that asked for a chunk ahead of a result have only the result to send. */
+/* Columns to worker i. When none are left, those that asked for a chunk ahead of a result have only
+ * the result to send. */
 static void deal_columns(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -111,10 +133,13 @@ static void deal_columns(hs__port *port, int32_t i)
     if (port->columns) port->columns[i] += desk->breadth;
     if (port->left || !port->deals_ahead) return;
     for (int32_t j = 0; j < port->p; j++)
-        if (port->desk[j].kind == HS_STAR_LOAD && port->desk[j].owed > 0.0 && port->desk[j].breadth == 0) ask(port, j, HS_STAR_RESULT);
+        if (port->desk[j].kind == HS_STAR_LOAD && port->desk[j].owed > 0.0 &&
+            port->desk[j].breadth == 0)
+            ask(port, j, HS_STAR_RESULT);
 }
 
-/* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows top-down. */
+/* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows
+ * top-down. */
 static int take_chunk(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -128,8 +153,14 @@ static int take_chunk(hs__port *port, int32_t i)
         deal_columns(port, i);
     }
     const int64_t height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
-    const hs_star_chunk chunk = {.worker = i, .buffers = port->buffers, .row = desk->row, .col = desk->col, .height = height, .width = desk->breadth,
-                                 .depth = desk->depth, .ahead = desk->owed > 0.0};
+    const hs_star_chunk chunk = {.worker = i,
+                                 .buffers = port->buffers,
+                                 .row = desk->row,
+                                 .col = desk->col,
+                                 .height = height,
+                                 .width = desk->breadth,
+                                 .depth = desk->depth,
+                                 .ahead = desk->owed > 0.0};
     spread(port, desk, &chunk);
     desk->chunk = port->chunk_count++;
     if (port->chunks) port->chunks[desk->chunk] = chunk;
@@ -138,7 +169,8 @@ static int take_chunk(hs__port *port, int32_t i)
     return 1;
 }
 
-/* Whether the worker's next chunk is loaded ahead of the result of the one whose panels have all been sent. */
+/* Whether the worker's next chunk is loaded ahead of the result of the one whose panels have all
+ * been sent. */
 static int goes_ahead(const hs__port *port, const hs__desk *desk)
 {
     if (!port->list) return port->deals_ahead && (desk->breadth || (desk->side && port->left));
@@ -146,7 +178,8 @@ static int goes_ahead(const hs__port *port, const hs__desk *desk)
     return next >= 0 && port->list[next].ahead;
 }
 
-/* What follows a message of a chunk in work. A result that is owed waits until the panels that find room at once have been sent. */
+/* What follows a message of a chunk in work. A result that is owed waits until the panels that find
+ * room at once have been sent. */
 static void follow(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -156,7 +189,12 @@ static void follow(hs__port *port, int32_t i)
         if (whole || desk->sent > (desk->buffers == 2 ? desk->deep : 0)) kind = HS_STAR_RESULT;
     } else if (done || (whole && goes_ahead(port, desk))) {
         kind = HS_STAR_LOAD;
-        if (!done) desk->owed = desk->held, desk->owed_since = desk->last, desk->owed_chunk = desk->chunk, desk->returned = desk->length;
+        if (!done) {
+            desk->owed = desk->held;
+            desk->owed_since = desk->last;
+            desk->owed_chunk = desk->chunk;
+            desk->returned = desk->length;
+        }
         if (port->list) desk->chunk = port->next[desk->chunk];
     } else if (whole || (desk->out > 0.0 && desk->full == desk->buffers)) {
         kind = HS_STAR_RESULT;
@@ -167,7 +205,8 @@ static void follow(hs__port *port, int32_t i)
 /* A panel comes and is computed. */
 static void send_panel(hs__desk *desk, hs_star_message *message)
 {
-    const int64_t depth = desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
+    const int64_t depth =
+        desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
     const double along = desk->sent % desk->every == 0 ? desk->more : 0.0;
     message->depth = desk->sent;
     message->end = message->start + ((double)depth * desk->in + along) * desk->link_cost;
@@ -186,10 +225,12 @@ static void send_result(hs__desk *desk, hs_star_message *message)
 {
     double blocks = desk->held;
     if (desk->owed > 0.0) {
-        blocks = desk->owed, message->chunk = desk->owed_chunk;
+        blocks = desk->owed;
+        message->chunk = desk->owed_chunk;
         desk->owed = 0.0;
     } else if (desk->out > 0.0) {
-        const int64_t left = desk->length - desk->returned, depth = desk->deep < left ? desk->deep : left;
+        const int64_t left = desk->length - desk->returned;
+        const int64_t depth = desk->deep < left ? desk->deep : left;
         message->depth = desk->returned;
         blocks = (double)depth * desk->out;
         desk->returned += depth;
@@ -197,14 +238,17 @@ static void send_result(hs__desk *desk, hs_star_message *message)
     } else {
         desk->returned = desk->length;
     }
-    message->end = message->compute_start = message->compute_end = message->start + blocks * desk->link_cost;
+    message->end = message->compute_start = message->compute_end =
+        message->start + blocks * desk->link_cost;
     desk->released = message->end;
 }
 
-/* What is held comes. Ahead of a result the panels before go on to count: the first ones find the buffers that those leave. */
+/* What is held comes. Ahead of a result the panels before go on to count: the first ones find the
+ * buffers that those leave. */
 static void send_load(hs__desk *desk, int32_t buffers_before, hs_star_message *message)
 {
-    message->end = message->compute_start = message->compute_end = message->start + desk->held * desk->link_cost;
+    message->end = message->compute_start = message->compute_end =
+        message->start + desk->held * desk->link_cost;
     if (!(desk->owed > 0.0)) desk->before = desk->last = message->end;
     else if (buffers_before != 2) desk->before = desk->last;
     desk->sent = desk->returned = 0;
@@ -217,7 +261,10 @@ static int serve(hs__port *port, int32_t i)
     hs__desk *desk = &port->desk[i];
     const int32_t buffers_before = desk->buffers;
     if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
-    hs_star_message message = {.worker = i, .kind = desk->kind, .chunk = desk->chunk, .start = fmax(port->now, desk->ready)};
+    hs_star_message message = {.worker = i,
+                               .kind = desk->kind,
+                               .chunk = desk->chunk,
+                               .start = fmax(port->now, desk->ready)};
     if (desk->kind == HS_STAR_PANEL) send_panel(desk, &message);
     else if (desk->kind == HS_STAR_RESULT) send_result(desk, &message);
     else send_load(desk, buffers_before, &message);
@@ -233,18 +280,22 @@ static int serve(hs__port *port, int32_t i)
 static hs_status stopped(const hs__port *port)
 {
     if ((port->message_count & 1023) != 1) return HS_OK;
-    return hs__cancelled(port->cancel) ? HS_ERROR_CANCELLED : port->message_count > port->most ? HS_ERROR_UNSUPPORTED : HS_OK;
+    return hs__cancelled(port->cancel)        ? HS_ERROR_CANCELLED
+           : port->message_count > port->most ? HS_ERROR_UNSUPPORTED
+                                              : HS_OK;
 }
 
 /* Eager: the results that are ready now. */
 static void return_ready(hs__port *port)
 {
-    while (port->eager && port->results.size && port->results.at[0].time <= port->now) serve(port, port->results.at[0].worker);
+    while (port->eager && port->results.size && port->results.at[0].time <= port->now)
+        serve(port, port->results.at[0].worker);
 }
 
 static hs_status serve_in_turn(hs__port *port)
 {
-    int32_t *follower = malloc((size_t)port->p * sizeof *follower); /* a ring of those that may have something left */
+    /* a ring of those that may have something left */
+    int32_t *follower = malloc((size_t)port->p * sizeof *follower);
     if (!follower) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < port->p; i++) follower[i] = i + 1 < port->p ? i + 1 : 0;
     hs_status status = HS_OK;
@@ -312,7 +363,9 @@ static int needs_more(const need *x, const need *y, double now, int32_t order)
 static int look(const hs__port *port, need *x)
 {
     const hs__desk *desk = &port->desk[x->worker];
-    x->ready = desk->ready, x->last = desk->last, x->rest = desk->rest;
+    x->ready = desk->ready;
+    x->last = desk->last;
+    x->rest = desk->rest;
     return desk->kind != HS_STAR_LOAD || desk->chunk >= 0;
 }
 
@@ -353,7 +406,8 @@ static hs_status serve_by_need(hs__port *port, int32_t order)
 static hs_status serve_listed(hs__port *port, int64_t length, const int32_t *served)
 {
     hs_status status = HS_OK;
-    for (int64_t k = 0; k < length && !status; k++) status = serve(port, served[k]) ? stopped(port) : HS_ERROR_VALUE;
+    for (int64_t k = 0; k < length && !status; k++)
+        status = serve(port, served[k]) ? stopped(port) : HS_ERROR_VALUE;
     return status;
 }
 
@@ -362,22 +416,27 @@ hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const in
     if (order == HS_STAR_ROUND_ROBIN) return serve_in_turn(port);
     if (order == HS_STAR_DEMAND) return serve_demand(port);
     if (order == HS_STAR_STARVING || order == HS_STAR_LAGGING) return serve_by_need(port, order);
-    const hs_status status = order == HS_STAR_PANELS ? serve_panels(port, length, served) : serve_listed(port, length, served);
+    const hs_status status = order == HS_STAR_PANELS ? serve_panels(port, length, served)
+                                                     : serve_listed(port, length, served);
     if (status) return status;
     for (int32_t i = 0; i < port->p; i++)
         if (port->desk[i].kind != HS_STAR_LOAD || port->desk[i].chunk >= 0) return HS_ERROR_VALUE;
     return HS_OK;
 }
 
-/* ---- given chunks --------------------------------------------------------------------------------------------- */
+/* ---- given chunks ---------------------------------------------------------------------------- */
 
 static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
 {
     if (count < 0 || (count && !chunks)) return 0;
     for (int64_t k = 0; k < count; k++) {
         const hs_star_chunk *x = &chunks[k];
-        if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 || x->width < 1 || x->depth < 1) return 0;
-        if (x->row > star->r - x->height || x->col > star->s - x->width || x->buffers < HS_STAR_STREAM_B || x->buffers > 2) return 0;
+        if (x->worker < 0 || x->worker >= star->p || x->row < 0 || x->col < 0 || x->height < 1 ||
+            x->width < 1 || x->depth < 1)
+            return 0;
+        if (x->row > star->r - x->height || x->col > star->s - x->width ||
+            x->buffers < HS_STAR_STREAM_B || x->buffers > 2)
+            return 0;
         if (x->held < HS_STAR_HOLD_C || x->held > HS_STAR_HOLD_B) return 0;
         if (hs__star_streams(x) && (x->held != HS_STAR_HOLD_C || x->depth != 1)) return 0;
         if (x->ahead < 0 || x->ahead > 1 || (x->ahead && x->held != HS_STAR_HOLD_C)) return 0;
@@ -386,14 +445,16 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
     return 1;
 }
 
-/* Whether each worker's chunks of the list hold C where one is loaded ahead of the other, and fit together. */
+/* Whether each worker's chunks of the list hold C where one is loaded ahead of the other, and fit
+ * together. */
 static int valid_chains(const hs__port *port, const int64_t *memory)
 {
     for (int32_t i = 0; i < port->p; i++) {
         hs__chain chain = {0};
         int64_t before = -1;
         for (int64_t k = port->desk[i].chunk; k >= 0; before = k, k = port->next[k]) {
-            if (port->list[k].ahead && before >= 0 && port->list[before].held != HS_STAR_HOLD_C) return 0;
+            if (port->list[k].ahead && before >= 0 && port->list[before].held != HS_STAR_HOLD_C)
+                return 0;
             hs__chain_add(&chain, port->t, &port->list[k]);
             if (chain.passing > memory[i] - chain.held) return 0;
         }
@@ -401,11 +462,15 @@ static int valid_chains(const hs__port *port, const int64_t *memory)
     return 1;
 }
 
-hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks, int32_t order, int64_t length, const int32_t *served,
-                           int32_t eager, const int *cancel, hs_star_message *messages, int64_t *message_count, double *makespan)
+hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks,
+                           int32_t order, int64_t length, const int32_t *served, int32_t eager,
+                           const int *cancel, hs_star_message *messages, int64_t *message_count,
+                           double *makespan)
 {
     if (!message_count || !makespan) return HS_ERROR_VALUE;
-    if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LAGGING || !valid_chunks(star, count, chunks)) return HS_ERROR_VALUE;
+    if (!hs__star_valid(star) || order < HS_STAR_ROUND_ROBIN || order > HS_STAR_LAGGING ||
+        !valid_chunks(star, count, chunks))
+        return HS_ERROR_VALUE;
     if (order == HS_STAR_PANELS || order == HS_STAR_LISTED) {
         if (length < 0 || (length && !served)) return HS_ERROR_VALUE;
         for (int64_t k = 0; k < length; k++)
@@ -417,7 +482,9 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     port.messages = messages;
     port.most = INT64_MAX;
     status = hs__port_list(&port, count, chunks);
-    if (!status) status = valid_chains(&port, star->memory) ? hs__port_serve(&port, order, length, served) : HS_ERROR_VALUE;
+    if (!status)
+        status = valid_chains(&port, star->memory) ? hs__port_serve(&port, order, length, served)
+                                                   : HS_ERROR_VALUE;
     if (!status) {
         *message_count = port.message_count;
         *makespan = port.now;

@@ -1,4 +1,5 @@
-/* Runs an iteration on slices of a matrix: the members of a ring keep theirs, and pass on only columns at its borders. */
+/* Runs an iteration on slices of a matrix: the members of a ring keep theirs, and pass on only
+ * columns at its borders. */
 #include <math.h>
 #include <string.h>
 
@@ -7,18 +8,22 @@
 #include "run/matrix.h"
 
 enum { LEFT = 0, RIGHT = 1 };
-enum { MARGIN = 64, PAUSE = 1 << 17 }; /* bytes before a row; elements that are updated between two looks for a cancel */
+/* bytes before a row; elements that are updated between two looks for a cancel */
+enum { MARGIN = 64, PAUSE = 1 << 17 };
 
-/* The rows that change lie in slots, of which there is one more. A step moves all rows to the slot before, from the first row on, or
- * to the one after, from the last row on: a new row replaces the old one that only it still needs. So there is no second copy, and
- * less than half of the memory traffic. */
+/* The rows that change lie in slots, of which there is one more. A step moves all rows to the slot
+ * before, from the first row on, or to the one after, from the last row on: a new row replaces the
+ * old one that only it still needs. So there is no second copy, and less than half of the memory
+ * traffic. */
 typedef struct {
-    char *data;            /* lines: the matrix's first row, its last row, the slots */
-    char *edges;           /* its first and its last column after an even number of steps, and after an odd one */
-    size_t line, edge;     /* bytes of each */
+    char *data; /* lines: the matrix's first row, its last row, the slots */
+    /* its first and its last column after an even number of steps, and after an odd one */
+    char *edges;
+    size_t line, edge; /* bytes of each */
     int64_t first, width;
-    double due[2];         /* when the last steps, even and odd, ended on the emulated platform's clock */
-    _Atomic int64_t done;  /* steps */
+    /* when the last steps, even and odd, ended on the emulated platform's clock */
+    double due[2];
+    _Atomic int64_t done; /* steps */
 } __attribute__((aligned(64))) slice;
 
 typedef struct {
@@ -31,11 +36,20 @@ typedef struct {
     slice *slices;  /* [size] */
 } job;
 
-static char *slot(const slice *own, int64_t i) { return own->data + (size_t)(2 + i) * own->line + MARGIN; }
-static char *fixed(const slice *own, int last) { return own->data + (size_t)last * own->line + MARGIN; }
-static char *edge(const slice *own, int64_t step, int side) { return own->edges + (size_t)(2 * (step & 1) + side) * own->edge; }
+static char *slot(const slice *own, int64_t i)
+{
+    return own->data + (size_t)(2 + i) * own->line + MARGIN;
+}
+static char *fixed(const slice *own, int last)
+{
+    return own->data + (size_t)last * own->line + MARGIN;
+}
+static char *edge(const slice *own, int64_t step, int side)
+{
+    return own->edges + (size_t)(2 * (step & 1) + side) * own->edge;
+}
 
-/* ---- the matrix ----------------------------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 /* Rows of a slice that follow each other from `data` on. */
 static hs__matrix lines(const job *j, const slice *own, char *data, int64_t rows)
@@ -50,8 +64,10 @@ static void carry(const job *j, hs__member *self, const slice *own, hs__matrix o
     const struct {
         hs__matrix inside, outside;
     } part[] = {{lines(j, own, fixed(own, 0), 1), hs__part(&outside, 0, own->first, 1, own->width)},
-                {lines(j, own, slot(own, shift), j->rows), hs__part(&outside, 1, own->first, j->rows, own->width)},
-                {lines(j, own, fixed(own, 1), m > 1), hs__part(&outside, m - 1, own->first, m > 1, own->width)}};
+                {lines(j, own, slot(own, shift), j->rows),
+                 hs__part(&outside, 1, own->first, j->rows, own->width)},
+                {lines(j, own, fixed(own, 1), m > 1),
+                 hs__part(&outside, m - 1, own->first, m > 1, own->width)}};
     for (int i = 0; i < 3 && !(self && hs__stopped(self)); i++)
         if (in) hs__copy(self, part[i].inside, part[i].outside);
         else hs__copy(self, part[i].outside, part[i].inside);
@@ -64,11 +80,15 @@ static void load(void *context, int32_t worker, int is_caller)
     const slice *own = &j->slices[j->place[worker]];
     hs__member self = hs__member_start(&j->run, worker, is_caller);
     const hs_slices *x = j->x;
-    carry(j, &self, own, (hs__matrix){(char *)x->source, j->element, x->m, x->n, x->source_row_stride, x->source_col_stride}, 1);
+    carry(j, &self, own,
+          (hs__matrix){(char *)x->source, j->element, x->m, x->n, x->source_row_stride,
+                       x->source_col_stride},
+          1);
     const hs__matrix changing = lines(j, own, slot(own, 1), j->rows);
     for (int side = LEFT; side <= RIGHT && !hs__stopped(&self); side++) {
         const hs__matrix beside = {edge(own, 0, side), j->element, j->rows, 1, 1, j->rows};
-        hs__copy(NULL, beside, hs__part(&changing, 0, side == LEFT ? 0 : own->width - 1, j->rows, 1));
+        hs__copy(NULL, beside,
+                 hs__part(&changing, 0, side == LEFT ? 0 : own->width - 1, j->rows, 1));
     }
 }
 
@@ -77,25 +97,30 @@ static void store(void *context, int32_t worker, int is_caller)
     (void)is_caller;
     const job *j = context;
     const hs_slices *x = j->x;
-    const hs__matrix target = {x->target, j->element, x->m, x->n, x->target_row_stride, x->target_col_stride};
+    const hs__matrix target = {x->target, j->element,           x->m,
+                               x->n,      x->target_row_stride, x->target_col_stride};
     if (j->place[worker] >= 0) carry(j, NULL, &j->slices[j->place[worker]], target, 0);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
-static void update(const job *j, hs__member *self, slice *own, const slice *before, const slice *after, int64_t step)
+static void update(const job *j, hs__member *self, slice *own, const slice *before,
+                   const slice *after, int64_t step)
 {
     const size_t e = (size_t)j->element, bytes = (size_t)own->width * e;
     const int up = step % 2 == 0;
     const int64_t end = j->rows - 1;
-    const char *left = edge(before, step, RIGHT), *right = edge(after, step, LEFT);
-    char *first = edge(own, step + 1, LEFT), *last = edge(own, step + 1, RIGHT);
+    const char *left = edge(before, step, RIGHT);
+    const char *right = edge(after, step, LEFT);
+    char *first = edge(own, step + 1, LEFT);
+    char *last = edge(own, step + 1, RIGHT);
     memcpy(up ? slot(own, 0) : slot(own, end + 1), fixed(own, !up), bytes);
     for (int64_t i = 0, updated = 0; i <= end; i++) {
         const int64_t row = up ? i : end - i;
         const char *other = i == end ? fixed(own, up) : slot(own, up ? row + 2 : row - 1);
         const size_t at = (size_t)row * e;
-        j->update(own->width, slot(own, row + !up), slot(own, row + up), other, j->x->weight, left + at, right + at, first + at, last + at);
+        j->update(own->width, slot(own, row + !up), slot(own, row + up), other, j->x->weight,
+                  left + at, right + at, first + at, last + at);
         updated += own->width;
         if (updated < PAUSE) continue;
         updated = 0;
@@ -121,8 +146,10 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     const double *pace = j->run.options.pace;
     const int32_t size = j->x->size, side[] = {(place + size - 1) % size, (place + 1) % size};
     slice *own = &j->slices[place];
-    const slice *before = &j->slices[side[LEFT]], *after = &j->slices[side[RIGHT]];
-    /* A neighbour that has done as many steps has read what this one is about to overwrite: its columns of the step before. */
+    const slice *before = &j->slices[side[LEFT]];
+    const slice *after = &j->slices[side[RIGHT]];
+    /* A neighbour that has done as many steps has read what this one is about to overwrite: its
+     * columns of the step before. */
     for (int k = 0; k < 2; k++) {
         const slice *beside = &j->slices[side[k]];
         hs__await_count(self, &j->run.signals[self->worker], &beside->done, step);
@@ -146,25 +173,31 @@ static void work(void *context, int32_t worker, int is_caller)
 {
     job *j = context;
     hs__member self = hs__member_start(&j->run, worker, is_caller);
-    for (int64_t step = 0; j->place[worker] >= 0 && step < j->x->steps && !hs__stopped(&self); step++)
+    for (int64_t step = 0; j->place[worker] >= 0 && step < j->x->steps && !hs__stopped(&self);
+         step++)
         do_step(j, &self, j->place[worker], step);
     hs__member_end(&self);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static hs_status check(const void *context)
 {
     const job *j = context;
     const hs_slices *x = j->x;
     const int32_t p = j->run.workers;
-    if ((x->dtype != HS_FLOAT32 && x->dtype != HS_FLOAT64) || x->m < 1 || x->n < 1 || !x->source || !x->target) return HS_ERROR_VALUE;
-    if (!isfinite(x->weight) || (x->dtype == HS_FLOAT32 && !isfinite((float)x->weight))) return HS_ERROR_VALUE;
-    if (x->steps < 0 || x->steps >= 1 << 30 || x->size < 1 || x->size > p || !x->ring || !x->widths) return HS_ERROR_VALUE;
+    if ((x->dtype != HS_FLOAT32 && x->dtype != HS_FLOAT64) || x->m < 1 || x->n < 1 || !x->source ||
+        !x->target)
+        return HS_ERROR_VALUE;
+    if (!isfinite(x->weight) || (x->dtype == HS_FLOAT32 && !isfinite((float)x->weight)))
+        return HS_ERROR_VALUE;
+    if (x->steps < 0 || x->steps >= 1 << 30 || x->size < 1 || x->size > p || !x->ring || !x->widths)
+        return HS_ERROR_VALUE;
     if (x->exchange && !j->run.options.pace) return HS_ERROR_VALUE;
     int64_t left = x->n;
     for (int32_t k = 0; k < x->size; k++) {
-        if (x->ring[k] < 0 || x->ring[k] >= p || x->widths[k] < 1 || x->widths[k] > left) return HS_ERROR_VALUE;
+        if (x->ring[k] < 0 || x->ring[k] >= p || x->widths[k] < 1 || x->widths[k] > left)
+            return HS_ERROR_VALUE;
         left -= x->widths[k];
         for (int side = 0; x->exchange && side < 2; side++) {
             const double time = x->exchange[2 * (size_t)k + (size_t)side];
@@ -178,13 +211,16 @@ static hs_status open_slice(job *j, slice *own)
 {
     const size_t rows = (size_t)j->rows, e = (size_t)j->element;
     size_t row, all, edges;
-    if (__builtin_mul_overflow((size_t)own->width + 1, e, &row) || __builtin_mul_overflow(rows, e, &edges) ||
-        row > PTRDIFF_MAX / 2 || edges > PTRDIFF_MAX / 16)
+    if (__builtin_mul_overflow((size_t)own->width + 1, e, &row) ||
+        __builtin_mul_overflow(rows, e, &edges) || row > PTRDIFF_MAX / 2 ||
+        edges > PTRDIFF_MAX / 16)
         return HS_ERROR_MEMORY;
     own->line = MARGIN + (row + 63) / 64 * 64;
-    if (own->line % 4096 < 128) own->line += 128; /* rows at equal addresses modulo a page disturb each other */
+    /* rows at equal addresses modulo a page disturb each other */
+    if (own->line % 4096 < 128) own->line += 128;
     own->edge = (edges + 63) / 64 * 64;
-    if (__builtin_mul_overflow(own->line, rows + 3, &all) || __builtin_add_overflow(all, 4 * own->edge, &all) || all > PTRDIFF_MAX)
+    if (__builtin_mul_overflow(own->line, rows + 3, &all) ||
+        __builtin_add_overflow(all, 4 * own->edge, &all) || all > PTRDIFF_MAX)
         return HS_ERROR_MEMORY;
     own->data = hs__run_pages(&j->run, all);
     if (!own->data) return HS_ERROR_MEMORY;
@@ -209,7 +245,8 @@ static hs_status open(void *context)
     for (int32_t k = 0; k < x->size; k++) {
         if (j->place[x->ring[k]] >= 0) return HS_ERROR_VALUE;
         j->place[x->ring[k]] = k;
-        j->slices[k].first = first, j->slices[k].width = x->widths[k];
+        j->slices[k].first = first;
+        j->slices[k].width = x->widths[k];
         first += x->widths[k];
     }
     hs_status status = HS_OK;
@@ -218,9 +255,11 @@ static hs_status open(void *context)
 }
 
 /* Loaded by its owner first, so that a slice's pages are near it. */
-static const hs__kind kind = {.check = check, .open = open, .load = load, .work = work, .store = store};
+static const hs__kind kind = {
+    .check = check, .open = open, .load = load, .work = work, .store = store};
 
-hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, const hs_options *options, hs_trace *trace)
+hs_status hs_run_slices(hs_pool *pool, const hs_slices *x, const hs_options *options,
+                        hs_trace *trace)
 {
     if (!pool || !x) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .x = x};

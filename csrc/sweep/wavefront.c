@@ -1,4 +1,5 @@
-/* Runs wavefronts: each worker goes through its chunks tile by tile and waits for its left neighbour's progress. */
+/* Runs wavefronts: each worker goes through its chunks tile by tile and waits for its left
+ * neighbour's progress. */
 #include <math.h>
 
 #include "allocate/wavefront.h"
@@ -16,10 +17,12 @@ typedef struct {
     int32_t chunk_count;
     hs__chunk *chunk;
     progress *finished; /* [chunk_count] */
-    double *due;        /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated platform's clock */
+    /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated
+     * platform's clock */
+    double *due;
 } job;
 
-/* ---- progress ------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static void finish_row(job *j, int32_t chunk, int64_t row)
 {
@@ -27,10 +30,13 @@ static void finish_row(job *j, int32_t chunk, int64_t row)
     if (chunk + 1 < j->chunk_count) hs__signal_send(&j->run.signals[j->chunk[chunk + 1].worker]);
 }
 
-/* ---- workers -------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 /* Where part i of an even division of `size` begins. */
-static int64_t cut(int64_t size, int64_t parts, int64_t i) { return size / parts * i + size % parts * i / parts; }
+static int64_t cut(int64_t size, int64_t parts, int64_t i)
+{
+    return size / parts * i + size % parts * i / parts;
+}
 
 static void do_tile(job *j, hs__member *self, int64_t along, int64_t line)
 {
@@ -50,15 +56,19 @@ static void do_tile(job *j, hs__member *self, int64_t along, int64_t line)
 static void do_chunk(job *j, hs__member *self, int32_t chunk)
 {
     const int64_t reach = j->w->reach < j->length ? j->w->reach : j->length - 1;
-    hs__walk walk = {.rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
+    hs__walk walk = {
+        .rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
         if (chunk && x.needs >= 0) {
-            hs__await_count(self, &j->run.signals[self->worker], &j->finished[chunk - 1].rows, x.needs + 1);
+            hs__await_count(self, &j->run.signals[self->worker], &j->finished[chunk - 1].rows,
+                            x.needs + 1);
             if (hs__stopped(self)) return;
-            if (j->due) self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
+            if (j->due)
+                self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
         }
         for (int64_t k = 0; k < x.count; k++) {
-            do_tile(j, self, x.row + k * x.row_step, j->chunk[chunk].first + x.col + k * x.col_step);
+            do_tile(j, self, x.row + k * x.row_step,
+                    j->chunk[chunk].first + x.col + k * x.col_step);
             if (hs__stopped(self)) return;
         }
         if (x.gives < 0) continue;
@@ -76,14 +86,17 @@ static void work(void *context, int32_t worker, int is_caller)
     hs__member_end(&self);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static hs_status check(const void *context)
 {
     const job *j = context;
     const hs_wavefront *w = j->w;
-    if (w->rows < 1 || w->cols < 1 || w->m < w->rows || w->n < w->cols || w->rows > INT32_MAX / w->cols) return HS_ERROR_VALUE;
-    if (!w->tile || !w->owner || w->reach < 0 || (w->axis != 0 && w->axis != 1)) return HS_ERROR_VALUE;
+    if (w->rows < 1 || w->cols < 1 || w->m < w->rows || w->n < w->cols ||
+        w->rows > INT32_MAX / w->cols)
+        return HS_ERROR_VALUE;
+    if (!w->tile || !w->owner || w->reach < 0 || (w->axis != 0 && w->axis != 1))
+        return HS_ERROR_VALUE;
     if (w->order != HS_ROW_WISE && w->order != HS_COLUMN_WISE) return HS_ERROR_VALUE;
     const int32_t lines = w->axis ? w->cols : w->rows;
     for (int32_t i = 0; i < lines; i++)
@@ -101,15 +114,19 @@ static hs_status open(void *context)
     const size_t chunks = (size_t)j->chunk_count;
     j->chunk = hs__run_zeros(&j->run, chunks, sizeof *j->chunk);
     j->finished = hs__run_zeros(&j->run, chunks, sizeof *j->finished);
-    if (!j->chunk || !j->finished || !hs__run_signals(&j->run, j->run.workers)) return HS_ERROR_MEMORY;
-    if (j->run.options.pace && !(j->due = hs__run_zeros(&j->run, chunks * (size_t)j->length, sizeof *j->due))) return HS_ERROR_MEMORY;
+    if (!j->chunk || !j->finished || !hs__run_signals(&j->run, j->run.workers))
+        return HS_ERROR_MEMORY;
+    if (j->run.options.pace &&
+        !(j->due = hs__run_zeros(&j->run, chunks * (size_t)j->length, sizeof *j->due)))
+        return HS_ERROR_MEMORY;
     hs__wavefront_chunks(j->lines, w->owner, j->chunk);
     return HS_OK;
 }
 
 static const hs__kind kind = {.check = check, .open = open, .work = work};
 
-hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, const hs_options *options, hs_trace *trace)
+hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, const hs_options *options,
+                           hs_trace *trace)
 {
     if (!pool || !w) return HS_ERROR_VALUE;
     job j = {.run = hs__run_of(&kind, pool, options, trace), .w = w};

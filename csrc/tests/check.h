@@ -1,4 +1,5 @@
-/* CHECK for the unit tests: it counts failures and goes on; main ends with "return check_result();". For one thread. */
+/* CHECK for the unit tests: it counts failures and goes on; main ends with "return
+ * check_result();". For one thread. */
 #ifndef HETSCHED_TESTS_CHECK_H
 #define HETSCHED_TESTS_CHECK_H
 
@@ -8,11 +9,13 @@ static long check_count, check_failures;
 
 #define CHECK(condition) check_that((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
 
-/* Returns whether the condition holds, so that a test can leave out what would make no sense after a failure. */
+/* Returns whether the condition holds, so that a test can leave out what would make no sense after
+ * a failure. */
 static inline int check_that(int holds, const char *condition, const char *file, int line)
 {
     check_count++;
-    if (!holds && check_failures++ < 50) fprintf(stderr, "%s:%d: failed: %s\n", file, line, condition);
+    if (!holds && check_failures++ < 50)
+        fprintf(stderr, "%s:%d: failed: %s\n", file, line, condition);
     return holds;
 }
 
@@ -24,8 +27,9 @@ static inline int check_result(void)
     return check_failures || !check_count;
 }
 
-/* How many inputs of one kind, or in which steps: `all`, and `few` under the thread sanitizer, which is slow and where only the turns of
- * threads matter: neither sizes nor layouts nor one worker's arithmetic. Few as well in an emulator, which is as slow. */
+/* How many inputs of one kind, or in which steps: `all`, and `few` under the thread sanitizer,
+ * which is slow and where only the turns of threads matter: neither sizes nor layouts nor one
+ * worker's arithmetic. Few as well in an emulator, which is as slow. */
 #if defined(__SANITIZE_THREAD__) || defined(HS_TEST_FEW)
 #define CHECK_MANY(all, few) (few)
 #else

@@ -10,8 +10,8 @@
 enum { DOMAIN_SETS = 4 };
 static const char *const domain_sets[DOMAIN_SETS] = {"plain", "avx2", "avx512", "neon"};
 
-/* Three domains, the second with that set of kernels; worker w is in of[w]. Small blocks, so that there are many. NULL where the processor
- * does not have the set. */
+/* Three domains, the second with that set of kernels; worker w is in of[w]. Small blocks, so that
+ * there are many. NULL where the processor does not have the set. */
 static inline hs_pool *open_domains(int32_t workers, const int32_t *of, const char *second)
 {
     const hs_domain domains[3] = {

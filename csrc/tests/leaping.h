@@ -5,7 +5,8 @@
 #include "hetsched.h"
 
 #ifdef HS_TEST_SCARCE
-static int64_t leaps = -1; /* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+/* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+static int64_t leaps = -1;
 double __real_hs_clock(void);
 double __wrap_hs_clock(void)
 {

@@ -1,4 +1,5 @@
-/* Matrices of every type in several layouts, of integers so small that every sum of the tests is exact: results must be equal. */
+/* Matrices of every type in several layouts, of integers so small that every sum of the tests is
+ * exact: results must be equal. */
 #ifndef HETSCHED_TESTS_MATRICES_H
 #define HETSCHED_TESTS_MATRICES_H
 
@@ -10,7 +11,8 @@ static unsigned state = 1;
 static inline double complex small_integer(int dtype)
 {
     state = state * 1664525u + 1013904223u;
-    double re = (double)((state >> 16) % 7) - 3, im = (double)((state >> 24) % 5) - 2;
+    double re = (double)((state >> 16) % 7) - 3;
+    double im = (double)((state >> 24) % 5) - 2;
     return dtype >> 1 ? re + im * I : re;
 }
 
@@ -19,34 +21,44 @@ typedef struct {
     int64_t row_stride, col_stride, elements;
 } matrix;
 
-/* layout 0: rows, 1: columns, 2: every second element of every third row, 3: both directions backwards. */
+/* layout 0: rows, 1: columns, 2: every second element of every third row, 3: both directions
+ * backwards. */
 static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
 {
     matrix x = {0};
-    int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols, step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
-    x.elements = (layout == 2 ? 6 : 1) * rows * cols + 64; /* some behind, which nothing may write */
+    int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols;
+    int64_t step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
+    /* some behind, which nothing may write */
+    x.elements = (layout == 2 ? 6 : 1) * rows * cols + 64;
     x.memory = malloc((size_t)x.elements * size_of[dtype]);
     for (int64_t i = 0; i < x.elements; i++) set(x.memory, dtype, i, small_integer(dtype));
-    x.row_stride = step_r, x.col_stride = step_c;
+    x.row_stride = step_r;
+    x.col_stride = step_c;
     x.origin = x.memory;
     if (layout == 3) {
-        x.origin = (char *)x.memory + (size_t)((rows - 1) * step_r + (cols - 1) * step_c) * size_of[dtype];
-        x.row_stride = -step_r, x.col_stride = -step_c;
+        x.origin =
+            (char *)x.memory + (size_t)((rows - 1) * step_r + (cols - 1) * step_c) * size_of[dtype];
+        x.row_stride = -step_r;
+        x.col_stride = -step_c;
     }
     return x;
 }
 
 /* The elements, row after row; the caller frees them. */
-static inline double complex *dense(const void *origin, int dtype, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride)
+static inline double complex *dense(const void *origin, int dtype, int64_t rows, int64_t cols,
+                                    int64_t row_stride, int64_t col_stride)
 {
     double complex *x = malloc((size_t)(rows * cols + 1) * sizeof *x);
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) x[i * cols + j] = get(origin, dtype, i * row_stride + j * col_stride);
+        for (int64_t j = 0; j < cols; j++)
+            x[i * cols + j] = get(origin, dtype, i * row_stride + j * col_stride);
     return x;
 }
 
-/* Of numbers that only a test has: nothing for the thread sanitizer, which would take most of the time. */
-__attribute__((no_sanitize("thread"))) static inline double complex sum_of_products(int64_t k, const double complex *x, const double complex *y)
+/* Of numbers that only a test has: nothing for the thread sanitizer, which would take most of the
+ * time. */
+__attribute__((no_sanitize("thread"))) static inline double complex
+sum_of_products(int64_t k, const double complex *x, const double complex *y)
 {
     double complex sum = 0;
     for (int64_t l = 0; l < k; l++) sum += x[l] * y[l];

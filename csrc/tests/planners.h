@@ -1,4 +1,5 @@
-/* What all planners that end in (plan, length, cost) are tested for: refusals that leave the outputs alone. */
+/* What all planners that end in (plan, length, cost) are tested for: refusals that leave the
+ * outputs alone. */
 #ifndef HETSCHED_TESTS_PLANNERS_H
 #define HETSCHED_TESTS_PLANNERS_H
 
@@ -22,16 +23,20 @@ static planned planned_before(void)
 static int planned_untouched(const planned *now)
 {
     const planned before = planned_before();
-    return now->length == -7 && now->cost == -7 && memcmp(now->plan, before.plan, sizeof before.plan) == 0;
+    return now->length == -7 && now->cost == -7 &&
+           memcmp(now->plan, before.plan, sizeof before.plan) == 0;
 }
 
-typedef hs_status planner(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out);
+typedef hs_status planner(int32_t p, const double *areas, const double *weights, double aspect,
+                          const int32_t *order, const int *cancel, planned *out);
 
-static void planner_refuses(planner *plan, hs_status wanted, int32_t p, const double *areas, const double *weights, double aspect,
-                            const int32_t *order, const int *cancel, int line)
+static void planner_refuses(planner *plan, hs_status wanted, int32_t p, const double *areas,
+                            const double *weights, double aspect, const int32_t *order,
+                            const int *cancel, int line)
 {
     planned out = planned_before();
-    check_that(plan(p, areas, weights, aspect, order, cancel, &out) == wanted, "refused with the documented status", __FILE__, line);
+    check_that(plan(p, areas, weights, aspect, order, cancel, &out) == wanted,
+               "refused with the documented status", __FILE__, line);
     check_that(planned_untouched(&out), "outputs untouched", __FILE__, line);
 }
 
@@ -42,12 +47,14 @@ static void planner_refusals(planner *plan, int ordered)
     const double bad[] = {0, -1, NAN, INFINITY, -INFINITY};
     for (int k = 0; k < 5; k++)
         for (int at = 0; at < 5; at++) {
-            double areas[] = {1, 2, 0, 3, 4}, weights[] = {1, 1, 1, 1, 1};
+            double areas[] = {1, 2, 0, 3, 4};
+            double weights[] = {1, 1, 1, 1, 1};
             planner_refuses(plan, HS_ERROR_VALUE, 5, good, NULL, bad[k], NULL, NULL, __LINE__);
             weights[at] = bad[k];
             planner_refuses(plan, HS_ERROR_VALUE, 5, good, weights, 1.0, NULL, NULL, __LINE__);
             areas[at] = bad[k];
-            if (k > 0) planner_refuses(plan, HS_ERROR_VALUE, 5, areas, NULL, 1.0, NULL, NULL, __LINE__);
+            if (k > 0)
+                planner_refuses(plan, HS_ERROR_VALUE, 5, areas, NULL, 1.0, NULL, NULL, __LINE__);
         }
     planner_refuses(plan, HS_ERROR_VALUE, 5, (const double[5]){0}, NULL, 1.0, NULL, NULL, __LINE__);
     planner_refuses(plan, HS_ERROR_VALUE, 0, good, NULL, 1.0, NULL, NULL, __LINE__);
@@ -57,8 +64,10 @@ static void planner_refusals(planner *plan, int ordered)
     planned out = planned_before();
     CHECK(plan(5, good, NULL, 1.0, NULL, &(int){0}, &out) == HS_OK);
     if (!ordered) return;
-    const int32_t orders[][4] = {{0, 1, 2, 3}, {0, 1, 3, 3}, {0, 1, 3, 5}, {0, 1, 3, -1}, {0, 1, 3, INT32_MAX}, {INT32_MIN, 1, 3, 4}};
-    for (int k = 0; k < 6; k++) planner_refuses(plan, HS_ERROR_VALUE, 5, good, NULL, 1.0, orders[k], NULL, __LINE__);
+    const int32_t orders[][4] = {{0, 1, 2, 3},  {0, 1, 3, 3},         {0, 1, 3, 5},
+                                 {0, 1, 3, -1}, {0, 1, 3, INT32_MAX}, {INT32_MIN, 1, 3, 4}};
+    for (int k = 0; k < 6; k++)
+        planner_refuses(plan, HS_ERROR_VALUE, 5, good, NULL, 1.0, orders[k], NULL, __LINE__);
     CHECK(plan(5, good, NULL, 1.0, (const int32_t[]){4, 0, 3, 1}, NULL, &out) == HS_OK);
 }
 
@@ -73,38 +82,52 @@ static inline void planner_too_many(planner *plan, int32_t most)
 static inline void planner_no_memory(planner *plan, int ordered)
 {
     planned out = planned_before();
-    CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
+    CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0, NULL, NULL, &out),
+                 planned_untouched(&out));
     out = planned_before();
     if (ordered)
-        CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0, (const int32_t[]){5, 0, 4, 1, 3, 2}, NULL, &out), planned_untouched(&out));
+        CHECK_SCARCE(plan(6, (const double[]){1, 2, 3, 4, 5, 6}, NULL, 1.0,
+                          (const int32_t[]){5, 0, 4, 1, 3, 2}, NULL, &out),
+                     planned_untouched(&out));
 }
 
 /* The same twice, bit for bit. */
 static void planner_repeats(planner *plan)
 {
     double areas[6] = {3, 1, 4, 1, 5, 9};
-    planned one = planned_before(), two = planned_before();
-    CHECK(plan(6, areas, NULL, 1.5, NULL, NULL, &one) == HS_OK && plan(6, areas, NULL, 1.5, NULL, NULL, &two) == HS_OK);
-    CHECK(one.length == two.length && one.cost == two.cost && memcmp(one.plan, two.plan, sizeof one.plan) == 0);
+    planned one = planned_before();
+    planned two = planned_before();
+    CHECK(plan(6, areas, NULL, 1.5, NULL, NULL, &one) == HS_OK &&
+          plan(6, areas, NULL, 1.5, NULL, NULL, &two) == HS_OK);
+    CHECK(one.length == two.length && one.cost == two.cost &&
+          memcmp(one.plan, two.plan, sizeof one.plan) == 0);
 }
 
-/* Nothing in double precision is refused, and nothing read that is not there, for these: areas and weights at both ends. */
+/* Nothing in double precision is refused, and nothing read that is not there, for these: areas and
+ * weights at both ends. */
 static void planner_extremes(planner *plan, int rounds)
 {
-    const double ends[] = {5e-324, 1e-310, 2.3e-308, 1e-300, 1e-160, 1e-17, 1, 3, 1e17, 1e160, 1e300};
+    const double ends[] = {5e-324, 1e-310, 2.3e-308, 1e-300, 1e-160, 1e-17,
+                           1,      3,      1e17,     1e160,  1e300};
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 1 + (int32_t)check_random(7);
-        double areas[7], weights[7], cost = -1;
+        double areas[7], weights[7];
+        double cost = -1;
         int32_t order[7], workers[14], pieces;
         double rects[56];
-        for (int32_t i = 0; i < p; i++) areas[i] = ends[check_random(11)], weights[i] = ends[check_random(round % 2 ? 11 : 1) + (round % 2 ? 0 : 6)];
+        for (int32_t i = 0; i < p; i++) {
+            areas[i] = ends[check_random(11)];
+            weights[i] = ends[check_random(round % 2 ? 11 : 1) + (round % 2 ? 0 : 6)];
+        }
         const double aspect = round % 3 ? 1.0 : ends[check_random(11)];
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
         planned out = planned_before();
-        if (!CHECK(plan(p, areas, weights, aspect, round % 5 ? NULL : order, NULL, &out) == HS_OK)) continue;
+        if (!CHECK(plan(p, areas, weights, aspect, round % 5 ? NULL : order, NULL, &out) == HS_OK))
+            continue;
         CHECK(out.length >= size && out.length < 2 * size);
-        CHECK(hs_floorplan_rects(p, areas, weights, aspect, out.plan, out.length, workers, rects, &pieces, &cost) == HS_OK);
+        CHECK(hs_floorplan_rects(p, areas, weights, aspect, out.plan, out.length, workers, rects,
+                                 &pieces, &cost) == HS_OK);
         if (!isfinite(cost)) continue; /* beyond double precision */
         CHECK(out.cost >= 0);
     }

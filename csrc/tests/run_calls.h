@@ -1,4 +1,5 @@
-/* What a run is asked for and what it gives, together: the three that the runners of the tests take apart. */
+/* What a run is asked for and what it gives, together: the three that the runners of the tests take
+ * apart. */
 #ifndef HETSCHED_TESTS_RUN_CALLS_H
 #define HETSCHED_TESTS_RUN_CALLS_H
 
@@ -15,7 +16,8 @@ static inline hs_status run_product(hs_pool *pool, const hs_product *product, te
     return hs_run_product(pool, product, &run->boxes, &run->options, &run->trace);
 }
 
-static inline hs_status run_star(hs_pool *pool, const hs_product *product, hs_star_product *star, const test_run *run)
+static inline hs_status run_star(hs_pool *pool, const hs_product *product, hs_star_product *star,
+                                 const test_run *run)
 {
     return hs_run_star(pool, product, star, &run->options, &run->trace.times);
 }

@@ -1,4 +1,5 @@
-/* Allocations that fail on demand: the linker's --wrap sends those of the engine here. Elsewhere nothing fails. */
+/* Allocations that fail on demand: the linker's --wrap sends those of the engine here. Elsewhere
+ * nothing fails. */
 #ifndef HETSCHED_TESTS_SCARCE_H
 #define HETSCHED_TESTS_SCARCE_H
 
@@ -8,9 +9,11 @@
 #include "check.h"
 #include "hetsched.h"
 
-static long scarce_left = -1; /* atomic, for workers allocate too: allocations that still succeed; -1: all */
-__attribute__((unused)) static int scarce_lasts; /* after the one that fails, all others fail as well; else none does */
-static size_t scarce_bytes;   /* atomic: all that has been asked for */
+/* atomic, for workers allocate too: allocations that still succeed; -1: all */
+static long scarce_left = -1;
+/* after the one that fails, all others fail as well; else none does */
+__attribute__((unused)) static int scarce_lasts;
+static size_t scarce_bytes; /* atomic: all that has been asked for */
 
 #ifdef HS_TEST_SCARCE
 static int scarce_fails(size_t bytes)
@@ -18,7 +21,9 @@ static int scarce_fails(size_t bytes)
     __atomic_add_fetch(&scarce_bytes, bytes, __ATOMIC_RELAXED);
     long left = __atomic_load_n(&scarce_left, __ATOMIC_RELAXED);
     while (left > 0 || (left == 0 && !scarce_lasts))
-        if (__atomic_compare_exchange_n(&scarce_left, &left, left - 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+        if (__atomic_compare_exchange_n(&scarce_left, &left, left - 1, 0, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            break;
     return left == 0;
 }
 
@@ -27,42 +32,61 @@ void *__real_calloc(size_t, size_t);
 void *__real_realloc(void *, size_t);
 int __real_posix_memalign(void **, size_t, size_t);
 void *__wrap_malloc(size_t size) { return scarce_fails(size) ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return scarce_fails(count * size) ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return scarce_fails(size) ? NULL : __real_realloc(old, size); }
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size) { return scarce_fails(size) ? ENOMEM : __real_posix_memalign(out, alignment, size); }
-enum { SCARCE_FIRST = 1 }; /* the least number of calls until one succeeds: a loop in which nothing fails checks nothing */
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return scarce_fails(count * size) ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size)
+{
+    return scarce_fails(size) ? NULL : __real_realloc(old, size);
+}
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    return scarce_fails(size) ? ENOMEM : __real_posix_memalign(out, alignment, size);
+}
+/* the least number of calls until one succeeds: a loop in which nothing fails checks nothing */
+enum { SCARCE_FIRST = 1 };
 #else
 enum { SCARCE_FIRST = 0 };
 #endif
 
-static inline size_t scarce_asked(void) { return __atomic_exchange_n(&scarce_bytes, 0, __ATOMIC_RELAXED); } /* since the last time */
+/* since the last time */
+static inline size_t scarce_asked(void)
+{
+    return __atomic_exchange_n(&scarce_bytes, 0, __ATOMIC_RELAXED);
+}
 
-/* Fails the first, the second, ... allocation of a call, and with it all later ones or none, until the call succeeds: always
- * HS_ERROR_MEMORY, and `untouched` holds. */
-#define CHECK_SCARCE(call, untouched)                                       \
-    do {                                                                    \
-        hs_status scarce_status = HS_ERROR_MEMORY;                          \
-        long scarce_k = 0;                                                  \
-        for (; scarce_status != HS_OK; scarce_k++) {                        \
-            scarce_lasts = scarce_k % 2 == 0;                               \
-            scarce_left = scarce_k / 2;                                     \
-            scarce_status = (call);                                         \
-            scarce_left = -1;                                               \
-            if (scarce_status == HS_OK) break;                              \
-            if (!CHECK(scarce_status == HS_ERROR_MEMORY)) break;            \
-            if (!CHECK(untouched)) break;                                   \
-        }                                                                   \
-        CHECK(scarce_k >= SCARCE_FIRST);                                    \
+/* Fails the first, the second, ... allocation of a call, and with it all later ones or none, until
+ * the call succeeds: always HS_ERROR_MEMORY, and `untouched` holds. */
+#define CHECK_SCARCE(call, untouched)                            \
+    do {                                                         \
+        hs_status scarce_status = HS_ERROR_MEMORY;               \
+        long scarce_k = 0;                                       \
+        for (; scarce_status != HS_OK; scarce_k++) {             \
+            scarce_lasts = scarce_k % 2 == 0;                    \
+            scarce_left = scarce_k / 2;                          \
+            scarce_status = (call);                              \
+            scarce_left = -1;                                    \
+            if (scarce_status == HS_OK) break;                   \
+            if (!CHECK(scarce_status == HS_ERROR_MEMORY)) break; \
+            if (!CHECK(untouched)) break;                        \
+        }                                                        \
+        CHECK(scarce_k >= SCARCE_FIRST);                         \
     } while (0)
 
-/* The same for the whole life of a pool of p workers and a run on it, each time a new one: a pool keeps what it has allocated. `run`
- * returns the status, and checks for itself that data is as it was, or as it should be; with memory enough it must succeed on a pool on
- * which it has just failed. */
-static inline hs_status scarce_life(int32_t p, hs_status (*run)(hs_pool *pool, void *context), void *context)
+/* The same for the whole life of a pool of p workers and a run on it, each time a new one: a pool
+ * keeps what it has allocated. `run` returns the status, and checks for itself that data is as it
+ * was, or as it should be; with memory enough it must succeed on a pool on which it has just
+ * failed. */
+static inline hs_status scarce_life(int32_t p, hs_status (*run)(hs_pool *pool, void *context),
+                                    void *context)
 {
     hs_pool *pool = NULL;
     hs_status status = hs_pool_create(p, NULL, &pool);
-    if (status) return CHECK(pool == NULL), status;
+    if (status) {
+        CHECK(pool == NULL);
+        return status;
+    }
     status = run(pool, context);
     if (status == HS_ERROR_MEMORY) {
         scarce_left = -1;

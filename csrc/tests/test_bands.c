@@ -1,5 +1,6 @@
-/* Products shared by the domains of a pool, each with its own kernel and block sizes: as the triple loop, the same bits whoever does
- * what, and as careful with arguments, memory and cancels as on one domain. With the source itself, for its cuts. */
+/* Products shared by the domains of a pool, each with its own kernel and block sizes: as the triple
+ * loop, the same bits whoever does what, and as careful with arguments, memory and cancels as on
+ * one domain. With the source itself, for its cuts. */
 #include "product/bands.c"
 
 #include "check.h"
@@ -17,7 +18,9 @@ static void arguments(void)
 {
     hs_pool *pool = NULL;
     const int32_t bad[2] = {0, 2}, good[2] = {0, 1};
-    const hs_domain two[2] = {{0}, {0}}, negative[2] = {{.rows = {0, -1}}, {0}}, unknown[2] = {{.kernel = "no such set"}, {0}};
+    const hs_domain two[2] = {{0}, {0}};
+    const hs_domain negative[2] = {{.rows = {0, -1}}, {0}};
+    const hs_domain unknown[2] = {{.kernel = "no such set"}, {0}};
     CHECK(hs_pool_create_domains(2, NULL, 2, two, bad, &pool) == HS_ERROR_VALUE);
     CHECK(hs_pool_create_domains(2, NULL, 3, two, good, &pool) == HS_ERROR_VALUE);
     CHECK(hs_pool_create_domains(2, NULL, 0, two, good, &pool) == HS_ERROR_VALUE);
@@ -31,14 +34,21 @@ static void arguments(void)
 /* All types and strides, sizes about those of bands and tiles. */
 static void products(hs_pool *pool)
 {
-    const int64_t sizes[][3] = {{0, 3, 2}, {1, 1, 1}, {2, 2, 2}, {127, 129, 9}, {300, 40, 30}, {3, 700, 20}, {257, 256, 50}, {30, 30, 1500}};
-    const double speeds[][WORKERS] = {{1, 1, 1, 1, 1}, {1, 0, 0, 3, 0}, {0, 0, 2, 0, 0.5}, {5, 1, 1, 1, 1}};
+    const int64_t sizes[][3] = {{0, 3, 2},     {1, 1, 1},    {2, 2, 2},      {127, 129, 9},
+                                {300, 40, 30}, {3, 700, 20}, {257, 256, 50}, {30, 30, 1500}};
+    const double speeds[][WORKERS] = {
+        {1, 1, 1, 1, 1}, {1, 0, 0, 3, 0}, {0, 0, 2, 0, 0.5}, {5, 1, 1, 1, 1}};
     for (int dtype = 0; dtype < 4; dtype++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int layouts = (int)s; layouts < 64; layouts += CHECK_MANY(23, 47)) {
-                const hs_box whole = {.height = sizes[s][0], .width = sizes[s][1], .length = sizes[s][2]};
-                const test_run run = {.boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds[(size_t)layouts % 4]}};
-                one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts, layouts % 2 ? 1 : -2, layouts % 3, layouts % 5 ? &run : NULL);
+                const hs_box whole = {
+                    .height = sizes[s][0], .width = sizes[s][1], .length = sizes[s][2]};
+                const test_run run = {.boxes = {.box = &whole,
+                                                .count = 1,
+                                                .cooperative = 1,
+                                                .speeds = speeds[(size_t)layouts % 4]}};
+                one_case(pool, dtype, sizes[s][0], sizes[s][1], sizes[s][2], layouts,
+                         layouts % 2 ? 1 : -2, layouts % 3, layouts % 5 ? &run : NULL);
             }
 }
 
@@ -51,10 +61,13 @@ static void boxes(hs_pool *pool)
         {.depth = 30, .height = 290, .width = 270, .length = 15},
         {.col = 270, .height = 290, .width = 9, .length = 45},
     };
-    const hs_box own[] = {{.worker = 1, .height = 290, .width = 100, .length = 45}, {.worker = 3, .col = 100, .height = 290, .width = 179, .length = 45}};
+    const hs_box own[] = {{.worker = 1, .height = 290, .width = 100, .length = 45},
+                          {.worker = 3, .col = 100, .height = 290, .width = 179, .length = 45}};
     for (int dtype = 0; dtype < 4; dtype++) {
-        one_case(pool, dtype, 290, 279, 45, 0, 1, 3, &(test_run){.boxes = {.box = shared, .count = 4, .cooperative = 1}});
-        one_case(pool, dtype, 290, 279, 45, 4, 1, 0, &(test_run){.boxes = {.box = own, .count = 2}});
+        one_case(pool, dtype, 290, 279, 45, 0, 1, 3,
+                 &(test_run){.boxes = {.box = shared, .count = 4, .cooperative = 1}});
+        one_case(pool, dtype, 290, 279, 45, 4, 1, 0,
+                 &(test_run){.boxes = {.box = own, .count = 2}});
     }
 }
 
@@ -62,8 +75,14 @@ static void boxes(hs_pool *pool)
 static void triangles(hs_pool *pool)
 {
     enum { N = 421, K = 18 };
-    double *a = malloc(sizeof(double[N * K])), *b = malloc(sizeof(double[N * K])), *c = malloc(sizeof(double[N * N])), *full = malloc(sizeof(double[N * N]));
-    for (int i = 0; i < N * K; i++) a[i] = (double)(i % 7) - 3, b[i] = (double)(i % 5) - 2;
+    double *a = malloc(sizeof(double[N * K]));
+    double *b = malloc(sizeof(double[N * K]));
+    double *c = malloc(sizeof(double[N * N]));
+    double *full = malloc(sizeof(double[N * N]));
+    for (int i = 0; i < N * K; i++) {
+        a[i] = (double)(i % 7) - 3;
+        b[i] = (double)(i % 5) - 2;
+    }
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, K, a, b, full);
     CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
@@ -72,31 +91,47 @@ static void triangles(hs_pool *pool)
             for (int i = 0; i < N * N; i++) c[i] = 77;
             hs_product_default(&product, HS_FLOAT64, N, N, K, a, b, c);
             product.triangle = which;
-            if (turned) product.c_row_stride = 1, product.c_col_stride = N;
+            if (turned) {
+                product.c_row_stride = 1;
+                product.c_col_stride = N;
+            }
             CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
             int wrong = 0;
             for (int i = 0; i < N; i++)
                 for (int j = 0; j < N; j++) {
-                    const int lower = i >= j, in = which == HS_TRIANGLE_MIRRORED || (which == HS_TRIANGLE_LOWER ? lower : i <= j);
-                    const double wanted = !in ? 77 : which == HS_TRIANGLE_MIRRORED && !lower ? full[j * N + i] : full[i * N + j];
+                    const int lower = i >= j;
+                    const int in = which == HS_TRIANGLE_MIRRORED ||
+                                   (which == HS_TRIANGLE_LOWER ? lower : i <= j);
+                    const double wanted = !in ? 77
+                                          : which == HS_TRIANGLE_MIRRORED && !lower
+                                              ? full[j * N + i]
+                                              : full[i * N + j];
                     wrong += c[turned ? j * N + i : i * N + j] != wanted;
                 }
             CHECK(wrong == 0);
         }
-    free(a), free(b), free(c), free(full);
+    free(a);
+    free(b);
+    free(c);
+    free(full);
 }
 
 /* Numbers whose sums are rounded: one kernel gives the same bits on any domains, at any speeds. */
 static void bits(void)
 {
     enum { N = 300 };
-    float *a = malloc(sizeof(float[N * N])), *c = malloc(sizeof(float[N * N])), *first = NULL;
+    float *a = malloc(sizeof(float[N * N]));
+    float *c = malloc(sizeof(float[N * N]));
+    float *first = NULL;
     for (int i = 0; i < N * N; i++) a[i] = 1.0f / (float)(i % 1009 + 1);
     for (int round = 0; round < CHECK_MANY(12, 4); round++) {
-        const hs_domain domains[3] = {plain, {.kernel = "plain", .cols = {32, 32}}, {.kernel = "plain", .rows = {16, 16}}};
+        const hs_domain domains[3] = {
+            plain, {.kernel = "plain", .cols = {32, 32}}, {.kernel = "plain", .rows = {16, 16}}};
         const double speeds[WORKERS] = {1, 1 + round % 3, 1, 2 + round % 4, 1};
         hs_pool *pool = NULL;
-        if (!CHECK(hs_pool_create_domains(WORKERS, NULL, round % 2 ? 3 : 1, domains, round % 2 ? of : (int32_t[WORKERS]){0}, &pool) == HS_OK)) break;
+        if (!CHECK(hs_pool_create_domains(WORKERS, NULL, round % 2 ? 3 : 1, domains,
+                                          round % 2 ? of : (int32_t[WORKERS]){0}, &pool) == HS_OK))
+            break;
         hs_product product;
         hs_product_default(&product, HS_FLOAT32, N, N, N, a, a, c);
         CHECK(hs_gemm(pool, &product, speeds, NULL, NULL) == HS_OK);
@@ -104,20 +139,30 @@ static void bits(void)
         else first = memcpy(malloc(sizeof(float[N * N])), c, sizeof(float[N * N]));
         hs_pool_destroy(pool);
     }
-    free(a), free(c), free(first);
+    free(a);
+    free(c);
+    free(first);
 }
 
-/* Blocks of less than a tile hold one, of complex operands as well; those of more than the operands take no more memory than these. */
+/* Blocks of less than a tile hold one, of complex operands as well; those of more than the operands
+ * take no more memory than these. */
 static void extremes(void)
 {
-    static const int32_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {1 << 20, 1, 1}, {1, 1 << 20, 1}, {1, 1, 1 << 20}, {1 << 20, 1 << 20, 1 << 20}};
+    static const int32_t sizes[][3] = {{1, 1, 1},       {3, 5, 7},
+                                       {1 << 20, 1, 1}, {1, 1 << 20, 1},
+                                       {1, 1, 1 << 20}, {1 << 20, 1 << 20, 1 << 20}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int32_t *x = sizes[i];
-        const hs_domain domains[2] = {{.depth = {x[0], x[0]}, .rows = {x[1], x[1]}, .cols = {x[2], x[2]}}, {.depth = {x[0], x[0]}}};
+        const hs_domain domains[2] = {
+            {.depth = {x[0], x[0]}, .rows = {x[1], x[1]}, .cols = {x[2], x[2]}},
+            {.depth = {x[0], x[0]}}};
         hs_pool *pool = NULL;
-        if (!CHECK(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 0}, &pool) == HS_OK)) return;
+        if (!CHECK(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 0}, &pool) ==
+                   HS_OK))
+            return;
         for (int dtype = 0; dtype < 4; dtype++)
-            for (int layouts = (int)i; layouts < 64; layouts += CHECK_MANY(11, 47)) one_case(pool, dtype, 131, 127, 70, layouts, 1, 1, NULL);
+            for (int layouts = (int)i; layouts < 64; layouts += CHECK_MANY(11, 47))
+                one_case(pool, dtype, 131, 127, 70, layouts, 1, 1, NULL);
         hs_pool_destroy(pool);
     }
 }
@@ -130,7 +175,9 @@ static void cuts(void)
             int64_t end[64];
             const int32_t count = cut_share(lines, 1000, 8, shares, end);
             CHECK(count == cut_share(lines, 1000, 8, shares, NULL) && (count > 0) == (lines > 0));
-            for (int32_t i = 0; i < count; i++) CHECK(end[i] > (i ? end[i - 1] : 0) && (!shares || end[i] - (i ? end[i - 1] : 0) <= 1000));
+            for (int32_t i = 0; i < count; i++)
+                CHECK(end[i] > (i ? end[i - 1] : 0) &&
+                      (!shares || end[i] - (i ? end[i - 1] : 0) <= 1000));
             CHECK(count == 0 || end[count - 1] == lines);
             CHECK(shares || count <= 1);
             CHECK(count < 2 || end[count - 1] - end[count - 2] >= TAIL || lines > 1000);
@@ -141,31 +188,39 @@ static void cuts(void)
 static void takes(void)
 {
     hs__band band[4] = {{.work = 4}, {.work = 2}, {.work = 2}, {.work = 1}};
-    hs__crew crew[2] = {{.members = 1, .speed = 1, .own = band, .back = 4, .rest = 9}, {.members = 1, .speed = 1, .own = band + 4}};
+    hs__crew crew[2] = {{.members = 1, .speed = 1, .own = band, .back = 4, .rest = 9},
+                        {.members = 1, .speed = 1, .own = band + 4}};
     hs__bands x = {.crew = crew, .crews = 2, .band = band, .count = 4};
     CHECK(choose(&x, &crew[1]) == &band[3]); /* nobody of the first has come yet */
     CHECK(choose(&x, &crew[0]) == &band[0]);
     crew[0].last = &band[0];
     CHECK(choose(&x, &crew[1]) == &band[2]); /* it has 2 + 2 + 2 to go */
-    crew[1].speed = 0.4; /* 2 / 0.4 is more than 2 + 2 */
+    crew[1].speed = 0.4;                     /* 2 / 0.4 is more than 2 + 2 */
     CHECK(choose(&x, &crew[1]) == NULL && crew[0].back == 2);
     crew[1].speed = 0;
     CHECK(choose(&x, &crew[1]) == NULL);
     CHECK(choose(&x, &crew[0]) == &band[1] && choose(&x, &crew[0]) == NULL && crew[0].rest == 0);
 }
 
-static hs_status multiply(hs_pool *pool, void *product) { return hs_gemm(pool, product, NULL, NULL, NULL); }
+static hs_status multiply(hs_pool *pool, void *product)
+{
+    return hs_gemm(pool, product, NULL, NULL, NULL);
+}
 
 static void no_memory(void)
 {
     enum { N = 260 };
     static double a[N * N], c[N * N];
-    for (int i = 0; i < N * N; i++) a[i] = i % 3, c[i] = 5;
+    for (int i = 0; i < N * N; i++) {
+        a[i] = i % 3;
+        c[i] = 5;
+    }
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);
     const hs_domain domains[2] = {plain, {.cols = {64, 64}}};
     hs_pool *pool = NULL;
-    CHECK_SCARCE(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 1}, &pool), pool == NULL);
+    CHECK_SCARCE(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 1}, &pool),
+                 pool == NULL);
     CHECK_SCARCE(multiply(pool, &product), c[0] == 5 && c[N * N - 1] == 5);
     CHECK(c[0] != 5);
     hs_pool_destroy(pool);
@@ -180,16 +235,20 @@ static int stop(void *context, double fraction)
 static void cancels(hs_pool *pool)
 {
     enum { N = 1100 };
-    double *a = calloc(N * N, sizeof *a), *c = calloc(N * N, sizeof *c);
+    double *a = calloc(N * N, sizeof *a);
+    double *c = calloc(N * N, sizeof *c);
     int calls = 0;
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);
     hs_status status = HS_OK;
-    for (int i = 0; i < 20 && status == HS_OK; i++) status = hs_gemm(pool, &product, NULL, stop, &calls); /* a fast machine may need some */
+    /* a fast machine may need some */
+    for (int i = 0; i < 20 && status == HS_OK; i++)
+        status = hs_gemm(pool, &product, NULL, stop, &calls);
     CHECK(status == HS_ERROR_CANCELLED || calls == 0);
     CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
     /* Between boxes: who has seen the cancel does not wait for bands that others are taking. */
-    const hs_box halves[2] = {{.height = N, .width = N, .length = N / 2}, {.height = N, .width = N, .depth = N / 2, .length = N / 2}};
+    const hs_box halves[2] = {{.height = N, .width = N, .length = N / 2},
+                              {.height = N, .width = N, .depth = N / 2, .length = N / 2}};
     const hs_boxes boxes = {.box = halves, .count = 2, .cooperative = 1};
     for (int i = 0; i < CHECK_MANY(8, 4); i++) {
         calls = -i / 2;
@@ -197,7 +256,8 @@ static void cancels(hs_pool *pool)
         status = hs_run_product(pool, &product, &boxes, &options, NULL);
         CHECK(status == HS_ERROR_CANCELLED || (status == HS_OK && calls <= 0));
     }
-    free(a), free(c);
+    free(a);
+    free(c);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row is what the functions for one give, to the last bit. */
+/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row is what the functions for one
+ * give, to the last bit. */
 #include <math.h>
 #include <string.h>
 
@@ -11,22 +12,29 @@ enum { ROWS = 7, MAX = 12 };
 static double areas[ROWS * MAX], rects[ROWS * 4 * MAX], bounds[ROWS];
 
 /* Zones of the floorplan, by worker. */
-static int zones_of(int32_t p, const double *own, const int32_t *plan, int32_t length, double *zones)
+static int zones_of(int32_t p, const double *own, const int32_t *plan, int32_t length,
+                    double *zones)
 {
     int32_t workers[2 * MAX], pieces;
     double found[8 * MAX];
     memset(zones, 0, 4 * (size_t)p * sizeof *zones);
-    if (hs_floorplan_rects(p, own, NULL, 1.0, plan, length, workers, found, &pieces, NULL) != HS_OK) return 0;
-    for (int32_t k = 0; k < pieces; k++) memcpy(zones + 4 * workers[k], found + 4 * k, 4 * sizeof *zones);
+    if (hs_floorplan_rects(p, own, NULL, 1.0, plan, length, workers, found, &pieces, NULL) != HS_OK)
+        return 0;
+    for (int32_t k = 0; k < pieces; k++)
+        memcpy(zones + 4 * workers[k], found + 4 * k, 4 * sizeof *zones);
     return 1;
 }
 
-static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t *plan, int32_t *length)
+static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t *plan,
+                   int32_t *length)
 {
     int32_t order[MAX], start[MAX + 1], columns;
     double cost;
-    if (method == HS_BATCH_INTERVAL) return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, 0, NULL, plan, length, &cost) == HS_OK;
-    if (hs_partition_columns(p, own, 1.0, 1, p, p, NULL, order, start, &columns, &cost) != HS_OK) return 0;
+    if (method == HS_BATCH_INTERVAL)
+        return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, 0, NULL, plan, length,
+                                     &cost) == HS_OK;
+    if (hs_partition_columns(p, own, 1.0, 1, p, p, NULL, order, start, &columns, &cost) != HS_OK)
+        return 0;
     *length = 0;
     for (int32_t j = 0; j < columns; j++) {
         for (int32_t k = start[j]; k < start[j + 1]; k++) {
@@ -41,13 +49,18 @@ static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t
 static void partitions(hs_batch_method method)
 {
     for (int32_t p = 1; p <= MAX; p++) {
-        for (int32_t k = 0; k < ROWS * p; k++) areas[k] = k % p && check_random(5) == 0 ? 0.0 : pow(10, (double)check_random(1000) / 300);
-        if (!CHECK(hs_partition_batch(method, ROWS, p, areas, NULL, rects, bounds) == HS_OK)) return;
+        for (int32_t k = 0; k < ROWS * p; k++)
+            areas[k] =
+                k % p && check_random(5) == 0 ? 0.0 : pow(10, (double)check_random(1000) / 300);
+        if (!CHECK(hs_partition_batch(method, ROWS, p, areas, NULL, rects, bounds) == HS_OK))
+            return;
         for (int32_t row = 0; row < ROWS; row++) {
             const double *own = areas + row * p;
             double zones[4 * MAX], sizes[MAX], bound;
             int32_t plan[2 * MAX], length;
-            if (!CHECK(plan_of(method, p, own, plan, &length) && zones_of(p, own, plan, length, zones))) return;
+            if (!CHECK(plan_of(method, p, own, plan, &length) &&
+                       zones_of(p, own, plan, length, zones)))
+                return;
             CHECK(memcmp(zones, rects + 4 * row * p, 4 * (size_t)p * sizeof *zones) == 0);
             for (int32_t i = 0; i < p; i++) sizes[i] = zones[4 * i + 2] * zones[4 * i + 3];
             CHECK(hs_zones_bound(p, sizes, NULL, 1, 1, 0, &bound) == HS_OK && bound == bounds[row]);
@@ -76,25 +89,42 @@ static void layers(hs_layers_method method)
     for (int32_t mode = 0; mode < 8; mode++) {
         const int64_t *limits = mode < 4 ? NULL : most;
         for (int32_t k = 0; k < ROWS * P; k++) {
-            compute[k] = 1 + (double)check_random(9), send[k] = 1 + (double)check_random(5);
+            compute[k] = 1 + (double)check_random(9);
+            send[k] = 1 + (double)check_random(5);
             most[k] = 10 + check_random(30);
         }
         compute[3] = INFINITY; /* somebody who gets nothing */
-        const hs_layers all = {.mode = mode % 4, .p = P, .layers = 40, .compute = compute, .send = send, .most = limits};
-        if (!CHECK(hs_layers_batch(method, ROWS, &all, 10000, NULL, order, counts, makespans, bounds, optimal) == HS_OK)) return;
+        const hs_layers all = {.mode = mode % 4,
+                               .p = P,
+                               .layers = 40,
+                               .compute = compute,
+                               .send = send,
+                               .most = limits};
+        if (!CHECK(hs_layers_batch(method, ROWS, &all, 10000, NULL, order, counts, makespans,
+                                   bounds, optimal) == HS_OK))
+            return;
         for (int32_t row = 0; row < ROWS; row++) {
-            const hs_layers one = {.mode = mode % 4, .p = P, .layers = 40, .compute = compute + row * P, .send = send + row * P,
+            const hs_layers one = {.mode = mode % 4,
+                                   .p = P,
+                                   .layers = 40,
+                                   .compute = compute + row * P,
+                                   .send = send + row * P,
                                    .most = limits ? limits + row * P : NULL};
             int32_t own_order[P] = {0, 1, 2, 3, 4};
             int64_t own[P];
             int proven = 0;
             double times[3 * P], makespan, bound;
-            const hs_status status = method == HS_LAYERS_BEST ? hs_layers_best(&one, 10000, NULL, own_order, own, &proven)
-                                     : method == HS_LAYERS_EXACT ? hs_layers_exact(&one, NULL, NULL, own, &proven)
-                                                                 : hs_layers_paper(&one, NULL, NULL, own);
+            const hs_status status =
+                method == HS_LAYERS_BEST
+                    ? hs_layers_best(&one, 10000, NULL, own_order, own, &proven)
+                : method == HS_LAYERS_EXACT ? hs_layers_exact(&one, NULL, NULL, own, &proven)
+                                            : hs_layers_paper(&one, NULL, NULL, own);
             CHECK(status == HS_OK && proven == optimal[row]);
-            CHECK(memcmp(own, counts + row * P, sizeof own) == 0 && memcmp(own_order, order + row * P, sizeof own_order) == 0);
-            CHECK(hs_layers_schedule(&one, own_order, own, times, times + P, times + 2 * P, &makespan) == HS_OK && makespan == makespans[row]);
+            CHECK(memcmp(own, counts + row * P, sizeof own) == 0 &&
+                  memcmp(own_order, order + row * P, sizeof own_order) == 0);
+            CHECK(hs_layers_schedule(&one, own_order, own, times, times + P, times + 2 * P,
+                                     &makespan) == HS_OK &&
+                  makespan == makespans[row]);
             CHECK(hs_layers_bound(&one, NULL, &bound) == HS_OK && bound == bounds[row]);
         }
     }
@@ -109,27 +139,45 @@ static void rings(void)
     for (int32_t k = 0; k < ROWS * P * P; k++) links[k] = 1 + (double)check_random(9);
     const hs_ring all = {.p = P, .cycle_times = times, .links = links, .work = 60, .volume = 1};
     for (int method = HS_RING_METHOD_EXACT; method <= HS_RING_METHOD_GREEDY; method++) {
-        if (!CHECK(hs_ring_batch((hs_ring_method)method, ROWS, &all, 50, 3, 20, NULL, shares, makespans, bounds, exact) == HS_OK)) return;
+        if (!CHECK(hs_ring_batch((hs_ring_method)method, ROWS, &all, 50, 3, 20, NULL, shares,
+                                 makespans, bounds, exact) == HS_OK))
+            return;
         for (int32_t row = 0; row < ROWS; row++) {
-            const hs_ring one = {.p = P, .cycle_times = times + row * P, .links = links + row * P * P, .work = 60, .volume = 1};
-            int32_t ring[P], size, first = 0;
+            const hs_ring one = {.p = P,
+                                 .cycle_times = times + row * P,
+                                 .links = links + row * P * P,
+                                 .work = 60,
+                                 .volume = 1};
+            int32_t ring[P], size;
+            int32_t first = 0;
             double own[P], makespan, bound;
             uint64_t state = 3;
             for (int32_t i = 1; i < P; i++)
                 if (one.cycle_times[i] < one.cycle_times[first]) first = i;
-            if (method <= HS_RING_METHOD_BEST) CHECK(hs_ring_exact(&one, NULL, ring, &size, &makespan) == HS_OK);
-            else CHECK(hs_ring_greedy(&one, method == HS_RING_METHOD_GREEDY ? first : -1, NULL, ring, &size, &makespan) == HS_OK);
-            if (method == HS_RING_METHOD_SEARCH) CHECK(hs_ring_search(&one, 50, NULL, ring, &size, &state, &makespan) == HS_OK);
-            CHECK(hs_ring_shares(&one, size, ring, NULL, own, &makespan) == HS_OK && makespan == makespans[row]);
+            if (method <= HS_RING_METHOD_BEST)
+                CHECK(hs_ring_exact(&one, NULL, ring, &size, &makespan) == HS_OK);
+            else
+                CHECK(hs_ring_greedy(&one, method == HS_RING_METHOD_GREEDY ? first : -1, NULL, ring,
+                                     &size, &makespan) == HS_OK);
+            if (method == HS_RING_METHOD_SEARCH)
+                CHECK(hs_ring_search(&one, 50, NULL, ring, &size, &state, &makespan) == HS_OK);
+            CHECK(hs_ring_shares(&one, size, ring, NULL, own, &makespan) == HS_OK &&
+                  makespan == makespans[row]);
             CHECK(memcmp(own, shares + row * P, sizeof own) == 0);
             CHECK(exact[row] == (method <= HS_RING_METHOD_BEST));
-            CHECK(hs_ring_bound(&one, makespan, 20, NULL, &bound) == HS_OK && bounds[row] == (exact[row] ? makespan : bound));
+            CHECK(hs_ring_bound(&one, makespan, 20, NULL, &bound) == HS_OK &&
+                  bounds[row] == (exact[row] ? makespan : bound));
         }
     }
-    CHECK(hs_ring_batch((hs_ring_method)5, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact) == HS_ERROR_VALUE);
-    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, -1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact) == HS_ERROR_VALUE);
-    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, 0, &all, 1, 1, 1, NULL, NULL, NULL, NULL, NULL) == HS_OK);
-    CHECK_SCARCE(hs_ring_batch(HS_RING_METHOD_SEARCH, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds, exact), 1);
+    CHECK(hs_ring_batch((hs_ring_method)5, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds,
+                        exact) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, -1, &all, 1, 1, 1, NULL, shares, makespans, bounds,
+                        exact) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, 0, &all, 1, 1, 1, NULL, NULL, NULL, NULL, NULL) ==
+          HS_OK);
+    CHECK_SCARCE(hs_ring_batch(HS_RING_METHOD_SEARCH, 1, &all, 1, 1, 1, NULL, shares, makespans,
+                               bounds, exact),
+                 1);
 }
 
 int main(void)

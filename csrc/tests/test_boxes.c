@@ -18,7 +18,10 @@ static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t co
         if (x->height * x->width * x->length == 0) once = -m * n * k;
         for (int64_t i = x->row; i < x->row + x->height; i++)
             for (int64_t j = x->col; j < x->col + x->width; j++)
-                for (int64_t l = x->depth; l < x->depth + x->length; l++) once += !seen[(i * n + j) * k + l], seen[(i * n + j) * k + l] = 1;
+                for (int64_t l = x->depth; l < x->depth + x->length; l++) {
+                    once += !seen[(i * n + j) * k + l];
+                    seen[(i * n + j) * k + l] = 1;
+                }
     }
     free(seen);
     int64_t cells = 0;
@@ -26,10 +29,14 @@ static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t co
     return once == m * n * k && cells == once;
 }
 
-/* The boxes, run on the pool, give the product: whole numbers, so that every order of additions does. */
+/* The boxes, run on the pool, give the product: whole numbers, so that every order of additions
+ * does. */
 static void multiplies(hs_pool *pool, const hs_box *boxes, int32_t count, int layered)
 {
-    double *a = malloc((M * K + K * N + 2 * M * N) * sizeof *a), *b = a + M * K, *c = b + K * N, *wanted = c + M * N;
+    double *a = malloc((M * K + K * N + 2 * M * N) * sizeof *a);
+    double *b = a + M * K;
+    double *c = b + K * N;
+    double *wanted = c + M * N;
     if (!CHECK(a != NULL)) return;
     for (int e = 0; e < M * K + K * N; e++) a[e] = (int)check_random(9) - 4;
     memset(wanted, 0, M * N * sizeof *wanted);
@@ -53,16 +60,23 @@ static void test_counts(hs_pool *pool)
     int64_t counts[P];
     for (int32_t axis = 0; axis < 3; axis++) {
         CHECK(hs_distribute(sides[axis], P, times, NULL, counts, NULL) == HS_OK);
-        CHECK(hs_boxes_of_counts(axis, M, N, K, P, counts, boxes, &count) == HS_OK && count == 3 && tile(M, N, K, boxes, count));
+        CHECK(hs_boxes_of_counts(axis, M, N, K, P, counts, boxes, &count) == HS_OK && count == 3 &&
+              tile(M, N, K, boxes, count));
         multiplies(pool, boxes, count, axis == 2);
     }
-    CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_OK && count == 1);
-    CHECK(boxes[0].worker == 1 && boxes[0].height == 5 && boxes[0].width == 4 && boxes[0].length == 3);
+    CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_OK &&
+          count == 1);
+    CHECK(boxes[0].worker == 1 && boxes[0].height == 5 && boxes[0].width == 4 &&
+          boxes[0].length == 3);
     count = -7;
-    const int64_t bad[][P] = {{1, 2, 3}, {2, 2, 0}, {-1, 3, 3}, {6, -1, 0}, {INT64_MAX, INT64_MAX, 7}};
-    for (int k = 0; k < 5; k++) CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, bad[k], boxes, &count) == HS_ERROR_VALUE);
-    CHECK(hs_boxes_of_counts(3, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_ERROR_VALUE);
-    CHECK(hs_boxes_of_counts(-1, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_ERROR_VALUE);
+    const int64_t bad[][P] = {
+        {1, 2, 3}, {2, 2, 0}, {-1, 3, 3}, {6, -1, 0}, {INT64_MAX, INT64_MAX, 7}};
+    for (int k = 0; k < 5; k++)
+        CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, bad[k], boxes, &count) == HS_ERROR_VALUE);
+    CHECK(hs_boxes_of_counts(3, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_boxes_of_counts(-1, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) ==
+          HS_ERROR_VALUE);
     CHECK(count == -7);
 }
 
@@ -75,12 +89,20 @@ static void test_zones(hs_pool *pool)
     hs_box boxes[2 * P];
     hs_certificate c;
     for (int around = 0; around < 2; around++) {
-        if (around) CHECK(hs_partition_nonrectangular(P, areas, NULL, 1.0, NULL, NULL, plan, &length, &cost) == HS_OK);
-        else CHECK(hs_partition_guillotine(P, areas, NULL, 1.0, 0, NULL, plan, &length, &cost) == HS_OK);
-        CHECK(hs_floorplan_certificate(P, areas, NULL, 1.0, plan, length, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
-        CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, NULL, workers, rects, &pieces) == HS_OK);
-        CHECK(hs_boxes_of_zones(K, pieces, workers, rects, boxes) == HS_OK && tile(M, N, K, boxes, pieces));
-        CHECK(hs_zones_certificate(M, N, P, NULL, pieces, workers, rects, &c) == HS_OK && c.value >= c.bound && c.gap < 0.3);
+        if (around)
+            CHECK(hs_partition_nonrectangular(P, areas, NULL, 1.0, NULL, NULL, plan, &length,
+                                              &cost) == HS_OK);
+        else
+            CHECK(hs_partition_guillotine(P, areas, NULL, 1.0, 0, NULL, plan, &length, &cost) ==
+                  HS_OK);
+        CHECK(hs_floorplan_certificate(P, areas, NULL, 1.0, plan, length, &c) == HS_OK &&
+              c.value >= c.bound && c.gap < 0.3);
+        CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, NULL, workers, rects, &pieces) ==
+              HS_OK);
+        CHECK(hs_boxes_of_zones(K, pieces, workers, rects, boxes) == HS_OK &&
+              tile(M, N, K, boxes, pieces));
+        CHECK(hs_zones_certificate(M, N, P, NULL, pieces, workers, rects, &c) == HS_OK &&
+              c.value >= c.bound && c.gap < 0.3);
         multiplies(pool, boxes, pieces, 0);
     }
     CHECK(hs_boxes_of_zones(K, 0, NULL, NULL, NULL) == HS_OK);
@@ -97,11 +119,13 @@ static void test_cuboids(hs_pool *pool)
     hs_box boxes[P];
     CHECK(hs_partition_cuboids_exact(P, volumes, faces, 4, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_tile_cuboids(M, N, K, P, volumes, tree, length, NULL, cuboids) == HS_OK);
-    CHECK(hs_boxes_of_cuboids(P, cuboids, boxes, &count) == HS_OK && count == 2 && boxes[1].worker == 2 && tile(M, N, K, boxes, count));
+    CHECK(hs_boxes_of_cuboids(P, cuboids, boxes, &count) == HS_OK && count == 2 &&
+          boxes[1].worker == 2 && tile(M, N, K, boxes, count));
     multiplies(pool, boxes, count, 1);
 }
 
-/* Each worker's part of the depth in a matrix of its own, by strips of rows and once in two pieces of the depth, with whole numbers. */
+/* Each worker's part of the depth in a matrix of its own, by strips of rows and once in two pieces
+ * of the depth, with whole numbers. */
 static void test_kept_layers(hs_pool *pool)
 {
     enum { FIRST = 11, LAST = 5 };
@@ -112,7 +136,10 @@ static void test_kept_layers(hs_pool *pool)
         {.worker = 0, .depth = 4, .height = M, .width = N, .length = FIRST - 4},
         {.worker = 2, .depth = FIRST + LAST, .height = M, .width = N, .length = K - FIRST - LAST},
     };
-    double *a = malloc((M * K + K * N + 3 * M * N) * sizeof *a), *b = a + M * K, *own[P] = {b + K * N, NULL, b + K * N + M * N}, c[1] = {-7.0};
+    double *a = malloc((M * K + K * N + 3 * M * N) * sizeof *a);
+    double *b = a + M * K;
+    double *own[P] = {b + K * N, NULL, b + K * N + M * N};
+    double c[1] = {-7.0};
     if (!CHECK(a != NULL)) return;
     for (int beta = 0; beta < 2; beta++)
         for (int alpha = 0; alpha < 3; alpha++) {
@@ -120,25 +147,34 @@ static void test_kept_layers(hs_pool *pool)
             for (int e = 0; e < 2 * M * N; e++) own[0][e] = beta ? e % 5 : NAN;
             hs_product product;
             hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
-            product.alpha[0] = alpha, product.beta[0] = beta;
-            CHECK(hs_run_product(pool, &product, &(hs_boxes){.box = boxes, .count = 5, .layers = (void *const *)own}, NULL, NULL) == HS_OK);
+            product.alpha[0] = alpha;
+            product.beta[0] = beta;
+            CHECK(
+                hs_run_product(pool, &product,
+                               &(hs_boxes){.box = boxes, .count = 5, .layers = (void *const *)own},
+                               NULL, NULL) == HS_OK);
             for (int w = 0; w < P; w += 2)
                 for (int i = 0; i < M; i++)
                     for (int j = 0; j < N; j++) {
                         double sum = beta ? (w / 2 * M * N + i * N + j) % 5 : 0.0;
-                        for (int l = w ? FIRST : 0; l < (w ? K : FIRST); l++) sum += alpha * a[i * K + l] * b[l * N + j];
+                        for (int l = w ? FIRST : 0; l < (w ? K : FIRST); l++)
+                            sum += alpha * a[i * K + l] * b[l * N + j];
                         CHECK(own[w][i * N + j] == sum);
                     }
             CHECK(c[0] == -7.0);
         }
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, M, M, 0, a, b, c);
-    CHECK(hs_run_product(pool, &product, &(hs_boxes){.layers = (void *const *)own}, NULL, NULL) == HS_OK && c[0] == -7.0);
+    CHECK(hs_run_product(pool, &product, &(hs_boxes){.layers = (void *const *)own}, NULL, NULL) ==
+              HS_OK &&
+          c[0] == -7.0);
     hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
     hs_boxes bad[] = {{.layered = 1}, {.cooperative = 1}, {0}};
     void *none[P] = {own[0], own[0], NULL};
     for (int k = 0; k < 3; k++) {
-        bad[k].box = boxes, bad[k].count = 5, bad[k].layers = k < 2 ? (void *const *)own : none;
+        bad[k].box = boxes;
+        bad[k].count = 5;
+        bad[k].layers = k < 2 ? (void *const *)own : none;
         CHECK(hs_run_product(pool, &product, &bad[k], NULL, NULL) == HS_ERROR_VALUE);
     }
     free(a);
@@ -151,17 +187,22 @@ static void test_defaults(void)
     int32_t pivots[2];
     memset(&product, 0xff, sizeof product);
     hs_product_default(&product, HS_FLOAT64, 2, 3, 4, m, m + 1, m + 2);
-    CHECK(product.a_row_stride == 4 && product.b_row_stride == 3 && product.c_row_stride == 3 && product.c == m + 2);
+    CHECK(product.a_row_stride == 4 && product.b_row_stride == 3 && product.c_row_stride == 3 &&
+          product.c == m + 2);
     CHECK(product.a_col_stride == 1 && product.b_col_stride == 1 && product.c_col_stride == 1);
-    CHECK(product.alpha[0] == 1.0 && product.alpha[1] == 0.0 && product.beta[0] == 0.0 && product.beta[1] == 0.0);
+    CHECK(product.alpha[0] == 1.0 && product.alpha[1] == 0.0 && product.beta[0] == 0.0 &&
+          product.beta[1] == 0.0);
     hs_factor lu;
     memset(&lu, 0xff, sizeof lu);
-    hs_factor_default(&lu, HS_LU, HS_FLOAT64, 2, 2, m), lu.pivots = pivots;
-    CHECK(!lu.a && !lu.owner && !lu.costs && lu.block == 0 && lu.matrix == m && lu.row_stride == 1 && lu.col_stride == 2 && lu.pivots == pivots);
+    hs_factor_default(&lu, HS_LU, HS_FLOAT64, 2, 2, m);
+    lu.pivots = pivots;
+    CHECK(!lu.a && !lu.owner && !lu.costs && lu.block == 0 && lu.matrix == m &&
+          lu.row_stride == 1 && lu.col_stride == 2 && lu.pivots == pivots);
     hs_measurement what;
     memset(&what, 0xff, sizeof what);
     hs_measurement_default(&what, 64);
-    CHECK(what.size == 64 && what.worker == -1 && what.least == 3 && what.seconds == 0.5 && what.dtype == HS_FLOAT64 && !what.times);
+    CHECK(what.size == 64 && what.worker == -1 && what.least == 3 && what.seconds == 0.5 &&
+          what.dtype == HS_FLOAT64 && !what.times);
 }
 
 int main(void)

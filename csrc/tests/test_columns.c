@@ -1,5 +1,5 @@
-/* hs_partition_columns: the paper's example, every structure tried where there are few, a plain recurrence where there
- * are many, limits on columns and rows, every refusal. */
+/* hs_partition_columns: the paper's example, every structure tried where there are few, a plain
+ * recurrence where there are many, limits on columns and rows, every refusal. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@ enum { MAX = 400 };
 
 static int ascending(const void *x, const void *y)
 {
-    const double *a = x, *b = y;
+    const double *a = x;
+    const double *b = y;
     return (*a > *b) - (*a < *b);
 }
 
@@ -30,18 +31,25 @@ static int32_t sorted_shares(int32_t p, const double *areas, double *shares)
 }
 
 /* Least cost over all 2^(size - 1) ways to cut the sorted shares. */
-static double every_structure(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+static double every_structure(int32_t size, const double *shares, int32_t max_columns,
+                              int32_t max_rows)
 {
     double best = INFINITY;
     for (unsigned cuts = 0; cuts < 1u << (size - 1); cuts++) {
-        double cost = 0, width = 0;
-        int32_t rows = 0, columns = 0, allowed = 1;
+        double cost = 0;
+        double width = 0;
+        int32_t rows = 0;
+        int32_t columns = 0;
+        int32_t allowed = 1;
         for (int32_t i = 0; i < size; i++) {
-            width += shares[i], rows++;
+            width += shares[i];
+            rows++;
             if (i < size - 1 && !(cuts >> i & 1)) continue;
             cost += 1 + width * rows;
             allowed &= rows <= max_rows;
-            columns++, rows = 0, width = 0;
+            columns++;
+            rows = 0;
+            width = 0;
         }
         if (allowed && columns <= max_columns && cost < best) best = cost;
     }
@@ -49,7 +57,8 @@ static double every_structure(int32_t size, const double *shares, int32_t max_co
 }
 
 /* The same by the recurrence over columns and parts, O(max_columns size^2). */
-static double recurrence_in(int32_t size, const double *shares, int32_t min_columns, int32_t max_columns, int32_t max_rows, double aspect)
+static double recurrence_in(int32_t size, const double *shares, int32_t min_columns,
+                            int32_t max_columns, int32_t max_rows, double aspect)
 {
     static double prefix[MAX + 1], now[MAX + 1], next[MAX + 1];
     double best = INFINITY;
@@ -60,7 +69,8 @@ static double recurrence_in(int32_t size, const double *shares, int32_t min_colu
         for (int32_t q = 1; q <= size; q++) {
             next[q] = INFINITY;
             for (int32_t a = q > max_rows ? q - max_rows : 0; a < q; a++)
-                next[q] = fmin(next[q], now[a] + 1 / sqrt(aspect) + (prefix[q] - prefix[a]) * (q - a) * sqrt(aspect));
+                next[q] = fmin(next[q], now[a] + 1 / sqrt(aspect) +
+                                            (prefix[q] - prefix[a]) * (q - a) * sqrt(aspect));
         }
         memcpy(now, next, sizeof now);
         if (columns >= min_columns) best = fmin(best, now[size]);
@@ -73,22 +83,28 @@ static double recurrence(int32_t size, const double *shares, int32_t max_columns
     return recurrence_in(size, shares, 1, max_columns, max_rows, 1.0);
 }
 
-/* Whether order and column_start are a structure within the limits, and cost is its sum of half perimeters. */
-static int is_structure(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, const int32_t *order,
-                        const int32_t *start, int32_t columns, double cost)
+/* Whether order and column_start are a structure within the limits, and cost is its sum of half
+ * perimeters. */
+static int is_structure(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows,
+                        const int32_t *order, const int32_t *start, int32_t columns, double cost)
 {
     static char seen[MAX];
     memset(seen, 0, sizeof seen);
-    double total = 0, sum = 0;
+    double total = 0;
+    double sum = 0;
     int32_t size = 0;
-    for (int32_t i = 0; i < p; i++) total += areas[i], size += areas[i] > 0;
+    for (int32_t i = 0; i < p; i++) {
+        total += areas[i];
+        size += areas[i] > 0;
+    }
     if (columns < 1 || columns > max_columns || start[0] != 0 || start[columns] != size) return 0;
     for (int32_t j = 0; j < columns; j++) {
         int32_t rows = start[j + 1] - start[j];
         double width = 0;
         if (rows < 1 || rows > max_rows) return 0;
         for (int32_t q = start[j]; q < start[j + 1]; q++) {
-            if (order[q] < 0 || order[q] >= p || seen[order[q]]++ || !(areas[order[q]] > 0)) return 0;
+            if (order[q] < 0 || order[q] >= p || seen[order[q]]++ || !(areas[order[q]] > 0))
+                return 0;
             width += areas[order[q]] / total;
         }
         sum += 1 + width * rows;
@@ -102,9 +118,11 @@ static double solved(int32_t p, const double *areas, int32_t max_columns, int32_
     static int32_t order[MAX], start[MAX + 1];
     int32_t columns = -1;
     double cost = -1;
-    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order,
+                                            start, &columns, &cost);
     if (!CHECK(status == HS_OK)) return -1;
-    if (!CHECK(is_structure(p, areas, max_columns, max_rows, order, start, columns, cost))) return -1;
+    if (!CHECK(is_structure(p, areas, max_columns, max_rows, order, start, columns, cost)))
+        return -1;
     return cost;
 }
 
@@ -114,29 +132,39 @@ static void paper_example(void)
     const double least[] = {9, 5.76, 5.5};
     int32_t order[8], start[9], columns;
     double cost;
-    CHECK(hs_partition_columns(8, areas, 1.0, 1, 8, 8, NULL, order, start, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(8, areas, 1.0, 1, 8, 8, NULL, order, start, &columns, &cost) ==
+          HS_OK);
     CHECK(fabs(cost - 5.5) < 1e-12);
     CHECK(columns == 3 && start[0] == 0 && start[1] == 3 && start[2] == 6 && start[3] == 8);
     for (int32_t i = 0; i < 8; i++) CHECK(order[i] == i);
-    for (int32_t limit = 1; limit <= 3; limit++) CHECK(fabs(solved(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
+    for (int32_t limit = 1; limit <= 3; limit++)
+        CHECK(fabs(solved(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
     CHECK(fabs(solved(8, areas, 8, 1) - 9) < 1e-12);
 
     /* Ties in area by index; zeros left out. */
     const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
     const int32_t wanted[] = {3, 9, 8, 2, 5, 7, 4, 0};
     int32_t order_10[10], start_10[11];
-    CHECK(hs_partition_columns(10, shuffled, 1.0, 1, 10, 10, NULL, order_10, start_10, &columns, &cost) == HS_OK);
+    CHECK(hs_partition_columns(10, shuffled, 1.0, 1, 10, 10, NULL, order_10, start_10, &columns,
+                               &cost) == HS_OK);
     CHECK(columns == 3 && memcmp(start_10, start, 4 * sizeof *start) == 0);
     CHECK(memcmp(order_10, wanted, sizeof wanted) == 0);
     CHECK(fabs(cost - 5.5) < 1e-12);
 }
 
-/* Table 2: the first q areas in a box of height 1 and of their width, in so many columns. The paper's values are rounded to two decimals. */
+/* Table 2: the first q areas in a box of height 1 and of their width, in so many columns. The
+ * paper's values are rounded to two decimals. */
 static void table_2(void)
 {
     const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
-    const double printed[8][8] = {{1.05, 1.2, 1.54, 2.12, 2.9, 4, 5.9, 9}, {2.1, 2.28, 2.56, 2.94, 3.5, 4.38, 5.76}, {3.18, 3.38, 3.66, 4, 4.58, 5.5},
-                                  {4.28, 4.48, 4.78, 5.2, 5.88}, {5.38, 5.6, 5.98, 6.5}, {6.5, 6.8, 7.28}, {7.7, 8.1}, {9}};
+    const double printed[8][8] = {{1.05, 1.2, 1.54, 2.12, 2.9, 4, 5.9, 9},
+                                  {2.1, 2.28, 2.56, 2.94, 3.5, 4.38, 5.76},
+                                  {3.18, 3.38, 3.66, 4, 4.58, 5.5},
+                                  {4.28, 4.48, 4.78, 5.2, 5.88},
+                                  {5.38, 5.6, 5.98, 6.5},
+                                  {6.5, 6.8, 7.28},
+                                  {7.7, 8.1},
+                                  {9}};
     for (int32_t columns = 1; columns <= 8; columns++) {
         double width = 0;
         for (int32_t q = 1; q <= 8; q++) {
@@ -144,9 +172,12 @@ static void table_2(void)
             if (q < columns) continue;
             int32_t order[8], start[9], used;
             double cost;
-            if (!CHECK(hs_partition_columns(q, areas, 1.0, columns, columns, q, NULL, order, start, &used, &cost) == HS_OK)) return;
+            if (!CHECK(hs_partition_columns(q, areas, 1.0, columns, columns, q, NULL, order, start,
+                                            &used, &cost) == HS_OK))
+                return;
             CHECK(used == columns);
-            const double value = columns + width * (cost - columns); /* the square made as wide as the areas are in all */
+            /* the square made as wide as the areas are in all */
+            const double value = columns + width * (cost - columns);
             CHECK(fabs(value - (columns == 8 ? 9 : printed[columns - 1][q - columns])) <= 0.005);
         }
     }
@@ -158,23 +189,33 @@ static void fixed_numbers(void)
     static double areas[MAX], shares[MAX];
     static int32_t order[MAX], start[MAX + 1];
     for (int round = 0; round < 40; round++) {
-        const int32_t p = 1 + (int32_t)check_random(40), rows = round % 2 ? p : 1 + (int32_t)check_random(p);
-        for (int32_t i = 0; i < p; i++) areas[i] = round % 3 ? (double)check_random(5) : pow(10, (double)check_random(100) / 20);
+        const int32_t p = 1 + (int32_t)check_random(40);
+        const int32_t rows = round % 2 ? p : 1 + (int32_t)check_random(p);
+        for (int32_t i = 0; i < p; i++)
+            areas[i] =
+                round % 3 ? (double)check_random(5) : pow(10, (double)check_random(100) / 20);
         areas[0] = 1;
         const int32_t size = sorted_shares(p, areas, shares);
         for (int32_t columns = 1; columns <= size + 1; columns++) {
             int32_t used;
             double cost;
             for (int k = 0; k < 2; k++) { /* where a column costs nearly nothing, or everything */
-                const hs_status extreme = hs_partition_columns(p, areas, k ? 1e150 : 1e-200, columns, columns, rows, NULL, order, start, &used, &cost);
+                const hs_status extreme =
+                    hs_partition_columns(p, areas, k ? 1e150 : 1e-200, columns, columns, rows, NULL,
+                                         order, start, &used, &cost);
                 if (extreme) continue;
                 CHECK(used == columns && start[0] == 0 && start[used] == size);
-                for (int32_t j = 0; j < used; j++) CHECK(start[j + 1] > start[j] && start[j + 1] - start[j] <= rows);
+                for (int32_t j = 0; j < used; j++)
+                    CHECK(start[j + 1] > start[j] && start[j + 1] - start[j] <= rows);
             }
-            const hs_status status = hs_partition_columns(p, areas, 1.0, columns, columns, rows, NULL, order, start, &used, &cost);
-            CHECK(status == (columns <= size && (int64_t)columns * rows >= size ? HS_OK : HS_ERROR_INFEASIBLE));
+            const hs_status status = hs_partition_columns(p, areas, 1.0, columns, columns, rows,
+                                                          NULL, order, start, &used, &cost);
+            CHECK(
+                status ==
+                (columns <= size && (int64_t)columns * rows >= size ? HS_OK : HS_ERROR_INFEASIBLE));
             if (status) continue;
-            CHECK(used == columns && is_structure(p, areas, columns, rows, order, start, used, cost));
+            CHECK(used == columns &&
+                  is_structure(p, areas, columns, rows, order, start, used, cost));
             const double least = recurrence_in(size, shares, columns, columns, rows, 1.0);
             CHECK(fabs(cost - least) <= 1e-11 * least);
         }
@@ -221,7 +262,8 @@ static void every_small_case(void)
         areas[check_random((unsigned)p)] = 2.5; /* never all zero */
         int32_t size = sorted_shares(p, areas, shares);
         for (int32_t max_columns = 1; max_columns <= p; max_columns++)
-            for (int32_t max_rows = (size + max_columns - 1) / max_columns; max_rows <= p; max_rows++) {
+            for (int32_t max_rows = (size + max_columns - 1) / max_columns; max_rows <= p;
+                 max_rows++) {
                 double best = every_structure(size, shares, max_columns, max_rows);
                 CHECK(fabs(solved(p, areas, max_columns, max_rows) - best) <= 1e-12 * best);
             }
@@ -232,33 +274,42 @@ static void many_areas(void)
 {
     static double areas[MAX], shares[MAX];
     for (int round = 0; round < 24; round++) {
-        int32_t p = MAX - (int32_t)check_random(100), limit = 1 + (int32_t)check_random(30);
+        int32_t p = MAX - (int32_t)check_random(100);
+        int32_t limit = 1 + (int32_t)check_random(30);
         int32_t rows = p / 25 + (int32_t)check_random(30); /* at most 30 columns are needed */
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
         int32_t size = sorted_shares(p, areas, shares);
-        double best = recurrence(size, shares, 60, size), limited = recurrence(size, shares, limit, size);
-        CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best); /* 60 columns are more than the best has */
+        double best = recurrence(size, shares, 60, size);
+        double limited = recurrence(size, shares, limit, size);
+        /* 60 columns are more than the best has */
+        CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best);
         CHECK(fabs(solved(p, areas, limit, p) - limited) <= 1e-12 * limited);
-        double low = recurrence(size, shares, 60, rows), both = recurrence(size, shares, 30, rows);
+        double low = recurrence(size, shares, 60, rows);
+        double both = recurrence(size, shares, 30, rows);
         CHECK(fabs(solved(p, areas, 60, rows) - low) <= 1e-12 * low);
         CHECK(fabs(solved(p, areas, 30, rows) - both) <= 1e-12 * both);
     }
 }
 
-/* Wide boxes want many columns, and there many numbers of columns cost the same per column: the limit is between. */
+/* Wide boxes want many columns, and there many numbers of columns cost the same per column: the
+ * limit is between. */
 static void wide_boxes(void)
 {
     static double areas[MAX], shares[MAX];
     for (int round = 0; round < 60; round++) {
-        const int32_t p = 20 + (int32_t)check_random(120), rows = round % 2 ? p : 4 + (int32_t)check_random(6);
+        const int32_t p = 20 + (int32_t)check_random(120);
+        const int32_t rows = round % 2 ? p : 4 + (int32_t)check_random(6);
         const double aspect = (const double[]){4, 9, 30, 0.5}[round % 4];
         for (int32_t i = 0; i < p; i++) areas[i] = round % 3 ? 1 + check_random(2) : 1;
         const int32_t size = sorted_shares(p, areas, shares);
         for (int32_t limit = (size + rows - 1) / rows; limit <= size && limit < 60; limit++) {
             static int32_t order[MAX], start[MAX + 1];
             int32_t columns;
-            double cost, total = 0;
-            if (!CHECK(hs_partition_columns(p, areas, aspect, 1, limit, rows, NULL, order, start, &columns, &cost) == HS_OK)) return;
+            double cost;
+            double total = 0;
+            if (!CHECK(hs_partition_columns(p, areas, aspect, 1, limit, rows, NULL, order, start,
+                                            &columns, &cost) == HS_OK))
+                return;
             CHECK(columns <= limit);
             for (int32_t j = 0; j < columns; j++) { /* what is measured is what is claimed */
                 double width = 0;
@@ -280,12 +331,17 @@ static void sides_of_the_floorplan(void)
     static int32_t order[MAX], start[MAX + 1], plan[2 * MAX], workers[2 * MAX];
     for (int round = 0; round < 200; round++) {
         const int32_t p = round < 4 ? 1 + round : 1 + (int32_t)check_random(MAX);
-        int32_t columns, length = 0, pieces;
+        int32_t columns;
+        int32_t length = 0;
+        int32_t pieces;
         double cost;
         areas[0] = 1; /* of one to 13 decades, and many alike or zero */
         for (int32_t i = 1; i < p; i++)
-            areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13)) : (double)check_random(4);
-        if (!CHECK(hs_partition_columns(p, areas, 1.0, 1, p, p, NULL, order, start, &columns, &cost) == HS_OK)) return;
+            areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13))
+                                 : (double)check_random(4);
+        if (!CHECK(hs_partition_columns(p, areas, 1.0, 1, p, p, NULL, order, start, &columns,
+                                        &cost) == HS_OK))
+            return;
         for (int32_t j = 0; j < columns; j++) {
             for (int32_t k = start[j]; k < start[j + 1]; k++) {
                 plan[length++] = order[k];
@@ -293,18 +349,24 @@ static void sides_of_the_floorplan(void)
             }
             if (j > 0) plan[length++] = HS_BESIDE;
         }
-        if (!CHECK(hs_floorplan_rects(p, areas, NULL, 1.0, plan, length, workers, rects, &pieces, NULL) == HS_OK)) return;
+        if (!CHECK(hs_floorplan_rects(p, areas, NULL, 1.0, plan, length, workers, rects, &pieces,
+                                      NULL) == HS_OK))
+            return;
         if (!CHECK(hs_column_sides(p, areas, order, start, columns, sides) == HS_OK)) return;
         for (int32_t k = 0; k < pieces; k++)
-            CHECK(sides[2 * workers[k]] == rects[4 * k + 2] && sides[2 * workers[k] + 1] == rects[4 * k + 3]);
-        for (int32_t i = 0; i < p; i++) CHECK((areas[i] > 0) == (sides[2 * i] > 0) && (areas[i] > 0) == (sides[2 * i + 1] > 0));
+            CHECK(sides[2 * workers[k]] == rects[4 * k + 2] &&
+                  sides[2 * workers[k] + 1] == rects[4 * k + 3]);
+        for (int32_t i = 0; i < p; i++)
+            CHECK((areas[i] > 0) == (sides[2 * i] > 0) && (areas[i] > 0) == (sides[2 * i + 1] > 0));
     }
 }
 
-static void refused_sides(int32_t p, const double *areas, const int32_t *order, const int32_t *start, int32_t columns, int line)
+static void refused_sides(int32_t p, const double *areas, const int32_t *order,
+                          const int32_t *start, int32_t columns, int line)
 {
     double sides[8] = {-7};
-    check_that(hs_column_sides(p, areas, order, start, columns, sides) == HS_ERROR_VALUE, "refused", __FILE__, line);
+    check_that(hs_column_sides(p, areas, order, start, columns, sides) == HS_ERROR_VALUE, "refused",
+               __FILE__, line);
     check_that(sides[0] == -7, "sides untouched", __FILE__, line);
 }
 
@@ -313,7 +375,8 @@ static void refusals_of_sides(void)
     const double areas[] = {1, 2, 0, 3};
     const int32_t order[] = {0, 1, 3}, start[] = {0, 1, 3};
     double sides[8];
-    CHECK(hs_column_sides(4, areas, order, start, 2, sides) == HS_OK && sides[0] == 1.0 && sides[4] == 0.0);
+    CHECK(hs_column_sides(4, areas, order, start, 2, sides) == HS_OK && sides[0] == 1.0 &&
+          sides[4] == 0.0);
     refused_sides(0, areas, order, start, 2, __LINE__);
     refused_sides(4, (const double[]){1, NAN, 0, 3}, order, start, 2, __LINE__);
     refused_sides(4, areas, order, start, 0, __LINE__);
@@ -333,22 +396,32 @@ static void refusals_of_sides(void)
 static void refusals_of_few(void)
 {
     const double areas[] = {1, 2, 0, 3};
-    int32_t order[4] = {-7}, start[5] = {-7}, columns = -7;
+    int32_t order[4] = {-7};
+    int32_t start[5] = {-7};
+    int32_t columns = -7;
     double cost = -7;
-    CHECK(hs_partition_columns(4, areas, 1.0, 0, 4, 4, NULL, order, start, &columns, &cost) == HS_ERROR_VALUE);
-    CHECK(hs_partition_columns(4, areas, 1.0, 3, 2, 4, NULL, order, start, &columns, &cost) == HS_ERROR_VALUE);
-    CHECK(hs_partition_columns(4, areas, 1.0, 4, 4, 4, NULL, order, start, &columns, &cost) == HS_ERROR_INFEASIBLE);
+    CHECK(hs_partition_columns(4, areas, 1.0, 0, 4, 4, NULL, order, start, &columns, &cost) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_partition_columns(4, areas, 1.0, 3, 2, 4, NULL, order, start, &columns, &cost) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_partition_columns(4, areas, 1.0, 4, 4, 4, NULL, order, start, &columns, &cost) ==
+          HS_ERROR_INFEASIBLE);
     CHECK(order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
 }
 
-static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns, int32_t max_rows, int line)
+static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns,
+                    int32_t max_rows, int line)
 {
-    int32_t order[4] = {-7, -7, -7, -7}, start[5] = {-7, -7, -7, -7, -7}, columns = -7;
+    int32_t order[4] = {-7, -7, -7, -7};
+    int32_t start[5] = {-7, -7, -7, -7, -7};
+    int32_t columns = -7;
     double cost = -7;
-    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order, start, &columns, &cost);
+    hs_status status = hs_partition_columns(p, areas, 1.0, 1, max_columns, max_rows, NULL, order,
+                                            start, &columns, &cost);
     check_that(status == wanted, "refused with the documented status", __FILE__, line);
     for (int i = 0; i < 4; i++) check_that(order[i] == -7, "order untouched", __FILE__, line);
-    for (int i = 0; i < 5; i++) check_that(start[i] == -7, "column_start untouched", __FILE__, line);
+    for (int i = 0; i < 5; i++)
+        check_that(start[i] == -7, "column_start untouched", __FILE__, line);
     check_that(columns == -7 && cost == -7, "columns and cost untouched", __FILE__, line);
 }
 
@@ -376,11 +449,15 @@ static void refusals(void)
 
 static void no_memory(void)
 {
-    double areas[100], cost = -7;
-    int32_t order[100] = {-7}, start[101] = {-7}, columns = -7;
+    double areas[100];
+    double cost = -7;
+    int32_t order[100] = {-7};
+    int32_t start[101] = {-7};
+    int32_t columns = -7;
     for (int i = 0; i < 100; i++) areas[i] = 1 + i;
-    CHECK_SCARCE(hs_partition_columns(100, areas, 1.0, 1, 5, 100, NULL, order, start, &columns, &cost),
-                 order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
+    CHECK_SCARCE(
+        hs_partition_columns(100, areas, 1.0, 1, 5, 100, NULL, order, start, &columns, &cost),
+        order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
 }
 
 int main(void)

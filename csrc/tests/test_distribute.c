@@ -1,4 +1,5 @@
-/* hs_distribute: the paper's numbers, ties, the ends of the double range, exact optimality, every refusal. */
+/* hs_distribute: the paper's numbers, ties, the ends of the double range, exact optimality, every
+ * refusal. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 enum { MAX = 2000 };
 static const int64_t LARGEST = INT64_C(1) << 53;
 
-static int gives(int64_t n, int32_t p, const double *times, const int64_t *wanted, double wanted_makespan)
+static int gives(int64_t n, int32_t p, const double *times, const int64_t *wanted,
+                 double wanted_makespan)
 {
     int64_t counts[8], again[8];
     double makespan = -1.0;
@@ -47,12 +49,16 @@ static void small_cases(void)
 
 static void ends_of_the_range(void)
 {
-    const double least = DBL_TRUE_MIN, most = DBL_MAX, above = nextafter(1, 2), below = nextafter(1, 0);
+    const double least = DBL_TRUE_MIN;
+    const double most = DBL_MAX;
+    const double above = nextafter(1, 2);
+    const double below = nextafter(1, 0);
     const double subnormal[] = {least, 2 * least}, huge[] = {most, most}, apart[] = {1e300, 1e-300};
     CHECK(gives(3, 2, subnormal, (const int64_t[]){2, 1}, 2 * least));
     CHECK(gives(2, 2, huge, (const int64_t[]){1, 1}, most));
     CHECK(gives(4, 2, huge, (const int64_t[]){2, 2}, INFINITY));
-    CHECK(gives(INT64_C(1000000000000000), 2, apart, (const int64_t[]){0, INT64_C(1000000000000000)}, 1e15 * 1e-300));
+    CHECK(gives(INT64_C(1000000000000000), 2, apart,
+                (const int64_t[]){0, INT64_C(1000000000000000)}, 1e15 * 1e-300));
     const double both_ends[] = {most, least};
     CHECK(gives(LARGEST, 2, both_ends, (const int64_t[]){0, LARGEST}, (double)LARGEST * least));
 
@@ -70,11 +76,14 @@ static void ends_of_the_range(void)
     CHECK(gives(3, 2, third, (const int64_t[]){2, 1}, 1));
 }
 
-/* For integer times everything fits 128 bits. With T the makespan, the counts are optimal if and only if fewer than n of
- * the multiples k t_i are below T; what is left after those belongs to the lowest indices whose time divides T. */
+/* For integer times everything fits 128 bits. With T the makespan, the counts are optimal if and
+ * only if fewer than n of the multiples k t_i are below T; what is left after those belongs to the
+ * lowest indices whose time divides T. */
 static int is_greedy_optimum(int64_t n, int32_t p, const int64_t *times, const int64_t *counts)
 {
-    __int128 top = 0, below = 0, sum = 0;
+    __int128 top = 0;
+    __int128 below = 0;
+    __int128 sum = 0;
     for (int32_t i = 0; i < p; i++) {
         __int128 end = (__int128)counts[i] * times[i];
         if (end > top) top = end;
@@ -88,7 +97,10 @@ static int is_greedy_optimum(int64_t n, int32_t p, const int64_t *times, const i
     __int128 left = n - below;
     for (int32_t i = 0; i < p; i++) {
         __int128 wanted = (top - 1) / times[i];
-        if (left > 0 && top % times[i] == 0) wanted++, left--;
+        if (left > 0 && top % times[i] == 0) {
+            wanted++;
+            left--;
+        }
         if (counts[i] != wanted) return 0;
     }
     return left == 0;
@@ -105,7 +117,8 @@ static void random_integers(void)
         for (int32_t i = 0; i < p; i++) times[i] = (double)(integers[i] = 1 + check_random(range));
         int64_t n = check_random(2) ? check_random(300) : LARGEST - check_random(1000);
         if (check_random(3) == 0) n = (int64_t)check_random(1u << 30) << check_random(20);
-        double makespan, longest = 0;
+        double makespan;
+        double longest = 0;
         if (!CHECK(hs_distribute(n, p, times, NULL, counts, &makespan) == HS_OK)) return;
         CHECK(is_greedy_optimum(n, p, integers, counts));
         for (int32_t i = 0; i < p; i++) longest = fmax(longest, (double)counts[i] * times[i]);
@@ -147,15 +160,18 @@ static void batches(void)
     enum { ROWS = 50, P = 7 };
     double times[ROWS * P], makespans[ROWS], makespan;
     int64_t n[ROWS], counts[ROWS * P], wanted[P];
-    for (int k = 0; k < ROWS * P; k++) times[k] = k % P && check_random(6) == 0 ? INFINITY : 1 + check_random(9);
-    for (int row = 0; row < ROWS; row++) n[row] = row % 2 ? check_random(40) : LARGEST - check_random(40);
+    for (int k = 0; k < ROWS * P; k++)
+        times[k] = k % P && check_random(6) == 0 ? INFINITY : 1 + check_random(9);
+    for (int row = 0; row < ROWS; row++)
+        n[row] = row % 2 ? check_random(40) : LARGEST - check_random(40);
     CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, makespans) == HS_OK);
     for (int row = 0; row < ROWS; row++) {
         CHECK(hs_distribute(n[row], P, times + row * P, NULL, wanted, &makespan) == HS_OK);
         CHECK(memcmp(counts + row * P, wanted, sizeof wanted) == 0 && makespans[row] == makespan);
     }
     memset(counts, -1, sizeof counts);
-    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_OK && counts[ROWS * P - P] >= 0);
+    CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_OK &&
+          counts[ROWS * P - P] >= 0);
     CHECK(hs_distribute_batch(0, NULL, P, NULL, NULL, NULL, NULL) == HS_OK);
 
     /* one bad row: nothing is written */
@@ -164,7 +180,8 @@ static void batches(void)
     CHECK(hs_distribute_batch(ROWS, n, 0, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     times[ROWS * P - 1] = NAN;
     CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
-    times[ROWS * P - 1] = 1, n[ROWS - 1] = LARGEST + 1;
+    times[ROWS * P - 1] = 1;
+    n[ROWS - 1] = LARGEST + 1;
     CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     n[ROWS - 1] = -1;
     CHECK(hs_distribute_batch(ROWS, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
@@ -191,43 +208,77 @@ static void after_others(void)
     for (int round = 0; round < 4000; round++) {
         const int32_t p = 1 + (int32_t)check_random(7);
         const int64_t n = check_random(60);
-        double times[7], starts[7], makespan = -1, wanted = 0;
-        int64_t counts[7], slow[7] = {0}, sum = 0;
+        double times[7], starts[7];
+        double makespan = -1;
+        double wanted = 0;
+        int64_t counts[7];
+        int64_t slow[7] = {0};
+        int64_t sum = 0;
         for (int32_t i = 0; i < p; i++) {
-            times[i] = i && check_random(9) == 0 ? INFINITY : (1 + check_random(40)) * (check_random(4) ? 1 : 0.01);
+            times[i] = i && check_random(9) == 0
+                           ? INFINITY
+                           : (1 + check_random(40)) * (check_random(4) ? 1 : 0.01);
             starts[i] = check_random(3) ? check_random(100) : 0;
         }
         for (int64_t k = 0; k < n; k++) {
             int32_t first = 0;
             for (int32_t i = 1; i < p; i++)
-                if (fma((double)slow[i] + 1, times[i], starts[i]) < fma((double)slow[first] + 1, times[first], starts[first])) first = i;
+                if (fma((double)slow[i] + 1, times[i], starts[i]) <
+                    fma((double)slow[first] + 1, times[first], starts[first]))
+                    first = i;
             slow[first]++;
             wanted = fmax(wanted, fma((double)slow[first], times[first], starts[first]));
         }
-        CHECK(hs_distribute_after(n, p, times, starts, NULL, counts, &makespan) == HS_OK && makespan == wanted);
-        for (int32_t i = 0; i < p; i++) CHECK(counts[i] == slow[i]), sum += counts[i];
+        CHECK(hs_distribute_after(n, p, times, starts, NULL, counts, &makespan) == HS_OK &&
+              makespan == wanted);
+        for (int32_t i = 0; i < p; i++) {
+            CHECK(counts[i] == slow[i]);
+            sum += counts[i];
+        }
         CHECK(sum == n);
     }
-    const double times[] = {3, 5, 8}, none[] = {0, 0, 0}, late[] = {0, 1e300, 0}, equal[] = {1, 1}, both[] = {7, 7}, apart[] = {1e300, 1e-300};
+    const double times[] = {3, 5, 8};
+    const double none[] = {0, 0, 0};
+    const double late[] = {0, 1e300, 0};
+    const double equal[] = {1, 1};
+    const double both[] = {7, 7};
+    const double apart[] = {1e300, 1e-300};
     int64_t counts[3], usual[3];
     double makespan, wanted;
-    CHECK(hs_distribute_after(LARGEST, 3, times, none, NULL, counts, &makespan) == HS_OK && hs_distribute(LARGEST, 3, times, NULL, usual, &wanted) == HS_OK);
+    CHECK(hs_distribute_after(LARGEST, 3, times, none, NULL, counts, &makespan) == HS_OK &&
+          hs_distribute(LARGEST, 3, times, NULL, usual, &wanted) == HS_OK);
     CHECK(makespan == wanted && counts[0] + counts[1] + counts[2] == LARGEST);
-    CHECK(hs_distribute_after(12, 3, times, late, NULL, counts, NULL) == HS_OK && counts[0] == 9 && counts[1] == 0 && counts[2] == 3);
-    CHECK(hs_distribute_after(LARGEST, 2, equal, both, NULL, counts, &makespan) == HS_OK && counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
-    CHECK(hs_distribute_after(1000, 2, apart, none, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
-    CHECK(hs_distribute_after(0, 2, equal, both, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == 0 && makespan == 0);
-    /* Starts that swallow the chunks: all end at one time, as far as doubles go, and ties go to the lowest index. */
-    const double swallowed[] = {1e-300, 1, 1e-310}, ones[] = {1, 1, 1}, half[] = {0.5, 0.5, 0.5}, hours[] = {0x1p53, 0x1p53, 0x1p53};
-    CHECK(hs_distribute_after(LARGEST, 3, swallowed, ones, NULL, counts, &makespan) == HS_OK && counts[0] == LARGEST && makespan == 1);
-    CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
-    /* From 2^53 on every second integer is a double, and .5 to .5 goes down: two chunks each end at 2^53, the others at 2^53 + 2. */
-    CHECK(hs_distribute_after(7, 3, half, hours, NULL, counts, &makespan) == HS_OK && makespan == 0x1p53 + 2);
+    CHECK(hs_distribute_after(12, 3, times, late, NULL, counts, NULL) == HS_OK && counts[0] == 9 &&
+          counts[1] == 0 && counts[2] == 3);
+    CHECK(hs_distribute_after(LARGEST, 2, equal, both, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == LARGEST / 2 && makespan == 0x1p52 + 7);
+    CHECK(hs_distribute_after(1000, 2, apart, none, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
+    CHECK(hs_distribute_after(0, 2, equal, both, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == 0 && counts[1] == 0 && makespan == 0);
+    /* Starts that swallow the chunks: all end at one time, as far as doubles go, and ties go to the
+     * lowest index. */
+    const double swallowed[] = {1e-300, 1, 1e-310};
+    const double ones[] = {1, 1, 1};
+    const double half[] = {0.5, 0.5, 0.5};
+    const double hours[] = {0x1p53, 0x1p53, 0x1p53};
+    CHECK(hs_distribute_after(LARGEST, 3, swallowed, ones, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == LARGEST && makespan == 1);
+    CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
+    /* From 2^53 on every second integer is a double, and .5 to .5 goes down: two chunks each end at
+     * 2^53, the others at 2^53 + 2. */
+    CHECK(hs_distribute_after(7, 3, half, hours, NULL, counts, &makespan) == HS_OK &&
+          makespan == 0x1p53 + 2);
     CHECK(counts[0] == 3 && counts[1] == 2 && counts[2] == 2);
     /* Ends beyond double precision, too; but not on one who never ends a chunk. */
     const double vast[] = {INFINITY, 1e308, 1e308};
-    CHECK(hs_distribute_after(LARGEST, 3, vast, none, NULL, counts, &makespan) == HS_OK && counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);
-    const double negative[] = {0, -1, 0}, endless[] = {0, INFINITY, 0}, nan[] = {0, NAN, 0}, zero[] = {3, 0, 8};
+    CHECK(hs_distribute_after(LARGEST, 3, vast, none, NULL, counts, &makespan) == HS_OK &&
+          counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);
+    const double negative[] = {0, -1, 0};
+    const double endless[] = {0, INFINITY, 0};
+    const double nan[] = {0, NAN, 0};
+    const double zero[] = {3, 0, 8};
     CHECK(hs_distribute_after(-1, 3, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
     CHECK(hs_distribute_after(LARGEST + 1, 3, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
     CHECK(hs_distribute_after(1, 0, times, none, NULL, counts, NULL) == HS_ERROR_VALUE);
@@ -243,9 +294,12 @@ static void scarce(void)
     int64_t counts[] = {-7, -7, -7, -7, -7, -7};
     const int64_t n[] = {10, 20};
     double makespans[] = {-7, -7};
-    CHECK_SCARCE(hs_distribute(10, 3, times, NULL, counts, makespans), counts[0] == -7 && makespans[0] == -7);
-    counts[0] = -7, makespans[0] = -7;
-    CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, NULL, counts, makespans), counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
+    CHECK_SCARCE(hs_distribute(10, 3, times, NULL, counts, makespans),
+                 counts[0] == -7 && makespans[0] == -7);
+    counts[0] = -7;
+    makespans[0] = -7;
+    CHECK_SCARCE(hs_distribute_batch(2, n, 3, times, NULL, counts, makespans),
+                 counts[0] == -7 && counts[5] == -7 && makespans[0] == -7 && makespans[1] == -7);
 }
 
 int main(void)

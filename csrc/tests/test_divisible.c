@@ -1,5 +1,5 @@
-/* hs_divisible_orders, hs_divisible_bound: closed forms, random orders against each other and the bound, useless workers, units far
- * apart, refusals, scarce memory. */
+/* hs_divisible_orders, hs_divisible_bound: closed forms, random orders against each other and the
+ * bound, useless workers, units far apart, refusals, scarce memory. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,56 +15,86 @@ static int near(double a, double b) { return fabs(a - b) <= 1e-11 * fabs(b); }
 static void closed_forms(void)
 {
     const double times[2] = {1, 2}, sends[2] = {1, 1}, none[2] = {0, 0};
-    int32_t out[2] = {0, 1}, in[2] = {1, 0};
+    int32_t out[2] = {0, 1};
+    int32_t in[2] = {1, 0};
     double shares[2], makespan, bound;
     int optimal;
     /* no results: 2 a = T, a + 3 b = T, so a = 3 b */
-    CHECK(hs_divisible_orders(2, times, sends, none, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
+    CHECK(hs_divisible_orders(2, times, sends, none, 0, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_OK &&
+          !optimal);
     CHECK(near(shares[0], 0.6 + 0.15) && near(shares[1], 0.25) && near(makespan, 1.5));
     CHECK(hs_divisible_bound(2, times, sends, none, NULL, &bound) == HS_OK && near(bound, 1.5));
     /* last in, first out: 3 a = T, 2 a + 4 b = T, so a = 4 b */
-    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
+    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_OK);
     CHECK(near(shares[0], 0.8) && near(shares[1], 0.2) && near(makespan, 2.4));
     /* first in, first out: 3 a + b = T, a + 4 b = T, so 2 a = 3 b */
-    in[0] = 0, in[1] = 1;
-    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
+    in[0] = 0;
+    in[1] = 1;
+    CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_OK);
     CHECK(near(shares[0], 0.6) && near(shares[1], 0.4) && near(makespan, 2.2));
-    CHECK(hs_divisible_orders(2, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal && near(makespan, 2.2));
+    CHECK(hs_divisible_orders(2, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_OK &&
+          optimal && near(makespan, 2.2));
 }
 
 static void random_orders(void)
 {
     for (int round = 0; round < 300; round++) {
-        double times[P], sends[P], receives[P], shares[P], makespan, found, bound, sum = 0;
-        int32_t p = 1 + (int32_t)check_random(P), out[P], in[P], best[2][P];
+        double times[P], sends[P], receives[P], shares[P], makespan, found, bound;
+        double sum = 0;
+        int32_t p = 1 + (int32_t)check_random(P);
+        int32_t out[P], in[P], best[2][P];
         int optimal;
         for (int32_t i = 0; i < p; i++) {
-            times[i] = 0.1 + check_random(100) / 10.0, sends[i] = check_random(20) / 10.0, receives[i] = check_random(20) / 10.0;
-            int32_t a = (int32_t)check_random((unsigned)i + 1), b = (int32_t)check_random((unsigned)i + 1);
-            out[i] = out[a], out[a] = i, in[i] = in[b], in[b] = i;
+            times[i] = 0.1 + check_random(100) / 10.0;
+            sends[i] = check_random(20) / 10.0;
+            receives[i] = check_random(20) / 10.0;
+            int32_t a = (int32_t)check_random((unsigned)i + 1);
+            int32_t b = (int32_t)check_random((unsigned)i + 1);
+            out[i] = out[a];
+            out[a] = i;
+            in[i] = in[b];
+            in[b] = i;
         }
-        memcpy(best[0], out, sizeof out), memcpy(best[1], in, sizeof in);
+        memcpy(best[0], out, sizeof out);
+        memcpy(best[1], in, sizeof in);
         CHECK(hs_divisible_bound(p, times, sends, receives, NULL, &bound) == HS_OK);
-        CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && !optimal);
+        CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares,
+                                  &makespan, &optimal) == HS_OK &&
+              !optimal);
         CHECK(memcmp(best[0], out, (size_t)p * sizeof *out) == 0);
-        for (int32_t i = 0; i < p; i++) CHECK(shares[i] >= 0), sum += shares[i];
+        for (int32_t i = 0; i < p; i++) {
+            CHECK(shares[i] >= 0);
+            sum += shares[i];
+        }
         CHECK(near(sum, 1));
-        CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, NULL, best[0], best[1], shares, &found, &optimal) == HS_OK);
-        CHECK(optimal == (p <= 6) && bound <= found * (1 + 1e-12) && found <= makespan * (1 + 1e-12));
+        CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, NULL, best[0], best[1],
+                                  shares, &found, &optimal) == HS_OK);
+        CHECK(optimal == (p <= 6) && bound <= found * (1 + 1e-12) &&
+              found <= makespan * (1 + 1e-12));
         CHECK(bound > 0.5 * found);
         for (int k = 0; k < 3 && optimal; k++) { /* no other orders are better */
             for (int32_t i = 0; i < p; i++) {
-                int32_t a = (int32_t)check_random((unsigned)i + 1), b = (int32_t)check_random((unsigned)i + 1);
-                out[i] = out[a], out[a] = i, in[i] = in[b], in[b] = i;
+                int32_t a = (int32_t)check_random((unsigned)i + 1);
+                int32_t b = (int32_t)check_random((unsigned)i + 1);
+                out[i] = out[a];
+                out[a] = i;
+                in[i] = in[b];
+                in[b] = i;
             }
-            CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK);
+            CHECK(hs_divisible_orders(p, times, sends, receives, 0, 1, 0, NULL, out, in, shares,
+                                      &makespan, &optimal) == HS_OK);
             optimal = 1;
             CHECK(found <= makespan * (1 + 1e-12));
         }
     }
 }
 
-/* A worker that is slow, or has a dear link, changes nothing: orders with it were once overstated, and called optimal. */
+/* A worker that is slow, or has a dear link, changes nothing: orders with it were once overstated,
+ * and called optimal. */
 static void useless(void)
 {
     for (int round = 0; round < 200; round++) {
@@ -72,21 +102,30 @@ static void useless(void)
         int32_t p = 1 + (int32_t)check_random(4);
         for (int32_t i = 0; i < p; i++) {
             double scale = ldexp(1, round % 2 ? (int)check_random(80) - 40 : 0);
-            times[i] = scale * (1 + check_random(4)) / 4, sends[i] = scale * check_random(1000) / 1000;
+            times[i] = scale * (1 + check_random(4)) / 4;
+            sends[i] = scale * check_random(1000) / 1000;
             receives[i] = sends[i] * (1 + check_random(6)) / 2;
         }
-        times[p] = round % 3 ? 1e18 : 1, sends[p] = round % 3 == 1 ? 1 : 1e18, receives[p] = sends[p] / 2;
+        times[p] = round % 3 ? 1e18 : 1;
+        sends[p] = round % 3 == 1 ? 1 : 1e18;
+        receives[p] = sends[p] / 2;
         double share = 0;
         for (int32_t more = 0; more < 2; more++) {
             int32_t out[5], in[5];
             int optimal;
-            for (int32_t i = 0; i < p + more; i++) out[i] = p + more - 1 - i, in[i] = i;
-            CHECK(hs_divisible_bound(p + more, times, sends, receives, NULL, &bound[more]) == HS_OK);
-            CHECK(hs_divisible_orders(p + more, times, sends, receives, 1, 1, 0, NULL, out, in, shares, &makespan[more], &optimal) == HS_OK);
+            for (int32_t i = 0; i < p + more; i++) {
+                out[i] = p + more - 1 - i;
+                in[i] = i;
+            }
+            CHECK(hs_divisible_bound(p + more, times, sends, receives, NULL, &bound[more]) ==
+                  HS_OK);
+            CHECK(hs_divisible_orders(p + more, times, sends, receives, 1, 1, 0, NULL, out, in,
+                                      shares, &makespan[more], &optimal) == HS_OK);
             CHECK(optimal && bound[more] <= makespan[more]);
             share = makespan[0] / (times[p] + sends[p] + receives[p]);
         }
-        CHECK(makespan[1] <= makespan[0] * (1 + 2e-12) && makespan[1] >= makespan[0] * (1 - 2e-12 - share));
+        CHECK(makespan[1] <= makespan[0] * (1 + 2e-12) &&
+              makespan[1] >= makespan[0] * (1 - 2e-12 - share));
     }
 }
 
@@ -94,19 +133,34 @@ static void useless(void)
 static void units(void)
 {
     const int units[] = {-1021, -300, 300, 1018};
-    const double plain[3] = {1, 2, 3}, half[3] = {1, 0.5, 0}, apart[2] = {5e-324, DBL_MAX}, none[2] = {0, 0};
+    const double plain[3] = {1, 2, 3};
+    const double half[3] = {1, 0.5, 0};
+    const double apart[2] = {5e-324, DBL_MAX};
+    const double none[2] = {0, 0};
     double shares[3], same[3], makespan, wanted, bound;
     int optimal;
     for (int k = 0; k < 4; k++) {
-        const double one = ldexp(1, units[k]), times[3] = {one, 2 * one, 3 * one}, sends[3] = {one, one / 2, 0};
-        int32_t out[3] = {0, 1, 2}, in[3] = {0, 1, 2}, also_out[3] = {0, 1, 2}, also_in[3] = {0, 1, 2};
-        CHECK(hs_divisible_orders(3, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal);
-        CHECK(hs_divisible_bound(3, times, sends, sends, NULL, &bound) == HS_OK && bound <= makespan);
-        CHECK(hs_divisible_orders(3, plain, half, half, 1, 1, 0, NULL, also_out, also_in, same, &wanted, &optimal) == HS_OK);
+        const double one = ldexp(1, units[k]);
+        const double times[3] = {one, 2 * one, 3 * one};
+        const double sends[3] = {one, one / 2, 0};
+        int32_t out[3] = {0, 1, 2};
+        int32_t in[3] = {0, 1, 2};
+        int32_t also_out[3] = {0, 1, 2};
+        int32_t also_in[3] = {0, 1, 2};
+        CHECK(hs_divisible_orders(3, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan,
+                                  &optimal) == HS_OK &&
+              optimal);
+        CHECK(hs_divisible_bound(3, times, sends, sends, NULL, &bound) == HS_OK &&
+              bound <= makespan);
+        CHECK(hs_divisible_orders(3, plain, half, half, 1, 1, 0, NULL, also_out, also_in, same,
+                                  &wanted, &optimal) == HS_OK);
         CHECK(memcmp(shares, same, sizeof same) == 0 && makespan == ldexp(wanted, units[k]));
     }
-    int32_t out[2] = {1, 0}, in[2] = {0, 1};
-    CHECK(hs_divisible_orders(2, apart, none, none, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_OK && optimal);
+    int32_t out[2] = {1, 0};
+    int32_t in[2] = {0, 1};
+    CHECK(hs_divisible_orders(2, apart, none, none, 1, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_OK &&
+          optimal);
     CHECK(shares[0] == 1 && shares[1] == 0 && makespan == 5e-324);
     CHECK(hs_divisible_bound(2, apart, none, none, NULL, &bound) == HS_OK && bound <= makespan);
 }
@@ -114,42 +168,62 @@ static void units(void)
 static void cancelled(void)
 {
     const double times[6] = {1, 2, 3, 4, 5, 6}, sends[6] = {1, 1, 1, 1, 1, 1};
-    double shares[6] = {-7}, makespan = -7;
-    int optimal = -7, cancel = 1;
+    double shares[6] = {-7};
+    double makespan = -7;
+    int optimal = -7;
+    int cancel = 1;
     for (int32_t p = 1; p <= 6; p++) {
         int32_t out[6], in[6];
-        for (int32_t i = 0; i < p; i++) out[i] = i, in[i] = p - 1 - i;
+        for (int32_t i = 0; i < p; i++) {
+            out[i] = i;
+            in[i] = p - 1 - i;
+        }
         for (int64_t work = 0; work < 2; work++)
-            CHECK(hs_divisible_orders(p, times, sends, sends, work, 1, 0, &cancel, out, in, shares, &makespan, &optimal) == HS_ERROR_CANCELLED);
+            CHECK(hs_divisible_orders(p, times, sends, sends, work, 1, 0, &cancel, out, in, shares,
+                                      &makespan, &optimal) == HS_ERROR_CANCELLED);
         CHECK(hs_divisible_bound(p, times, sends, sends, &cancel, &makespan) == HS_ERROR_CANCELLED);
         for (int32_t i = 0; i < p; i++) CHECK(out[i] == i && in[i] == p - 1 - i);
     }
     CHECK(shares[0] == -7 && makespan == -7 && optimal == -7);
-    int32_t out[6] = {0, 1, 2, 3, 4, 5}, in[6] = {5, 4, 3, 2, 1, 0};
+    int32_t out[6] = {0, 1, 2, 3, 4, 5};
+    int32_t in[6] = {5, 4, 3, 2, 1, 0};
     cancel = 0;
-    CHECK(hs_divisible_orders(6, times, sends, sends, 9, 1, 0, &cancel, out, in, shares, &makespan, &optimal) == HS_OK);
+    CHECK(hs_divisible_orders(6, times, sends, sends, 9, 1, 0, &cancel, out, in, shares, &makespan,
+                              &optimal) == HS_OK);
 }
 
 static void refusals(void)
 {
     const double one[2] = {1, 1}, bad[] = {-1, NAN, INFINITY};
-    int32_t out[2] = {0, 1}, in[2] = {0, 1}, twice[2] = {1, 1};
-    double shares[2] = {-7, -7}, makespan = -7;
+    int32_t out[2] = {0, 1};
+    int32_t in[2] = {0, 1};
+    int32_t twice[2] = {1, 1};
+    double shares[2] = {-7, -7};
+    double makespan = -7;
     int optimal = -7;
     for (int k = 0; k < 3; k++) {
         const double wrong[2] = {1, bad[k]};
-        CHECK(hs_divisible_orders(2, wrong, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-        CHECK(hs_divisible_orders(2, one, wrong, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_divisible_orders(2, wrong, one, one, 1, 1, 0, NULL, out, in, shares, &makespan,
+                                  &optimal) == HS_ERROR_VALUE);
+        CHECK(hs_divisible_orders(2, one, wrong, one, 1, 1, 0, NULL, out, in, shares, &makespan,
+                                  &optimal) == HS_ERROR_VALUE);
         CHECK(hs_divisible_bound(2, one, one, wrong, NULL, &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, twice, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, twice, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, -1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, NAN, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
-    CHECK(hs_divisible_orders(0, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, twice, in, shares, &makespan,
+                              &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, twice, shares, &makespan,
+                              &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, -1, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(2, one, one, one, 1, 1, NAN, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_orders(0, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan,
+                              &optimal) == HS_ERROR_VALUE);
     CHECK(shares[0] == -7 && makespan == -7 && optimal == -7);
 #ifdef HS_TEST_SCARCE
-    CHECK_SCARCE(hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal), shares[0] == -7 && makespan == -7);
+    CHECK_SCARCE(
+        hs_divisible_orders(2, one, one, one, 1, 1, 0, NULL, out, in, shares, &makespan, &optimal),
+        shares[0] == -7 && makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_divisible_bound(2, one, one, one, NULL, &makespan), makespan == -7);
 #endif

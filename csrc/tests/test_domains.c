@@ -1,6 +1,7 @@
-/* Domains with blocks of every size: each depth, number of rows and of columns from 1 to twice the register tile, in every kernel
- * that this processor has and every type, through all operations. Products are compared with sums, factors and solutions by what
- * they multiply to. An operation that does not advance is cancelled, which fails. */
+/* Domains with blocks of every size: each depth, number of rows and of columns from 1 to twice the
+ * register tile, in every kernel that this processor has and every type, through all operations.
+ * Products are compared with sums, factors and solutions by what they multiply to. An operation
+ * that does not advance is cancelled, which fails. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
-/* ---- an operation without end ------------------------------------------------------------------------------------ */
+/* ---- an operation without end ---------------------------------------------------------------- */
 
 enum { MOST_POLLS = 1200 }; /* 50 ms apart: a minute, for what takes a millisecond */
 
@@ -23,7 +24,7 @@ static int look(void *polls, double fraction)
     return has_no_end = ++*(int *)polls > MOST_POLLS;
 }
 
-/* ---- matrices of a test: column by column ------------------------------------------------------------------------ */
+/* ---- matrices of a test: column by column ---------------------------------------------------- */
 
 typedef struct {
     int dtype;
@@ -33,8 +34,14 @@ typedef struct {
 
 static double any_real(void) { return (int)check_random(2001) / 1000.0 - 1; }
 static double complex any(int dtype) { return any_real() + (dtype >> 1 ? I * any_real() : 0); }
-static double complex at(const grid *x, int64_t i, int64_t j) { return get(x->data, x->dtype, i + j * x->m); }
-static void put(const grid *x, int64_t i, int64_t j, double complex value) { set(x->data, x->dtype, i + j * x->m, value); }
+static double complex at(const grid *x, int64_t i, int64_t j)
+{
+    return get(x->data, x->dtype, i + j * x->m);
+}
+static void put(const grid *x, int64_t i, int64_t j, double complex value)
+{
+    set(x->data, x->dtype, i + j * x->m, value);
+}
 
 static grid random_grid(int dtype, int64_t m, int64_t n)
 {
@@ -51,13 +58,16 @@ static grid copy_of(const grid *x)
     return y;
 }
 
-/* y <- X v, or X^H v; of a triangle 'L' or 'U' alone, or 'l' with ones on the diagonal, or of all, 'A'. */
-static void multiply(const grid *x, char part, int adjoint, const double complex *v, double complex *y)
+/* y <- X v, or X^H v; of a triangle 'L' or 'U' alone, or 'l' with ones on the diagonal, or of all,
+ * 'A'. */
+static void multiply(const grid *x, char part, int adjoint, const double complex *v,
+                     double complex *y)
 {
     for (int64_t i = 0; i < (adjoint ? x->n : x->m); i++) y[i] = 0;
     for (int64_t j = 0; j < x->n; j++)
         for (int64_t i = 0; i < x->m; i++) {
-            if ((part == 'U' && i > j) || (part == 'L' && i < j) || (part == 'l' && i < j)) continue;
+            if ((part == 'U' && i > j) || (part == 'L' && i < j) || (part == 'l' && i < j))
+                continue;
             const double complex e = part == 'l' && i == j ? 1 : at(x, i, j);
             if (adjoint) y[j] += conj(e) * v[i];
             else y[i] += e * v[j];
@@ -67,10 +77,15 @@ static void multiply(const grid *x, char part, int adjoint, const double complex
 enum { LONGEST = 400 };
 
 /* Whether x and y are the same but for so many roundings of their largest element. */
-static int are_near(int dtype, int64_t n, const double complex *x, const double complex *y, double roundings)
+static int are_near(int dtype, int64_t n, const double complex *x, const double complex *y,
+                    double roundings)
 {
-    double most = 0, worst = 0;
-    for (int64_t i = 0; i < n; i++) most = fmax(most, cabs(y[i])), worst = fmax(worst, cabs(x[i] - y[i]));
+    double most = 0;
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, cabs(y[i]));
+        worst = fmax(worst, cabs(x[i] - y[i]));
+    }
     return worst <= roundings * eps[dtype] * most;
 }
 
@@ -79,7 +94,7 @@ static void random_vector(int64_t n, double complex *v)
     for (int64_t i = 0; i < n; i++) v[i] = 1 + any(HS_COMPLEX128) / 2;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------------------------- */
+/* ---- the operations -------------------------------------------------------------------------- */
 
 /* C <- A A^T or A A^H, lower, upper or mirrored: integers, exactly. */
 static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
@@ -88,32 +103,54 @@ static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
     const matrix a = make(dtype, n, k, (int)check_random(2)), c = make(dtype, n, n, 0);
     double complex *rows = dense(a.origin, dtype, n, k, a.row_stride, a.col_stride);
     double complex *before = dense(c.origin, dtype, n, n, c.row_stride, c.col_stride);
-    hs_product p = {.dtype = dtype, .m = n, .n = n, .k = k, .alpha = {1}, .triangle = which, .conjugate = conjugate,
-                    .a = a.origin, .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
-                    .b = a.origin, .b_row_stride = a.col_stride, .b_col_stride = a.row_stride,
-                    .c = c.origin, .c_row_stride = n, .c_col_stride = 1};
+    hs_product p = {.dtype = dtype,
+                    .m = n,
+                    .n = n,
+                    .k = k,
+                    .alpha = {1},
+                    .triangle = which,
+                    .conjugate = conjugate,
+                    .a = a.origin,
+                    .a_row_stride = a.row_stride,
+                    .a_col_stride = a.col_stride,
+                    .b = a.origin,
+                    .b_row_stride = a.col_stride,
+                    .b_col_stride = a.row_stride,
+                    .c = c.origin,
+                    .c_row_stride = n,
+                    .c_col_stride = 1};
     int polls = 0;
     CHECK(hs_gemm(pool, &p, NULL, look, &polls) == HS_OK);
     int64_t wrong = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = 0;
-            for (int64_t l = 0; l < k; l++) sum += rows[i * k + l] * (conjugate ? conj(rows[j * k + l]) : rows[j * k + l]);
-            const int inside = which == HS_TRIANGLE_MIRRORED || (which == HS_TRIANGLE_LOWER ? j <= i : j >= i);
+            for (int64_t l = 0; l < k; l++)
+                sum += rows[i * k + l] * (conjugate ? conj(rows[j * k + l]) : rows[j * k + l]);
+            const int inside =
+                which == HS_TRIANGLE_MIRRORED || (which == HS_TRIANGLE_LOWER ? j <= i : j >= i);
             wrong += get(c.origin, dtype, i * n + j) != (inside ? sum : before[i * n + j]);
         }
     CHECK(wrong == 0);
-    free(a.memory), free(c.memory), free(rows), free(before);
+    free(a.memory);
+    free(c.memory);
+    free(rows);
+    free(before);
 }
 
 static hs_factor factor(hs_pool *pool, int kind, const grid *x, int32_t *pivots, void *tau)
 {
     hs_factor f;
     hs_factor_default(&f, kind, x->dtype, x->m, x->n, x->data);
-    f.pivots = pivots, f.tau = tau, f.clear = kind == HS_CHOLESKY, f.cooperative = (int32_t)check_random(2);
+    f.pivots = pivots;
+    f.tau = tau;
+    f.clear = kind == HS_CHOLESKY;
+    f.cooperative = (int32_t)check_random(2);
     f.block = check_random(3) ? 1 + check_random(40) : 0;
     int polls = 0;
-    CHECK(hs_run_factor(pool, &f, &(hs_options){.poll = look, .poll_context = &polls}, NULL) == HS_OK && f.failed == -1);
+    CHECK(hs_run_factor(pool, &f, &(hs_options){.poll = look, .poll_context = &polls}, NULL) ==
+              HS_OK &&
+          f.failed == -1);
     return f;
 }
 
@@ -131,123 +168,195 @@ static void lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
     multiply(&a, 'A', 0, v, expected);
     for (int64_t i = 0; i < rank; i++) {
         const double complex kept = expected[i];
-        expected[i] = expected[pivots[i]], expected[pivots[i]] = kept;
+        expected[i] = expected[pivots[i]];
+        expected[pivots[i]] = kept;
     }
     CHECK(are_near(dtype, m, found, expected, 20 * (double)(m + n)));
-    free(a.data), free(x.data);
+    free(a.data);
+    free(x.data);
 }
 
 /* A X = B or A^T X = B, the inverse, and a triangle, of a matrix that is far from singular. */
 static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
-    const grid a = random_grid(dtype, n, n), b = random_grid(dtype, n, cols), inverse = random_grid(dtype, n, n);
+    const grid a = random_grid(dtype, n, n);
+    const grid b = random_grid(dtype, n, cols);
+    const grid inverse = random_grid(dtype, n, n);
     const grid x = copy_of(&b), y = copy_of(&b);
     for (int64_t i = 0; i < n; i++) put(&a, i, (i + 1) % n, 2 * (double)n);
     const grid l = copy_of(&a);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
-    int32_t pivots[LONGEST], polls = 0;
+    int32_t pivots[LONGEST];
+    int32_t polls = 0;
     const int transposed = dtype < 2 && check_random(2);
     const hs_factor f = factor(pool, HS_LU, &l, pivots, NULL);
     random_vector(cols, v);
     multiply(&b, 'A', 0, v, expected);
     CHECK(hs_lu_solve(pool, &f, transposed, cols, x.data, 1, n, look, &polls) == HS_OK);
-    multiply(&x, 'A', 0, v, u), multiply(&a, 'A', transposed, u, found);
+    multiply(&x, 'A', 0, v, u);
+    multiply(&a, 'A', transposed, u, found);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
     polls = 0;
     CHECK(hs_lu_inverse(pool, &f, inverse.data, 1, n, look, &polls) == HS_OK);
     random_vector(n, expected);
-    multiply(&inverse, 'A', 0, expected, u), multiply(&a, 'A', 0, u, found);
+    multiply(&inverse, 'A', 0, expected, u);
+    multiply(&a, 'A', 0, u, found);
     CHECK(are_near(dtype, n, found, expected, 40 * (double)n));
     const int upper = (int)check_random(2);
-    for (int64_t i = 0; i < n; i++) put(&a, i, i, 2 * (double)n), put(&a, i, (i + 1) % n, n > 1 ? any(dtype) : 2);
+    for (int64_t i = 0; i < n; i++) {
+        put(&a, i, i, 2 * (double)n);
+        put(&a, i, (i + 1) % n, n > 1 ? any(dtype) : 2);
+    }
     const hs_triangular t = {dtype, n, cols, upper, 0, a.data, 1, n, y.data, 1, n, NULL};
     polls = 0;
     CHECK(hs_solve_triangular(pool, &t, look, &polls) == HS_OK);
-    multiply(&b, 'A', 0, v, expected), multiply(&y, 'A', 0, v, u), multiply(&a, upper ? 'U' : 'L', 0, u, found);
+    multiply(&b, 'A', 0, v, expected);
+    multiply(&y, 'A', 0, v, u);
+    multiply(&a, upper ? 'U' : 'L', 0, u, found);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
-    free(a.data), free(b.data), free(x.data), free(y.data), free(inverse.data), free(l.data);
+    free(a.data);
+    free(b.data);
+    free(x.data);
+    free(y.data);
+    free(inverse.data);
+    free(l.data);
 }
 
 static void cholesky(hs_pool *pool, int dtype, int64_t n)
 {
     const grid a = random_grid(dtype, n, n);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) put(&a, j, i, conj(at(&a, i, j))), put(&a, i, i, 3 * (double)n);
+        for (int64_t j = 0; j <= i; j++) {
+            put(&a, j, i, conj(at(&a, i, j)));
+            put(&a, i, i, 3 * (double)n);
+        }
     const grid x = copy_of(&a);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     factor(pool, HS_CHOLESKY, &x, NULL, NULL);
     random_vector(n, v);
-    multiply(&x, 'L', 1, v, u), multiply(&x, 'L', 0, u, found), multiply(&a, 'A', 0, v, expected);
+    multiply(&x, 'L', 1, v, u);
+    multiply(&x, 'L', 0, u, found);
+    multiply(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)n));
-    free(a.data), free(x.data);
+    free(a.data);
+    free(x.data);
 }
 
 /* A = Q R with Q^H Q = I, of any shape; Q^H C. */
 static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const int64_t rank = m < n ? m : n;
-    const grid a = random_grid(dtype, m, n), x = copy_of(&a), q = random_grid(dtype, m, rank), c = copy_of(&a);
-    double complex v[LONGEST], u[LONGEST], w[LONGEST], found[LONGEST], expected[LONGEST], tau[LONGEST];
+    const grid a = random_grid(dtype, m, n);
+    const grid x = copy_of(&a);
+    const grid q = random_grid(dtype, m, rank);
+    const grid c = copy_of(&a);
+    double complex v[LONGEST], u[LONGEST], w[LONGEST], found[LONGEST], expected[LONGEST],
+        tau[LONGEST];
     int polls = 0;
     const hs_factor f = factor(pool, HS_QR, &x, NULL, tau);
     CHECK(hs_qr_multiply(pool, &f, 0, 1, rank, q.data, 1, m, look, &polls) == HS_OK);
     random_vector(n, v);
-    multiply(&x, 'U', 0, v, u), multiply(&q, 'A', 0, u, found), multiply(&a, 'A', 0, v, expected);
+    multiply(&x, 'U', 0, v, u);
+    multiply(&q, 'A', 0, u, found);
+    multiply(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, m, found, expected, 20 * (double)(m + n)));
     random_vector(rank, v);
-    multiply(&q, 'A', 0, v, w), multiply(&q, 'A', 1, w, u);
+    multiply(&q, 'A', 0, v, w);
+    multiply(&q, 'A', 1, w, u);
     CHECK(are_near(dtype, rank, u, v, 20 * (double)(m + n)));
     polls = 0;
     CHECK(hs_qr_multiply(pool, &f, 1, 0, n, c.data, 1, m, look, &polls) == HS_OK);
     random_vector(n, v);
-    multiply(&c, 'A', 0, v, found), multiply(&x, 'U', 0, v, expected);
+    multiply(&c, 'A', 0, v, found);
+    multiply(&x, 'U', 0, v, expected);
     CHECK(are_near(dtype, rank, found, expected, 20 * (double)(m + n)));
-    free(a.data), free(x.data), free(q.data), free(c.data);
+    free(a.data);
+    free(x.data);
+    free(q.data);
+    free(c.data);
 }
 
 /* A = Q R by blocks of rows. */
 static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
-    const grid a = random_grid(dtype, m, n), q = random_grid(dtype, m, n), r = random_grid(dtype, n, n);
+    const grid a = random_grid(dtype, m, n);
+    const grid q = random_grid(dtype, m, n);
+    const grid r = random_grid(dtype, n, n);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     int polls = 0;
-    const hs_tall t = {.dtype = dtype, .m = m, .n = n, .a = a.data, .a_row_stride = 1, .a_col_stride = m, .q = q.data,
-                       .q_row_stride = 1, .q_col_stride = m, .r = r.data, .r_row_stride = 1, .r_col_stride = n};
+    const hs_tall t = {.dtype = dtype,
+                       .m = m,
+                       .n = n,
+                       .a = a.data,
+                       .a_row_stride = 1,
+                       .a_col_stride = m,
+                       .q = q.data,
+                       .q_row_stride = 1,
+                       .q_col_stride = m,
+                       .r = r.data,
+                       .r_row_stride = 1,
+                       .r_col_stride = n};
     CHECK(hs_tall_qr(pool, &t, &(hs_options){.poll = look, .poll_context = &polls}, NULL) == HS_OK);
     random_vector(n, v);
-    multiply(&r, 'A', 0, v, u), multiply(&q, 'A', 0, u, found), multiply(&a, 'A', 0, v, expected);
+    multiply(&r, 'A', 0, v, u);
+    multiply(&q, 'A', 0, u, found);
+    multiply(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, m, found, expected, 20 * (double)(m + n)));
-    free(a.data), free(q.data), free(r.data);
+    free(a.data);
+    free(q.data);
+    free(r.data);
 }
 
 /* A_i X_i = B_i, in one array each: columns side by side. */
 static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
     enum { ITEMS = 3 };
-    const grid a = random_grid(dtype, n, n * ITEMS), b = random_grid(dtype, n, cols * ITEMS), x = copy_of(&b);
+    const grid a = random_grid(dtype, n, n * ITEMS);
+    const grid b = random_grid(dtype, n, cols * ITEMS);
+    const grid x = copy_of(&b);
     const int64_t items = ITEMS, steps[] = {n * n, n * cols};
     int64_t info[ITEMS];
     int polls = 0;
     for (int64_t i = 0; i < n * ITEMS; i++) put(&a, i % n, i, 2 * (double)n);
-    const hs_stack s = {.operation = HS_STACK_SOLVE, .rank = 1, .size = &items, .info = info,
-                        .a_steps = &steps[0], .b_steps = &steps[1], .c_steps = &steps[1],
-                        .item = {.dtype = dtype, .m = n, .n = cols, .k = n, .a = a.data, .a_row_stride = 1, .a_col_stride = n,
-                                 .b = b.data, .b_row_stride = 1, .b_col_stride = n,
-                                 .c = x.data, .c_row_stride = 1, .c_col_stride = n}};
-    CHECK(hs_run_stack(pool, &s, NULL, &(hs_options){.poll = look, .poll_context = &polls}, NULL) == HS_OK);
+    const hs_stack s = {.operation = HS_STACK_SOLVE,
+                        .rank = 1,
+                        .size = &items,
+                        .info = info,
+                        .a_steps = &steps[0],
+                        .b_steps = &steps[1],
+                        .c_steps = &steps[1],
+                        .item = {.dtype = dtype,
+                                 .m = n,
+                                 .n = cols,
+                                 .k = n,
+                                 .a = a.data,
+                                 .a_row_stride = 1,
+                                 .a_col_stride = n,
+                                 .b = b.data,
+                                 .b_row_stride = 1,
+                                 .b_col_stride = n,
+                                 .c = x.data,
+                                 .c_row_stride = 1,
+                                 .c_col_stride = n}};
+    CHECK(hs_run_stack(pool, &s, NULL, &(hs_options){.poll = look, .poll_context = &polls}, NULL) ==
+          HS_OK);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     random_vector(cols, v);
     for (int64_t i = 0; i < ITEMS; i++) {
-        const size_t item = (size_t)i * size_of[dtype], left = item * (size_t)(n * n), right = item * (size_t)(n * cols);
+        const size_t item = (size_t)i * size_of[dtype];
+        const size_t left = item * (size_t)(n * n);
+        const size_t right = item * (size_t)(n * cols);
         multiply(&(grid){dtype, n, cols, (char *)x.data + right}, 'A', 0, v, u);
         multiply(&(grid){dtype, n, n, (char *)a.data + left}, 'A', 0, u, found);
         multiply(&(grid){dtype, n, cols, (char *)b.data + right}, 'A', 0, v, expected);
         CHECK(info[i] == -1 && are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
     }
-    free(a.data), free(b.data), free(x.data);
+    free(a.data);
+    free(b.data);
+    free(x.data);
 }
 
-/* ---- the sizes --------------------------------------------------------------------------------------------------- */
+/* ---- the sizes ------------------------------------------------------------------------------- */
 
 /* What is cut into some blocks of a size, up to three. */
 static int64_t some(int32_t block) { return 1 + check_random((unsigned)block * 5 / 2 + 8); }
@@ -257,7 +366,9 @@ static void each_operation(const hs_domain *domain, int dtype, int32_t workers)
     const int32_t of[2] = {0}, *block[] = {domain->depth, domain->rows, domain->cols};
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create_domains(workers, NULL, 1, domain, of, &pool) == HS_OK)) return;
-    const int64_t k = some(block[0][dtype & 1]), m = some(block[1][dtype & 1]), n = some(block[2][dtype & 1]);
+    const int64_t k = some(block[0][dtype & 1]);
+    const int64_t m = some(block[1][dtype & 1]);
+    const int64_t n = some(block[2][dtype & 1]);
     const double complex alpha = dtype >> 1 && check_random(2) ? 1 - 2 * I : 2;
     one_case(pool, dtype, m, n, k, (int)check_random(64), alpha, (double)check_random(3), NULL);
     one_case(pool, dtype, m + 50, 1 + n % 3, k, (int)check_random(64), 1, 0, NULL);
@@ -275,10 +386,12 @@ static void each_size(const char *set, int dtype)
     int32_t tile[2], own[3];
     const hs_status status = hs_kernel_sizes(set, dtype & 1, tile, own);
     if (status == HS_ERROR_UNSUPPORTED || !CHECK(status == HS_OK)) return;
-    const int32_t most = 2 * (tile[0] > tile[1] ? tile[0] : tile[1]), shift = (int32_t)check_random(1000);
+    const int32_t most = 2 * (tile[0] > tile[1] ? tile[0] : tile[1]);
+    const int32_t shift = (int32_t)check_random(1000);
     for (int32_t i = 0; i < most && !has_no_end; i += i < 4 ? 1 : CHECK_MANY(1, 7)) {
         hs_domain domain = {.kernel = set};
-        domain.depth[dtype & 1] = 1 + i, domain.rows[dtype & 1] = 1 + (i + shift) % (2 * tile[0]);
+        domain.depth[dtype & 1] = 1 + i;
+        domain.rows[dtype & 1] = 1 + (i + shift) % (2 * tile[0]);
         domain.cols[dtype & 1] = 1 + (i + 3 * shift) % (2 * tile[1]);
         each_operation(&domain, dtype, 1 + i % 2);
     }

@@ -1,4 +1,5 @@
-/* What a pool learns of its workers, against the arithmetic of its definition; and products that teach it. */
+/* What a pool learns of its workers, against the arithmetic of its definition; and products that
+ * teach it. */
 #include "threads/drift.h"
 
 #include <math.h>
@@ -10,7 +11,10 @@
 
 static int near(double x, double y) { return fabs(x - y) < 1e-12; }
 
-static int are(const double *x, double a, double b, double c) { return near(x[0], a) && near(x[1], b) && near(x[2], c); }
+static int are(const double *x, double a, double b, double c)
+{
+    return near(x[0], a) && near(x[1], b) && near(x[2], c);
+}
 
 static void learning(void)
 {
@@ -26,12 +30,14 @@ static void learning(void)
     hs__drift_speeds(&drift, speeds, x);
     CHECK(are(x, 2, 4, 0));
 
-    hs__drift_learn(&drift, NULL, (double[]){6, 3, 6}, 20e-3); /* half the weight, the other half as they were said to be */
+    /* half the weight, the other half as they were said to be */
+    hs__drift_learn(&drift, NULL, (double[]){6, 3, 6}, 20e-3);
     hs__drift_availability(&drift, NULL, x);
     CHECK(are(x, 1, 0.75, 1));
     hs__drift_speeds(&drift, NULL, x);
     CHECK(are(x, 1, 0.75, 1));
-    hs__drift_availability(&drift, speeds, x); /* the same rates, for other speeds; a worker without one stays out */
+    /* the same rates, for other speeds; a worker without one stays out */
+    hs__drift_availability(&drift, speeds, x);
     CHECK(are(x, 1, 0.375, 1));
     hs__drift_speeds(&drift, speeds, x);
     CHECK(are(x, 2, 1.5, 0));
@@ -48,7 +54,8 @@ static void learning(void)
     CHECK(fabs(rate[0] - 0.25) < 1e-6 && rate[1] == 1 && rate[2] == 1e-3);
 }
 
-/* The first run counts from the speeds that the workers were said to have; numbers without a quotient do no harm. */
+/* The first run counts from the speeds that the workers were said to have; numbers without a
+ * quotient do no harm. */
 static void extremes(void)
 {
     _Atomic double rate[2] = {0};
@@ -56,7 +63,8 @@ static void extremes(void)
     hs__drift drift = {.p = 2, .rate = rate};
     hs__drift_learn(&drift, (double[]){8, 2}, (double[]){1, 1}, 20e-3);
     CHECK(near(rate[0], 1) && near(rate[1], 0.625));
-    for (int i = 0; i < 100; i++) hs__drift_learn(&drift, (double[]){1e-300, 1}, (double[]){1e9, 1}, 1);
+    for (int i = 0; i < 100; i++)
+        hs__drift_learn(&drift, (double[]){1e-300, 1}, (double[]){1e9, 1}, 1);
     const double speeds[][2] = {{1e-300, 1}, {5e-324, 1}, {1e300, 5e-324}, {1, 0}, {0, 1}};
     for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
         hs__drift_availability(&drift, speeds[i], x);
@@ -73,21 +81,24 @@ static void products(hs_pool *pool, const hs_product *product)
 {
     const double *c = product->c;
     double availability[2];
-    const hs_box boxes[] = {{.worker = 0, .height = N / 4, .width = N, .length = N},
-                            {.worker = 1, .row = N / 4, .height = N - N / 4, .width = N, .length = N}};
+    const hs_box boxes[] = {
+        {.worker = 0, .height = N / 4, .width = N, .length = N},
+        {.worker = 1, .row = N / 4, .height = N - N / 4, .width = N, .length = N}};
     test_run apart = {.boxes.box = boxes, .boxes.count = 2};
     CHECK(run_product(pool, product, &apart) == HS_OK);
     hs_pool_availability(pool, NULL, availability);
     CHECK(availability[0] == 1 && availability[1] == 1);
 
-    /* One of them is said to be far slower than it is: the others' tiles that it takes over show. */
+    /* One of them is said to be far slower than it is: the others' tiles that it takes over
+     * show. */
     const double speeds[] = {1, 1e-6};
     double seen = 1;
     for (int round = 0; round < 200 && seen > 0.5; round++) {
         CHECK(hs_gemm(pool, product, speeds, NULL, NULL) == HS_OK);
         CHECK(c[0] == N && c[N * N - 1] == N);
         hs_pool_availability(pool, speeds, availability);
-        CHECK(fmax(availability[0], availability[1]) == 1 && fmin(availability[0], availability[1]) >= 0);
+        CHECK(fmax(availability[0], availability[1]) == 1 &&
+              fmin(availability[0], availability[1]) >= 0);
         seen = availability[0];
     }
     CHECK(seen < 0.5);
@@ -108,7 +119,8 @@ static void distracted(hs_pool *pool, const hs_product *product)
     double availability[2];
     int calls = 0;
     hs_product deep = *product;
-    deep.k = 50 * (int64_t)N, deep.a_col_stride = deep.b_row_stride = 0; /* the same elements again and again */
+    deep.k = 50 * (int64_t)N;
+    deep.a_col_stride = deep.b_row_stride = 0; /* the same elements again and again */
     CHECK(hs_gemm(pool, &deep, speeds, waste_time, &calls) == HS_OK);
     hs_pool_availability(pool, speeds, availability);
     CHECK(calls == 0 || (availability[0] == 1 && availability[1] == 1));
@@ -118,10 +130,23 @@ int main(void)
 {
     learning();
     extremes();
-    double *x = malloc(sizeof(double) * N * N), *c = malloc(sizeof(double) * N * N);
+    double *x = malloc(sizeof(double) * N * N);
+    double *c = malloc(sizeof(double) * N * N);
     for (int i = 0; x && i < N * N; i++) x[i] = 1;
-    const hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = x, .a_row_stride = N, .a_col_stride = 1, .b = x,
-                                .b_row_stride = N, .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    const hs_product product = {.dtype = HS_FLOAT64,
+                                .m = N,
+                                .n = N,
+                                .k = N,
+                                .a = x,
+                                .a_row_stride = N,
+                                .a_col_stride = 1,
+                                .b = x,
+                                .b_row_stride = N,
+                                .b_col_stride = 1,
+                                .c = c,
+                                .c_row_stride = N,
+                                .c_col_stride = 1,
+                                .alpha = {1}};
     void (*const cases[])(hs_pool *, const hs_product *) = {products, distracted};
     for (int i = 0; i < 2; i++) {
         hs_pool *pool = NULL;
@@ -129,6 +154,7 @@ int main(void)
         cases[i](pool, &product);
         hs_pool_destroy(pool);
     }
-    free(x), free(c);
+    free(x);
+    free(c);
     return check_result();
 }

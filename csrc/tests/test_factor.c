@@ -1,5 +1,5 @@
-/* Cholesky and QR: factors multiplied back against the matrix, on pools of all kinds; triangular systems, inverses and products with Q;
- * refusals, cancels and no memory. */
+/* Cholesky and QR: factors multiplied back against the matrix, on pools of all kinds; triangular
+ * systems, inverses and products with Q; refusals, cancels and no memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +31,29 @@ static strided make(int dtype, int64_t m, int64_t n)
     const size_t space = 16 * (size_t)((m + 1) * (n + 1)) + 64;
     if (!CHECK(!posix_memalign((void **)&x.memory, 64, space))) exit(1);
     memset(x.memory, 0x55, space);
-    if (check_random(3) == 0) x.row_stride = n + gap, x.col_stride = 1;
-    if (check_random(4) == 0) x.start = (m - 1) * x.row_stride, x.row_stride = -x.row_stride;
+    if (check_random(3) == 0) {
+        x.row_stride = n + gap;
+        x.col_stride = 1;
+    }
+    if (check_random(4) == 0) {
+        x.start = (m - 1) * x.row_stride;
+        x.row_stride = -x.row_stride;
+    }
     return x;
 }
 
-static void *data_of(const strided *x) { return x->memory + x->start * (ptrdiff_t)size_of[x->dtype]; }
-static double complex at(const strided *x, int64_t i, int64_t j) { return get(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride); }
-static void put(const strided *x, int64_t i, int64_t j, double complex value) { set(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride, value); }
+static void *data_of(const strided *x)
+{
+    return x->memory + x->start * (ptrdiff_t)size_of[x->dtype];
+}
+static double complex at(const strided *x, int64_t i, int64_t j)
+{
+    return get(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride);
+}
+static void put(const strided *x, int64_t i, int64_t j, double complex value)
+{
+    set(data_of(x), x->dtype, i * x->row_stride + j * x->col_stride, value);
+}
 
 static double complex any(int dtype)
 {
@@ -70,14 +85,29 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         const int dtype = round % 4, in_place = (int)check_random(2), clear = (int)check_random(2);
-        const int64_t n = 1 + check_random(MAX), bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
+        const int64_t n = 1 + check_random(MAX);
+        const int64_t bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
         const strided a = make(dtype, n, n), x = make(dtype, n, n);
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++)
-                put(&a, i, j, i > j ? any(dtype) : i == j ? (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I : NAN); /* what is not read */
+            for (int64_t j = 0; j < n; j++) /* what is not read */
+                put(&a, i, j,
+                    i > j    ? any(dtype)
+                    : i == j ? (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I
+                             : NAN);
         if (in_place) copy(&x, &a);
-        hs_factor c = {.kind = HS_CHOLESKY, .dtype = dtype, .m = n, .n = n, .matrix = data_of(&x), .row_stride = x.row_stride, .col_stride = x.col_stride, .clear = clear};
-        if (!in_place) c.a = data_of(&a), c.a_row_stride = a.row_stride, c.a_col_stride = a.col_stride;
+        hs_factor c = {.kind = HS_CHOLESKY,
+                       .dtype = dtype,
+                       .m = n,
+                       .n = n,
+                       .matrix = data_of(&x),
+                       .row_stride = x.row_stride,
+                       .col_stride = x.col_stride,
+                       .clear = clear};
+        if (!in_place) {
+            c.a = data_of(&a);
+            c.a_row_stride = a.row_stride;
+            c.a_col_stride = a.col_stride;
+        }
         int32_t owner[MAX];
         double pace[16];
         test_run run = any_run(&c, p, owner, pace);
@@ -95,10 +125,13 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
             CHECK(creal(at(&x, i, i)) > 0 && cimag(at(&x, i, i)) == 0);
             for (int64_t j = i + 1; j < n; j++) {
                 const double complex above = at(&x, i, j);
-                CHECK(clear ? above == 0 : in_place ? isnan(creal(above)) : creal(above) == creal(get("UUUUUUUUUUUUUUUU", dtype, 0)));
+                CHECK(clear      ? above == 0
+                      : in_place ? isnan(creal(above))
+                                 : creal(above) == creal(get("UUUUUUUUUUUUUUUU", dtype, 0)));
             }
         }
-        free(a.memory), free(x.memory);
+        free(a.memory);
+        free(x.memory);
     }
 }
 
@@ -119,21 +152,38 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         const int dtype = round % 4, in_place = (int)check_random(2);
-        int64_t m = 1 + check_random(MAX), n = 1 + check_random(MAX);
+        int64_t m = 1 + check_random(MAX);
+        int64_t n = 1 + check_random(MAX);
         if (round % 11 == 0) m += 2 * MAX;
         const int64_t rank = m < n ? m : n;
-        const strided a = make(dtype, m, n), x = make(dtype, m, n), q = make(dtype, m, m <= MAX ? m : rank), c = make(dtype, m, 1 + check_random(9));
+        const strided a = make(dtype, m, n);
+        const strided x = make(dtype, m, n);
+        const strided q = make(dtype, m, m <= MAX ? m : rank);
+        const strided c = make(dtype, m, 1 + check_random(9));
         for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++) put(&a, i, j, round % 7 == 3 && j % 3 == 1 ? 0 : any(dtype));
+            for (int64_t j = 0; j < n; j++)
+                put(&a, i, j, round % 7 == 3 && j % 3 == 1 ? 0 : any(dtype));
         if (in_place) copy(&x, &a);
         double complex tau[MAX];
-        hs_factor f = {.kind = HS_QR, .dtype = dtype, .m = m, .n = n, .matrix = data_of(&x), .row_stride = x.row_stride, .col_stride = x.col_stride, .tau = tau};
-        if (!in_place) f.a = data_of(&a), f.a_row_stride = a.row_stride, f.a_col_stride = a.col_stride;
+        hs_factor f = {.kind = HS_QR,
+                       .dtype = dtype,
+                       .m = m,
+                       .n = n,
+                       .matrix = data_of(&x),
+                       .row_stride = x.row_stride,
+                       .col_stride = x.col_stride,
+                       .tau = tau};
+        if (!in_place) {
+            f.a = data_of(&a);
+            f.a_row_stride = a.row_stride;
+            f.a_col_stride = a.col_stride;
+        }
         int32_t owner[3 * MAX];
         double pace[16];
         test_run run = any_run(&f, p, owner, pace);
         CHECK(run_lu(pool, &f, &run) == HS_OK && f.failed == -1);
-        CHECK(hs_qr_multiply(pool, &f, 0, 1, q.n, data_of(&q), q.row_stride, q.col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 0, 1, q.n, data_of(&q), q.row_stride, q.col_stride, NULL,
+                             NULL) == HS_OK);
         const double limit = 4 * eps[dtype] * (double)(m + n);
         CHECK(apart(&q, &q, 1) <= limit);
         double worst = 0;
@@ -150,17 +200,24 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < c.n; j++) put(&c, i, j, any(dtype));
         copy(&before, &c);
-        CHECK(hs_qr_multiply(pool, &f, 1, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 1, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL,
+                             NULL) == HS_OK);
         for (int64_t i = 0; i < rank; i++)
             for (int64_t j = 0; j < c.n; j++) {
                 double complex sum = -at(&c, i, j);
                 for (int64_t k = 0; k < m; k++) sum += conj(at(&q, k, i)) * at(&before, k, j);
                 CHECK(cabs(sum) <= limit);
             }
-        CHECK(hs_qr_multiply(pool, &f, 0, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 0, 0, c.n, data_of(&c), c.row_stride, c.col_stride, NULL,
+                             NULL) == HS_OK);
         for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < c.n; j++) CHECK(cabs(at(&c, i, j) - at(&before, i, j)) <= limit);
-        free(a.memory), free(x.memory), free(q.memory), free(c.memory), free(before.memory);
+            for (int64_t j = 0; j < c.n; j++)
+                CHECK(cabs(at(&c, i, j) - at(&before, i, j)) <= limit);
+        free(a.memory);
+        free(x.memory);
+        free(q.memory);
+        free(c.memory);
+        free(before.memory);
     }
 }
 
@@ -169,7 +226,10 @@ static void fill_triangle(const strided *t, int upper, int unit)
 {
     for (int64_t i = 0; i < t->n; i++)
         for (int64_t j = 0; j < t->n; j++)
-            put(t, i, j, i == j ? unit ? NAN : 2 + any(t->dtype) : (i < j) == upper ? any(t->dtype) / (double)t->n : NAN);
+            put(t, i, j,
+                i == j             ? unit ? NAN : 2 + any(t->dtype)
+                            : (i < j) == upper ? any(t->dtype) / (double)t->n
+                                   : NAN);
 }
 
 static double complex triangle_at(const strided *t, int upper, int unit, int64_t i, int64_t j)
@@ -187,20 +247,26 @@ static void triangles(hs_pool *pool, int rounds)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++) put(&b, i, j, any(dtype));
         copy(&x, &b);
-        const double factors[][2] = {{1, 0}, {-2, 0}, {0.5, -3}}, *alpha = check_random(4) ? factors[check_random(3)] : NULL;
+        const double factors[][2] = {{1, 0}, {-2, 0}, {0.5, -3}};
+        const double *alpha = check_random(4) ? factors[check_random(3)] : NULL;
         const double complex factor = alpha ? alpha[0] + (dtype >> 1 ? I * alpha[1] : 0) : 1;
-        const hs_triangular s = {dtype, n, cols, upper, unit, data_of(&t), t.row_stride, t.col_stride, data_of(&x), x.row_stride, x.col_stride, alpha};
+        const hs_triangular s = {
+            dtype,        n,           cols,         upper,        unit, data_of(&t), t.row_stride,
+            t.col_stride, data_of(&x), x.row_stride, x.col_stride, alpha};
         CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
         double worst = 0;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++) {
                 double complex sum = -factor * at(&b, i, j);
                 for (int64_t k = 0; k < n; k++)
-                    if (k == i || (i < k) == upper) sum += triangle_at(&t, upper, unit, i, k) * at(&x, k, j);
+                    if (k == i || (i < k) == upper)
+                        sum += triangle_at(&t, upper, unit, i, k) * at(&x, k, j);
                 worst = fmax(worst, cabs(sum));
             }
         CHECK(worst <= 8 * eps[dtype] * (double)n * fmax(1, cabs(factor)));
-        free(t.memory), free(b.memory), free(x.memory);
+        free(t.memory);
+        free(b.memory);
+        free(x.memory);
     }
 }
 
@@ -211,12 +277,23 @@ static void inverses(hs_pool *pool, int rounds)
         const int64_t n = 1 + check_random(MAX);
         const strided a = make(dtype, n, n), lu = make(dtype, n, n), x = make(dtype, n, n);
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) put(&a, i, j, any(dtype) + (j == (i + 3) % n ? 2 * (double)n : 0));
+            for (int64_t j = 0; j < n; j++)
+                put(&a, i, j, any(dtype) + (j == (i + 3) % n ? 2 * (double)n : 0));
         int32_t pivots[MAX];
-        hs_factor f = {.dtype = dtype, .m = n, .n = n, .a = data_of(&a), .a_row_stride = a.row_stride, .a_col_stride = a.col_stride,
-                       .matrix = data_of(&lu), .row_stride = lu.row_stride, .col_stride = lu.col_stride, .cooperative = 1, .pivots = pivots};
+        hs_factor f = {.dtype = dtype,
+                       .m = n,
+                       .n = n,
+                       .a = data_of(&a),
+                       .a_row_stride = a.row_stride,
+                       .a_col_stride = a.col_stride,
+                       .matrix = data_of(&lu),
+                       .row_stride = lu.row_stride,
+                       .col_stride = lu.col_stride,
+                       .cooperative = 1,
+                       .pivots = pivots};
         CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK && f.failed == -1);
-        CHECK(hs_lu_inverse(pool, &f, data_of(&x), x.row_stride, x.col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_lu_inverse(pool, &f, data_of(&x), x.row_stride, x.col_stride, NULL, NULL) ==
+              HS_OK);
         double worst = 0;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
@@ -225,31 +302,38 @@ static void inverses(hs_pool *pool, int rounds)
                 worst = fmax(worst, cabs(sum));
             }
         CHECK(worst <= 16 * eps[dtype] * (double)n);
-        free(a.memory), free(lu.memory), free(x.memory);
+        free(a.memory);
+        free(lu.memory);
+        free(x.memory);
     }
 }
 
 static int stop_at_once(void *context, double fraction)
 {
-    (void)context, (void)fraction;
+    (void)context;
+    (void)fraction;
     return 1;
 }
 
 static void refusals(hs_pool *pool)
 {
-    double x[9] = {4, 0, 0, 0, 4, 0, 0, 0, 4}, tau[3];
+    double x[9] = {4, 0, 0, 0, 4, 0, 0, 0, 4};
+    double tau[3];
     int32_t pivots[3] = {0, 1, 2};
     hs_factor f;
     for (int32_t kind = -1; kind <= 3; kind++) {
         hs_factor_default(&f, kind, HS_FLOAT64, 3, 3, x);
-        f.pivots = pivots, f.tau = tau;
-        CHECK(hs_run_factor(pool, &f, NULL, NULL) == (kind < 0 || kind > 2 ? HS_ERROR_VALUE : HS_OK));
+        f.pivots = pivots;
+        f.tau = tau;
+        CHECK(hs_run_factor(pool, &f, NULL, NULL) ==
+              (kind < 0 || kind > 2 ? HS_ERROR_VALUE : HS_OK));
     }
     hs_factor_default(&f, HS_CHOLESKY, HS_FLOAT64, 3, 2, x);
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* not square */
     hs_factor_default(&f, HS_QR, HS_FLOAT64, 3, 3, x);
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* no tau */
-    f.tau = tau, f.clear = 1;
+    f.tau = tau;
+    f.clear = 1;
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_ERROR_VALUE); /* nothing to clear */
     f.clear = 0;
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK);
@@ -263,29 +347,40 @@ static void refusals(hs_pool *pool)
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
     s.n = 0;
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
-    s.n = 3, s.dtype = 4;
+    s.n = 3;
+    s.dtype = 4;
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
     /* None of rows or columns; the identity from no reflectors. */
     hs_factor_default(&f, HS_QR, HS_FLOAT64, 3, 0, x);
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK);
-    CHECK(hs_qr_multiply(pool, &f, 0, 1, 3, x, 1, 3, NULL, NULL) == HS_OK && x[0] == 1 && x[1] == 0 && x[4] == 1 && x[8] == 1);
+    CHECK(hs_qr_multiply(pool, &f, 0, 1, 3, x, 1, 3, NULL, NULL) == HS_OK && x[0] == 1 &&
+          x[1] == 0 && x[4] == 1 && x[8] == 1);
 }
 
 static void cancelling(hs_pool *pool)
 {
     enum { N = 400 };
-    double *a = calloc(N * N, sizeof *a), *b = calloc(N * N, sizeof *b), tau[N];
+    double *a = calloc(N * N, sizeof *a);
+    double *b = calloc(N * N, sizeof *b);
+    double tau[N];
     int32_t pivots[N];
     if (!CHECK(a && b)) return;
-    for (int64_t i = 0; i < N; i++) a[i * (N + 1)] = 2, pivots[i] = (int32_t)i;
+    for (int64_t i = 0; i < N; i++) {
+        a[i * (N + 1)] = 2;
+        pivots[i] = (int32_t)i;
+    }
     const hs_options stopped = {.poll = stop_at_once};
     for (int32_t kind = 0; kind < 3; kind++) {
         hs_factor f;
-        hs_factor_default(&f, kind, HS_FLOAT64, N, N, a), f.pivots = pivots, f.tau = tau;
-        const hs_status status = hs_run_factor(pool, &f, &stopped, NULL); /* it may be done before it is asked */
+        hs_factor_default(&f, kind, HS_FLOAT64, N, N, a);
+        f.pivots = pivots;
+        f.tau = tau;
+        /* it may be done before it is asked */
+        const hs_status status = hs_run_factor(pool, &f, &stopped, NULL);
         CHECK(status == HS_OK || status == HS_ERROR_CANCELLED);
     }
-    free(a), free(b);
+    free(a);
+    free(b);
 }
 
 /* Where no memory is left nothing has been changed; systems are solved without. */
@@ -298,7 +393,11 @@ static hs_status scarce_factors(hs_pool *pool, void *context)
     for (int64_t i = 0; i < N * N; i++) x[i] = i % (N + 1) ? 1.0 / (double)(1 + i % 7) : 3 * N;
     memcpy(before, x, sizeof x);
     hs_factor f;
-    hs_factor_default(&f, kind, HS_FLOAT64, N, N, x), f.pivots = pivots, f.tau = tau, f.cooperative = 1, f.clear = kind == HS_CHOLESKY;
+    hs_factor_default(&f, kind, HS_FLOAT64, N, N, x);
+    f.pivots = pivots;
+    f.tau = tau;
+    f.cooperative = 1;
+    f.clear = kind == HS_CHOLESKY;
     hs_status status = hs_run_factor(pool, &f, NULL, NULL);
     if (status) {
         CHECK(!memcmp(x, before, sizeof x));
@@ -328,12 +427,14 @@ static void scarce(void)
 }
 
 #ifdef HS_TEST_SCARCE
-static int sets = 2; /* of instructions that panels see: 0 none of those they know, 1 AVX2, 2 all of this processor */
+/* of instructions that panels see: 0 none of those they know, 1 AVX2, 2 all of this processor */
+static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)
 {
     const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){.avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+    return (hs__cpu){
+        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
 }
 #endif
 
@@ -345,79 +446,131 @@ static void all(hs_pool *pool, int32_t p, int rounds)
     inverses(pool, rounds);
 }
 
-/* ---- domains ---------------------------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
-/* What is large enough to be shared (8e6 multiply-adds), with all that is made of it: the factors, the systems' solutions or Q, the inverse or Q C. */
+/* What is large enough to be shared (8e6 multiply-adds), with all that is made of it: the factors,
+ * the systems' solutions or Q, the inverse or Q C. */
 typedef struct {
     strided factor, first, second;
     int32_t *pivots;
     double complex *tau;
 } shared;
 
-static shared share(hs_pool *pool, int kind, const strided *a, const strided *b, int in_place, int cooperative, int64_t block)
+static shared share(hs_pool *pool, int kind, const strided *a, const strided *b, int in_place,
+                    int cooperative, int64_t block)
 {
     const int dtype = a->dtype;
     const int64_t m = a->m, n = a->n, rank = m < n ? m : n;
-    shared x = {make(dtype, m, n), make(dtype, m, b->n), make(dtype, m, m), malloc((size_t)rank * sizeof *x.pivots), malloc((size_t)rank * sizeof *x.tau)};
-    hs_factor f = {.kind = kind, .dtype = dtype, .m = m, .n = n, .matrix = data_of(&x.factor), .row_stride = x.factor.row_stride, .col_stride = x.factor.col_stride,
-                   .cooperative = cooperative, .block = block, .clear = kind == HS_CHOLESKY, .pivots = x.pivots, .tau = x.tau};
+    shared x = {make(dtype, m, n), make(dtype, m, b->n), make(dtype, m, m),
+                malloc((size_t)rank * sizeof *x.pivots), malloc((size_t)rank * sizeof *x.tau)};
+    hs_factor f = {.kind = kind,
+                   .dtype = dtype,
+                   .m = m,
+                   .n = n,
+                   .matrix = data_of(&x.factor),
+                   .row_stride = x.factor.row_stride,
+                   .col_stride = x.factor.col_stride,
+                   .cooperative = cooperative,
+                   .block = block,
+                   .clear = kind == HS_CHOLESKY,
+                   .pivots = x.pivots,
+                   .tau = x.tau};
     copy(&x.first, b);
     if (in_place) copy(&x.factor, a);
-    else f.a = data_of(a), f.a_row_stride = a->row_stride, f.a_col_stride = a->col_stride;
+    else {
+        f.a = data_of(a);
+        f.a_row_stride = a->row_stride;
+        f.a_col_stride = a->col_stride;
+    }
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK && f.failed == -1);
-    const strided *c = &x.first, *d = &x.second;
-    const hs_triangular s = {dtype, n, b->n, 0, 0, f.matrix, f.row_stride, f.col_stride, data_of(c), c->row_stride, c->col_stride, NULL};
+    const strided *c = &x.first;
+    const strided *d = &x.second;
+    const hs_triangular s = {dtype,
+                             n,
+                             b->n,
+                             0,
+                             0,
+                             f.matrix,
+                             f.row_stride,
+                             f.col_stride,
+                             data_of(c),
+                             c->row_stride,
+                             c->col_stride,
+                             NULL};
     if (kind == HS_LU) {
-        CHECK(hs_lu_solve(pool, &f, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL, NULL) == HS_OK);
-        CHECK(hs_lu_inverse(pool, &f, data_of(d), d->row_stride, d->col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_lu_solve(pool, &f, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL,
+                          NULL) == HS_OK);
+        CHECK(hs_lu_inverse(pool, &f, data_of(d), d->row_stride, d->col_stride, NULL, NULL) ==
+              HS_OK);
     } else if (kind == HS_CHOLESKY) {
         CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_OK);
         copy(d, a);
     } else {
-        CHECK(hs_qr_multiply(pool, &f, 1, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL, NULL) == HS_OK);
-        CHECK(hs_qr_multiply(pool, &f, 0, 1, m, data_of(d), d->row_stride, d->col_stride, NULL, NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 1, 0, b->n, data_of(c), c->row_stride, c->col_stride, NULL,
+                             NULL) == HS_OK);
+        CHECK(hs_qr_multiply(pool, &f, 0, 1, m, data_of(d), d->row_stride, d->col_stride, NULL,
+                             NULL) == HS_OK);
     }
     return x;
 }
 
 static void release(const shared *x)
 {
-    free(x->factor.memory), free(x->first.memory), free(x->second.memory), free(x->pivots), free(x->tau);
+    free(x->factor.memory);
+    free(x->first.memory);
+    free(x->second.memory);
+    free(x->pivots);
+    free(x->tau);
 }
 
 /* The largest difference, as part of the largest element. */
 static double difference(const strided *x, const strided *y)
 {
-    double most = 0, worst = 0;
+    double most = 0;
+    double worst = 0;
     for (int64_t i = 0; i < x->m; i++)
-        for (int64_t j = 0; j < x->n; j++) most = fmax(most, cabs(at(y, i, j))), worst = fmax(worst, cabs(at(x, i, j) - at(y, i, j)));
+        for (int64_t j = 0; j < x->n; j++) {
+            most = fmax(most, cabs(at(y, i, j)));
+            worst = fmax(worst, cabs(at(x, i, j) - at(y, i, j)));
+        }
     return worst / most;
 }
 
-/* Domains of other kernels and blocks give what one of the usual kind gives, but for roundings; with one kernel the same bits. */
+/* Domains of other kernels and blocks give what one of the usual kind gives, but for roundings;
+ * with one kernel the same bits. */
 static void domains(const char *second, int rounds)
 {
     const int32_t of[5] = {1, 0, 2, 1, 2};
-    hs_pool *several = open_domains(5, of, second), *one = NULL;
+    hs_pool *several = open_domains(5, of, second);
+    hs_pool *one = NULL;
     if (!several || !CHECK(hs_pool_create(5, NULL, &one) == HS_OK)) return;
     for (int round = 0; round < rounds; round++) {
         const int dtype = round % 4, kind = round / 4 % 3, cooperative = round % 5 != 1;
         const int64_t n = 255 + check_random(20), m = kind == HS_QR ? n + check_random(40) - 20 : n;
         const strided a = make(dtype, m, n), b = make(dtype, m, 250);
         for (int64_t i = 0; i < m; i++) {
-            for (int64_t j = 0; j < n; j++) put(&a, i, j, any(dtype) + (i == j ? (double)(3 * n) : 0));
+            for (int64_t j = 0; j < n; j++)
+                put(&a, i, j, any(dtype) + (i == j ? (double)(3 * n) : 0));
             for (int64_t j = 0; j < b.n; j++) put(&b, i, j, any(dtype));
-            for (int64_t j = 0; j < n && kind == HS_CHOLESKY; j++) put(&a, i, j, i > j ? at(&a, i, j) : i == j ? (double)(3 * n) : NAN);
+            for (int64_t j = 0; j < n && kind == HS_CHOLESKY; j++)
+                put(&a, i, j, i > j ? at(&a, i, j) : i == j ? (double)(3 * n) : NAN);
         }
-        const shared x = share(several, kind, &a, &b, round % 3 == 0, cooperative, round % 7 == 2 ? 150 : 25), y = share(one, kind, &a, &b, round % 2, 1, 25);
+        const shared x =
+            share(several, kind, &a, &b, round % 3 == 0, cooperative, round % 7 == 2 ? 150 : 25);
+        const shared y = share(one, kind, &a, &b, round % 2, 1, 25);
         const double limit = 100 * eps[dtype];
         if (kind != HS_CHOLESKY) CHECK(difference(&x.second, &y.second) <= limit);
         CHECK(difference(&x.factor, &y.factor) <= limit && difference(&x.first, &y.first) <= limit);
         if (kind == HS_LU) CHECK(!memcmp(x.pivots, y.pivots, (size_t)n * sizeof *x.pivots));
-        release(&x), release(&y), free(a.memory), free(b.memory);
+        release(&x);
+        release(&y);
+        free(a.memory);
+        free(b.memory);
     }
-    all(several, 5, CHECK_MANY(24, 12)), cancelling(several);
-    hs_pool_destroy(several), hs_pool_destroy(one);
+    all(several, 5, CHECK_MANY(24, 12));
+    cancelling(several);
+    hs_pool_destroy(several);
+    hs_pool_destroy(one);
 }
 
 /* Three domains that differ in blocks, not in the kernel. */
@@ -425,8 +578,11 @@ static void bits(void)
 {
     const int32_t of[4] = {0, 1, 2, 1};
     const hs_domain alike[3] = {{.rows = {48, 48}}, {.cols = {64, 64}}, {0}};
-    hs_pool *several = NULL, *one = NULL;
-    if (!CHECK(hs_pool_create_domains(4, NULL, 3, alike, of, &several) == HS_OK && hs_pool_create(4, NULL, &one) == HS_OK)) return;
+    hs_pool *several = NULL;
+    hs_pool *one = NULL;
+    if (!CHECK(hs_pool_create_domains(4, NULL, 3, alike, of, &several) == HS_OK &&
+               hs_pool_create(4, NULL, &one) == HS_OK))
+        return;
     for (int kind = 0; kind < 3; kind++) {
         const strided a = make(HS_FLOAT32, 260, 260), b = make(HS_FLOAT32, 260, 240);
         for (int64_t i = 0; i < 260; i++)
@@ -434,11 +590,17 @@ static void bits(void)
                 put(&a, i, j, any(HS_FLOAT32) + (i == j ? 400 : 0));
                 if (j < 240) put(&b, i, j, any(HS_FLOAT32));
             }
-        const shared x = share(several, kind, &a, &b, 0, 1, 25), y = share(one, kind, &a, &b, 1, 1, 25);
-        CHECK(difference(&x.factor, &y.factor) == 0 && difference(&x.first, &y.first) == 0 && difference(&x.second, &y.second) == 0);
-        release(&x), release(&y), free(a.memory), free(b.memory);
+        const shared x = share(several, kind, &a, &b, 0, 1, 25);
+        const shared y = share(one, kind, &a, &b, 1, 1, 25);
+        CHECK(difference(&x.factor, &y.factor) == 0 && difference(&x.first, &y.first) == 0 &&
+              difference(&x.second, &y.second) == 0);
+        release(&x);
+        release(&y);
+        free(a.memory);
+        free(b.memory);
     }
-    hs_pool_destroy(several), hs_pool_destroy(one);
+    hs_pool_destroy(several);
+    hs_pool_destroy(one);
 }
 
 int main(void)
@@ -451,10 +613,14 @@ int main(void)
 #ifdef HS_TEST_SCARCE
         for (sets = CHECK_MANY(0, 2); sets < 2; sets++) all(pool, p, 12);
 #endif
-        if (p == 3) refusals(pool), cancelling(pool);
+        if (p == 3) {
+            refusals(pool);
+            cancelling(pool);
+        }
         hs_pool_destroy(pool);
     }
-    for (int i = 0; i < DOMAIN_SETS && !CHECK_EMULATED; i += CHECK_MANY(1, 2)) ALSO_LATE(domains(domain_sets[i], 12));
+    for (int i = 0; i < DOMAIN_SETS && !CHECK_EMULATED; i += CHECK_MANY(1, 2))
+        ALSO_LATE(domains(domain_sets[i], 12));
     bits();
     scarce();
     return check_result();

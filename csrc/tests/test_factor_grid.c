@@ -1,4 +1,5 @@
-/* Factorisations with owners in both directions: the bits of one owner's, the times of the simulation, refusals, cancels and no memory. */
+/* Factorisations with owners in both directions: the bits of one owner's, the times of the
+ * simulation, refusals, cancels and no memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,33 +17,46 @@ static int32_t pivots[2][MAX], map[MOST], nobody[MOST];
 static void fill(int dtype, int64_t n)
 {
     for (int64_t i = 0; i < n * n; i++)
-        set(given, dtype, i, ((int)check_random(2001) - 1000 + (dtype >> 1) * I * ((int)check_random(2001) - 1000)) / 1000.0);
+        set(given, dtype, i,
+            ((int)check_random(2001) - 1000 + (dtype >> 1) * I * ((int)check_random(2001) - 1000)) /
+                1000.0);
     for (int64_t i = 0; i < n; i++) set(given, dtype, i * (n + 1), 2.0 * (double)n);
 }
 
-static hs_factor of(int kind, int dtype, int64_t m, int64_t n, int64_t block, char *matrix, int which)
+static hs_factor of(int kind, int dtype, int64_t m, int64_t n, int64_t block, char *matrix,
+                    int which)
 {
     hs_factor x;
     hs_factor_default(&x, kind, dtype, m, n, matrix);
-    x.a = given, x.a_row_stride = 1, x.a_col_stride = m, x.block = block;
-    x.pivots = pivots[which], x.tau = tau[which], x.clear = kind == HS_CHOLESKY;
+    x.a = given;
+    x.a_row_stride = 1;
+    x.a_col_stride = m;
+    x.block = block;
+    x.pivots = pivots[which];
+    x.tau = tau[which];
+    x.clear = kind == HS_CHOLESKY;
     return x;
 }
 
 static void deal(int64_t m, int64_t n, int64_t block, int32_t p)
 {
     int32_t rows, cols;
-    CHECK(hs_factor_blocks(n, m, block, &rows) == HS_OK && hs_factor_blocks(m, n, block, &cols) == HS_OK);
+    CHECK(hs_factor_blocks(n, m, block, &rows) == HS_OK &&
+          hs_factor_blocks(m, n, block, &cols) == HS_OK);
     for (int32_t i = 0; i < rows * cols; i++) map[i] = (int32_t)check_random((unsigned)p);
 }
 
-static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, int64_t n, int64_t block)
+static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, int64_t n,
+                      int64_t block)
 {
     const size_t e = (size_t)size_of[dtype];
-    hs_factor alone = of(kind, dtype, m, n, block, one, 0), together = of(kind, dtype, m, n, block, many, 1);
+    hs_factor alone = of(kind, dtype, m, n, block, one, 0);
+    hs_factor together = of(kind, dtype, m, n, block, many, 1);
     fill(dtype, m > n ? m : n);
     deal(m, n, block, p);
-    alone.owner = nobody, together.owner = map, together.grid = 1;
+    alone.owner = nobody;
+    together.owner = map;
+    together.grid = 1;
     CHECK(hs_run_factor(pool, &alone, NULL, NULL) == HS_OK && alone.failed == -1);
     CHECK(hs_run_factor(pool, &together, NULL, NULL) == HS_OK && together.failed == -1);
     CHECK(memcmp(one, many, (size_t)(m * n) * e) == 0);
@@ -56,7 +70,8 @@ static void results(hs_pool *pool, int32_t p)
     static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 90, MAX}, blocks[] = {1, 5, 16, 40};
     for (int turn = 0; turn < 60; turn++) {
         const int kind = turn % 3;
-        const int64_t n = sizes[check_random(8)], m = kind == HS_CHOLESKY ? n : sizes[check_random(8)];
+        const int64_t n = sizes[check_random(8)];
+        const int64_t m = kind == HS_CHOLESKY ? n : sizes[check_random(8)];
         same_bits(pool, p, kind, (int)check_random(4), m, n, blocks[check_random(4)]);
     }
 }
@@ -64,20 +79,28 @@ static void results(hs_pool *pool, int32_t p)
 static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
 {
     enum { N = 60, BLOCK = 7, EVENTS = 900 };
-    const double cycle_times[] = {3, 5, 8}, unit = 1e-6, pace[] = {1.5 * unit, 2.5 * unit, 4 * unit};
-    double panel_pace[P], finish[P], lateness[P], makespan, work, last = 0;
+    const double cycle_times[] = {3, 5, 8};
+    const double unit = 1e-6;
+    const double pace[] = {1.5 * unit, 2.5 * unit, 4 * unit};
+    double panel_pace[P], finish[P], lateness[P], makespan, work;
+    double last = 0;
     for (int i = 0; i < P && panels; i++) panel_pace[i] = panels[i] * unit;
-    const hs_factor_costs costs = {panels, NULL, late}, paced = {panels ? panel_pace : NULL, NULL, late};
+    const hs_factor_costs costs = {panels, NULL, late};
+    const hs_factor_costs paced = {panels ? panel_pace : NULL, NULL, late};
     static hs_event events[EVENTS];
     static hs_factor_task tasks[EVENTS];
     int64_t count;
     fill(HS_FLOAT64, N);
     deal(N, N, BLOCK, P);
     hs_factor x = of(kind, HS_FLOAT64, N, N, BLOCK, many, 1);
-    x.owner = map, x.grid = 1, x.costs = &paced;
+    x.owner = map;
+    x.grid = 1;
+    x.costs = &paced;
     const hs_options options = {.pace = pace};
-    hs_trace trace = {.times.finish = finish, .times.late = lateness, .events = events, .event_capacity = EVENTS};
-    CHECK(hs_factor_simulate(kind, N, N, BLOCK, P, cycle_times, map, 1, &costs, NULL, &makespan, &work, tasks, &count, NULL, NULL) == HS_OK);
+    hs_trace trace = {
+        .times.finish = finish, .times.late = lateness, .events = events, .event_capacity = EVENTS};
+    CHECK(hs_factor_simulate(kind, N, N, BLOCK, P, cycle_times, map, 1, &costs, NULL, &makespan,
+                             &work, tasks, &count, NULL, NULL) == HS_OK);
     CHECK(count < EVENTS && hs_run_factor(pool, &x, &options, &trace) == HS_OK);
     for (int i = 0; i < P; i++) last = fmax(last, finish[i] - lateness[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
@@ -86,16 +109,23 @@ static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
     hs_factor_blocks(N, N, BLOCK, &blocks);
     for (int32_t e = 0; e < trace.event_count; e++) {
         int found = 0;
-        for (int64_t i = 0; i < count; i++) found |= tasks[i].worker == events[e].worker && tasks[i].panel * blocks + tasks[i].block == events[e].box;
+        for (int64_t i = 0; i < count; i++)
+            found |= tasks[i].worker == events[e].worker &&
+                     tasks[i].panel * blocks + tasks[i].block == events[e].box;
         CHECK(found);
     }
     double whole;
     memset(nobody, 0, sizeof nobody);
-    CHECK(hs_factor_simulate(kind, N, N, BLOCK, P, cycle_times, nobody, 0, NULL, NULL, &makespan, &whole, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK(hs_factor_simulate(kind, N, N, BLOCK, P, cycle_times, nobody, 0, NULL, NULL, &makespan,
+                             &whole, NULL, NULL, NULL, NULL) == HS_OK);
     CHECK(fabs(work / whole - 1.0) < 1e-12);
 }
 
-static int stop(void *context, double fraction) { return (void)fraction, ++*(int *)context > 2; }
+static int stop(void *context, double fraction)
+{
+    (void)fraction;
+    return ++*(int *)context > 2;
+}
 
 static void refusals(hs_pool *pool)
 {
@@ -108,19 +138,27 @@ static void refusals(hs_pool *pool)
     hs_factor x = of(HS_LU, HS_FLOAT64, 20, 20, 5, many, 1);
     x.grid = 1;
     CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_ERROR_VALUE);
-    x.owner = map, x.cooperative = 1;
+    x.owner = map;
+    x.cooperative = 1;
     CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_ERROR_VALUE);
-    x.cooperative = 0, x.grid = 2;
+    x.cooperative = 0;
+    x.grid = 2;
     CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_ERROR_VALUE);
-    x.grid = 1, x.costs = &costs;
+    x.grid = 1;
+    x.costs = &costs;
     CHECK(hs_run_factor(pool, &x, &paced, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 1, &costs, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 2, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    map[15] = P, x.costs = NULL;
+    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 1, &costs, NULL, &makespan,
+                             NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 2, NULL, NULL, &makespan, NULL,
+                             NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    map[15] = P;
+    x.costs = NULL;
     CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 1, NULL, NULL, &makespan, NULL, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_factor_simulate(HS_LU, 20, 20, 5, P, cycle_times, map, 1, NULL, NULL, &makespan, NULL,
+                             NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     int calls = 0;
-    const hs_options cancelled = {.poll = stop, .poll_context = &calls, .pace = (const double[]){1e-4, 1e-4, 1e-4}};
+    const hs_options cancelled = {
+        .poll = stop, .poll_context = &calls, .pace = (const double[]){1e-4, 1e-4, 1e-4}};
     deal(20, 20, 5, P);
     CHECK(hs_run_factor(pool, &x, &cancelled, NULL) == HS_ERROR_CANCELLED);
 }
@@ -128,7 +166,8 @@ static void refusals(hs_pool *pool)
 static hs_status scanty(hs_pool *pool, void *context)
 {
     hs_factor x = of(*(int *)context, HS_FLOAT64, 60, 60, 9, many, 1);
-    x.owner = map, x.grid = 1;
+    x.owner = map;
+    x.grid = 1;
     return hs_run_factor(pool, &x, NULL, NULL);
 }
 

@@ -1,4 +1,5 @@
-/* hs_floorplan_rects: known floorplans, wheels and corners of all kinds, what is no floorplan, random trees, no memory. */
+/* hs_floorplan_rects: known floorplans, wheels and corners of all kinds, what is no floorplan,
+ * random trees, no memory. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -11,26 +12,33 @@ static void known(void)
 {
     const double areas[] = {1, 0, 2, 1}, aspect = 4; /* a box of 0.5 x 2 */
     const int32_t plan[] = {0, 3, HS_ABOVE, 2, HS_BESIDE};
-    const double wanted[] = {0, 0, 0.5, 0.5, 0.5, 0, 0.5, 0.5, 0, 0.5, 1, 0.5}, weights[] = {1, 9, 2, 4};
+    const double wanted[] = {0, 0, 0.5, 0.5, 0.5, 0, 0.5, 0.5, 0, 0.5, 1, 0.5};
+    const double weights[] = {1, 9, 2, 4};
     int32_t workers[8], pieces;
     double rects[32], cost;
-    CHECK(hs_floorplan_rects(4, areas, weights, aspect, plan, 5, workers, rects, &pieces, &cost) == HS_OK);
+    CHECK(hs_floorplan_rects(4, areas, weights, aspect, plan, 5, workers, rects, &pieces, &cost) ==
+          HS_OK);
     CHECK(pieces == 3 && workers[0] == 0 && workers[1] == 3 && workers[2] == 2);
     for (int k = 0; k < 12; k++) CHECK(fabs(rects[k] - wanted[k]) < 1e-15);
     CHECK(zones_near(cost, 1.25 + 4 * 1.25 + 2 * 1.5, 1e-15));
-    CHECK(hs_floorplan_rects(4, areas, weights, aspect, plan, 5, workers, rects, &pieces, NULL) == HS_OK);
-    CHECK(hs_floorplan_rects(1, areas, NULL, 1.0, (const int32_t[]){0}, 1, workers, rects, &pieces, &cost) == HS_OK);
-    CHECK(pieces == 1 && rects[0] == 0 && rects[1] == 0 && rects[2] == 1 && rects[3] == 1 && cost == 2);
+    CHECK(hs_floorplan_rects(4, areas, weights, aspect, plan, 5, workers, rects, &pieces, NULL) ==
+          HS_OK);
+    CHECK(hs_floorplan_rects(1, areas, NULL, 1.0, (const int32_t[]){0}, 1, workers, rects, &pieces,
+                             &cost) == HS_OK);
+    CHECK(pieces == 1 && rects[0] == 0 && rects[1] == 0 && rects[2] == 1 && rects[3] == 1 &&
+          cost == 2);
 }
 
 static void wheel(void)
 {
     const double areas[] = {20, 20, 20, 20, 1};
     const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL};
-    const double wanted[] = {0, 0, 4, 5, 0, 5, 5, 4, 5, 4, 4, 5, 4, 0, 5, 4, 4, 4, 1, 1}; /* ninths */
+    /* ninths */
+    const double wanted[] = {0, 0, 4, 5, 0, 5, 5, 4, 5, 4, 4, 5, 4, 0, 5, 4, 4, 4, 1, 1};
     int32_t workers[10], pieces;
     double rects[40], cost;
-    CHECK(hs_floorplan_rects(5, areas, NULL, 1.0, plan, 6, workers, rects, &pieces, &cost) == HS_OK);
+    CHECK(hs_floorplan_rects(5, areas, NULL, 1.0, plan, 6, workers, rects, &pieces, &cost) ==
+          HS_OK);
     CHECK(pieces == 5 && zones_near(cost, 38.0 / 9, 1e-14));
     for (int k = 0; k < 20; k++) CHECK(fabs(rects[k] * 9 - wanted[k]) < 1e-13);
 }
@@ -43,14 +51,19 @@ static void every_wheel(int rounds)
         double areas[5], weights[5];
         for (int c = 0; c < 5; c++) {
             const int kind = round % 5;
-            areas[c] = kind == 0 ? 1 + check_random(9) : kind == 1 ? pow(10, (int)check_random(13) - 6) : kind == 2 ? pow(10, (int)check_random(61) - 30)
-                     : kind == 3 ? (check_random(2) ? 1 : 1e-18) : pow(10, (int)check_random(141) - 70);
+            areas[c] = kind == 0   ? 1 + check_random(9)
+                       : kind == 1 ? pow(10, (int)check_random(13) - 6)
+                       : kind == 2 ? pow(10, (int)check_random(61) - 30)
+                       : kind == 3 ? (check_random(2) ? 1 : 1e-18)
+                                   : pow(10, (int)check_random(141) - 70);
         }
         double cost = -1;
         int32_t workers[10], pieces;
         double rects[40];
         const double *given = zones_weights(round, 5, weights);
-        if (!CHECK(hs_floorplan_rects(5, areas, given, zones_aspect(round), plan, 6, workers, rects, &pieces, &cost) == HS_OK)) return;
+        if (!CHECK(hs_floorplan_rects(5, areas, given, zones_aspect(round), plan, 6, workers, rects,
+                                      &pieces, &cost) == HS_OK))
+            return;
         zones_check(5, areas, given, zones_aspect(round), plan, 6, cost, 0, __FILE__, __LINE__);
     }
 }
@@ -62,60 +75,81 @@ static void corner(void)
     const int32_t plan[] = {0, 1, HS_BESIDE, 2, HS_AROUND};
     int32_t workers[6], pieces;
     double rects[24], cost;
-    CHECK(hs_floorplan_rects(3, areas, NULL, 1.0, plan, 5, workers, rects, &pieces, &cost) == HS_OK);
+    CHECK(hs_floorplan_rects(3, areas, NULL, 1.0, plan, 5, workers, rects, &pieces, &cost) ==
+          HS_OK);
     CHECK(pieces == 4 && workers[0] == 0 && workers[1] == 1 && workers[2] == 2 && workers[3] == 2);
-    const double wanted[] = {0.8, 0.6, 0.2, 0.2, 0.8, 0.8, 0.2, 0.2, 0, 0, 0.8, 1, 0.8, 0, 0.2, 0.6};
+    const double wanted[] = {0.8, 0.6, 0.2, 0.2, 0.8, 0.8, 0.2, 0.2,
+                             0,   0,   0.8, 1,   0.8, 0,   0.2, 0.6};
     for (int k = 0; k < 16; k++) CHECK(fabs(rects[k] - wanted[k]) < 1e-14);
     CHECK(zones_near(cost, 2.8, 1e-14));
     /* In a flat box the corner is as high as the box: a rectangle is left. */
     const int32_t flat[] = {0, 1, HS_AROUND};
-    CHECK(hs_floorplan_rects(2, (const double[]){1, 1}, NULL, 16.0, flat, 3, workers, rects, &pieces, &cost) == HS_OK);
+    CHECK(hs_floorplan_rects(2, (const double[]){1, 1}, NULL, 16.0, flat, 3, workers, rects,
+                             &pieces, &cost) == HS_OK);
     CHECK(pieces == 2 && zones_near(cost, 2 * (0.25 + 2), 1e-14));
     /* A corner that leaves less than a rounding of the sides: a sliver of the right area. */
     const double sliver[] = {1, 1e-20};
-    CHECK(hs_floorplan_rects(2, sliver, NULL, 1.0, flat, 3, workers, rects, &pieces, &cost) == HS_OK);
-    CHECK(pieces == 2 && zones_near(rects[4 * 1 + 2] * rects[4 * 1 + 3], 1e-20, 1e-12) && zones_near(cost, 3, 1e-14));
+    CHECK(hs_floorplan_rects(2, sliver, NULL, 1.0, flat, 3, workers, rects, &pieces, &cost) ==
+          HS_OK);
+    CHECK(pieces == 2 && zones_near(rects[4 * 1 + 2] * rects[4 * 1 + 3], 1e-20, 1e-12) &&
+          zones_near(cost, 3, 1e-14));
 }
 
 /* A random tree of all operators over list [size]; returns the new length. */
 static int32_t grow(const int32_t *list, int32_t size, int around, int32_t *plan, int32_t at)
 {
-    if (size == 1) return plan[at] = *list, at + 1;
+    if (size == 1) {
+        plan[at] = *list;
+        return at + 1;
+    }
     const int kind = (int)check_random(around ? 4 : 3);
     if (kind == 2 && size >= 5) {
         int32_t cut[6] = {0, 1, 2, 3, 4, size};
-        for (int c = 1; c < 5; c++) cut[c] = cut[c - 1] + 1 + (int32_t)check_random((unsigned)(size - cut[c - 1] - 5 + c));
+        for (int c = 1; c < 5; c++)
+            cut[c] = cut[c - 1] + 1 + (int32_t)check_random((unsigned)(size - cut[c - 1] - 5 + c));
         for (int c = 0; c < 5; c++) at = grow(list + cut[c], cut[c + 1] - cut[c], around, plan, at);
-        return plan[at] = HS_WHEEL, at + 1;
+        plan[at] = HS_WHEEL;
+        return at + 1;
     }
     if (kind == 3) {
         at = grow(list, size - 1, around, plan, at);
         plan[at++] = list[size - 1];
-        return plan[at] = HS_AROUND, at + 1;
+        plan[at] = HS_AROUND;
+        return at + 1;
     }
     const int32_t cut = 1 + (int32_t)check_random((unsigned)size - 1);
     at = grow(list, cut, around, plan, at);
     at = grow(list + cut, size - cut, around, plan, at);
-    return plan[at] = kind ? HS_ABOVE : HS_BESIDE, at + 1;
+    plan[at] = kind ? HS_ABOVE : HS_BESIDE;
+    return at + 1;
 }
 
 static void random_trees(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 1 + (int32_t)check_random(round % 3 ? 7 : 30);
-        double areas[30], weights[30], cost = -1, sum;
+        double areas[30], weights[30];
+        double cost = -1;
+        double sum;
         int32_t order[30], plan[60], workers[60], pieces;
         double rects[240];
         zones_areas(round, p, areas);
         for (int32_t i = 0; i < p; i++) areas[i] = sqrt(areas[i]); /* a wheel takes products */
-        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
+        const double *given = zones_weights(round / 6, p, weights);
+        const double aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
         const int32_t length = grow(order, size, round % 4 == 0, plan, 0);
-        if (!CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects, &pieces, &cost) == HS_OK)) return;
+        if (!CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects,
+                                      &pieces, &cost) == HS_OK))
+            return;
         zones_check(p, areas, given, aspect, plan, length, cost, 0, __FILE__, __LINE__);
-        for (int32_t i = 0; i < p; i++) areas[i] /= 1024, weights[i] *= 8; /* the unit of neither counts */
-        CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects, &pieces, &sum) == HS_OK);
+        for (int32_t i = 0; i < p; i++) {
+            areas[i] /= 1024;
+            weights[i] *= 8;
+        } /* the unit of neither counts */
+        CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects, &pieces,
+                                 &sum) == HS_OK);
         if (round % 6 != 5) CHECK(zones_near(sum, given ? 8 * cost : cost, 1e-12));
     }
 }
@@ -124,25 +158,44 @@ static void random_trees(int rounds)
 static void long_chain(void)
 {
     enum { MANY = 100000 };
-    double *areas = malloc(MANY * sizeof *areas), *rects = malloc(8 * MANY * sizeof *rects), cost, sum = 0;
-    int32_t *plan = malloc(2 * MANY * sizeof *plan), *workers = malloc(2 * MANY * sizeof *workers), pieces, length = 0;
+    double *areas = malloc(MANY * sizeof *areas);
+    double *rects = malloc(8 * MANY * sizeof *rects);
+    double cost;
+    double sum = 0;
+    int32_t *plan = malloc(2 * MANY * sizeof *plan);
+    int32_t *workers = malloc(2 * MANY * sizeof *workers);
+    int32_t pieces;
+    int32_t length = 0;
     for (int32_t i = 0; i < MANY; i++) {
         areas[i] = 1 + i % 7;
         plan[length++] = i;
         if (i > 0) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
         sum += areas[i];
     }
-    CHECK(hs_floorplan_rects(MANY, areas, NULL, 1.0, plan, length, workers, rects, &pieces, &cost) == HS_OK && pieces == MANY);
-    for (int32_t k = 0; k < pieces; k++) CHECK(zones_near(rects[4 * k + 2] * rects[4 * k + 3], areas[workers[k]] / sum, 1e-11));
-    free(areas), free(rects), free(plan), free(workers);
+    CHECK(hs_floorplan_rects(MANY, areas, NULL, 1.0, plan, length, workers, rects, &pieces,
+                             &cost) == HS_OK &&
+          pieces == MANY);
+    for (int32_t k = 0; k < pieces; k++)
+        CHECK(zones_near(rects[4 * k + 2] * rects[4 * k + 3], areas[workers[k]] / sum, 1e-11));
+    free(areas);
+    free(rects);
+    free(plan);
+    free(workers);
 }
 
-static void refused(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length, int line)
+static void refused(int32_t p, const double *areas, const double *weights, double aspect,
+                    const int32_t *plan, int32_t length, int line)
 {
-    int32_t workers[20], pieces = -7;
-    double rects[80], cost = -7;
-    for (int k = 0; k < 80; k++) rects[k] = -7, workers[k / 4] = -7;
-    hs_status status = hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, &pieces, &cost);
+    int32_t workers[20];
+    int32_t pieces = -7;
+    double rects[80];
+    double cost = -7;
+    for (int k = 0; k < 80; k++) {
+        rects[k] = -7;
+        workers[k / 4] = -7;
+    }
+    hs_status status =
+        hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, &pieces, &cost);
     check_that(status == HS_ERROR_VALUE, "refused with HS_ERROR_VALUE", __FILE__, line);
     int same = pieces == -7 && cost == -7;
     for (int k = 0; k < 80; k++) same = same && rects[k] == -7 && workers[k / 4] == -7;
@@ -152,23 +205,25 @@ static void refused(int32_t p, const double *areas, const double *weights, doubl
 static void refusals(void)
 {
     const double good[] = {1, 2, 0, 3, 4, 5};
-#define REFUSED(...) refused(6, good, NULL, 1.0, (const int32_t[]){__VA_ARGS__}, (int32_t)(sizeof(int32_t[]){__VA_ARGS__} / sizeof(int32_t)), __LINE__)
-    REFUSED(0);                                             /* workers left out */
+#define REFUSED(...)                                            \
+    refused(6, good, NULL, 1.0, (const int32_t[]){__VA_ARGS__}, \
+            (int32_t)(sizeof(int32_t[]){__VA_ARGS__} / sizeof(int32_t)), __LINE__)
+    REFUSED(0); /* workers left out */
     REFUSED(0, 1, -1, 3, -1, 4, -1);
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 5);                     /* two trees */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 4, -1);                 /* twice */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 2, -1);                 /* of no area */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 6, -1);                 /* no worker */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 5, -5);                 /* no operator */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 5);     /* two trees */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 4, -1); /* twice */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 2, -1); /* of no area */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 6, -1); /* no worker */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 5, -5); /* no operator */
     REFUSED(0, 1, -1, 3, -1, 4, -1, 5, INT32_MIN);
     REFUSED(0, 1, -1, 3, -1, 4, -1, INT32_MAX, -1);
-    REFUSED(-1, 0, 1, 3, 4, 5, -3);                         /* operators without operands */
+    REFUSED(-1, 0, 1, 3, 4, 5, -3); /* operators without operands */
     REFUSED(0, -1, 1, -1, 3, 4, 5);
     REFUSED(0, 1, 3, 4, -3, 5, -1);
     REFUSED(0, 1, 3, 4, 5, -3, -1);
     REFUSED(-4, 0, 1, 3, 4, 5, -3);
     REFUSED(0, -4, 1, -1, 3, -1, 4, -1, 5, -1);
-    REFUSED(0, 1, 3, -1, -4, 4, -1, 5, -1);                 /* around something by no worker */
+    REFUSED(0, 1, 3, -1, -4, 4, -1, 5, -1); /* around something by no worker */
 #undef REFUSED
     const int32_t plan[] = {0, 1, -1, 3, -2, 4, -1, 5, -4};
     refused(6, good, NULL, 1.0, plan, 0, __LINE__);
@@ -180,7 +235,8 @@ static void refusals(void)
     refused(-1, good, NULL, 1.0, plan, 9, __LINE__);
     const double bad[] = {0, -1, NAN, INFINITY, -INFINITY};
     for (int k = 0; k < 5; k++) {
-        double weights[] = {1, 1, 1, 1, 1, 1}, areas[] = {1, 2, 0, 3, 4, 5};
+        double weights[] = {1, 1, 1, 1, 1, 1};
+        double areas[] = {1, 2, 0, 3, 4, 5};
         refused(6, good, NULL, bad[k], plan, 9, __LINE__);
         weights[3] = bad[k];
         refused(6, good, weights, 1.0, plan, 9, __LINE__);
@@ -194,8 +250,10 @@ static void no_memory(void)
 {
     const double areas[] = {1, 2, 3};
     const int32_t plan[] = {0, 1, -1, 2, -2};
-    int32_t workers[6] = {-7}, pieces = -7;
-    double rects[24] = {-7}, cost = -7;
+    int32_t workers[6] = {-7};
+    int32_t pieces = -7;
+    double rects[24] = {-7};
+    double cost = -7;
     CHECK_SCARCE(hs_floorplan_rects(3, areas, NULL, 1.0, plan, 5, workers, rects, &pieces, &cost),
                  workers[0] == -7 && rects[0] == -7 && pieces == -7 && cost == -7);
 }

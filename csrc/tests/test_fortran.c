@@ -1,5 +1,5 @@
-/* The gemm of another library, handed in: its own threads are held at one while workers are in it, what was handed in stays, and a run
- * keeps the kernel with which it began. */
+/* The gemm of another library, handed in: its own threads are held at one while workers are in it,
+ * what was handed in stays, and a run keeps the kernel with which it began. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,13 @@ static void set_threads(int count) { __atomic_store_n(&threads, count, __ATOMIC_
 static int get_threads(void) { return __atomic_load_n(&threads, __ATOMIC_RELAXED); }
 
 /* gemm("N", "T", ...) with 32-bit integers, by the loops of its definition. */
-static void dgemm(const char *ta, const char *tb, const int32_t *m, const int32_t *n, const int32_t *k, const double *alpha,
-                  const double *a, const int32_t *lda, const double *b, const int32_t *ldb, const double *beta, double *c,
+static void dgemm(const char *ta, const char *tb, const int32_t *m, const int32_t *n,
+                  const int32_t *k, const double *alpha, const double *a, const int32_t *lda,
+                  const double *b, const int32_t *ldb, const double *beta, double *c,
                   const int32_t *ldc)
 {
-    (void)ta, (void)tb;
+    (void)ta;
+    (void)tb;
     __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&select_inside, 0, __ATOMIC_RELAXED)) hs_kernel_select("c");
     for (int32_t j = 0; j < *n; j++)
@@ -42,11 +44,30 @@ static int multiplies(hs_pool *pool)
     static double a[N * N], b[N * N];
     double c[N * N];
     hs_box boxes[P];
-    for (int i = 0; i < N * N; i++) a[i] = i % 7 - 3, b[i] = i % 5 - 2;
+    for (int i = 0; i < N * N; i++) {
+        a[i] = i % 7 - 3;
+        b[i] = i % 5 - 2;
+    }
     for (int32_t i = 0; i < P; i++)
-        boxes[i] = (hs_box){.worker = i, .row = i * N / P, .height = (i + 1) * N / P - i * N / P, .width = N, .length = N};
-    const hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = a, .a_row_stride = N, .a_col_stride = 1, .b = b,
-                                .b_row_stride = N, .b_col_stride = 1, .c = c, .c_row_stride = 1, .c_col_stride = N, .alpha = {1, 0}};
+        boxes[i] = (hs_box){.worker = i,
+                            .row = i * N / P,
+                            .height = (i + 1) * N / P - i * N / P,
+                            .width = N,
+                            .length = N};
+    const hs_product product = {.dtype = HS_FLOAT64,
+                                .m = N,
+                                .n = N,
+                                .k = N,
+                                .a = a,
+                                .a_row_stride = N,
+                                .a_col_stride = 1,
+                                .b = b,
+                                .b_row_stride = N,
+                                .b_col_stride = 1,
+                                .c = c,
+                                .c_row_stride = 1,
+                                .c_col_stride = N,
+                                .alpha = {1, 0}};
     const hs_boxes all = {.box = boxes, .count = P};
     if (hs_run_product(pool, &product, &all, NULL, NULL)) return 0;
     for (int i = 0; i < N; i++)
@@ -62,21 +83,32 @@ static int multiplies(hs_pool *pool)
 static void handed_in_once(hs_pool *pool)
 {
     CHECK(hs_kernel_select("openblas") == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran(NULL, (void *)dgemm, 4, set_threads, get_threads) == HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, NULL, 4, set_threads, get_threads) == HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 5, set_threads, get_threads) == HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, get_threads) == HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran(NULL, (void *)dgemm, 4, set_threads, get_threads) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran((void *)never, NULL, 4, set_threads, get_threads) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 5, set_threads, get_threads) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, NULL) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, get_threads) ==
+          HS_ERROR_VALUE);
     CHECK(hs_kernel_select("openblas") == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) == HS_OK);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) == HS_OK);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)never, 4, set_threads, get_threads) == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 8, set_threads, get_threads) == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, NULL) == HS_ERROR_UNSUPPORTED);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) ==
+          HS_OK);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) ==
+          HS_OK);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)never, 4, set_threads, get_threads) ==
+          HS_ERROR_UNSUPPORTED);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 8, set_threads, get_threads) ==
+          HS_ERROR_UNSUPPORTED);
+    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, NULL) ==
+          HS_ERROR_UNSUPPORTED);
     CHECK(hs_kernel_select("openblas") == HS_OK && multiplies(pool));
 }
 
-/* Its threads are one while any worker is inside, and then what they were, also what somebody set meanwhile. */
+/* Its threads are one while any worker is inside, and then what they were, also what somebody set
+ * meanwhile. */
 static void own_threads(hs_pool *pool)
 {
     const long before = __atomic_load_n(&calls, __ATOMIC_RELAXED);
@@ -89,20 +121,39 @@ static void own_threads(hs_pool *pool)
     set_threads(THREADS);
 }
 
-/* A product on a star, one worker, of which the kernel changes under way. Returns the calls of gemm. */
+/* A product on a star, one worker, of which the kernel changes under way. Returns the calls of
+ * gemm. */
 static long star_calls(int changes)
 {
     enum { T = 6, BLOCK = 4, SIZE = T * BLOCK };
     static double a[BLOCK * SIZE], b[SIZE * BLOCK];
-    double c[BLOCK * BLOCK] = {0}, time = 1e-6, cost = 1e-6;
+    double c[BLOCK * BLOCK] = {0};
+    double time = 1e-6;
+    double cost = 1e-6;
     const int64_t memory = 3;
-    for (int i = 0; i < BLOCK * SIZE; i++) a[i] = i % 7 - 3, b[i] = i % 5 - 2;
+    for (int i = 0; i < BLOCK * SIZE; i++) {
+        a[i] = i % 7 - 3;
+        b[i] = i % 5 - 2;
+    }
     const hs_star star = {1, 1, T, 1, &time, &cost, &memory};
-    const hs_star_chunk chunk = {.held = HS_STAR_HOLD_C, .buffers = 1, .height = 1, .width = 1, .depth = 1};
-    const hs_product product = {.dtype = HS_FLOAT64, .m = BLOCK, .n = BLOCK, .k = SIZE, .a = a, .a_row_stride = SIZE, .a_col_stride = 1,
-                                .b = b, .b_row_stride = BLOCK, .b_col_stride = 1, .c = c, .c_row_stride = 1, .c_col_stride = BLOCK,
+    const hs_star_chunk chunk = {
+        .held = HS_STAR_HOLD_C, .buffers = 1, .height = 1, .width = 1, .depth = 1};
+    const hs_product product = {.dtype = HS_FLOAT64,
+                                .m = BLOCK,
+                                .n = BLOCK,
+                                .k = SIZE,
+                                .a = a,
+                                .a_row_stride = SIZE,
+                                .a_col_stride = 1,
+                                .b = b,
+                                .b_row_stride = BLOCK,
+                                .b_col_stride = 1,
+                                .c = c,
+                                .c_row_stride = 1,
+                                .c_col_stride = BLOCK,
                                 .alpha = {1, 0}};
-    hs_star_product x = {.star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = BLOCK};
+    hs_star_product x = {
+        .star = &star, .chunk_count = 1, .chunks = &chunk, .order = HS_STAR_DEMAND, .block = BLOCK};
     hs_pool *pool = NULL;
     CHECK(hs_kernel_select("openblas") == HS_OK);
     CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
@@ -126,7 +177,8 @@ static void *restless(void *stop)
 {
     while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
         hs_kernel_info info;
-        hs_kernel_select("openblas"), hs_kernel_describe(&info);
+        hs_kernel_select("openblas");
+        hs_kernel_describe(&info);
         hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads);
         hs_kernel_use_fortran((void *)never, (void *)never, 8, set_threads, get_threads);
         hs_kernel_select("c");

@@ -1,4 +1,5 @@
-/* What a gang keeps of its panels. With the source itself, for its queues are nobody else's business. */
+/* What a gang keeps of its panels. With the source itself, for its queues are nobody else's
+ * business. */
 #include "product/gang.c"
 
 #include "check.h"
@@ -7,11 +8,22 @@
 
 static int open_gang(hs__gang *gang, hs__run *run, int64_t n, int32_t members)
 {
-    const hs_product product = {.dtype = HS_FLOAT64, .m = n, .n = n, .k = n, .a_row_stride = n, .a_col_stride = 1, .b_row_stride = n,
-                                .b_col_stride = 1, .c_row_stride = n, .c_col_stride = 1, .alpha = {1}};
+    const hs_product product = {.dtype = HS_FLOAT64,
+                                .m = n,
+                                .n = n,
+                                .k = n,
+                                .a_row_stride = n,
+                                .a_col_stride = 1,
+                                .b_row_stride = n,
+                                .b_col_stride = 1,
+                                .c_row_stride = n,
+                                .c_col_stride = 1,
+                                .alpha = {1}};
     const hs_box whole = {.height = n, .width = n, .length = n};
     hs__panel_product x;
-    return CHECK(hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, NULL, members)) && CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
+    return CHECK(
+               hs__panel_product_init(&x, hs__kernel_current(), &product, &whole, NULL, members)) &&
+           CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
 }
 
 /* What 64 workers need besides the packed operands is little beside 320 GB of each matrix. */
@@ -28,7 +40,8 @@ static void state_is_small(void)
     hs__run_free(&run);
 }
 
-/* All tiles of a panel, each once, from both ends; and who comes late to a slot that another panel has now takes nothing of it. */
+/* All tiles of a panel, each once, from both ends; and who comes late to a slot that another panel
+ * has now takes nothing of it. */
 static void queues(void)
 {
     hs__gang gang;
@@ -39,9 +52,14 @@ static void queues(void)
     CHECK(take_tile(queues_of(&gang, 0), number_of(&gang, 0), 0, 0) == -1);
     fill_queues(&gang, 0);
     const int32_t count = gang.panel[0].tile_count;
-    int32_t taken = 0, sum = 0;
+    int32_t taken = 0;
+    int32_t sum = 0;
     for (int32_t w = 0; w < 2; w++)
-        for (int32_t id, k = 0; (id = take_tile(&queues_of(&gang, 0)[w], number_of(&gang, 0), k % 2, 0)) >= 0; k++) taken++, sum += id;
+        for (int32_t id, k = 0;
+             (id = take_tile(&queues_of(&gang, 0)[w], number_of(&gang, 0), k % 2, 0)) >= 0; k++) {
+            taken++;
+            sum += id;
+        }
     CHECK(taken == count && sum == count * (count - 1) / 2);
     fill_queues(&gang, later);
     CHECK(queues_of(&gang, later) == queues_of(&gang, 0) && gang.panel[later].tile_count > 0);

@@ -1,4 +1,5 @@
-/* hs_lu_grid_deal, _evaluate, _bound: every step counted anew, the pattern in one direction, deep trees, every refusal, no memory. */
+/* hs_lu_grid_deal, _evaluate, _bound: every step counted anew, the pattern in one direction, deep
+ * trees, every refusal, no memory. */
 #include <math.h>
 #include <string.h>
 
@@ -9,23 +10,32 @@
 enum { MAX = 12, P = 6 };
 
 /* The definition, block by block. */
-static void recount(int32_t n, int32_t p, const double *times, const int32_t *owner, double *loads, int64_t *traffic, int64_t *received)
+static void recount(int32_t n, int32_t p, const double *times, const int32_t *owner, double *loads,
+                    int64_t *traffic, int64_t *received)
 {
     memset(received, 0, (size_t)p * sizeof *received);
     for (int32_t k = 0; k < n; k++) {
-        loads[k] = 0, traffic[k] = 0;
+        loads[k] = 0;
+        traffic[k] = 0;
         for (int32_t w = 0; w < p; w++) {
-            int64_t blocks = 0, foreign = 0;
+            int64_t blocks = 0;
+            int64_t foreign = 0;
             int any = 0;
             for (int32_t i = k + 1; i < n; i++) {
-                int in_row = 0, in_column = 0;
-                for (int32_t j = k + 1; j < n; j++) blocks += owner[i * n + j] == w, in_row |= owner[i * n + j] == w, in_column |= owner[j * n + i] == w;
+                int in_row = 0;
+                int in_column = 0;
+                for (int32_t j = k + 1; j < n; j++) {
+                    blocks += owner[i * n + j] == w;
+                    in_row |= owner[i * n + j] == w;
+                    in_column |= owner[j * n + i] == w;
+                }
                 foreign += (in_row && owner[i * n + k] != w) + (in_column && owner[k * n + i] != w);
                 any |= owner[i * n + k] == w || owner[k * n + i] == w;
             }
             foreign += any && owner[k * n + k] != w;
             if (blocks) loads[k] = fmax(loads[k], (double)blocks * times[w]);
-            traffic[k] += foreign, received[w] += foreign;
+            traffic[k] += foreign;
+            received[w] += foreign;
         }
     }
 }
@@ -40,11 +50,15 @@ static void any_map(void)
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
         for (int32_t b = 0; b < n * n; b++) owner[b] = (int32_t)check_random((unsigned)p);
         recount(n, p, times, owner, wanted_loads, wanted_traffic, wanted_received);
-        if (!CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, received) == HS_OK)) return;
+        if (!CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, received) ==
+                   HS_OK))
+            return;
         CHECK(memcmp(loads, wanted_loads, (size_t)n * sizeof *loads) == 0);
         CHECK(memcmp(traffic, wanted_traffic, (size_t)n * sizeof *traffic) == 0);
         CHECK(memcmp(received, wanted_received, (size_t)p * sizeof *received) == 0);
-        memset(loads, 0, sizeof loads), memset(traffic, 0, sizeof traffic), memset(received, 0, sizeof received);
+        memset(loads, 0, sizeof loads);
+        memset(traffic, 0, sizeof traffic);
+        memset(received, 0, sizeof received);
         CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, NULL, received) == HS_OK);
         CHECK(memcmp(received, wanted_received, (size_t)p * sizeof *received) == 0);
         CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, NULL) == HS_OK);
@@ -59,19 +73,23 @@ static void one_direction(void)
 {
     for (int round = 0; round < 100; round++) {
         const int32_t n = 1 + (int32_t)check_random(MAX), p = 1 + (int32_t)check_random(P);
-        int32_t owner[MAX * MAX], dealt[MAX], plan[2 * P], length = 0;
+        int32_t owner[MAX * MAX], dealt[MAX], plan[2 * P];
+        int32_t length = 0;
         double times[P];
-        for (int32_t i = 0; i < p; i++) times[i] = ldexp(1 + check_random(5), round % 2 ? 1010 : -1070);
+        for (int32_t i = 0; i < p; i++)
+            times[i] = ldexp(1 + check_random(5), round % 2 ? 1010 : -1070);
         const int32_t cut = round % 3 ? HS_BESIDE : HS_ABOVE;
         for (int32_t i = 0; i < p; i++) {
             plan[length++] = i;
             if (i && round % 5) plan[length++] = cut;
         }
-        for (int32_t i = 1; i < p && round % 5 == 0; i++) plan[length++] = cut; /* the same cuts, nested the other way */
+        /* the same cuts, nested the other way */
+        for (int32_t i = 1; i < p && round % 5 == 0; i++) plan[length++] = cut;
         CHECK(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_OK);
         CHECK(hs_distribute_prefix(n, p, times, NULL, dealt, NULL) == HS_OK);
         for (int32_t i = 0; i < n; i++)
-            for (int32_t j = 0; j < n; j++) CHECK(owner[i * n + j] == dealt[n - 1 - (cut == HS_BESIDE ? j : i)]);
+            for (int32_t j = 0; j < n; j++)
+                CHECK(owner[i * n + j] == dealt[n - 1 - (cut == HS_BESIDE ? j : i)]);
     }
 }
 
@@ -94,17 +112,20 @@ static void speeds_add_up(void)
 {
     const int32_t plan[] = {0, 1, HS_ABOVE, 2, HS_BESIDE};
     const double times[] = {1, 3, 1.5};
-    int32_t owner[81], counts[3] = {0};
+    int32_t owner[81];
+    int32_t counts[3] = {0};
     CHECK(hs_lu_grid_deal(9, 3, times, plan, 5, NULL, owner) == HS_OK);
     for (int b = 0; b < 81; b++) counts[owner[b]]++;
-    CHECK(counts[0] == 42 && counts[1] == 12 && counts[2] == 27); /* 6 of 9 columns; 7 and 2 rows of these */
+    /* 6 of 9 columns; 7 and 2 rows of these */
+    CHECK(counts[0] == 42 && counts[1] == 12 && counts[2] == 27);
 }
 
 /* A spiral of very many workers: each cut takes off a line, as long as there are any. */
 static void deep(void)
 {
     enum { N = 300, WORKERS = 20000 };
-    int32_t *plan = malloc(2 * WORKERS * sizeof *plan), *owner = malloc(N * N * sizeof *owner);
+    int32_t *plan = malloc(2 * WORKERS * sizeof *plan);
+    int32_t *owner = malloc(N * N * sizeof *owner);
     double *times = malloc(WORKERS * sizeof *times);
     if (!CHECK(plan && owner && times)) return;
     int32_t length = 0;
@@ -116,7 +137,9 @@ static void deep(void)
     memset(owner, 0xff, N * N * sizeof *owner);
     CHECK(hs_lu_grid_deal(N, WORKERS, times, plan, length, NULL, owner) == HS_OK);
     for (int32_t b = 0; b < N * N; b++) CHECK(owner[b] >= 0 && owner[b] < WORKERS);
-    free(plan), free(owner), free(times);
+    free(plan);
+    free(owner);
+    free(times);
 }
 
 static void bounds(void)
@@ -125,22 +148,35 @@ static void bounds(void)
     double found[10], makespan;
     int64_t counts[4];
     CHECK(hs_lu_grid_bound(10, 4, times, NULL, found) == HS_OK);
-    for (int64_t k = 0; k < 10; k++) CHECK(hs_distribute((9 - k) * (9 - k), 4, times, NULL, counts, &makespan) == HS_OK && found[k] == makespan);
+    for (int64_t k = 0; k < 10; k++)
+        CHECK(hs_distribute((9 - k) * (9 - k), 4, times, NULL, counts, &makespan) == HS_OK &&
+              found[k] == makespan);
 }
 
-static void refused_plan(int32_t n, int32_t p, const double *times, const int32_t *plan, int32_t length, int line)
+static void refused_plan(int32_t n, int32_t p, const double *times, const int32_t *plan,
+                         int32_t length, int line)
 {
     int32_t owner[16];
     memset(owner, 0x55, sizeof owner);
-    check_that(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_ERROR_VALUE, "refused", __FILE__, line);
+    check_that(hs_lu_grid_deal(n, p, times, plan, length, NULL, owner) == HS_ERROR_VALUE, "refused",
+               __FILE__, line);
     for (int i = 0; i < 16; i++) check_that(owner[i] == 0x55555555, "untouched", __FILE__, line);
 }
 
 static void refusals(void)
 {
     const double times[] = {1, 2, INFINITY}, zero[] = {1, 0, 1}, nan[] = {1, NAN, 1};
-    const int32_t good[] = {0, 1, HS_BESIDE}, twice[] = {0, 0, HS_BESIDE}, strange[] = {0, 3, HS_BESIDE}, open[] = {0, 1}, early[] = {0, HS_BESIDE, 1};
-    const int32_t wheel[] = {0, 1, HS_AROUND}, idle[] = {2}, owner[] = {0, 1, 1, 0}, wrong[] = {0, 1, 3, 0}, negative[] = {0, -1, 0, 0}, nobody[] = {0, 2, 0, 0};
+    const int32_t good[] = {0, 1, HS_BESIDE};
+    const int32_t twice[] = {0, 0, HS_BESIDE};
+    const int32_t strange[] = {0, 3, HS_BESIDE};
+    const int32_t open[] = {0, 1};
+    const int32_t early[] = {0, HS_BESIDE, 1};
+    const int32_t wheel[] = {0, 1, HS_AROUND};
+    const int32_t idle[] = {2};
+    const int32_t owner[] = {0, 1, 1, 0};
+    const int32_t wrong[] = {0, 1, 3, 0};
+    const int32_t negative[] = {0, -1, 0, 0};
+    const int32_t nobody[] = {0, 2, 0, 0};
     double loads[2] = {-7, -7};
     refused_plan(0, 3, times, good, 3, __LINE__);
     refused_plan(46341, 3, times, good, 3, __LINE__);
@@ -195,7 +231,8 @@ static void no_memory(void)
     CHECK_SCARCE(hs_lu_grid_deal(5, 4, times, plan, 7, NULL, owner), all_are(25, owner));
     CHECK_SCARCE(hs_lu_grid_bound(5, 4, times, NULL, loads), loads[0] == -7 && loads[4] == -7);
     loads[0] = -7;
-    CHECK_SCARCE(hs_lu_grid_evaluate(5, 4, times, owner, NULL, loads, traffic, NULL), loads[0] == -7);
+    CHECK_SCARCE(hs_lu_grid_evaluate(5, 4, times, owner, NULL, loads, traffic, NULL),
+                 loads[0] == -7);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* hs_partition_guillotine: every tree of up to five workers, wheels, extremes, every refusal, no memory. */
+/* hs_partition_guillotine: every tree of up to five workers, wheels, extremes, every refusal, no
+ * memory. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -6,16 +7,20 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
+                       const int32_t *order, const int *cancel, planned *out)
 {
     (void)order;
-    return hs_partition_guillotine(p, areas, weights, aspect, 0, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_guillotine(p, areas, weights, aspect, 0, cancel, out->plan, &out->length,
+                                   &out->cost);
 }
 
-static hs_status wheels(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+static hs_status wheels(int32_t p, const double *areas, const double *weights, double aspect,
+                        const int32_t *order, const int *cancel, planned *out)
 {
     (void)order;
-    return hs_partition_guillotine(p, areas, weights, aspect, 1, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_guillotine(p, areas, weights, aspect, 1, cancel, out->plan, &out->length,
+                                   &out->cost);
 }
 
 static void as_every_tree(int rounds)
@@ -24,14 +29,21 @@ static void as_every_tree(int rounds)
         const int32_t p = 1 + (int32_t)check_random(5);
         double areas[5], weights[5];
         zones_areas(round, p, areas);
-        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
+        const double *given = zones_weights(round / 6, p, weights);
+        const double aspect = zones_aspect(round / 18);
         unsigned all = 0;
         for (int32_t i = 0; i < p; i++) all |= areas[i] > 0 ? 1u << i : 0;
-        planned cut = planned_before(), wheel = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &cut) == HS_OK) || !CHECK(wheels(p, areas, given, aspect, NULL, NULL, &wheel) == HS_OK)) continue;
+        planned cut = planned_before();
+        planned wheel = planned_before();
+        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &cut) == HS_OK) ||
+            !CHECK(wheels(p, areas, given, aspect, NULL, NULL, &wheel) == HS_OK))
+            continue;
         zones_check(p, areas, given, aspect, cut.plan, cut.length, cut.cost, 0, __FILE__, __LINE__);
-        zones_check(p, areas, given, aspect, wheel.plan, wheel.length, wheel.cost, 0, __FILE__, __LINE__);
-        CHECK(zones_near(cut.cost, zones_every_tree(all, areas, given, 1 / sqrt(aspect), sqrt(aspect), 0), 1e-9));
+        zones_check(p, areas, given, aspect, wheel.plan, wheel.length, wheel.cost, 0, __FILE__,
+                    __LINE__);
+        CHECK(zones_near(cut.cost,
+                         zones_every_tree(all, areas, given, 1 / sqrt(aspect), sqrt(aspect), 0),
+                         1e-9));
         CHECK(wheel.cost <= cut.cost * (1 + 1e-12));
         for (int32_t k = 0; k < cut.length; k++) CHECK(cut.plan[k] >= HS_ABOVE);
     }
@@ -49,11 +61,16 @@ static void known_wheels(void)
         for (int c = 0; c < 5; c++) five[c] = 1 + check_random(30);
         double least = zones_every_tree(31, five, NULL, 1, 1, 0);
         for (int code = 0; code < 3125; code++) {
-            int32_t plan[6] = {code % 5, code / 5 % 5, code / 25 % 5, code / 125 % 5, code / 625, HS_WHEEL}, workers[10], pieces;
+            int32_t plan[6] = {code % 5,       code / 5 % 5, code / 25 % 5,
+                               code / 125 % 5, code / 625,   HS_WHEEL};
+            int32_t workers[10], pieces;
             double rects[40], cost;
-            if (hs_floorplan_rects(5, five, NULL, 1.0, plan, 6, workers, rects, &pieces, &cost) == HS_OK) least = fmin(least, cost);
+            if (hs_floorplan_rects(5, five, NULL, 1.0, plan, 6, workers, rects, &pieces, &cost) ==
+                HS_OK)
+                least = fmin(least, cost);
         }
-        CHECK(wheels(5, five, NULL, 1.0, NULL, NULL, &out) == HS_OK && zones_near(out.cost, least, 1e-12));
+        CHECK(wheels(5, five, NULL, 1.0, NULL, NULL, &out) == HS_OK &&
+              zones_near(out.cost, least, 1e-12));
     }
 }
 

@@ -5,13 +5,18 @@
 enum { WORKERS = 40, STEPS = 20000 };
 
 /* Times are few, so that ties are many; half a last bit decides between some. */
-static hs__timed some_time(int32_t worker) { return (hs__timed){1.0 + check_random(6), check_random(2) * 0x1p-54, worker}; }
+static hs__timed some_time(int32_t worker)
+{
+    return (hs__timed){1.0 + check_random(6), check_random(2) * 0x1p-54, worker};
+}
 
 static int32_t least_of(const hs__timed *own, const int *in)
 {
     int32_t least = -1;
     for (int32_t i = 0; i < WORKERS; i++)
-        if (in[i] && (least < 0 || own[i].time < own[least].time || (own[i].time == own[least].time && own[i].rest < own[least].rest))) least = i;
+        if (in[i] && (least < 0 || own[i].time < own[least].time ||
+                      (own[i].time == own[least].time && own[i].rest < own[least].rest)))
+            least = i;
     return least;
 }
 
@@ -19,7 +24,10 @@ static void by_the_top(void)
 {
     hs__timed heap[WORKERS], own[WORKERS];
     int in[WORKERS];
-    for (int32_t i = 0; i < WORKERS; i++) heap[i] = own[i] = some_time(i), in[i] = 1;
+    for (int32_t i = 0; i < WORKERS; i++) {
+        heap[i] = own[i] = some_time(i);
+        in[i] = 1;
+    }
     hs__heap_order(heap, WORKERS);
     for (int step = 0; step < STEPS; step++) {
         const int32_t first = heap[0].worker;
@@ -39,7 +47,8 @@ static void by_the_worker(void)
     for (int step = 0; step < STEPS; step++) {
         const int32_t i = (int32_t)check_random(WORKERS);
         if (check_random(3)) {
-            own[i] = (hs__timed){1.0 + check_random(9), 0.0, i}, in[i] = 1;
+            own[i] = (hs__timed){1.0 + check_random(9), 0.0, i};
+            in[i] = 1;
             hs__heap_set(&heap, i, own[i].time);
         } else {
             hs__heap_remove(&heap, i);

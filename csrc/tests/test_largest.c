@@ -1,4 +1,5 @@
-/* hs_partition_largest: every tree and every tree of runs, the cost is that of its zones, every refusal, no memory. */
+/* hs_partition_largest: every tree and every tree of runs, the cost is that of its zones, every
+ * refusal, no memory. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -6,9 +7,11 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
+                       const int32_t *order, const int *cancel, planned *out)
 {
-    return hs_partition_largest(p, areas, weights, aspect, order, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_largest(p, areas, weights, aspect, order, cancel, out->plan, &out->length,
+                                &out->cost);
 }
 
 static void as_every_tree(int rounds)
@@ -18,17 +21,27 @@ static void as_every_tree(int rounds)
         double areas[5], weights[5];
         int32_t order[5];
         zones_areas(round, p, areas);
-        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
+        const double *given = zones_weights(round / 6, p, weights);
+        const double aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
         unsigned all = 0;
         for (int32_t i = 0; i < p; i++) all |= areas[i] > 0 ? 1u << i : 0;
         zones_shuffle(size, order);
-        planned sets = planned_before(), runs = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &sets) == HS_OK) || !CHECK(plain(p, areas, given, aspect, order, NULL, &runs) == HS_OK)) continue;
-        zones_check(p, areas, given, aspect, sets.plan, sets.length, sets.cost, 1, __FILE__, __LINE__);
-        zones_check(p, areas, given, aspect, runs.plan, runs.length, runs.cost, 1, __FILE__, __LINE__);
-        CHECK(zones_near(sets.cost, zones_every_tree(all, areas, given, 1 / sqrt(aspect), sqrt(aspect), 1), 1e-9));
-        CHECK(zones_near(runs.cost, zones_every_run(order, size, areas, given, 1 / sqrt(aspect), sqrt(aspect), 1), 1e-9));
+        planned sets = planned_before();
+        planned runs = planned_before();
+        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &sets) == HS_OK) ||
+            !CHECK(plain(p, areas, given, aspect, order, NULL, &runs) == HS_OK))
+            continue;
+        zones_check(p, areas, given, aspect, sets.plan, sets.length, sets.cost, 1, __FILE__,
+                    __LINE__);
+        zones_check(p, areas, given, aspect, runs.plan, runs.length, runs.cost, 1, __FILE__,
+                    __LINE__);
+        CHECK(zones_near(sets.cost,
+                         zones_every_tree(all, areas, given, 1 / sqrt(aspect), sqrt(aspect), 1),
+                         1e-9));
+        CHECK(zones_near(
+            runs.cost,
+            zones_every_run(order, size, areas, given, 1 / sqrt(aspect), sqrt(aspect), 1), 1e-9));
     }
 }
 

@@ -14,8 +14,19 @@ static int32_t count[P], batch[P];
 static hs_measurement measurement(int32_t kernel, int32_t dtype, int64_t size, int32_t worker)
 {
     memset(times, 0, sizeof times);
-    return (hs_measurement){.kernel = kernel, .dtype = dtype, .size = size, .worker = worker, .seconds = 1e-4, .capacity = CAPACITY,
-                            .least = 2, .times = times, .count = count, .batch = batch, .elapsed = elapsed, .busy = busy, .flops = -1};
+    return (hs_measurement){.kernel = kernel,
+                            .dtype = dtype,
+                            .size = size,
+                            .worker = worker,
+                            .seconds = 1e-4,
+                            .capacity = CAPACITY,
+                            .least = 2,
+                            .times = times,
+                            .count = count,
+                            .batch = batch,
+                            .elapsed = elapsed,
+                            .busy = busy,
+                            .flops = -1};
 }
 
 static void measures(hs_pool *pool)
@@ -32,15 +43,18 @@ static void measures(hs_pool *pool)
                 CHECK(kernel == HS_MEASURE_GEMM ? what.width == 0 : what.width > 0);
                 CHECK(kernel != HS_MEASURE_PANEL || what.width <= sizes[s]);
                 CHECK(kernel != HS_MEASURE_GEMM || what.flops == 2 * half * n * n * n);
-                CHECK(kernel != HS_MEASURE_PANEL || fabs(what.flops - half * w * w * (n - w / 3)) < 1e-9 * what.flops);
+                CHECK(kernel != HS_MEASURE_PANEL ||
+                      fabs(what.flops - half * w * w * (n - w / 3)) < 1e-9 * what.flops);
                 CHECK(kernel != HS_MEASURE_TRSM || what.flops == half * w * w * n);
                 for (int32_t i = 0; i < P; i++) {
                     const int works = worker < 0 || worker == i;
-                    CHECK(works ? count[i] >= 2 && count[i] <= CAPACITY && batch[i] >= 1 : count[i] == 0 && batch[i] == 0);
+                    CHECK(works ? count[i] >= 2 && count[i] <= CAPACITY && batch[i] >= 1
+                                : count[i] == 0 && batch[i] == 0);
                     CHECK(works ? elapsed[i] > 0 && busy[i] > 0 : elapsed[i] == 0 && busy[i] == 0);
                     double sum = 0;
                     for (int32_t j = 0; j < CAPACITY; j++) {
-                        CHECK(j < count[i] ? times[i * CAPACITY + j] > 0 : times[i * CAPACITY + j] == 0);
+                        CHECK(j < count[i] ? times[i * CAPACITY + j] > 0
+                                           : times[i * CAPACITY + j] == 0);
                         sum += times[i * CAPACITY + j] * batch[i];
                     }
                     CHECK(sum <= 1.01 * elapsed[i] + 1e-4 && busy[i] <= 1.01 * elapsed[i] + 1e-3);
@@ -57,21 +71,41 @@ static int now(void *context, double fraction)
 
 static void refusals(hs_pool *pool)
 {
-    hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 10, 0), wrong;
+    hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 10, 0);
+    hs_measurement wrong;
     CHECK(hs_measure_kernel(NULL, &what, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_measure_kernel(pool, NULL, NULL, NULL) == HS_ERROR_VALUE);
-#define REFUSED(field, value) (wrong = what, wrong.field = (value), CHECK(hs_measure_kernel(pool, &wrong, NULL, NULL) == HS_ERROR_VALUE))
-    REFUSED(kernel, -1), REFUSED(kernel, 3), REFUSED(dtype, -1), REFUSED(dtype, 4);
-    REFUSED(size, 0), REFUSED(size, (1 << 15) + 1), REFUSED(worker, -2), REFUSED(worker, P);
-    REFUSED(seconds, -1), REFUSED(seconds, NAN), REFUSED(seconds, INFINITY);
-    REFUSED(capacity, 0), REFUSED(least, 0), REFUSED(least, CAPACITY + 1);
-    REFUSED(times, NULL), REFUSED(count, NULL), REFUSED(batch, NULL), REFUSED(elapsed, NULL), REFUSED(busy, NULL);
+#define REFUSED(field, value)             \
+    (wrong = what, wrong.field = (value), \
+     CHECK(hs_measure_kernel(pool, &wrong, NULL, NULL) == HS_ERROR_VALUE))
+    REFUSED(kernel, -1);
+    REFUSED(kernel, 3);
+    REFUSED(dtype, -1);
+    REFUSED(dtype, 4);
+    REFUSED(size, 0);
+    REFUSED(size, (1 << 15) + 1);
+    REFUSED(worker, -2);
+    REFUSED(worker, P);
+    REFUSED(seconds, -1);
+    REFUSED(seconds, NAN);
+    REFUSED(seconds, INFINITY);
+    REFUSED(capacity, 0);
+    REFUSED(least, 0);
+    REFUSED(least, CAPACITY + 1);
+    REFUSED(times, NULL);
+    REFUSED(count, NULL);
+    REFUSED(batch, NULL);
+    REFUSED(elapsed, NULL);
+    REFUSED(busy, NULL);
     what.kernel = HS_MEASURE_TRSM;
     REFUSED(size, (1 << 20) + 1);
     CHECK(what.flops == -1);
 }
 
-static hs_status measure_scanty(hs_pool *pool, void *context) { return hs_measure_kernel(pool, context, NULL, NULL); }
+static hs_status measure_scanty(hs_pool *pool, void *context)
+{
+    return hs_measure_kernel(pool, context, NULL, NULL);
+}
 
 static void scarce(void)
 {
@@ -97,7 +131,9 @@ int main(void)
     int polls = 0;
     static double many[P * 4096];
     hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 600, -1);
-    what.seconds = 1000, what.times = many, what.capacity = 4096; /* longer than until the first poll */
+    what.seconds = 1000;
+    what.times = many;
+    what.capacity = 4096; /* longer than until the first poll */
     CHECK(hs_measure_kernel(pool, &what, now, &polls) == HS_ERROR_CANCELLED);
     CHECK(polls == 1);
     what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 20, 1); /* and the pool works on */

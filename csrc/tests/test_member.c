@@ -1,5 +1,5 @@
-/* Events: what is recorded has a place, however long the run has gone on. Polls: work goes on between two of them. With a clock of its
- * own in the place of the system's. */
+/* Events: what is recorded has a place, however long the run has gone on. Polls: work goes on
+ * between two of them. With a clock of its own in the place of the system's. */
 #define hs_clock test_clock
 #include "run/run.c"
 
@@ -15,10 +15,13 @@ enum { GUARD = 2, ROOM = 3 };
 static void counter_of_hours(void)
 {
     hs_event memory[GUARD + ROOM + GUARD], before[GUARD + ROOM + GUARD];
-    memset(memory, 0x55, sizeof memory), memcpy(before, memory, sizeof before);
-    hs__run run = {.trace = {.events = memory + GUARD, .event_capacity = ROOM}, .event_count = INT32_MAX - 1};
+    memset(memory, 0x55, sizeof memory);
+    memcpy(before, memory, sizeof before);
+    hs__run run = {.trace = {.events = memory + GUARD, .event_capacity = ROOM},
+                   .event_count = INT32_MAX - 1};
     hs__member self = hs__member_start(&run, 0, 1);
-    for (int i = 0; i < 5; i++) hs__record(&self, i % 2 ? HS_TRANSFER : HS_COMPUTE, i, i + 0.5); /* a 32-bit counter wraps here */
+    /* a 32-bit counter wraps here */
+    for (int i = 0; i < 5; i++) hs__record(&self, i % 2 ? HS_TRANSFER : HS_COMPUTE, i, i + 0.5);
     CHECK(memcmp(memory, before, sizeof memory) == 0);
     CHECK(atomic_load(&run.event_count) == INT32_MAX - 1);
 }
@@ -29,9 +32,14 @@ static void full(void)
     memset(memory, 0x55, sizeof memory);
     hs__run run = {.trace = {.events = memory, .event_capacity = ROOM}};
     hs__member self = hs__member_start(&run, 4, 0);
-    for (int i = 0; i < 2 * ROOM; i++) self.box = i, hs__record(&self, HS_COMPUTE, i, i + 0.5);
+    for (int i = 0; i < 2 * ROOM; i++) {
+        self.box = i;
+        hs__record(&self, HS_COMPUTE, i, i + 0.5);
+    }
     CHECK(atomic_load(&run.event_count) == ROOM);
-    for (int i = 0; i < ROOM; i++) CHECK(memory[i].worker == 4 && memory[i].box == i && memory[i].start == i && memory[i].end == i + 0.5);
+    for (int i = 0; i < ROOM; i++)
+        CHECK(memory[i].worker == 4 && memory[i].box == i && memory[i].start == i &&
+              memory[i].end == i + 0.5);
     CHECK(memory[ROOM].box == 0x55555555);
 }
 
@@ -47,7 +55,8 @@ static void none(void)
     CHECK(hs__valid_run(&run));
     run.trace.event_capacity = -1;
     CHECK(!hs__valid_run(&run));
-    run.trace.events = NULL, run.trace.event_capacity = 1;
+    run.trace.events = NULL;
+    run.trace.event_capacity = 1;
     CHECK(!hs__valid_run(&run));
 }
 
@@ -66,12 +75,15 @@ double test_clock(void) { return now; }
 
 static int slow(void *context, double fraction)
 {
-    (void)context, (void)fraction;
+    (void)context;
+    (void)fraction;
     now += 0.06;
-    return calls++, 0;
+    calls++;
+    return 0;
 }
 
-/* A poll function that takes longer than the time between two calls, as one does whose thread must wait for its core. */
+/* A poll function that takes longer than the time between two calls, as one does whose thread must
+ * wait for its core. */
 static void polls(void)
 {
     hs__run run = {.options.poll = slow};
@@ -79,11 +91,15 @@ static void polls(void)
     start_clock(&run);
     hs__poll(&run);
     CHECK(calls == 0);
-    now += 0.051, hs__poll(&run);
+    now += 0.051;
+    hs__poll(&run);
     CHECK(calls == 1);
-    now += 0.049, hs__poll(&run), hs__poll(&run);
+    now += 0.049;
+    hs__poll(&run);
+    hs__poll(&run);
     CHECK(calls == 1);
-    now += 0.002, hs__poll(&run);
+    now += 0.002;
+    hs__poll(&run);
     CHECK(calls == 2 && run.polling > 0.119 && run.polling < 0.121);
     hs_pool_destroy(run.pool);
 }

@@ -1,4 +1,5 @@
-/* hs_partition_nonrectangular: two workers exactly, the cost is that of its zones, corners where they pay, every refusal, no memory. */
+/* hs_partition_nonrectangular: two workers exactly, the cost is that of its zones, corners where
+ * they pay, every refusal, no memory. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -6,9 +7,11 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *order, const int *cancel, planned *out)
+static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
+                       const int32_t *order, const int *cancel, planned *out)
 {
-    return hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, out->plan, &out->length, &out->cost);
+    return hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, out->plan,
+                                       &out->length, &out->cost);
 }
 
 static void is_a_floorplan(int rounds)
@@ -18,11 +21,13 @@ static void is_a_floorplan(int rounds)
         double areas[20], weights[20];
         int32_t order[20];
         zones_areas(round, p, areas);
-        const double *given = zones_weights(round / 6, p, weights), aspect = zones_aspect(round / 18);
+        const double *given = zones_weights(round / 6, p, weights);
+        const double aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
         planned out = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) == HS_OK)) continue;
+        if (!CHECK(plain(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) == HS_OK))
+            continue;
         CHECK(out.length == 2 * size - 1);
         zones_check(p, areas, given, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
     }
@@ -32,15 +37,22 @@ static void is_a_floorplan(int rounds)
 static void two(void)
 {
     for (int round = 0; round < 300; round++) {
-        double areas[2] = {1 + check_random(1000), 1 + check_random(round % 2 ? 10 : 1000)}, weights[2];
-        const double *given = zones_weights(round, 2, weights), aspect = (const double[]){1, 2, 0.2, 8}[round % 4];
+        double areas[2] = {1 + check_random(1000), 1 + check_random(round % 2 ? 10 : 1000)};
+        double weights[2];
+        const double *given = zones_weights(round, 2, weights);
+        const double aspect = (const double[]){1, 2, 0.2, 8}[round % 4];
         const int32_t order[] = {round % 3 == 0, round % 3 != 0};
-        const double width = sqrt(aspect), height = 1 / width, a = given ? given[order[0]] : 1, b = given ? given[order[1]] : 1;
+        const double width = sqrt(aspect);
+        const double height = 1 / width;
+        const double a = given ? given[order[0]] : 1;
+        const double b = given ? given[order[1]] : 1;
         const double share = areas[order[0]] / (areas[0] + areas[1]), side = sqrt(share);
-        double least = fmin(a * (height + share * width) + b * (height + (1 - share) * width), a * (share * height + width) + b * ((1 - share) * height + width));
+        double least = fmin(a * (height + share * width) + b * (height + (1 - share) * width),
+                            a * (share * height + width) + b * ((1 - share) * height + width));
         if (side < fmin(width, height)) least = fmin(least, 2 * a * side + b * (width + height));
         planned out = planned_before();
-        CHECK(plain(2, areas, given, aspect, order, NULL, &out) == HS_OK && zones_near(out.cost, least, 1e-12));
+        CHECK(plain(2, areas, given, aspect, order, NULL, &out) == HS_OK &&
+              zones_near(out.cost, least, 1e-12));
     }
 }
 

@@ -1,4 +1,5 @@
-/* hs_distribute_prefix: the paper's pattern, every prefix as hs_distribute has it, the ends of the range, every refusal. */
+/* hs_distribute_prefix: the paper's pattern, every prefix as hs_distribute has it, the ends of the
+ * range, every refusal. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -26,12 +27,16 @@ static void every_prefix_is_a_distribution(void)
 {
     enum { N = 60, P = 6 };
     for (int round = 0; round < 200; round++) {
-        int32_t p = 1 + (int32_t)check_random(P), owner[N];
+        int32_t p = 1 + (int32_t)check_random(P);
+        int32_t owner[N];
         double times[P], makespans[N], makespan;
-        int64_t counts[P] = {0}, wanted[P];
+        int64_t counts[P] = {0};
+        int64_t wanted[P];
         for (int32_t i = 0; i < p; i++) {
             double t = 1 + check_random(round % 2 ? 4 : 100);
-            times[i] = i && check_random(8) == 0 ? INFINITY : round % 3 ? t : ldexp(t, 1000 - (int)check_random(10)) / 3;
+            times[i] = i && check_random(8) == 0 ? INFINITY
+                       : round % 3               ? t
+                                                 : ldexp(t, 1000 - (int)check_random(10)) / 3;
         }
         CHECK(hs_distribute_prefix(N, p, times, NULL, owner, makespans) == HS_OK);
         for (int k = 0; k < N; k++) {
@@ -48,15 +53,18 @@ static void ends_of_the_range(void)
 {
     int32_t owner[4];
     double makespans[4];
-    CHECK(hs_distribute_prefix(3, 2, (const double[]){DBL_TRUE_MIN, 2 * DBL_TRUE_MIN}, NULL, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(3, 2, (const double[]){DBL_TRUE_MIN, 2 * DBL_TRUE_MIN}, NULL, owner,
+                               makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && makespans[2] == 2 * DBL_TRUE_MIN);
-    CHECK(hs_distribute_prefix(4, 2, (const double[]){DBL_MAX, DBL_MAX}, NULL, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){DBL_MAX, DBL_MAX}, NULL, owner, makespans) ==
+          HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 1 && owner[2] == 0 && owner[3] == 1);
     CHECK(makespans[1] == DBL_MAX && isinf(makespans[2]));
     /* the real 3 * 0.1 is above the double 0.3; 3 t rounds to 1, the real product is above */
     CHECK(hs_distribute_prefix(4, 2, (const double[]){0.1, 0.3}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
-    CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, NULL, owner, makespans) == HS_OK);
+    CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, NULL, owner,
+                               makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
 }
 
@@ -87,7 +95,8 @@ static void scarce(void)
 {
     int32_t owner[5] = {-7};
     double makespans[5] = {-7};
-    CHECK_SCARCE(hs_distribute_prefix(5, 2, (const double[]){1, 2}, NULL, owner, makespans), owner[0] == -7 && makespans[0] == -7);
+    CHECK_SCARCE(hs_distribute_prefix(5, 2, (const double[]){1, 2}, NULL, owner, makespans),
+                 owner[0] == -7 && makespans[0] == -7);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* hs_ring_*: against all rings of up to six workers, never better nor below what they should be, every refusal, no memory. */
+/* hs_ring_*: against all rings of up to six workers, never better nor below what they should be,
+ * every refusal, no memory. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,27 +11,40 @@
 
 enum { SMALL = 6, MAX = 120 };
 
-static int near(double a, double b) { return a == b || fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
+static int near(double a, double b)
+{
+    return a == b || fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
 
 /* ---- all rings ---- */
 
 typedef struct {
     const hs_ring *problem;
     int32_t ring[SMALL], size;
-    double best, best_length; /* least makespan; least sum of messages / cycle-time of rings with `members` */
+    /* least makespan; least sum of messages / cycle-time of rings with `members` */
+    double best, best_length;
     unsigned members;
 } walk;
 
-static double link_of(const hs_ring *r, int32_t i, int32_t j) { return i == j ? 0.0 : r->links[i * r->p + j]; }
+static double link_of(const hs_ring *r, int32_t i, int32_t j)
+{
+    return i == j ? 0.0 : r->links[i * r->p + j];
+}
 
 /* The makespan, or infinite if the ring is not allowed. */
 static double makespan_of(const hs_ring *r, int32_t size, const int32_t *ring, double *length)
 {
-    double most = 0, speed = 0, sum = 0;
+    double most = 0;
+    double speed = 0;
+    double sum = 0;
     for (int32_t k = 0; k < size; k++) {
-        const int32_t i = ring[k], after = ring[(k + 1) % size], before = ring[(k + size - 1) % size];
+        const int32_t i = ring[k];
+        const int32_t after = ring[(k + 1) % size];
+        const int32_t before = ring[(k + size - 1) % size];
         const double paid = link_of(r, i, after) + link_of(r, i, before);
-        most = fmax(most, paid), speed += 1 / r->cycle_times[i], sum += paid / r->cycle_times[i];
+        most = fmax(most, paid);
+        speed += 1 / r->cycle_times[i];
+        sum += paid / r->cycle_times[i];
     }
     const double time = (r->work + r->volume * sum) / speed;
     *length = sum;
@@ -40,7 +54,8 @@ static double makespan_of(const hs_ring *r, int32_t size, const int32_t *ring, d
 static void all_rings(walk *w, unsigned left)
 {
     if (w->size) {
-        double length, makespan = makespan_of(w->problem, w->size, w->ring, &length);
+        double length;
+        double makespan = makespan_of(w->problem, w->size, w->ring, &length);
         unsigned members = 0;
         for (int32_t k = 0; k < w->size; k++) members |= 1u << w->ring[k];
         w->best = fmin(w->best, makespan);
@@ -67,35 +82,55 @@ static double times[MAX], links[MAX * MAX];
 
 static hs_ring make(int round, int32_t p)
 {
-    for (int32_t i = 0; i < p; i++) times[i] = round % 3 ? 1 + check_random(1000) / 100.0 : pow(2, check_random(7));
+    for (int32_t i = 0; i < p; i++)
+        times[i] = round % 3 ? 1 + check_random(1000) / 100.0 : pow(2, check_random(7));
     for (int32_t i = 0; i < p; i++)
         for (int32_t j = 0; j < p; j++) {
             double cost = check_random(round % 4 ? 1000 : 4) / (round % 4 ? 300.0 : 1.0);
-            if (round % 5 == 0) cost = j >= (p + 1) / 2 ? cost / 30 : cost; /* cheap for the others */
+            /* cheap for the others */
+            if (round % 5 == 0) cost = j >= (p + 1) / 2 ? cost / 30 : cost;
             links[i * p + j] = round % 2 && j < i ? links[j * p + i] : cost;
         }
     for (int32_t i = 0; i < p; i++) links[i * p + i] = NAN; /* not read */
-    return (hs_ring){p, times, links, pow(2, (int)check_random(8) - 2), round % 7 ? 1 : 0, round / 2 % 2};
+    return (hs_ring){
+        p, times, links, pow(2, (int)check_random(8) - 2), round % 7 ? 1 : 0, round / 2 % 2};
 }
 
-/* A ring as promised: different workers, turned, allowed, with that makespan and with shares that keep it. */
-static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, double makespan, int line)
+/* A ring as promised: different workers, turned, allowed, with that makespan and with shares that
+ * keep it. */
+static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, double makespan,
+                       int line)
 {
-    double length, shares[MAX], again = -1, sum = 0, last = 0;
-    int seen[MAX] = {0}, fine = size >= 1 && size <= r->p;
-    for (int32_t k = 0; fine && k < size; k++) fine = ring[k] >= 0 && ring[k] < r->p && !seen[ring[k]]++ && ring[k] >= ring[0];
-    if (!check_that(fine && (size < 3 || ring[1] < ring[size - 1]), "a ring", __FILE__, line)) return;
+    double length, shares[MAX];
+    double again = -1;
+    double sum = 0;
+    double last = 0;
+    int seen[MAX] = {0};
+    int fine = size >= 1 && size <= r->p;
+    for (int32_t k = 0; fine && k < size; k++)
+        fine = ring[k] >= 0 && ring[k] < r->p && !seen[ring[k]]++ && ring[k] >= ring[0];
+    if (!check_that(fine && (size < 3 || ring[1] < ring[size - 1]), "a ring", __FILE__, line))
+        return;
     check_that(near(makespan_of(r, size, ring, &length), makespan), "the makespan", __FILE__, line);
-    if (!check_that(hs_ring_shares(r, size, ring, NULL, shares, &again) == HS_OK && near(again, makespan), "shares", __FILE__, line)) return;
-    for (int32_t i = 0; i < r->p; i++) sum += shares[i], check_that(seen[i] ? shares[i] >= 0 : shares[i] == 0, "a share", __FILE__, line);
+    if (!check_that(hs_ring_shares(r, size, ring, NULL, shares, &again) == HS_OK &&
+                        near(again, makespan),
+                    "shares", __FILE__, line))
+        return;
+    for (int32_t i = 0; i < r->p; i++) {
+        sum += shares[i];
+        check_that(seen[i] ? shares[i] >= 0 : shares[i] == 0, "a share", __FILE__, line);
+    }
     for (int32_t k = 0; k < size; k++) {
         const int32_t i = ring[k];
-        const double paid = r->volume * (link_of(r, i, ring[(k + 1) % size]) + link_of(r, i, ring[(k + size - 1) % size]));
+        const double paid = r->volume * (link_of(r, i, ring[(k + 1) % size]) +
+                                         link_of(r, i, ring[(k + size - 1) % size]));
         const double end = shares[i] * r->work * r->cycle_times[i] + paid;
         last = fmax(last, end);
-        check_that(r->relays || (shares[i] > 0 && fabs(end - makespan) <= 1e-10 * makespan), "ends with the others", __FILE__, line);
+        check_that(r->relays || (shares[i] > 0 && fabs(end - makespan) <= 1e-10 * makespan),
+                   "ends with the others", __FILE__, line);
     }
-    check_that(near(sum, 1) && fabs(last - makespan) <= 1e-10 * makespan, "all of the work in that time", __FILE__, line);
+    check_that(near(sum, 1) && fabs(last - makespan) <= 1e-10 * makespan,
+               "all of the work in that time", __FILE__, line);
 }
 
 static int all_of(int32_t p, const int32_t *ring)
@@ -113,8 +148,11 @@ static void against_all(int rounds)
         const hs_ring r = make(round, p);
         const unsigned all = (1u << p) - 1;
         const walk w = walked(&r, all);
-        int32_t ring[SMALL], size = -1;
-        double makespan = -1, bound = -1, length;
+        int32_t ring[SMALL];
+        int32_t size = -1;
+        double makespan = -1;
+        double bound = -1;
+        double length;
         if (!CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_OK)) return;
         check_ring(&r, size, ring, makespan, __LINE__);
         if (!r.relays && !near(w.best, makespan)) { /* a share that is 0 up to rounding */
@@ -122,16 +160,20 @@ static void against_all(int rounds)
             other.relays = 1;
             CHECK(makespan <= w.best && makespan >= walked(&other, all).best * (1 - 1e-12));
         } else CHECK(near(makespan, w.best));
-        CHECK(hs_ring_bound(&r, INFINITY, 30, NULL, &bound) == HS_OK && bound > 0 && bound <= makespan);
-        CHECK(hs_ring_bound(&r, makespan, 30, NULL, &bound) == HS_OK && bound > 0 && bound <= makespan);
+        CHECK(hs_ring_bound(&r, INFINITY, 30, NULL, &bound) == HS_OK && bound > 0 &&
+              bound <= makespan);
+        CHECK(hs_ring_bound(&r, makespan, 30, NULL, &bound) == HS_OK && bound > 0 &&
+              bound <= makespan);
         const double best = makespan;
         for (int32_t first = -1; first < p; first++) {
-            CHECK(hs_ring_greedy(&r, first, NULL, ring, &size, &makespan) == HS_OK && makespan >= best * (1 - 1e-12));
+            CHECK(hs_ring_greedy(&r, first, NULL, ring, &size, &makespan) == HS_OK &&
+                  makespan >= best * (1 - 1e-12));
             check_ring(&r, size, ring, makespan, __LINE__);
         }
         const double before = makespan;
         uint64_t state = (uint64_t)round;
-        CHECK(hs_ring_search(&r, 60, NULL, ring, &size, &state, &makespan) == HS_OK && makespan >= best * (1 - 1e-12) && makespan <= before);
+        CHECK(hs_ring_search(&r, 60, NULL, ring, &size, &state, &makespan) == HS_OK &&
+              makespan >= best * (1 - 1e-12) && makespan <= before);
         check_ring(&r, size, ring, makespan, __LINE__);
         CHECK(hs_ring_shortest(&r, NULL, ring) == HS_OK);
         makespan_of(&r, p, ring, &length);
@@ -140,7 +182,8 @@ static void against_all(int rounds)
         for (int32_t i = 0; i < p; i++) ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
             const int32_t j = round * 7919 % (i + 1), kept = ring[i];
-            ring[i] = ring[j], ring[j] = kept;
+            ring[i] = ring[j];
+            ring[j] = kept;
         }
         double any;
         makespan_of(&r, p, ring, &any);
@@ -160,11 +203,14 @@ static void against_all(int rounds)
 /* The greedy heuristic word for word. */
 static double greedily(const hs_ring *r, int32_t first)
 {
-    int32_t ring[MAX] = {first}, size = 1;
-    double length, best = makespan_of(r, 1, ring, &length);
+    int32_t ring[MAX] = {first};
+    int32_t size = 1;
+    double length;
+    double best = makespan_of(r, 1, ring, &length);
     while (size < r->p) {
         double least = INFINITY;
-        int32_t who = -1, where = -1;
+        int32_t who = -1;
+        int32_t where = -1;
         for (int32_t u = 0; u < r->p; u++)
             for (int32_t k = 0; k < size; k++) {
                 int used = 0;
@@ -173,9 +219,15 @@ static double greedily(const hs_ring *r, int32_t first)
                 const int32_t ends[3] = {ring[k], u, ring[(k + 1) % size]};
                 double cost = 0;
                 for (int e = 0; e < 2; e++)
-                    cost += link_of(r, ends[e], ends[e + 1]) / r->cycle_times[ends[e]] + link_of(r, ends[e + 1], ends[e]) / r->cycle_times[ends[e + 1]];
-                cost -= link_of(r, ends[0], ends[2]) / r->cycle_times[ends[0]] + link_of(r, ends[2], ends[0]) / r->cycle_times[ends[2]];
-                if (cost < least) least = cost, who = u, where = k;
+                    cost += link_of(r, ends[e], ends[e + 1]) / r->cycle_times[ends[e]] +
+                            link_of(r, ends[e + 1], ends[e]) / r->cycle_times[ends[e + 1]];
+                cost -= link_of(r, ends[0], ends[2]) / r->cycle_times[ends[0]] +
+                        link_of(r, ends[2], ends[0]) / r->cycle_times[ends[2]];
+                if (cost < least) {
+                    least = cost;
+                    who = u;
+                    where = k;
+                }
             }
         memmove(ring + where + 2, ring + where + 1, (size_t)(size++ - where - 1) * sizeof *ring);
         ring[where + 1] = who;
@@ -189,11 +241,14 @@ static void greedy(void)
     for (int round = 1; round < 60; round += 3) {
         const int32_t p = 3 + (int32_t)check_random(20);
         hs_ring r = make(round % 4 ? round : round + 1, p);
-        r.work = 30, r.volume = 1;
+        r.work = 30;
+        r.volume = 1;
         int32_t ring[MAX], size;
-        double makespan, best = INFINITY;
+        double makespan;
+        double best = INFINITY;
         for (int32_t first = 0; first < p; first++) {
-            CHECK(hs_ring_greedy(&r, first, NULL, ring, &size, &makespan) == HS_OK && near(makespan, greedily(&r, first)));
+            CHECK(hs_ring_greedy(&r, first, NULL, ring, &size, &makespan) == HS_OK &&
+                  near(makespan, greedily(&r, first)));
             best = fmin(best, makespan);
         }
         CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK && makespan == best);
@@ -208,18 +263,23 @@ static double spread(double width)
     return exp(width * sum * 1.7);
 }
 
-/* Messages that matter, and some of the workers: a search that is too short misses the best ring, the exact one does not. */
+/* Messages that matter, and some of the workers: a search that is too short misses the best ring,
+ * the exact one does not. */
 static void hard(int rounds)
 {
-    int close = 0, missed = 0;
+    int close = 0;
+    int missed = 0;
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 14;
         hs_ring r = make(1, p);
         for (int32_t i = 0; i < p; i++) times[i] = spread(1.5);
         for (int32_t i = 0; i < p * p; i++) links[i] = spread(1.5);
         times[0] = 30; /* seldom worth it: the best ring has another lowest index */
-        r.work = exp(check_random(100) / 30.0), r.volume = 1, r.relays = 0;
-        int32_t ring[MAX] = {0}, size = 1;
+        r.work = exp(check_random(100) / 30.0);
+        r.volume = 1;
+        r.relays = 0;
+        int32_t ring[MAX] = {0};
+        int32_t size = 1;
         uint64_t state = 1;
         double exact, brief, found, bound;
         CHECK(hs_ring_search(&r, 20, NULL, ring, &size, &state, &brief) == HS_OK);
@@ -228,7 +288,8 @@ static void hard(int rounds)
         CHECK(hs_ring_exact(&r, NULL, ring, &size, &exact) == HS_OK);
         check_ring(&r, size, ring, exact, __LINE__);
         CHECK(exact <= found * (1 + 1e-12) && bound <= exact);
-        close += found <= 1.002 * exact, missed += brief > 1.002 * exact;
+        close += found <= 1.002 * exact;
+        missed += brief > 1.002 * exact;
     }
     CHECK(close >= rounds * 0.98 && missed >= rounds * 0.05);
 }
@@ -238,27 +299,37 @@ static void larger(void)
     for (int round = 0; round < 12; round++) {
         const int32_t p = round % 2 ? 14 : MAX;
         hs_ring r = make(round + 1, p);
-        r.work = 200, r.volume = 1;
-        int32_t ring[MAX], again[MAX], size, other, exact_size = 0;
-        double found, second, greedy, bound, exact = 0;
-        uint64_t state = 7, same = 7;
+        r.work = 200;
+        r.volume = 1;
+        int32_t ring[MAX], again[MAX], size, other;
+        int32_t exact_size = 0;
+        double found, second, greedy, bound;
+        double exact = 0;
+        uint64_t state = 7;
+        uint64_t same = 7;
         CHECK(hs_ring_greedy(&r, 0, NULL, ring, &size, &greedy) == HS_OK);
         check_ring(&r, size, ring, greedy, __LINE__);
-        memcpy(again, ring, sizeof ring), other = size;
-        CHECK(hs_ring_search(&r, 100, NULL, ring, &size, &state, &found) == HS_OK && found <= greedy);
+        memcpy(again, ring, sizeof ring);
+        other = size;
+        CHECK(hs_ring_search(&r, 100, NULL, ring, &size, &state, &found) == HS_OK &&
+              found <= greedy);
         check_ring(&r, size, ring, found, __LINE__);
-        CHECK(hs_ring_search(&r, 100, NULL, again, &other, &same, &second) == HS_OK && second == found && same == state);
+        CHECK(hs_ring_search(&r, 100, NULL, again, &other, &same, &second) == HS_OK &&
+              second == found && same == state);
         CHECK(size == other && memcmp(ring, again, (size_t)size * sizeof *ring) == 0);
-        CHECK(hs_ring_bound(&r, found, 100, NULL, &bound) == HS_OK && bound <= found && bound > 0.99 * found);
+        CHECK(hs_ring_bound(&r, found, 100, NULL, &bound) == HS_OK && bound <= found &&
+              bound > 0.99 * found);
         if (p == MAX) continue;
-        CHECK(hs_ring_exact(&r, NULL, again, &exact_size, &exact) == HS_OK && exact <= found * (1 + 1e-12) && bound <= exact);
+        CHECK(hs_ring_exact(&r, NULL, again, &exact_size, &exact) == HS_OK &&
+              exact <= found * (1 + 1e-12) && bound <= exact);
         check_ring(&r, exact_size, again, exact, __LINE__);
         CHECK(found <= exact * 1.002);
     }
 }
 
 /* Out of all bounds but for those that the messages alone rule out. */
-/* Workers on a circle, given in a random order: the shortest ring goes around it, if it turns whole or in parts. */
+/* Workers on a circle, given in a random order: the shortest ring goes around it, if it turns whole
+ * or in parts. */
 static void toured(void)
 {
     for (int32_t p = 4; p <= 40; p += p < 12 ? 1 : 7) {
@@ -267,12 +338,15 @@ static void toured(void)
         for (int32_t i = 0; i < p; i++) at[i] = ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
             const int32_t j = (int32_t)check_random((unsigned)i + 1), kept = at[i];
-            at[i] = at[j], at[j] = kept;
+            at[i] = at[j];
+            at[j] = kept;
         }
-        r.work = 1000, r.volume = 1;
+        r.work = 1000;
+        r.volume = 1;
         for (int32_t i = 0; i < p; i++) times[i] = 1.0;
         for (int32_t i = 0; i < p; i++)
-            for (int32_t j = 0; j < p; j++) links[i * p + j] = fabs(sin(3.14159265358979 * (at[i] - at[j]) / p));
+            for (int32_t j = 0; j < p; j++)
+                links[i * p + j] = fabs(sin(3.14159265358979 * (at[i] - at[j]) / p));
         uint64_t state = 1;
         double length;
         CHECK(hs_ring_tour(&r, 200, NULL, ring, &state) == HS_OK && all_of(p, ring));
@@ -285,13 +359,18 @@ static void toured(void)
 static void reduced(void)
 {
     hs_ring r = make(1, 40);
-    r.work = 50, r.volume = 1, r.relays = 0;
-    int32_t ring[MAX], size = -7;
+    r.work = 50;
+    r.volume = 1;
+    r.relays = 0;
+    int32_t ring[MAX];
+    int32_t size = -7;
     double makespan = -7;
     for (int32_t i = 0; i < 40; i++)
         for (int32_t j = 0; j < 40; j++) links[i * 40 + j] = 0.01 + 1e-4 * check_random(100);
-    CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_ERROR_UNSUPPORTED && size == -7 && makespan == -7);
-    CHECK(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_UNSUPPORTED && hs_ring_lengths(&r, NULL, &(double){0}) == HS_ERROR_UNSUPPORTED);
+    CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_ERROR_UNSUPPORTED && size == -7 &&
+          makespan == -7);
+    CHECK(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_UNSUPPORTED &&
+          hs_ring_lengths(&r, NULL, &(double){0}) == HS_ERROR_UNSUPPORTED);
     for (int32_t i = 12; i < 40; i++)
         for (int32_t j = 0; j < 40; j++) links[i * 40 + j] = 1e6;
     CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_OK);
@@ -302,18 +381,27 @@ static void reduced(void)
 
 static void refused(hs_ring r, int line)
 {
-    int32_t ring[4] = {0, -7, -7, -7}, size = 1;
+    int32_t ring[4] = {0, -7, -7, -7};
+    int32_t size = 1;
     uint64_t state = 9;
-    double shares[4] = {-7, -7, -7, -7}, makespan = -7, lengths[4] = {-7, -7, -7, -7};
-    check_that(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_ERROR_VALUE, "exact", __FILE__, line);
-    check_that(hs_ring_greedy(&r, 0, NULL, ring, &size, &makespan) == HS_ERROR_VALUE, "greedy", __FILE__, line);
-    check_that(hs_ring_search(&r, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE, "search", __FILE__, line);
+    double shares[4] = {-7, -7, -7, -7};
+    double makespan = -7;
+    double lengths[4] = {-7, -7, -7, -7};
+    check_that(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_ERROR_VALUE, "exact", __FILE__,
+               line);
+    check_that(hs_ring_greedy(&r, 0, NULL, ring, &size, &makespan) == HS_ERROR_VALUE, "greedy",
+               __FILE__, line);
+    check_that(hs_ring_search(&r, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE,
+               "search", __FILE__, line);
     check_that(hs_ring_shortest(&r, NULL, ring) == HS_ERROR_VALUE, "shortest", __FILE__, line);
     check_that(hs_ring_tour(&r, 1, NULL, ring, &state) == HS_ERROR_VALUE, "tour", __FILE__, line);
     check_that(hs_ring_lengths(&r, NULL, lengths) == HS_ERROR_VALUE, "lengths", __FILE__, line);
-    check_that(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan) == HS_ERROR_VALUE, "shares", __FILE__, line);
+    check_that(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan) == HS_ERROR_VALUE, "shares",
+               __FILE__, line);
     check_that(hs_ring_bound(&r, 1, 1, NULL, &makespan) == HS_ERROR_VALUE, "bound", __FILE__, line);
-    check_that(ring[0] == 0 && ring[1] == -7 && size == 1 && makespan == -7 && shares[0] == -7 && lengths[0] == -7 && state == 9, "untouched", __FILE__, line);
+    check_that(ring[0] == 0 && ring[1] == -7 && size == 1 && makespan == -7 && shares[0] == -7 &&
+                   lengths[0] == -7 && state == 9,
+               "untouched", __FILE__, line);
 }
 
 static void refusals(void)
@@ -321,39 +409,60 @@ static void refusals(void)
     const double t[] = {1, 2}, c[] = {0, 1, 1, 0};
     const hs_ring good = {2, t, c, 1, 1, 0};
     hs_ring r = good;
-    r.p = 0, refused(r, __LINE__);
-    r.p = -1, refused(r, __LINE__);
-    r.p = (1 << 14) + 1, refused(r, __LINE__);
+    r.p = 0;
+    refused(r, __LINE__);
+    r.p = -1;
+    refused(r, __LINE__);
+    r.p = (1 << 14) + 1;
+    refused(r, __LINE__);
     const double bad[] = {0, -1, NAN, INFINITY, -INFINITY, 1e-70, 1e70};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        r = good, r.cycle_times = (double[]){1, bad[k]}, refused(r, __LINE__);
-        r = good, r.work = bad[k], refused(r, __LINE__);
+        r = good;
+        r.cycle_times = (double[]){1, bad[k]};
+        refused(r, __LINE__);
+        r = good;
+        r.work = bad[k];
+        refused(r, __LINE__);
         if (bad[k] == 0) continue;
-        r = good, r.links = (double[]){0, 1, bad[k], 0}, refused(r, __LINE__);
-        r = good, r.volume = bad[k], refused(r, __LINE__);
+        r = good;
+        r.links = (double[]){0, 1, bad[k], 0};
+        refused(r, __LINE__);
+        r = good;
+        r.volume = bad[k];
+        refused(r, __LINE__);
     }
-    int32_t ring[2] = {0, 0}, size = 2;
+    int32_t ring[2] = {0, 0};
+    int32_t size = 2;
     uint64_t state = 0;
-    double shares[2], makespan = -7;
-    CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE); /* twice the same */
+    double shares[2];
+    double makespan = -7;
+    /* twice the same */
+    CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_ring_search(&good, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_ring_shares(&good, 0, ring, NULL, shares, &makespan) == HS_ERROR_VALUE && hs_ring_shares(&good, 3, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_ring_shares(&good, 0, ring, NULL, shares, &makespan) == HS_ERROR_VALUE &&
+          hs_ring_shares(&good, 3, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     ring[1] = 2;
     CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     ring[1] = -1;
     CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_ring_greedy(&good, 2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE && hs_ring_greedy(&good, -2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE);
-    size = 1, ring[0] = 0;
+    CHECK(hs_ring_greedy(&good, 2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE &&
+          hs_ring_greedy(&good, -2, NULL, ring, &size, &makespan) == HS_ERROR_VALUE);
+    size = 1;
+    ring[0] = 0;
     CHECK(hs_ring_search(&good, -1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_ring_bound(&good, 0, 1, NULL, &makespan) == HS_ERROR_VALUE && hs_ring_bound(&good, NAN, 1, NULL, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_ring_bound(&good, 0, 1, NULL, &makespan) == HS_ERROR_VALUE &&
+          hs_ring_bound(&good, NAN, 1, NULL, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_ring_bound(&good, 1, -1, NULL, &makespan) == HS_ERROR_VALUE);
     /* P1 would have to pay more than the step lasts */
     const double dear[] = {0, 0.1, 50, 0};
     const hs_ring tight = {2, (double[]){1, 100}, dear, 1, 1, 0};
-    CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_ERROR_INFEASIBLE && makespan == -7);
+    CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) ==
+              HS_ERROR_INFEASIBLE &&
+          makespan == -7);
     hs_ring loose = tight;
     loose.relays = 1;
-    CHECK(hs_ring_shares(&loose, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_OK && makespan == 100 && shares[0] == 1 && shares[1] == 0);
+    CHECK(hs_ring_shares(&loose, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_OK &&
+          makespan == 100 && shares[0] == 1 && shares[1] == 0);
 }
 
 /* Numbers from end to end of the range overflow nowhere. */
@@ -365,29 +474,41 @@ static void extremes(void)
         hs_ring r = make(round, p);
         for (int32_t i = 0; i < p; i++) times[i] = ends[check_random(3)];
         for (int32_t k = 0; k < p * p; k++) links[k] = check_random(4) ? ends[check_random(3)] : 0;
-        r.work = ends[check_random(3)], r.volume = check_random(4) ? ends[check_random(3)] : 0;
+        r.work = ends[check_random(3)];
+        r.volume = check_random(4) ? ends[check_random(3)] : 0;
         int32_t ring[SMALL], size;
         uint64_t state = 0;
         double makespan, best, bound, shares[SMALL];
         CHECK(hs_ring_exact(&r, NULL, ring, &size, &best) == HS_OK && best > 0 && best < INFINITY);
-        CHECK(hs_ring_shares(&r, size, ring, NULL, shares, &makespan) == HS_OK && near(makespan, best));
-        CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK && makespan >= best * (1 - 1e-12));
-        CHECK(hs_ring_search(&r, 20, NULL, ring, &size, &state, &makespan) == HS_OK && makespan >= best * (1 - 1e-12));
+        CHECK(hs_ring_shares(&r, size, ring, NULL, shares, &makespan) == HS_OK &&
+              near(makespan, best));
+        CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK &&
+              makespan >= best * (1 - 1e-12));
+        CHECK(hs_ring_search(&r, 20, NULL, ring, &size, &state, &makespan) == HS_OK &&
+              makespan >= best * (1 - 1e-12));
         CHECK(hs_ring_bound(&r, makespan, 20, NULL, &bound) == HS_OK && bound <= best && bound > 0);
     }
 }
 
-/* Messages beside which the work is nothing in double precision: what the shares are still follows from what tells the members apart. */
+/* Messages beside which the work is nothing in double precision: what the shares are still follows
+ * from what tells the members apart. */
 static void swamped(void)
 {
-    const double own[] = {1, 1, 2}, even[9] = {0, 1, 1, 1, 0, 1, 1, 1, 0}, uneven[9] = {0, 1, 1, 2, 0, 2, 1, 1, 0};
-    double shares[3], makespan = -1;
-    hs_ring r = {.p = 3, .cycle_times = own, .links = even, .work = 0x1p-60, .volume = 1, .relays = 1};
-    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 2));
+    const double own[] = {1, 1, 2};
+    const double even[9] = {0, 1, 1, 1, 0, 1, 1, 1, 0};
+    const double uneven[9] = {0, 1, 1, 2, 0, 2, 1, 1, 0};
+    double shares[3];
+    double makespan = -1;
+    hs_ring r = {
+        .p = 3, .cycle_times = own, .links = even, .work = 0x1p-60, .volume = 1, .relays = 1};
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
+          near(makespan, 2));
     CHECK(near(shares[0], 0.4) && near(shares[1], 0.4) && near(shares[2], 0.2));
-    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK && near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK &&
+          near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
     r.links = uneven; /* the second member pays more: it goes without */
-    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK && near(makespan, 4));
+    CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
+          near(makespan, 4));
     CHECK(near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
 }
 
@@ -395,10 +516,13 @@ static void cancelled(void)
 {
     const int stop = 1;
     hs_ring r = make(1, 16);
-    r.work = 1e6, r.volume = 1;
-    int32_t ring[16] = {3}, size = 1;
+    r.work = 1e6;
+    r.volume = 1;
+    int32_t ring[16] = {3};
+    int32_t size = 1;
     uint64_t state = 5;
-    double makespan = -7, *lengths = malloc((sizeof *lengths) << 16);
+    double makespan = -7;
+    double *lengths = malloc((sizeof *lengths) << 16);
     CHECK(hs_ring_exact(&r, &stop, ring, &size, &makespan) == HS_ERROR_CANCELLED);
     CHECK(hs_ring_greedy(&r, -1, &stop, ring, &size, &makespan) == HS_ERROR_CANCELLED);
     CHECK(hs_ring_search(&r, 10, &stop, ring, &size, &state, &makespan) == HS_ERROR_CANCELLED);
@@ -407,7 +531,8 @@ static void cancelled(void)
     CHECK(lengths && hs_ring_lengths(&r, &stop, lengths) == HS_ERROR_CANCELLED);
     int32_t tour[16];
     for (int32_t i = 0; i < 16; i++) tour[i] = 15 - i;
-    CHECK(hs_ring_tour(&r, 10, &stop, tour, &state) == HS_ERROR_CANCELLED && tour[0] == 15 && tour[15] == 0);
+    CHECK(hs_ring_tour(&r, 10, &stop, tour, &state) == HS_ERROR_CANCELLED && tour[0] == 15 &&
+          tour[15] == 0);
     CHECK(ring[0] == 3 && size == 1 && makespan == -7 && state == 5);
     free(lengths);
 }
@@ -415,23 +540,36 @@ static void cancelled(void)
 static void no_memory(void)
 {
     const hs_ring r = make(2, 5);
-    int32_t ring[5] = {2}, size = 1;
+    int32_t ring[5] = {2};
+    int32_t size = 1;
     uint64_t state = 5;
-    double makespan = -7, shares[5] = {-7}, lengths[32] = {-7};
-    CHECK_SCARCE(hs_ring_exact(&r, NULL, ring, &size, &makespan), ring[0] == 2 && size == 1 && makespan == -7);
-    ring[0] = 2, size = 1, makespan = -7;
-    CHECK_SCARCE(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan), ring[0] == 2 && size == 1 && makespan == -7);
-    ring[0] = 2, size = 1, makespan = -7;
-    CHECK_SCARCE(hs_ring_search(&r, 5, NULL, ring, &size, &state, &makespan), ring[0] == 2 && size == 1 && state == 5 && makespan == -7);
-    ring[0] = 2, makespan = -7;
-    CHECK_SCARCE(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan), shares[0] == -7 && makespan == -7);
+    double makespan = -7;
+    double shares[5] = {-7};
+    double lengths[32] = {-7};
+    CHECK_SCARCE(hs_ring_exact(&r, NULL, ring, &size, &makespan),
+                 ring[0] == 2 && size == 1 && makespan == -7);
+    ring[0] = 2;
+    size = 1;
+    makespan = -7;
+    CHECK_SCARCE(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan),
+                 ring[0] == 2 && size == 1 && makespan == -7);
+    ring[0] = 2;
+    size = 1;
+    makespan = -7;
+    CHECK_SCARCE(hs_ring_search(&r, 5, NULL, ring, &size, &state, &makespan),
+                 ring[0] == 2 && size == 1 && state == 5 && makespan == -7);
+    ring[0] = 2;
+    makespan = -7;
+    CHECK_SCARCE(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan),
+                 shares[0] == -7 && makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_ring_bound(&r, 1, 5, NULL, &makespan), makespan == -7);
     CHECK_SCARCE(hs_ring_shortest(&r, NULL, ring), ring[0] == 2);
     CHECK_SCARCE(hs_ring_lengths(&r, NULL, lengths), lengths[0] == -7);
     int32_t tour[5] = {4, 1, 0, 2, 3};
     state = 5;
-    CHECK_SCARCE(hs_ring_tour(&r, 5, NULL, tour, &state), tour[0] == 4 && tour[1] == 1 && state == 5);
+    CHECK_SCARCE(hs_ring_tour(&r, 5, NULL, tour, &state),
+                 tour[0] == 4 && tour[1] == 1 && state == 5);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
-/* hs_partition_rule: the paper's example, every plan read as a tree and measured on the way down, what is proven of the rules,
- * long chains, extreme areas. hs_partition_contiguous: painted cell by cell. Every refusal of both. */
+/* hs_partition_rule: the paper's example, every plan read as a tree and measured on the way down,
+ * what is proven of the rules, long chains, extreme areas. hs_partition_contiguous: painted cell by
+ * cell. Every refusal of both. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 
 enum { MAX = 200, MANY = 100000 };
 
-static const hs_rule every_rule[] = {HS_RULE_ROWS, HS_RULE_KALINOV_LASTOVETSKY, HS_RULE_RECURSIVE, HS_RULE_NAGAMOCHI_ABE,
-                                     HS_RULE_SNRPP, HS_RULE_KADDOURA};
+static const hs_rule every_rule[] = {HS_RULE_ROWS,      HS_RULE_KALINOV_LASTOVETSKY,
+                                     HS_RULE_RECURSIVE, HS_RULE_NAGAMOCHI_ABE,
+                                     HS_RULE_SNRPP,     HS_RULE_KADDOURA};
 
 typedef struct {
     const double *areas;
@@ -25,7 +27,8 @@ typedef struct {
 /* Sum of the areas of the subtree that ends before `end`; *start is its first entry. */
 static double measure(const reader *r, int32_t end, int32_t *start)
 {
-    int32_t entry = r->plan[end - 1], middle;
+    int32_t entry = r->plan[end - 1];
+    int32_t middle;
     *start = end - 1;
     if (entry >= 0) return r->areas[entry] / r->total;
     double second = measure(r, end - 1, &middle);
@@ -35,13 +38,16 @@ static double measure(const reader *r, int32_t end, int32_t *start)
 /* Half perimeters in a height x width box, read backwards from r->at, with square corners. */
 static double walk(reader *r, double height, double width)
 {
-    int32_t entry = r->plan[--r->at], middle, start;
+    int32_t entry = r->plan[--r->at];
+    int32_t middle, start;
     if (entry >= 0) {
         r->seen[entry]++;
         r->ratio = fmax(r->ratio, fmax(height / width, width / height));
         return height + width;
     }
-    double second = measure(r, r->at, &middle), first = measure(r, middle, &start), share = first / (first + second);
+    double second = measure(r, r->at, &middle);
+    double first = measure(r, middle, &start);
+    double share = first / (first + second);
     if (entry == HS_BESIDE) {
         double right = walk(r, height, width * (second / (first + second)));
         return right + walk(r, height, width * share);
@@ -59,7 +65,8 @@ static double walk(reader *r, double height, double width)
 
 static double bound(int32_t p, const double *areas)
 {
-    double total = 0, sum = 0;
+    double total = 0;
+    double sum = 0;
     for (int32_t i = 0; i < p; i++) total += areas[i];
     for (int32_t i = 0; i < p; i++) sum += 2 * sqrt(areas[i] / total);
     return sum;
@@ -67,17 +74,20 @@ static double bound(int32_t p, const double *areas)
 
 static int falling(const void *x, const void *y)
 {
-    const double *a = x, *b = y;
+    const double *a = x;
+    const double *b = y;
     return (*a < *b) - (*a > *b);
 }
 
 /* 1 + the largest a_i / a_(i+1) of the falling positive areas. */
 static double steepest(int32_t p, const double *areas)
 {
-    double sorted[MAX], most = 0;
+    double sorted[MAX];
+    double most = 0;
     memcpy(sorted, areas, (size_t)p * sizeof *areas);
     qsort(sorted, (size_t)p, sizeof *sorted, falling);
-    for (int32_t i = 0; i + 1 < p && sorted[i + 1] > 0; i++) most = fmax(most, sorted[i] / sorted[i + 1]);
+    for (int32_t i = 0; i + 1 < p && sorted[i + 1] > 0; i++)
+        most = fmax(most, sorted[i] / sorted[i + 1]);
     return 1 + most;
 }
 
@@ -85,19 +95,28 @@ static double steepest(int32_t p, const double *areas)
 static double solved(hs_rule rule, int32_t p, const double *areas, double aspect)
 {
     static int32_t plan[2 * MAX];
-    int32_t length = -1, size = 0;
+    int32_t length = -1;
+    int32_t size = 0;
     double cost = -1;
-    if (!CHECK(hs_partition_rule(rule, p, areas, aspect, NULL, plan, &length, &cost) == HS_OK)) return -1;
+    if (!CHECK(hs_partition_rule(rule, p, areas, aspect, NULL, plan, &length, &cost) == HS_OK))
+        return -1;
     reader r = {.areas = areas, .plan = plan, .at = length};
-    for (int32_t i = 0; i < p; i++) r.total += areas[i], size += areas[i] > 0;
+    for (int32_t i = 0; i < p; i++) {
+        r.total += areas[i];
+        size += areas[i] > 0;
+    }
     if (!CHECK(length == 2 * size - 1)) return cost;
     double walked = walk(&r, 1 / sqrt(aspect), sqrt(aspect));
-    double box_ratio = fmax(aspect, 1 / aspect), near = 1 + 1e-10;
+    double box_ratio = fmax(aspect, 1 / aspect);
+    double near = 1 + 1e-10;
     CHECK(r.at == 0);
     for (int32_t i = 0; i < p; i++) CHECK(r.seen[i] == (areas[i] > 0));
-    if (rule == HS_RULE_ROWS) CHECK(fabs(cost - (size * sqrt(aspect) + 1 / sqrt(aspect))) <= 1e-12 * cost);
-    if (rule == HS_RULE_NAGAMOCHI_ABE) CHECK(r.ratio <= fmax(fmax(box_ratio, 3), steepest(p, areas)) * near);
-    if (rule == HS_RULE_NAGAMOCHI_ABE && aspect == 1) CHECK(cost <= 1.25 * fmax(bound(p, areas), size > 1 ? 3 : 2) * near);
+    if (rule == HS_RULE_ROWS)
+        CHECK(fabs(cost - (size * sqrt(aspect) + 1 / sqrt(aspect))) <= 1e-12 * cost);
+    if (rule == HS_RULE_NAGAMOCHI_ABE)
+        CHECK(r.ratio <= fmax(fmax(box_ratio, 3), steepest(p, areas)) * near);
+    if (rule == HS_RULE_NAGAMOCHI_ABE && aspect == 1)
+        CHECK(cost <= 1.25 * fmax(bound(p, areas), size > 1 ? 3 : 2) * near);
     if (rule == HS_RULE_SNRPP) {
         CHECK(r.ratio <= fmax(box_ratio, 3) * near);
         CHECK(cost <= walked * near);
@@ -115,10 +134,12 @@ static void paper_example(void)
     const double costs[] = {9, 6, 5.56, 251.0 / 45, 5.5};
     for (int i = 0; i < 5; i++) CHECK(fabs(solved(every_rule[i], 8, areas, 1) - costs[i]) < 1e-12);
 
-    const int32_t figure_17[] = {0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1}; /* columns of six and two, 0.5 each */
+    /* columns of six and two, 0.5 each */
+    const int32_t figure_17[] = {0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1};
     int32_t plan[16], length;
     double cost;
-    CHECK(hs_partition_rule(HS_RULE_KALINOV_LASTOVETSKY, 8, areas, 1, NULL, plan, &length, &cost) == HS_OK);
+    CHECK(hs_partition_rule(HS_RULE_KALINOV_LASTOVETSKY, 8, areas, 1, NULL, plan, &length, &cost) ==
+          HS_OK);
     CHECK(length == 15 && memcmp(plan, figure_17, sizeof figure_17) == 0);
 }
 
@@ -127,8 +148,10 @@ static void corners(void)
     int32_t plan[16], length;
     double cost;
     /* Two equal ones in the corner: it is made 2 : 1, so that they are squares. */
-    CHECK(hs_partition_rule(HS_RULE_SNRPP, 3, (const double[]){40, 1, 1}, 1, NULL, plan, &length, &cost) == HS_OK);
-    CHECK(length == 5 && memcmp(plan, (const int32_t[]){1, 2, HS_BESIDE, 0, HS_AROUND}, 5 * sizeof *plan) == 0);
+    CHECK(hs_partition_rule(HS_RULE_SNRPP, 3, (const double[]){40, 1, 1}, 1, NULL, plan, &length,
+                            &cost) == HS_OK);
+    CHECK(length == 5 &&
+          memcmp(plan, (const int32_t[]){1, 2, HS_BESIDE, 0, HS_AROUND}, 5 * sizeof *plan) == 0);
     CHECK(fabs(cost - (2 + 4 / sqrt(42))) < 1e-14);
     CHECK(fabs(solved(HS_RULE_SNRPP, 2, (const double[]){1, 20}, 1) - (2 + 2 / sqrt(21))) < 1e-14);
     CHECK(fabs(solved(HS_RULE_SNRPP, 2, (const double[]){1, 2}, 1) - 3) < 1e-14);
@@ -163,11 +186,16 @@ static void many_areas(void)
     static double areas[MANY];
     static int32_t plan[2 * MANY];
     for (int kind = 0; kind < 3; kind++) {
-        for (int32_t i = 0; i < MANY; i++) areas[i] = kind == 0 ? 1 : fmax(pow(kind == 1 ? 0.999 : 0.2, i), 1e-300);
+        for (int32_t i = 0; i < MANY; i++)
+            areas[i] = kind == 0 ? 1 : fmax(pow(kind == 1 ? 0.999 : 0.2, i), 1e-300);
         for (int i = 0; i < 5; i++) {
-            int32_t length, height = 0, lowest = 1;
+            int32_t length;
+            int32_t height = 0;
+            int32_t lowest = 1;
             double cost;
-            if (!CHECK(hs_partition_rule(every_rule[i], MANY, areas, 1, NULL, plan, &length, &cost) == HS_OK)) continue;
+            if (!CHECK(hs_partition_rule(every_rule[i], MANY, areas, 1, NULL, plan, &length,
+                                         &cost) == HS_OK))
+                continue;
             for (int32_t q = 0; q < length; q++) {
                 height += plan[q] >= 0 ? 1 : -1;
                 if (height < lowest) lowest = height;
@@ -181,25 +209,31 @@ static void many_areas(void)
 
 static void extreme_areas(void)
 {
-    const double sets[][5] = {{DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN},
-                              {1e300, 1e-300, 1e-300, DBL_TRUE_MIN, 1},
-                              {DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8}};
+    const double sets[][5] = {
+        {DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN},
+        {1e300, 1e-300, 1e-300, DBL_TRUE_MIN, 1},
+        {DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8, DBL_MAX / 8}};
     const double aspects[] = {DBL_TRUE_MIN, 1e-12, 1, 1e12, DBL_MAX};
     for (int set = 0; set < 3; set++)
         for (int shape = 0; shape < 5; shape++)
             for (int i = 0; i < 5; i++) {
                 int32_t plan[10], length;
-                double cost, aspect = aspects[shape], longer = fmax(sqrt(aspect), 1 / sqrt(aspect));
-                CHECK(hs_partition_rule(every_rule[i], 5, sets[set], aspect, NULL, plan, &length, &cost) == HS_OK);
+                double cost;
+                double aspect = aspects[shape];
+                double longer = fmax(sqrt(aspect), 1 / sqrt(aspect));
+                CHECK(hs_partition_rule(every_rule[i], 5, sets[set], aspect, NULL, plan, &length,
+                                        &cost) == HS_OK);
                 CHECK(length == 9 && isfinite(cost) && cost >= longer * (1 - 1e-12));
             }
 }
 
 static void rule_refused(int rule, int32_t p, const double *areas, double aspect, int line)
 {
-    int32_t plan[8] = {-7, -7, -7, -7, -7, -7, -7, -7}, length = -7;
+    int32_t plan[8] = {-7, -7, -7, -7, -7, -7, -7, -7};
+    int32_t length = -7;
     double cost = -7;
-    hs_status status = hs_partition_rule((hs_rule)rule, p, areas, aspect, NULL, plan, &length, &cost);
+    hs_status status =
+        hs_partition_rule((hs_rule)rule, p, areas, aspect, NULL, plan, &length, &cost);
     check_that(status == HS_ERROR_VALUE, "refused as a value", __FILE__, line);
     for (int i = 0; i < 8; i++) check_that(plan[i] == -7, "plan untouched", __FILE__, line);
     check_that(length == -7 && cost == -7, "length and cost untouched", __FILE__, line);
@@ -207,7 +241,8 @@ static void rule_refused(int rule, int32_t p, const double *areas, double aspect
 
 static void blocks_refused(int64_t m, int64_t n, int32_t p, const double *areas, int line)
 {
-    int32_t workers[12], pieces = -7;
+    int32_t workers[12];
+    int32_t pieces = -7;
     int64_t rects[48];
     for (int i = 0; i < 12; i++) workers[i] = -7;
     for (int i = 0; i < 48; i++) rects[i] = -7;
@@ -259,15 +294,21 @@ static void contiguous(void)
     static int32_t workers[3 * MAX];
     static int64_t rects[12 * MAX], counts[MAX];
     for (int round = 0; round < 2000; round++) {
-        int64_t m = 1 + check_random(12), n = 1 + check_random(12);
-        int32_t p = 1 + (int32_t)check_random(20), pieces = -1, owner[144], of_worker[MAX] = {0};
+        int64_t m = 1 + check_random(12);
+        int64_t n = 1 + check_random(12);
+        int32_t p = 1 + (int32_t)check_random(20);
+        int32_t pieces = -1;
+        int32_t owner[144];
+        int32_t of_worker[MAX] = {0};
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 5);
         areas[check_random((unsigned)p)] = 2.5;
-        if (!CHECK(hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, &pieces) == HS_OK)) continue;
+        if (!CHECK(hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, &pieces) == HS_OK))
+            continue;
         memset(owner, -1, sizeof owner);
         for (int32_t k = 0; k < pieces; k++) {
             const int64_t *rect = rects + 4 * k;
-            int inside = rect[0] >= 0 && rect[1] >= 0 && rect[0] + rect[2] <= m && rect[1] + rect[3] <= n;
+            int inside =
+                rect[0] >= 0 && rect[1] >= 0 && rect[0] + rect[2] <= m && rect[1] + rect[3] <= n;
             if (!CHECK(inside && rect[2] > 0 && rect[3] > 0)) continue;
             CHECK(++of_worker[workers[k]] <= 3);
             for (int64_t row = rect[0]; row < rect[0] + rect[2]; row++)
@@ -294,9 +335,13 @@ static void ties(void)
     const double areas[] = {1, 1, 0, 1};
     int32_t plan[8], length;
     double cost;
-    CHECK(hs_partition_rule(HS_RULE_RECURSIVE, 4, areas, 1.0, NULL, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK(hs_partition_rule(HS_RULE_RECURSIVE, 4, areas, 1.0, NULL, plan, &length, &cost) ==
+              HS_OK &&
+          length == 5);
     CHECK((plan[0] == 3) != (plan[3] == 3));
-    CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 4, areas, 1.0, NULL, plan, &length, &cost) == HS_OK && length == 5);
+    CHECK(hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, 4, areas, 1.0, NULL, plan, &length, &cost) ==
+              HS_OK &&
+          length == 5);
     CHECK(plan[0] == 0);
 }
 
@@ -304,13 +349,17 @@ static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4, 50};
     for (int rule = HS_RULE_ROWS; rule <= HS_RULE_KADDOURA; rule++) {
-        int32_t plan[10] = {-7}, length = -7;
+        int32_t plan[10] = {-7};
+        int32_t length = -7;
         double cost = -7;
-        CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, NULL, plan, &length, &cost), plan[0] == -7 && length == -7 && cost == -7);
+        CHECK_SCARCE(hs_partition_rule(rule, 5, areas, 1.0, NULL, plan, &length, &cost),
+                     plan[0] == -7 && length == -7 && cost == -7);
     }
-    int32_t workers[15] = {-7}, pieces = -7;
+    int32_t workers[15] = {-7};
+    int32_t pieces = -7;
     int64_t rects[60] = {-7};
-    CHECK_SCARCE(hs_partition_contiguous(7, 9, 5, areas, NULL, workers, rects, &pieces), workers[0] == -7 && pieces == -7 && rects[0] == -7);
+    CHECK_SCARCE(hs_partition_contiguous(7, 9, 5, areas, NULL, workers, rects, &pieces),
+                 workers[0] == -7 && pieces == -7 && rects[0] == -7);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* The runs of a list: what levels are made of, numbers without gaps, areas added up leaf by leaf, cuts for every run. */
+/* The runs of a list: what levels are made of, numbers without gaps, areas added up leaf by leaf,
+ * cuts for every run. */
 #include <math.h>
 #include <string.h>
 
@@ -10,14 +11,22 @@ enum { MOST = 80 };
 static double some_cost(int kind)
 {
     const double x = check_random(1000) / 1000.0;
-    return kind == 0 ? 1.0 : kind == 1 ? x : kind == 2 ? pow(10.0, 40 * x - 20) : check_random(9) ? 1e-12 : 1.0;
+    return kind == 0         ? 1.0
+           : kind == 1       ? x
+           : kind == 2       ? pow(10.0, 40 * x - 20)
+           : check_random(9) ? 1e-12
+                             : 1.0;
 }
 
 /* The leaves first .. end - 1 of a run. */
 static void leaves_of(const hs__runs *runs, hs__run run, int32_t *first, int32_t *end)
 {
-    *first = run.from, *end = run.to;
-    for (int32_t level = run.level; level > 0; level--) *first = runs->start[level][*first], *end = runs->start[level][*end];
+    *first = run.from;
+    *end = run.to;
+    for (int32_t level = run.level; level > 0; level--) {
+        *first = runs->start[level][*first];
+        *end = runs->start[level][*end];
+    }
 }
 
 static void check_levels(const hs__runs *runs, int32_t size, int32_t reach)
@@ -25,13 +34,18 @@ static void check_levels(const hs__runs *runs, int32_t size, int32_t reach)
     CHECK(runs->cells[0] == size && runs->cells[runs->levels - 1] <= (size > reach ? reach : size));
     CHECK(size > reach || runs->levels == 1);
     for (int32_t level = 1; level < runs->levels; level++) {
-        const int32_t *start = runs->start[level], cells = runs->cells[level], below = runs->cells[level - 1];
-        CHECK(cells < below && (cells <= (below + 1) / 2 || cells <= reach) && start[0] == 0 && start[cells] == below);
-        for (int32_t k = 0; k < cells; k++) CHECK(start[k] < start[k + 1] && start[k + 1] - start[k] <= reach);
+        const int32_t *start = runs->start[level];
+        const int32_t cells = runs->cells[level];
+        const int32_t below = runs->cells[level - 1];
+        CHECK(cells < below && (cells <= (below + 1) / 2 || cells <= reach) && start[0] == 0 &&
+              start[cells] == below);
+        for (int32_t k = 0; k < cells; k++)
+            CHECK(start[k] < start[k + 1] && start[k + 1] - start[k] <= reach);
     }
 }
 
-/* Every run that is kept, by its leaves: its number is its own, its area their sum, and each of its cuts leaves two that are kept. */
+/* Every run that is kept, by its leaves: its number is its own, its area their sum, and each of its
+ * cuts leaves two that are kept. */
 static void check_runs(const hs__runs *runs, const double *leaves)
 {
     static unsigned char seen[4 * MOST * MOST];
@@ -44,9 +58,12 @@ static void check_runs(const hs__runs *runs, const double *leaves)
                 const hs__run run = {level, i, j}, low = hs__run_lowest(runs, run);
                 const int64_t place = hs__run_place(runs, run);
                 int32_t first, end, low_first, low_end;
-                leaves_of(runs, run, &first, &end), leaves_of(runs, low, &low_first, &low_end);
-                CHECK(first == low_first && end == low_end && low.level <= level && low.to - low.from <= runs->reach);
-                CHECK(low.level == 0 || hs__run_below(runs, low).to - hs__run_below(runs, low).from > runs->reach);
+                leaves_of(runs, run, &first, &end);
+                leaves_of(runs, low, &low_first, &low_end);
+                CHECK(first == low_first && end == low_end && low.level <= level &&
+                      low.to - low.from <= runs->reach);
+                CHECK(low.level == 0 ||
+                      hs__run_below(runs, low).to - hs__run_below(runs, low).from > runs->reach);
                 CHECK(end == first + 1 ? low.level == 0 : low.to - low.from >= 2);
                 CHECK(place >= 0 && place < hs__runs_sets(runs) && !seen[place]++);
                 double sum = 0.0;
@@ -80,7 +97,8 @@ static void the_dearest_stays_alone(void)
 int main(void)
 {
     for (int round = 0; round < 2000; round++) {
-        const int32_t size = 1 + (int32_t)check_random(MOST), reach = 2 + (int32_t)check_random(round % 2 ? 6 : MOST);
+        const int32_t size = 1 + (int32_t)check_random(MOST);
+        const int32_t reach = 2 + (int32_t)check_random(round % 2 ? 6 : MOST);
         double costs[MOST];
         for (int32_t k = 0; k < size; k++) costs[k] = some_cost(round % 4);
         hs__runs runs;

@@ -1,5 +1,5 @@
-/* Iterations on slices: bits against a plain loop over the whole matrix for any ring and widths, the emulated clock against the
- * model, events, cancelling, refusals. */
+/* Iterations on slices: bits against a plain loop over the whole matrix for any ring and widths,
+ * the emulated clock against the model, events, cancelling, refusals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,10 @@ typedef struct {
     int64_t widths[P];
 } problem;
 
-static double value_at(int32_t dtype, const void *data, ptrdiff_t at) { return dtype == HS_FLOAT32 ? (double)((const float *)data)[at] : ((const double *)data)[at]; }
+static double value_at(int32_t dtype, const void *data, ptrdiff_t at)
+{
+    return dtype == HS_FLOAT32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
+}
 
 static void put(int32_t dtype, void *data, ptrdiff_t at, double value)
 {
@@ -31,51 +34,69 @@ static void iterate(const hs_slices *x, void *target)
 {
     static double old[MAX * MAX], new[MAX * MAX];
     for (int64_t i = 0; i < x->m * x->n; i++)
-        old[i] = value_at(x->dtype, x->source, i / x->n * x->source_row_stride + i % x->n * x->source_col_stride);
+        old[i] = value_at(x->dtype, x->source,
+                          i / x->n * x->source_row_stride + i % x->n * x->source_col_stride);
     for (int64_t step = 0; step < x->steps; step++) {
         memcpy(new, old, sizeof new);
         for (int64_t i = 1; i < x->m - 1; i++)
             for (int64_t j = 0; j < x->n; j++) {
                 const double *row = old + i * x->n;
-                const double above = row[j - x->n], below = row[j + x->n], left = row[(j + x->n - 1) % x->n], right = row[(j + 1) % x->n];
+                const double above = row[j - x->n];
+                const double below = row[j + x->n];
+                const double left = row[(j + x->n - 1) % x->n];
+                const double right = row[(j + 1) % x->n];
                 if (x->dtype == HS_FLOAT64) {
-                    new[i * x->n + j] = row[j] + x->weight * ((((above + below) + left) + right) - 4 * row[j]);
+                    new[i * x->n + j] =
+                        row[j] + x->weight *((((above + below) + left) + right) - 4 * row[j]);
                 } else {
                     const float sum = (((float)above + (float)below) + (float)left) + (float)right;
-                    new[i * x->n + j] = (float)row[j] + (float)x->weight * (sum - 4 * (float)row[j]);
+                    new[i * x->n + j] = (float)row[j] + (float)x->weight *(sum - 4 * (float)row[j]);
                 }
             }
         memcpy(old, new, sizeof new);
     }
     for (int64_t i = 0; i < x->m * x->n; i++)
-        put(x->dtype, target, i / x->n * x->target_row_stride + i % x->n * x->target_col_stride, old[i]);
+        put(x->dtype, target, i / x->n * x->target_row_stride + i % x->n * x->target_col_stride,
+            old[i]);
 }
 
 static void strides(int64_t m, int64_t n, int64_t *row, int64_t *col)
 {
     const int64_t gap = 1 + check_random(2);
-    if (check_random(2)) *col = gap, *row = n * gap + check_random(3);
-    else *row = gap, *col = m * gap + check_random(3);
+    if (check_random(2)) {
+        *col = gap;
+        *row = n * gap + check_random(3);
+    } else {
+        *row = gap;
+        *col = m * gap + check_random(3);
+    }
 }
 
 /* A matrix, a ring of some of p workers, and widths. */
 static void draw(problem *a, int32_t p)
 {
     hs_slices *x = &a->x;
-    *x = (hs_slices){.dtype = check_random(2) ? HS_FLOAT32 : HS_FLOAT64, .m = 1 + check_random(MAX), .n = 1 + check_random(MAX),
-                     .weight = 0.01 * check_random(60), .steps = check_random(STEPS), .ring = a->ring, .widths = a->widths};
+    *x = (hs_slices){.dtype = check_random(2) ? HS_FLOAT32 : HS_FLOAT64,
+                     .m = 1 + check_random(MAX),
+                     .n = 1 + check_random(MAX),
+                     .weight = 0.01 * check_random(60),
+                     .steps = check_random(STEPS),
+                     .ring = a->ring,
+                     .widths = a->widths};
     strides(x->m, x->n, &x->source_row_stride, &x->source_col_stride);
     strides(x->m, x->n, &x->target_row_stride, &x->target_col_stride);
     int32_t order[P];
     for (int32_t i = 0; i < p; i++) {
         const int32_t j = (int32_t)check_random((unsigned)i + 1);
-        order[i] = order[j], order[j] = i;
+        order[i] = order[j];
+        order[j] = i;
     }
     const int32_t most = x->n < p ? (int32_t)x->n : p;
     x->size = 1 + (int32_t)check_random((unsigned)most);
     memcpy(a->ring, order, sizeof order);
     for (int32_t k = 0; k < x->size; k++) a->widths[k] = 1;
-    for (int64_t left = x->n - x->size; left > 0; left--) a->widths[check_random(check_random(2) ? 1 : (unsigned)x->size)]++;
+    for (int64_t left = x->n - x->size; left > 0; left--)
+        a->widths[check_random(check_random(2) ? 1 : (unsigned)x->size)]++;
 }
 
 static void *noise(int32_t dtype)
@@ -91,37 +112,53 @@ static void results(hs_pool *pool, int32_t p, int rounds)
         problem a;
         draw(&a, p);
         const size_t bytes = ELEMENTS * (a.x.dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double));
-        void *source = noise(a.x.dtype), *target = noise(a.x.dtype), *expected = malloc(bytes);
+        void *source = noise(a.x.dtype);
+        void *target = noise(a.x.dtype);
+        void *expected = malloc(bytes);
         if (round % 4 == 0) { /* in place */
             free(target);
-            target = source, a.x.target_row_stride = a.x.source_row_stride, a.x.target_col_stride = a.x.source_col_stride;
+            target = source;
+            a.x.target_row_stride = a.x.source_row_stride;
+            a.x.target_col_stride = a.x.source_col_stride;
         }
         memcpy(expected, target, bytes);
-        a.x.source = source, a.x.target = target;
+        a.x.source = source;
+        a.x.target = target;
         iterate(&a.x, expected);
         hs_event events[STEPS * P];
         double finish[P], late[P], busy[P];
-        test_run run = {.trace.events = events, .trace.event_capacity = STEPS * P, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+        test_run run = {.trace.events = events,
+                        .trace.event_capacity = STEPS * P,
+                        .trace.times.finish = finish,
+                        .trace.times.late = late,
+                        .trace.times.busy = busy};
         CHECK(run_slices(pool, &a.x, &run) == HS_OK);
         CHECK(memcmp(target, expected, bytes) == 0); /* also what lies between the strides */
         CHECK(run.trace.event_count == a.x.steps * a.x.size);
-        for (int32_t k = 0; k < a.x.size; k++) { /* a worker's events are in order, and none starts before the neighbours' last */
-            double from[STEPS], to[STEPS + 1] = {0};
+        /* a worker's events are in order, and none starts before the neighbours' last */
+        for (int32_t k = 0; k < a.x.size; k++) {
+            double from[STEPS];
+            double to[STEPS + 1] = {0};
             int64_t seen = 0;
             for (int32_t e = 0; e < run.trace.event_count; e++) {
                 if (events[e].worker != a.ring[k]) continue;
-                CHECK(events[e].kind == HS_COMPUTE && events[e].box == 2 * seen && events[e].start >= to[seen] && events[e].end >= events[e].start);
-                from[seen] = events[e].start, to[++seen] = events[e].end;
+                CHECK(events[e].kind == HS_COMPUTE && events[e].box == 2 * seen &&
+                      events[e].start >= to[seen] && events[e].end >= events[e].start);
+                from[seen] = events[e].start;
+                to[++seen] = events[e].end;
             }
             CHECK(seen == a.x.steps && to[seen] <= finish[a.ring[k]]);
             for (int32_t e = 0; e < run.trace.event_count; e++) {
                 const int32_t step = events[e].box / 2 + 1;
-                if (events[e].worker != a.ring[(k + 1) % a.x.size] && events[e].worker != a.ring[(k + a.x.size - 1) % a.x.size]) continue;
+                if (events[e].worker != a.ring[(k + 1) % a.x.size] &&
+                    events[e].worker != a.ring[(k + a.x.size - 1) % a.x.size])
+                    continue;
                 CHECK(step >= a.x.steps || from[step] >= events[e].end);
             }
         }
         if (target != source) free(target);
-        free(source), free(expected);
+        free(source);
+        free(expected);
     }
 }
 
@@ -132,10 +169,23 @@ static void overlapping(hs_pool *pool)
     for (int i = 0; i < 64; i++) memory[8 + i] = source[i] = i * i % 13;
     const int32_t ring[] = {2, 0, 1};
     const int64_t widths[] = {3, 1, 4};
-    hs_slices x = {.dtype = HS_FLOAT64, .m = 8, .n = 8, .source = source, .source_row_stride = 8, .source_col_stride = 1, .target = expected,
-                   .target_row_stride = 8, .target_col_stride = 1, .weight = 0.25, .steps = 5, .size = 3, .ring = ring, .widths = widths};
+    hs_slices x = {.dtype = HS_FLOAT64,
+                   .m = 8,
+                   .n = 8,
+                   .source = source,
+                   .source_row_stride = 8,
+                   .source_col_stride = 1,
+                   .target = expected,
+                   .target_row_stride = 8,
+                   .target_col_stride = 1,
+                   .weight = 0.25,
+                   .steps = 5,
+                   .size = 3,
+                   .ring = ring,
+                   .widths = widths};
     iterate(&x, expected);
-    x.source = memory + 8, x.target = memory;
+    x.source = memory + 8;
+    x.target = memory;
     test_run run = {.trace.event_capacity = 0};
     CHECK(run_slices(pool, &x, &run) == HS_OK);
     CHECK(memcmp(memory, expected, sizeof expected) == 0);
@@ -148,41 +198,74 @@ static void pacing(hs_pool *pool)
         problem a;
         do draw(&a, 3);
         while (a.x.m < 3);
-        double pace[3], exchange[6], end[3] = {0}, finish[3], late[3];
-        for (int32_t i = 0; i < 3; i++) pace[i] = 1e-6 * (1 + check_random(9)), exchange[2 * i] = 1e-4 * check_random(9), exchange[2 * i + 1] = 1e-4 * check_random(3);
-        void *source = noise(a.x.dtype), *target = noise(a.x.dtype);
-        a.x.source = source, a.x.target = target, a.x.exchange = round % 3 ? exchange : NULL;
+        double pace[3], exchange[6];
+        double end[3] = {0};
+        double finish[3], late[3];
+        for (int32_t i = 0; i < 3; i++) {
+            pace[i] = 1e-6 * (1 + check_random(9));
+            exchange[2 * i] = 1e-4 * check_random(9);
+            exchange[2 * i + 1] = 1e-4 * check_random(3);
+        }
+        void *source = noise(a.x.dtype);
+        void *target = noise(a.x.dtype);
+        a.x.source = source;
+        a.x.target = target;
+        a.x.exchange = round % 3 ? exchange : NULL;
         const int32_t q = a.x.size;
         for (int64_t step = 0; step < a.x.steps; step++) {
             double before[3];
             memcpy(before, end, sizeof end);
             for (int32_t k = 0; k < q; k++)
-                end[k] = fmax(before[k], fmax(before[(k + 1) % q], before[(k + q - 1) % q])) + (double)((a.x.m - 2) * a.widths[k]) * pace[a.ring[k]] +
+                end[k] = fmax(before[k], fmax(before[(k + 1) % q], before[(k + q - 1) % q])) +
+                         (double)((a.x.m - 2) * a.widths[k]) * pace[a.ring[k]] +
                          (a.x.exchange ? exchange[2 * k] + exchange[2 * k + 1] : 0);
         }
         hs_event events[3 * 3 * STEPS];
-        test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late, .trace.events = events, .trace.event_capacity = 3 * 3 * STEPS};
+        test_run run = {.options.pace = pace,
+                        .trace.times.finish = finish,
+                        .trace.times.late = late,
+                        .trace.events = events,
+                        .trace.event_capacity = 3 * 3 * STEPS};
         CHECK(run_slices(pool, &a.x, &run) == HS_OK);
-        for (int32_t k = 0; k < q; k++) CHECK(late[a.ring[k]] >= 0 && fabs(finish[a.ring[k]] - late[a.ring[k]] - end[k]) < 1e-9);
         for (int32_t k = 0; k < q; k++)
-            for (int side = 0; side < 2; side++) { /* as many messages as there should be, none shorter than it is */
+            CHECK(late[a.ring[k]] >= 0 &&
+                  fabs(finish[a.ring[k]] - late[a.ring[k]] - end[k]) < 1e-9);
+        for (int32_t k = 0; k < q; k++)
+            /* as many messages as there should be, none shorter than it is */
+            for (int side = 0; side < 2; side++) {
                 int64_t messages = 0;
                 for (int32_t e = 0; e < run.trace.event_count; e++)
-                    if (events[e].worker == a.ring[k] && events[e].kind == HS_TRANSFER && events[e].box % 2 == side) messages++;
+                    if (events[e].worker == a.ring[k] && events[e].kind == HS_TRANSFER &&
+                        events[e].box % 2 == side)
+                        messages++;
                 CHECK(messages == (a.x.exchange && exchange[2 * k + side] > 0 ? a.x.steps : 0));
             }
-        free(source), free(target);
+        free(source);
+        free(target);
     }
 }
 
-/* Who sleeps until a slow neighbour has gone on, on either side, is woken, and does not only look every 20 ms. */
+/* Who sleeps until a slow neighbour has gone on, on either side, is woken, and does not only look
+ * every 20 ms. */
 static void handing_over(hs_pool *pool)
 {
     static double memory[3 * 3];
     const int32_t ring[] = {0, 1, 2};
     const int64_t widths[] = {1, 1, 1};
-    const hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 3, .source = memory, .source_row_stride = 3, .source_col_stride = 1, .target = memory,
-                         .target_row_stride = 3, .target_col_stride = 1, .weight = 0.25, .steps = 3000, .size = 3, .ring = ring, .widths = widths};
+    const hs_slices x = {.dtype = HS_FLOAT64,
+                         .m = 3,
+                         .n = 3,
+                         .source = memory,
+                         .source_row_stride = 3,
+                         .source_col_stride = 1,
+                         .target = memory,
+                         .target_row_stride = 3,
+                         .target_col_stride = 1,
+                         .weight = 0.25,
+                         .steps = 3000,
+                         .size = 3,
+                         .ring = ring,
+                         .widths = widths};
     const double pace[] = {0, 1e-4, 0};
     test_run run = {.options.pace = pace};
     const double start = hs_clock();
@@ -202,8 +285,20 @@ static int run_again(void *context, double fraction)
     static double memory[9];
     const int32_t ring = 0;
     const int64_t width = 3;
-    const hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 3, .source = memory, .source_row_stride = 3, .source_col_stride = 1, .target = memory,
-                         .target_row_stride = 3, .target_col_stride = 1, .weight = 0.25, .steps = 1, .size = 1, .ring = &ring, .widths = &width};
+    const hs_slices x = {.dtype = HS_FLOAT64,
+                         .m = 3,
+                         .n = 3,
+                         .source = memory,
+                         .source_row_stride = 3,
+                         .source_col_stride = 1,
+                         .target = memory,
+                         .target_row_stride = 3,
+                         .target_col_stride = 1,
+                         .weight = 0.25,
+                         .steps = 1,
+                         .size = 1,
+                         .ring = &ring,
+                         .widths = &width};
     test_run run = {.trace.event_capacity = 0};
     CHECK(run_slices(context, &x, &run) == HS_ERROR_BUSY);
     return 1;
@@ -211,23 +306,41 @@ static int run_again(void *context, double fraction)
 
 static void cancelling(hs_pool *pool)
 {
-    double memory[20], before[20], hours[] = {1000, 1e-9, 1000}, exchange[] = {0, 1000, 1000, 0, 0, 1000};
+    double memory[20], before[20];
+    double hours[] = {1000, 1e-9, 1000};
+    double exchange[] = {0, 1000, 1000, 0, 0, 1000};
     for (int i = 0; i < 20; i++) memory[i] = before[i] = i * i;
     const int32_t ring[] = {1, 2, 0};
     const int64_t widths[] = {2, 1, 2};
-    hs_slices x = {.dtype = HS_FLOAT64, .m = 4, .n = 5, .source = memory, .source_row_stride = 5, .source_col_stride = 1, .target = memory,
-                   .target_row_stride = 5, .target_col_stride = 1, .weight = 0.25, .steps = 3, .size = 3, .ring = ring, .widths = widths};
-    for (int round = 0; round < 2; round++) { /* one waits for the others; all are about to exchange columns */
+    hs_slices x = {.dtype = HS_FLOAT64,
+                   .m = 4,
+                   .n = 5,
+                   .source = memory,
+                   .source_row_stride = 5,
+                   .source_col_stride = 1,
+                   .target = memory,
+                   .target_row_stride = 5,
+                   .target_col_stride = 1,
+                   .weight = 0.25,
+                   .steps = 3,
+                   .size = 3,
+                   .ring = ring,
+                   .widths = widths};
+    /* one waits for the others; all are about to exchange columns */
+    for (int round = 0; round < 2; round++) {
         int calls = 0;
-        test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
+        test_run run = {
+            .options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
         CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
         CHECK(calls == 2);
         CHECK(memcmp(memory, before, sizeof before) == 0);
-        hours[0] = hours[2] = 1e-9, x.exchange = exchange;
+        hours[0] = hours[2] = 1e-9;
+        x.exchange = exchange;
     }
     test_run run = {.options.pace = hours, .options.poll = run_again, .options.poll_context = pool};
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
-    x.exchange = NULL, x.steps = (1 << 30) - 1; /* at real speed */
+    x.exchange = NULL;
+    x.steps = (1 << 30) - 1; /* at real speed */
     int calls = 0;
     run = (test_run){.options.poll = stop_after, .options.poll_context = &calls};
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
@@ -237,21 +350,37 @@ static void cancelling(hs_pool *pool)
 
 static void refusals(hs_pool *pool)
 {
-    double memory[12] = {0}, pace[] = {1e-9, 1e-9, 1e-9}, bad_pace[] = {1e-9, NAN, 1e-9}, exchange[] = {0, 0, 0, 0}, negative[] = {0, 0, 0, -1};
+    double memory[12] = {0};
+    double pace[] = {1e-9, 1e-9, 1e-9};
+    double bad_pace[] = {1e-9, NAN, 1e-9};
+    double exchange[] = {0, 0, 0, 0};
+    double negative[] = {0, 0, 0, -1};
     const int32_t ring[] = {0, 2}, twice[] = {2, 2}, large[] = {0, 3}, low[] = {-1, 2};
     const int64_t widths[] = {1, 3}, none[] = {0, 4}, few[] = {1, 2}, many[] = {2, 3};
-    const hs_slices good = {.dtype = HS_FLOAT64, .m = 3, .n = 4, .source = memory, .source_row_stride = 4, .source_col_stride = 1, .target = memory,
-                            .target_row_stride = 4, .target_col_stride = 1, .weight = 0.25, .steps = 2, .size = 2, .ring = ring, .widths = widths};
+    const hs_slices good = {.dtype = HS_FLOAT64,
+                            .m = 3,
+                            .n = 4,
+                            .source = memory,
+                            .source_row_stride = 4,
+                            .source_col_stride = 1,
+                            .target = memory,
+                            .target_row_stride = 4,
+                            .target_col_stride = 1,
+                            .weight = 0.25,
+                            .steps = 2,
+                            .size = 2,
+                            .ring = ring,
+                            .widths = widths};
     test_run run = {.trace.event_capacity = 0};
     CHECK(run_slices(pool, &good, &run) == HS_OK);
     CHECK(run_slices(NULL, &good, &run) == HS_ERROR_VALUE);
     CHECK(run_slices(pool, NULL, &run) == HS_ERROR_VALUE);
     CHECK(hs_run_slices(pool, &good, NULL, NULL) == HS_OK);
-#define REFUSED(...)                                              \
-    do {                                                          \
-        hs_slices x = good;                                       \
-        __VA_ARGS__;                                              \
-        CHECK(run_slices(pool, &x, &run) == HS_ERROR_VALUE);   \
+#define REFUSED(...)                                         \
+    do {                                                     \
+        hs_slices x = good;                                  \
+        __VA_ARGS__;                                         \
+        CHECK(run_slices(pool, &x, &run) == HS_ERROR_VALUE); \
     } while (0)
     REFUSED(x.dtype = HS_COMPLEX128);
     REFUSED(x.m = 0);
@@ -277,7 +406,8 @@ static void refusals(hs_pool *pool)
     REFUSED(x.exchange = negative);
     run.options.pace = bad_pace;
     REFUSED((void)x);
-    run.options.pace = NULL, run.trace.event_capacity = -1;
+    run.options.pace = NULL;
+    run.trace.event_capacity = -1;
     REFUSED((void)x);
 }
 
@@ -286,24 +416,40 @@ static void scarce(hs_pool *pool)
     double memory[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const int32_t ring[] = {0, 2};
     const int64_t widths[] = {1, 3};
-    hs_slices x = {.dtype = HS_FLOAT64, .m = 3, .n = 4, .source = memory, .source_row_stride = 4, .source_col_stride = 1, .target = memory,
-                   .target_row_stride = 4, .target_col_stride = 1, .weight = 0.25, .steps = 1, .size = 2, .ring = ring, .widths = widths};
+    hs_slices x = {.dtype = HS_FLOAT64,
+                   .m = 3,
+                   .n = 4,
+                   .source = memory,
+                   .source_row_stride = 4,
+                   .source_col_stride = 1,
+                   .target = memory,
+                   .target_row_stride = 4,
+                   .target_col_stride = 1,
+                   .weight = 0.25,
+                   .steps = 1,
+                   .size = 2,
+                   .ring = ring,
+                   .widths = widths};
     test_run run = {.trace.event_capacity = 0};
     CHECK_SCARCE(run_slices(pool, &x, &run), memory[4] == 5);
     CHECK(memory[4] == 6);
-    x.m = INT64_C(1) << 60, x.n = INT64_C(1) << 60; /* more than there are addresses for */
+    x.m = INT64_C(1) << 60;
+    x.n = INT64_C(1) << 60; /* more than there are addresses for */
     const int64_t wide[] = {INT64_C(1) << 59, INT64_C(1) << 59};
     x.widths = wide;
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_MEMORY);
 }
 
 #ifdef HS_TEST_SCARCE
-static int sets = 2; /* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this processor */
+/* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this
+ * processor */
+static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)
 {
     const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){.avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+    return (hs__cpu){
+        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
 }
 #endif
 

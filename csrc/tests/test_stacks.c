@@ -1,5 +1,6 @@
-/* Stacks: products against sums element by element, factors and solutions by what they must multiply to; all types, layouts and
- * instruction sets, zero steps, errors, cancelling, no memory. */
+/* Stacks: products against sums element by element, factors and solutions by what they must
+ * multiply to; all types, layouts and instruction sets, zero steps, errors, cancelling, no
+ * memory. */
 #include <math.h>
 #include <string.h>
 
@@ -9,13 +10,16 @@
 #include "matrices.h"
 #include "scarce.h"
 
-static int sets = 2; /* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this processor */
+/* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this
+ * processor */
+static int sets = 2;
 #ifdef HS_TEST_SCARCE
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)
 {
     const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){.avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+    return (hs__cpu){
+        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
 }
 #endif
 
@@ -31,91 +35,143 @@ typedef struct {
 static stacked make_stack(int dtype, int64_t rows, int64_t cols, int layout)
 {
     const int64_t all = rows * ITEMS;
-    stacked x = {.item = make(dtype, layout == 1 ? rows : all, layout == 1 ? cols * ITEMS : cols, layout)};
+    stacked x = {
+        .item = make(dtype, layout == 1 ? rows : all, layout == 1 ? cols * ITEMS : cols, layout)};
     x.step = layout == 1 ? x.item.col_stride * cols : x.item.row_stride * rows;
     return x;
 }
 
 static double complex element(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j)
 {
-    return get(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride);
+    return get(x->item.origin, dtype,
+               item * x->step + i * x->item.row_stride + j * x->item.col_stride);
 }
 
 /* Of one item, or of its transpose: the caller frees it. */
-static double complex *dense_item(const stacked *x, int dtype, int64_t item, int64_t rows, int64_t cols, int turned)
+static double complex *dense_item(const stacked *x, int dtype, int64_t item, int64_t rows,
+                                  int64_t cols, int turned)
 {
     const char *origin = (const char *)x->item.origin + item * x->step * (int64_t)size_of[dtype];
-    return dense(origin, dtype, rows, cols, turned ? x->item.col_stride : x->item.row_stride, turned ? x->item.row_stride : x->item.col_stride);
+    return dense(origin, dtype, rows, cols, turned ? x->item.col_stride : x->item.row_stride,
+                 turned ? x->item.row_stride : x->item.col_stride);
 }
 
-static void put(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j, double complex value)
+static void put(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j,
+                double complex value)
 {
-    set(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride, value);
+    set(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride,
+        value);
 }
 
-static hs_product product_of(int dtype, int64_t m, int64_t n, int64_t k, const stacked *a, const stacked *b, const stacked *c)
+static hs_product product_of(int dtype, int64_t m, int64_t n, int64_t k, const stacked *a,
+                             const stacked *b, const stacked *c)
 {
-    hs_product p = {.dtype = dtype, .m = m, .n = n, .k = k, .alpha = {1.0}, .a = a->item.origin, .a_row_stride = a->item.row_stride,
-                    .a_col_stride = a->item.col_stride, .c = c->item.origin, .c_row_stride = c->item.row_stride, .c_col_stride = c->item.col_stride};
-    if (b) p.b = b->item.origin, p.b_row_stride = b->item.row_stride, p.b_col_stride = b->item.col_stride;
+    hs_product p = {.dtype = dtype,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .alpha = {1.0},
+                    .a = a->item.origin,
+                    .a_row_stride = a->item.row_stride,
+                    .a_col_stride = a->item.col_stride,
+                    .c = c->item.origin,
+                    .c_row_stride = c->item.row_stride,
+                    .c_col_stride = c->item.col_stride};
+    if (b) {
+        p.b = b->item.origin;
+        p.b_row_stride = b->item.row_stride;
+        p.b_col_stride = b->item.col_stride;
+    }
     return p;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* alpha A B + beta C, exactly; A the same for all along the first dimension if it is shared. */
-static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3], int shared, double complex alpha, double complex beta)
+static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3],
+                     int shared, double complex alpha, double complex beta)
 {
-    const stacked a = make_stack(dtype, m, k, layout[0]), b = make_stack(dtype, k, n, layout[1]), c = make_stack(dtype, m, n, layout[2]);
+    const stacked a = make_stack(dtype, m, k, layout[0]);
+    const stacked b = make_stack(dtype, k, n, layout[1]);
+    const stacked c = make_stack(dtype, m, n, layout[2]);
     void *before = malloc((size_t)c.item.elements * size_of[dtype]);
     memcpy(before, c.item.memory, (size_t)c.item.elements * size_of[dtype]);
-    const stacked old = {{.memory = before, .row_stride = c.item.row_stride, .col_stride = c.item.col_stride,
-                          .origin = (char *)before + ((char *)c.item.origin - (char *)c.item.memory)}, c.step};
-    const int64_t a_steps[] = {shared ? 0 : 3 * a.step, a.step}, b_steps[] = {3 * b.step, b.step}, c_steps[] = {3 * c.step, c.step};
-    hs_stack stack = {.operation = HS_STACK_MULTIPLY, .rank = 2, .size = size, .a_steps = a_steps, .b_steps = b_steps, .c_steps = c_steps,
+    const stacked old = {
+        {.memory = before,
+         .row_stride = c.item.row_stride,
+         .col_stride = c.item.col_stride,
+         .origin = (char *)before + ((char *)c.item.origin - (char *)c.item.memory)},
+        c.step};
+    const int64_t a_steps[] = {shared ? 0 : 3 * a.step, a.step};
+    const int64_t b_steps[] = {3 * b.step, b.step};
+    const int64_t c_steps[] = {3 * c.step, c.step};
+    hs_stack stack = {.operation = HS_STACK_MULTIPLY,
+                      .rank = 2,
+                      .size = size,
+                      .a_steps = a_steps,
+                      .b_steps = b_steps,
+                      .c_steps = c_steps,
                       .item = product_of(dtype, m, n, k, &a, &b, &c)};
-    stack.item.alpha[0] = creal(alpha), stack.item.alpha[1] = cimag(alpha), stack.item.beta[0] = creal(beta), stack.item.beta[1] = cimag(beta);
+    stack.item.alpha[0] = creal(alpha);
+    stack.item.alpha[1] = cimag(alpha);
+    stack.item.beta[0] = creal(beta);
+    stack.item.beta[1] = cimag(beta);
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     int wrong = 0;
     for (int64_t item = 0; item < ITEMS; item++) {
-        double complex *rows = dense_item(&a, dtype, shared ? item % 3 : item, m, k, 0), *cols = dense_item(&b, dtype, item, n, k, 1);
+        double complex *rows = dense_item(&a, dtype, shared ? item % 3 : item, m, k, 0);
+        double complex *cols = dense_item(&b, dtype, item, n, k, 1);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 const double complex sum = sum_of_products(k, rows + i * k, cols + j * k);
-                const double complex wanted = alpha * sum + (beta == 0 ? 0 : beta * element(&old, dtype, item, i, j));
+                const double complex wanted =
+                    alpha * sum + (beta == 0 ? 0 : beta * element(&old, dtype, item, i, j));
                 wrong += element(&c, dtype, item, i, j) != wanted;
             }
-        free(rows), free(cols);
+        free(rows);
+        free(cols);
     }
-    if (!CHECK(!wrong)) fprintf(stderr, "  %d wrong: dtype %d, %d x %d x %d, layouts %d %d %d\n", wrong, dtype, (int)m, (int)n, (int)k, layout[0], layout[1], layout[2]);
-    free(a.item.memory), free(b.item.memory), free(c.item.memory), free(before);
+    if (!CHECK(!wrong))
+        fprintf(stderr, "  %d wrong: dtype %d, %d x %d x %d, layouts %d %d %d\n", wrong, dtype,
+                (int)m, (int)n, (int)k, layout[0], layout[1], layout[2]);
+    free(a.item.memory);
+    free(b.item.memory);
+    free(c.item.memory);
+    free(before);
 }
 
 static void products(hs_pool *pool, int step)
 {
-    static const int64_t shapes[][3] = {{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {2, 2, 2}, {1, 9, 5}, {9, 1, 5}, {3, 5, 7}, {8, 8, 8}, {16, 15, 17}, {7, 33, 9}, {33, 50, 31}, {5, 130, 3}};
+    static const int64_t shapes[][3] = {
+        {0, 3, 2}, {3, 0, 2}, {3, 2, 0},    {1, 1, 1},  {2, 2, 2},    {1, 9, 5},  {9, 1, 5},
+        {3, 5, 7}, {8, 8, 8}, {16, 15, 17}, {7, 33, 9}, {33, 50, 31}, {5, 130, 3}};
     for (int dtype = 0; dtype < 4; dtype++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             for (int way = 0; way < 12; way += step) {
                 const int layout[] = {way % 4, (way / 2 + way / 4) % 4, (way / 3) % 4};
-                const double complex alpha = way % 3 == 1 ? (dtype >> 1 ? 2.0 - 1.0 * I : 2.0) : 1.0, beta = way % 4 == 3 ? (dtype >> 1 ? 1.0 * I : -1.0) : 0.0;
-                multiply(pool, dtype, shapes[s][0], shapes[s][1], shapes[s][2], layout, way == 5, alpha, beta);
+                const double complex alpha =
+                    way % 3 == 1 ? (dtype >> 1 ? 2.0 - 1.0 * I : 2.0) : 1.0;
+                const double complex beta = way % 4 == 3 ? (dtype >> 1 ? 1.0 * I : -1.0) : 0.0;
+                multiply(pool, dtype, shapes[s][0], shapes[s][1], shapes[s][2], layout, way == 5,
+                         alpha, beta);
             }
     const int rows[] = {0, 0, 0};
-    for (int dtype = 0; dtype < 4; dtype++) { /* more than one piece of the inner dimension, and of the rows */
+    /* more than one piece of the inner dimension, and of the rows */
+    for (int dtype = 0; dtype < 4; dtype++) {
         multiply(pool, dtype, 3, 19, 600, rows, 0, 1.0, 0.0);
         multiply(pool, dtype, 600, 9, 260, rows, 0, 1.0, 0.0);
         multiply(pool, dtype, 3, 4, 5, rows, 0, 0.0, 2.0);
     }
 }
 
-/* ---- systems -------------------------------------------------------------------------------------------------------- */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 static double magnitude(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 static double epsilon(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
-/* A square matrix far from singular, with its large elements off the diagonal: rows must be exchanged. Column `zero`, if any, is zero. */
+/* A square matrix far from singular, with its large elements off the diagonal: rows must be
+ * exchanged. Column `zero`, if any, is zero. */
 static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, int64_t zero)
 {
     for (int64_t i = 0; i < n; i++)
@@ -127,56 +183,87 @@ static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, in
 }
 
 /* The most by which A X misses B (a unit matrix without one), per epsilon and size. */
-static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b, const stacked *x, int64_t item)
+static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b,
+                       const stacked *x, int64_t item)
 {
     double worst = 0.0;
-    double complex *left = dense_item(a, dtype, item, n, n, 0), *right = dense_item(x, dtype, item, cols, n, 1);
+    double complex *left = dense_item(a, dtype, item, n, n, 0);
+    double complex *right = dense_item(x, dtype, item, cols, n, 1);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < cols; j++) {
-            const double complex sum = sum_of_products(n, left + i * n, right + j * n) - (b ? element(b, dtype, item, i, j) : i == j);
+            const double complex sum = sum_of_products(n, left + i * n, right + j * n) -
+                                       (b ? element(b, dtype, item, i, j) : i == j);
             double scale = 1.0;
-            for (int64_t l = 0; l < n; l++) scale += magnitude(left[i * n + l]) * magnitude(right[j * n + l]);
+            for (int64_t l = 0; l < n; l++)
+                scale += magnitude(left[i * n + l]) * magnitude(right[j * n + l]);
             const double miss = magnitude(sum) / (scale * epsilon(dtype) * (double)(n + 1));
             if (!(miss <= worst)) worst = miss;
         }
-    free(left), free(right);
+    free(left);
+    free(right);
     return worst;
 }
 
 static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols, int layout)
 {
-    const stacked a = make_stack(dtype, n, n, layout), b = make_stack(dtype, n, cols, (layout + 1) % 4), x = make_stack(dtype, n, cols, layout % 2);
+    const stacked a = make_stack(dtype, n, n, layout);
+    const stacked b = make_stack(dtype, n, cols, (layout + 1) % 4);
+    const stacked x = make_stack(dtype, n, cols, layout % 2);
     const stacked inverse = make_stack(dtype, n, n, layout);
     const int64_t singular = n > 1 ? 4 : -1;
     int64_t info[ITEMS];
-    for (int64_t item = 0; item < ITEMS; item++) fill_square(&a, dtype, n, item, item == singular ? n / 2 : -1);
-    const int64_t count = ITEMS, a_step = a.step, b_step = b.step, x_step = x.step, inverse_step = inverse.step;
-    hs_stack stack = {.operation = HS_STACK_SOLVE, .rank = 1, .size = &count, .a_steps = &a_step, .b_steps = &b_step, .c_steps = &x_step,
-                      .item = product_of(dtype, n, cols, n, &a, &b, &x), .info = info};
+    for (int64_t item = 0; item < ITEMS; item++)
+        fill_square(&a, dtype, n, item, item == singular ? n / 2 : -1);
+    const int64_t count = ITEMS;
+    const int64_t a_step = a.step;
+    const int64_t b_step = b.step;
+    const int64_t x_step = x.step;
+    const int64_t inverse_step = inverse.step;
+    hs_stack stack = {.operation = HS_STACK_SOLVE,
+                      .rank = 1,
+                      .size = &count,
+                      .a_steps = &a_step,
+                      .b_steps = &b_step,
+                      .c_steps = &x_step,
+                      .item = product_of(dtype, n, cols, n, &a, &b, &x),
+                      .info = info};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++) {
         CHECK(info[item] == (item == singular ? n / 2 : -1));
         if (item != singular) CHECK(residual(dtype, n, cols, &a, &b, &x, item) < 4.0);
         else if (n && cols) CHECK(isnan(creal(element(&x, dtype, item, 0, 0))));
     }
-    stack.operation = HS_STACK_INVERT, stack.b_steps = NULL, stack.c_steps = &inverse_step;
+    stack.operation = HS_STACK_INVERT;
+    stack.b_steps = NULL;
+    stack.c_steps = &inverse_step;
     stack.item = product_of(dtype, n, n, n, &a, NULL, &inverse);
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++)
         if (item != singular) CHECK(residual(dtype, n, n, &a, NULL, &inverse, item) < 4.0);
-    free(a.item.memory), free(b.item.memory), free(x.item.memory), free(inverse.item.memory);
+    free(a.item.memory);
+    free(b.item.memory);
+    free(x.item.memory);
+    free(inverse.item.memory);
 }
 
 /* P A = L U, with every element of L at most 1 (of complex ones by the other measure). */
 static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
 {
-    const stacked a = make_stack(dtype, n, n, layout), lu = make_stack(dtype, n, n, (layout + 1) % 4);
+    const stacked a = make_stack(dtype, n, n, layout);
+    const stacked lu = make_stack(dtype, n, n, (layout + 1) % 4);
     int32_t *pivots = malloc((size_t)(ITEMS * n + 1) * sizeof *pivots);
     int64_t info[ITEMS];
-    for (int64_t item = 0; item < ITEMS; item++) fill_square(&a, dtype, n, item, item == 2 ? 0 : -1);
+    for (int64_t item = 0; item < ITEMS; item++)
+        fill_square(&a, dtype, n, item, item == 2 ? 0 : -1);
     const int64_t count = ITEMS, a_step = a.step, lu_step = lu.step;
-    const hs_stack stack = {.operation = HS_STACK_LU, .rank = 1, .size = &count, .a_steps = &a_step, .c_steps = &lu_step,
-                            .item = product_of(dtype, n, n, n, &a, NULL, &lu), .pivots = pivots, .info = info};
+    const hs_stack stack = {.operation = HS_STACK_LU,
+                            .rank = 1,
+                            .size = &count,
+                            .a_steps = &a_step,
+                            .c_steps = &lu_step,
+                            .item = product_of(dtype, n, n, n, &a, NULL, &lu),
+                            .pivots = pivots,
+                            .info = info};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++) {
         CHECK(info[item] == (item == 2 && n ? 0 : -1));
@@ -186,39 +273,53 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
         for (int64_t i = 0; i < n; i++) {
             const int64_t other = pivots[item * n + i], kept = row[i];
             if (!CHECK(other >= i && other < n)) return;
-            row[i] = row[other], row[other] = kept;
+            row[i] = row[other];
+            row[other] = kept;
         }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
                 double complex sum = -element(&a, dtype, item, row[i], j);
                 double scale = 1.0;
                 for (int64_t l = 0; l <= (i < j ? i : j); l++) {
-                    const double complex left = l == i ? 1.0 : element(&lu, dtype, item, i, l), right = element(&lu, dtype, item, l, j);
-                    sum += left * right, scale += magnitude(left) * magnitude(right);
+                    const double complex left = l == i ? 1.0 : element(&lu, dtype, item, i, l);
+                    const double complex right = element(&lu, dtype, item, l, j);
+                    sum += left * right;
+                    scale += magnitude(left) * magnitude(right);
                 }
                 worst = fmax(worst, magnitude(sum) / (scale * epsilon(dtype) * (double)(n + 1)));
                 if (j < i) CHECK(cabs(element(&lu, dtype, item, i, j)) < 1.5);
             }
         CHECK(worst < 4.0);
     }
-    free(a.item.memory), free(lu.item.memory), free(pivots);
+    free(a.item.memory);
+    free(lu.item.memory);
+    free(pivots);
 }
 
 /* L L^H = A, of a matrix whose upper triangle says nothing; item 3 fails at row n - 1. */
 static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
 {
-    const stacked a = make_stack(dtype, n, n, layout), l = make_stack(dtype, n, n, (layout + 1) % 4);
+    const stacked a = make_stack(dtype, n, n, layout);
+    const stacked l = make_stack(dtype, n, n, (layout + 1) % 4);
     int64_t info[ITEMS];
     for (int64_t item = 0; item < ITEMS; item++)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
-                double complex x = j < i ? small_integer(dtype) / 4.0 : i == j ? 2.0 * (double)n + 1.0 : (double)NAN;
+                double complex x = j < i    ? small_integer(dtype) / 4.0
+                                   : i == j ? 2.0 * (double)n + 1.0
+                                            : (double)NAN;
                 if (i == j && item == 3 && i == n - 1) x = -1.0;
-                put(&a, dtype, item, i, j, x), put(&l, dtype, item, i, j, 7.0);
+                put(&a, dtype, item, i, j, x);
+                put(&l, dtype, item, i, j, 7.0);
             }
     const int64_t count = ITEMS, a_step = a.step, l_step = l.step;
-    const hs_stack stack = {.operation = HS_STACK_CHOLESKY, .rank = 1, .size = &count, .a_steps = &a_step, .c_steps = &l_step,
-                            .item = product_of(dtype, n, n, n, &a, NULL, &l), .info = info};
+    const hs_stack stack = {.operation = HS_STACK_CHOLESKY,
+                            .rank = 1,
+                            .size = &count,
+                            .a_steps = &a_step,
+                            .c_steps = &l_step,
+                            .item = product_of(dtype, n, n, n, &a, NULL, &l),
+                            .info = info};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++) {
         CHECK(info[item] == (item == 3 ? n : 0));
@@ -230,49 +331,87 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
                     continue;
                 }
                 double complex sum = -element(&a, dtype, item, i, j);
-                for (int64_t q = 0; q <= j; q++) sum += element(&l, dtype, item, i, q) * conj(element(&l, dtype, item, j, q));
+                for (int64_t q = 0; q <= j; q++)
+                    sum += element(&l, dtype, item, i, q) * conj(element(&l, dtype, item, j, q));
                 if (item == 3) CHECK(isnan(creal(element(&l, dtype, item, i, j))));
                 else worst = fmax(worst, magnitude(sum) / (epsilon(dtype) * (double)(2 * n + 1)));
             }
         CHECK(worst < 8.0);
     }
-    free(a.item.memory), free(l.item.memory);
+    free(a.item.memory);
+    free(l.item.memory);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
-static int end_it(void *context, double fraction) { return ++*(int *)context > 0 && fraction >= 0.0; }
+static int end_it(void *context, double fraction)
+{
+    return ++*(int *)context > 0 && fraction >= 0.0;
+}
 
 /* Long enough for a poll. Items of C lie in four places only, which one worker may do. */
 static void cancelling(hs_pool *alone)
 {
     enum { N = 220, MANY = 4000 };
     const int64_t sizes[] = {MANY / 4, 4}, a_steps[] = {0, 0}, c_steps[] = {0, N * N};
-    double *a = calloc((size_t)N * N, sizeof *a), *c = calloc((size_t)N * N * 4, sizeof *c);
+    double *a = calloc((size_t)N * N, sizeof *a);
+    double *c = calloc((size_t)N * N * 4, sizeof *c);
     int64_t *info = malloc(MANY * sizeof *info);
     int turns = 0;
     for (int i = 0; i < N; i++) a[i * N + i] = 1.0;
-    const hs_stack stack = {.operation = HS_STACK_INVERT, .rank = 2, .size = sizes, .a_steps = a_steps, .c_steps = c_steps,
-                            .item = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = a, .a_row_stride = N, .a_col_stride = 1, .c = c,
-                                     .c_row_stride = N, .c_col_stride = 1}, .info = info};
+    const hs_stack stack = {.operation = HS_STACK_INVERT,
+                            .rank = 2,
+                            .size = sizes,
+                            .a_steps = a_steps,
+                            .c_steps = c_steps,
+                            .item = {.dtype = HS_FLOAT64,
+                                     .m = N,
+                                     .n = N,
+                                     .k = N,
+                                     .a = a,
+                                     .a_row_stride = N,
+                                     .a_col_stride = 1,
+                                     .c = c,
+                                     .c_row_stride = N,
+                                     .c_col_stride = 1},
+                            .info = info};
     const hs_options options = {.poll = end_it, .poll_context = &turns};
     CHECK(hs_run_stack(alone, &stack, NULL, &options, NULL) == HS_ERROR_CANCELLED);
     CHECK(turns == 1);
-    free(a), free(c), free(info);
+    free(a);
+    free(c);
+    free(info);
 }
 
 static void refused(hs_pool *pool)
 {
-    double a[4] = {1, 0, 0, 1}, c[4] = {7, 7, 7, 7}, pace[] = {1, 1, 1}, bad[] = {-1, 1, 1};
-    int64_t info = 5, below = -1, huge[] = {INT64_MAX, 3}, steps[] = {0, 0};
+    double a[4] = {1, 0, 0, 1};
+    double c[4] = {7, 7, 7, 7};
+    double pace[] = {1, 1, 1};
+    double bad[] = {-1, 1, 1};
+    int64_t info = 5;
+    int64_t below = -1;
+    int64_t huge[] = {INT64_MAX, 3};
+    int64_t steps[] = {0, 0};
     int32_t pivots[2];
-    const hs_stack good = {.operation = HS_STACK_LU, .item = {.dtype = HS_FLOAT64, .m = 2, .n = 2, .k = 2, .a = a, .a_row_stride = 2, .a_col_stride = 1,
-                           .c = c, .c_row_stride = 2, .c_col_stride = 1}, .pivots = pivots, .info = &info};
-#define REFUSED(CHANGE)                                                                  \
-    do {                                                                                 \
-        hs_stack stack = good;                                                           \
-        CHANGE;                                                                          \
-        CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_ERROR_VALUE);           \
+    const hs_stack good = {.operation = HS_STACK_LU,
+                           .item = {.dtype = HS_FLOAT64,
+                                    .m = 2,
+                                    .n = 2,
+                                    .k = 2,
+                                    .a = a,
+                                    .a_row_stride = 2,
+                                    .a_col_stride = 1,
+                                    .c = c,
+                                    .c_row_stride = 2,
+                                    .c_col_stride = 1},
+                           .pivots = pivots,
+                           .info = &info};
+#define REFUSED(CHANGE)                                                        \
+    do {                                                                       \
+        hs_stack stack = good;                                                 \
+        CHANGE;                                                                \
+        CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_ERROR_VALUE); \
     } while (0)
     REFUSED(stack.operation = 5);
     REFUSED(stack.operation = -1);
@@ -298,7 +437,13 @@ static void refused(hs_pool *pool)
     large.item.m = large.item.n = large.item.k = INT32_MAX; /* 2^65 bytes */
     CHECK(hs_run_stack(pool, &large, NULL, NULL, NULL) == HS_ERROR_MEMORY);
     const int64_t none[] = {3, 0};
-    hs_stack empty = {.operation = HS_STACK_MULTIPLY, .rank = 2, .size = none, .a_steps = none, .b_steps = none, .c_steps = none, .item = {.m = 2, .n = 2, .k = 2}};
+    hs_stack empty = {.operation = HS_STACK_MULTIPLY,
+                      .rank = 2,
+                      .size = none,
+                      .a_steps = none,
+                      .b_steps = none,
+                      .c_steps = none,
+                      .item = {.m = 2, .n = 2, .k = 2}};
     CHECK(hs_run_stack(pool, &empty, NULL, NULL, NULL) == HS_OK);
 }
 
@@ -307,18 +452,42 @@ static void whoever(hs_pool *pool, hs_pool *alone)
 {
     enum { N = 37, MANY = 300 };
     const size_t bytes = (size_t)MANY * N * N * sizeof(double);
-    double *a = malloc(bytes), *b = malloc(bytes), *x = malloc(bytes), *y = malloc(bytes);
+    double *a = malloc(bytes);
+    double *b = malloc(bytes);
+    double *x = malloc(bytes);
+    double *y = malloc(bytes);
     int64_t info[MANY];
-    for (int i = 0; i < MANY * N * N; i++) a[i] = check_random(1000) / 999.0, b[i] = check_random(1000) / 999.0;
+    for (int i = 0; i < MANY * N * N; i++) {
+        a[i] = check_random(1000) / 999.0;
+        b[i] = check_random(1000) / 999.0;
+    }
     const int64_t count = MANY, step = N * N;
     hs_event events[MANY];
     double finish[3];
     hs_trace trace = {.events = events, .event_capacity = MANY, .times = {.finish = finish}};
-    hs_stack stack = {.operation = HS_STACK_SOLVE, .rank = 1, .size = &count, .a_steps = &step, .b_steps = &step, .c_steps = &step,
-                      .item = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = a, .a_row_stride = N, .a_col_stride = 1, .b = b, .b_row_stride = N, .b_col_stride = 1,
-                               .c = x, .c_row_stride = N, .c_col_stride = 1}, .info = info};
+    hs_stack stack = {.operation = HS_STACK_SOLVE,
+                      .rank = 1,
+                      .size = &count,
+                      .a_steps = &step,
+                      .b_steps = &step,
+                      .c_steps = &step,
+                      .item = {.dtype = HS_FLOAT64,
+                               .m = N,
+                               .n = N,
+                               .k = N,
+                               .a = a,
+                               .a_row_stride = N,
+                               .a_col_stride = 1,
+                               .b = b,
+                               .b_row_stride = N,
+                               .b_col_stride = 1,
+                               .c = x,
+                               .c_row_stride = N,
+                               .c_col_stride = 1},
+                      .info = info};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, &trace) == HS_OK);
-    CHECK(trace.event_count > 0 && events[0].kind == HS_COMPUTE && events[0].box >= 0 && events[0].box < MANY);
+    CHECK(trace.event_count > 0 && events[0].kind == HS_COMPUTE && events[0].box >= 0 &&
+          events[0].box < MANY);
     stack.item.c = y;
     CHECK(hs_run_stack(alone, &stack, NULL, NULL, NULL) == HS_OK);
     CHECK(!memcmp(x, y, bytes));
@@ -326,45 +495,88 @@ static void whoever(hs_pool *pool, hs_pool *alone)
     stack.item.a = stack.item.c = y;
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     CHECK(!memcmp(x, y, bytes));
-    free(a), free(b), free(x), free(y);
+    free(a);
+    free(b);
+    free(x);
+    free(y);
 }
 
-/* So many small products that they are written past the caches, the same bits as of parts that are not; nothing before and behind. */
+/* So many small products that they are written past the caches, the same bits as of parts that are
+ * not; nothing before and behind. */
 static void streamed(hs_pool *pool, hs_pool *alone, int dtype, int by_columns)
 {
     enum { M = 5, N = 9, K = 2, PARTS = 3, BEFORE = 3 };
     const size_t bytes = size_of[dtype];
-    const int64_t count = (17 << 20) / (int64_t)(M * N * bytes), a_step = M * K, b_step = K * N, c_step = M * N, part = count / PARTS;
+    const int64_t count = (17 << 20) / (int64_t)(M * N * bytes);
+    const int64_t a_step = M * K;
+    const int64_t b_step = K * N;
+    const int64_t c_step = M * N;
+    const int64_t part = count / PARTS;
     const size_t all = (size_t)(count * M * N + 2 * BEFORE) * bytes;
-    char *a = malloc((size_t)(count * a_step) * bytes), *b = malloc((size_t)(count * b_step) * bytes), *c = malloc(all), *d = malloc(all);
+    char *a = malloc((size_t)(count * a_step) * bytes);
+    char *b = malloc((size_t)(count * b_step) * bytes);
+    char *c = malloc(all);
+    char *d = malloc(all);
     if (!CHECK(a && b && c && d)) return;
     for (int64_t i = 0; i < count * a_step; i++) set(a, dtype, i, small_integer(dtype) / 3.0);
     for (int64_t i = 0; i < count * b_step; i++) set(b, dtype, i, small_integer(dtype) / 7.0);
-    memset(c, 1, all), memset(d, 1, all);
-    hs_stack stack = {.operation = HS_STACK_MULTIPLY, .rank = 1, .size = &count, .a_steps = &a_step, .b_steps = &b_step, .c_steps = &c_step,
-                      .item = {.dtype = dtype, .m = M, .n = N, .k = K, .alpha = {1.0}, .a = a, .b = b, .c = c + BEFORE * bytes,
-                               .a_row_stride = K, .a_col_stride = 1, .b_row_stride = by_columns ? 1 : N, .b_col_stride = by_columns ? K : 1,
-                               .c_row_stride = by_columns ? 1 : N, .c_col_stride = by_columns ? M : 1}};
+    memset(c, 1, all);
+    memset(d, 1, all);
+    hs_stack stack = {.operation = HS_STACK_MULTIPLY,
+                      .rank = 1,
+                      .size = &count,
+                      .a_steps = &a_step,
+                      .b_steps = &b_step,
+                      .c_steps = &c_step,
+                      .item = {.dtype = dtype,
+                               .m = M,
+                               .n = N,
+                               .k = K,
+                               .alpha = {1.0},
+                               .a = a,
+                               .b = b,
+                               .c = c + BEFORE * bytes,
+                               .a_row_stride = K,
+                               .a_col_stride = 1,
+                               .b_row_stride = by_columns ? 1 : N,
+                               .b_col_stride = by_columns ? K : 1,
+                               .c_row_stride = by_columns ? 1 : N,
+                               .c_col_stride = by_columns ? M : 1}};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t first = 0; first < count; first += part) {
         const int64_t some = first + part < count ? part : count - first;
         stack.size = &some;
-        stack.item.a = a + (size_t)(first * a_step) * bytes, stack.item.b = b + (size_t)(first * b_step) * bytes;
+        stack.item.a = a + (size_t)(first * a_step) * bytes;
+        stack.item.b = b + (size_t)(first * b_step) * bytes;
         stack.item.c = d + (size_t)(first * c_step + BEFORE) * bytes;
         CHECK(hs_run_stack(alone, &stack, NULL, NULL, NULL) == HS_OK);
     }
     CHECK(!memcmp(c, d, all));
-    free(a), free(b), free(c), free(d);
+    free(a);
+    free(b);
+    free(c);
+    free(d);
 }
 
 static hs_status run_scarce(hs_pool *pool, void *context)
 {
-    double a[9] = {4, 1, 1, 1, 4, 1, 1, 1, 4}, c[9];
+    double a[9] = {4, 1, 1, 1, 4, 1, 1, 1, 4};
+    double c[9];
     int64_t info = 5;
     (void)context;
     for (int i = 0; i < 9; i++) c[i] = 7.0;
-    const hs_stack stack = {.operation = HS_STACK_INVERT, .item = {.dtype = HS_FLOAT64, .m = 3, .n = 3, .k = 3, .a = a, .a_row_stride = 3, .a_col_stride = 1,
-                            .c = c, .c_row_stride = 3, .c_col_stride = 1}, .info = &info};
+    const hs_stack stack = {.operation = HS_STACK_INVERT,
+                            .item = {.dtype = HS_FLOAT64,
+                                     .m = 3,
+                                     .n = 3,
+                                     .k = 3,
+                                     .a = a,
+                                     .a_row_stride = 3,
+                                     .a_col_stride = 1,
+                                     .c = c,
+                                     .c_row_stride = 3,
+                                     .c_col_stride = 1},
+                            .info = &info};
     const hs_status status = hs_run_stack(pool, &stack, NULL, NULL, NULL);
     CHECK(status ? c[0] == 7.0 && info == 5 : c[0] > 0.0 && info == -1);
     return status;
@@ -373,8 +585,11 @@ static hs_status run_scarce(hs_pool *pool, void *context)
 int main(void)
 {
     static const int64_t orders[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 65, 97};
-    hs_pool *pool = NULL, *alone = NULL;
-    if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) || !CHECK(hs_pool_create(1, NULL, &alone) == HS_OK)) return check_result();
+    hs_pool *pool = NULL;
+    hs_pool *alone = NULL;
+    if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) ||
+        !CHECK(hs_pool_create(1, NULL, &alone) == HS_OK))
+        return check_result();
 #ifdef HS_TEST_SCARCE
     for (sets = CHECK_MANY(0, 2); sets < 3; sets++)
 #endif
@@ -382,10 +597,13 @@ int main(void)
         hs_pool *const who = sets == 2 ? pool : alone;
         products(who, sets == 2 ? CHECK_MANY(1, 5) : 5);
         for (int dtype = 0; dtype < 4; dtype++)
-            for (size_t i = 0; i < sizeof orders / sizeof *orders; i += sets == 2 ? CHECK_MANY(1, 5) : 2) {
+            for (size_t i = 0; i < sizeof orders / sizeof *orders;
+                 i += sets == 2 ? CHECK_MANY(1, 5) : 2) {
                 const int64_t n = orders[i];
                 const int layout = (int)i % 4;
-                systems(who, dtype, n, n % 3 ? 1 + n % 7 : n, layout), factors(who, dtype, n, layout), cholesky(who, dtype, n ? n : 1, layout);
+                systems(who, dtype, n, n % 3 ? 1 + n % 7 : n, layout);
+                factors(who, dtype, n, layout);
+                cholesky(who, dtype, n ? n : 1, layout);
             }
     }
     sets = 2;
@@ -394,6 +612,7 @@ int main(void)
     for (int dtype = 0; dtype < 4; dtype++) streamed(pool, alone, dtype, dtype % 2);
     cancelling(alone);
     CHECK_SCARCE(scarce_life(2, run_scarce, NULL), 1);
-    hs_pool_destroy(pool), hs_pool_destroy(alone);
+    hs_pool_destroy(pool);
+    hs_pool_destroy(alone);
     return check_result();
 }

@@ -1,4 +1,5 @@
-/* The least makespan over panels of full columns: golden values, the class, every order tried, limits, refusals, scarce memory. */
+/* The least makespan over panels of full columns: golden values, the class, every order tried,
+ * limits, refusals, scarce memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,16 @@ typedef struct plan {
 
 static hs_status solve(const hs_star *star, int64_t effort, double limit, plan *x)
 {
-    return hs_star_exact(star, effort, limit, NULL, &x->chunk_count, x->chunks, &x->length, x->served, &x->makespan);
+    return hs_star_exact(star, effort, limit, NULL, &x->chunk_count, x->chunks, &x->length,
+                         x->served, &x->makespan);
 }
 
 static double replayed(const hs_star *star, const plan *x)
 {
     int64_t count;
     double makespan;
-    if (!CHECK(hs_star_simulate(star, x->chunk_count, x->chunks, HS_STAR_LISTED, x->length, x->served, 0, NULL, NULL, &count, &makespan) == HS_OK))
+    if (!CHECK(hs_star_simulate(star, x->chunk_count, x->chunks, HS_STAR_LISTED, x->length,
+                                x->served, 0, NULL, NULL, &count, &makespan) == HS_OK))
         return -1;
     CHECK(count == x->length);
     return makespan;
@@ -34,18 +37,24 @@ static void golden(void)
 {
     static const double costs[] = {1, 2}, first[] = {2, 3}, second[] = {3, 2};
     static const int64_t small[] = {12, 12}, mixed[] = {12, 21};
-    const hs_star stars[] = {{2, 4, 2, 2, first, costs, small}, {3, 6, 3, 2, second, costs, mixed}, {4, 8, 3, 2, first, costs, mixed}};
+    const hs_star stars[] = {{2, 4, 2, 2, first, costs, small},
+                             {3, 6, 3, 2, second, costs, mixed},
+                             {4, 8, 3, 2, first, costs, mixed}};
     static const double wanted[] = {47, 136, 220};
     for (int k = 0; k < 3; k++) {
         static plan x, again;
-        CHECK(solve(&stars[k], 100000, INFINITY, &x) == HS_OK && x.makespan == wanted[k] && replayed(&stars[k], &x) == wanted[k]);
-        CHECK(solve(&stars[k], 100000, wanted[k] + 1, &again) == HS_OK && again.makespan == wanted[k]);
+        CHECK(solve(&stars[k], 100000, INFINITY, &x) == HS_OK && x.makespan == wanted[k] &&
+              replayed(&stars[k], &x) == wanted[k]);
+        CHECK(solve(&stars[k], 100000, wanted[k] + 1, &again) == HS_OK &&
+              again.makespan == wanted[k]);
         again.makespan = -1;
-        CHECK(solve(&stars[k], 100000, wanted[k], &again) == HS_ERROR_INFEASIBLE && again.makespan == -1);
+        CHECK(solve(&stars[k], 100000, wanted[k], &again) == HS_ERROR_INFEASIBLE &&
+              again.makespan == -1);
     }
 }
 
-/* Found among random ones: what an error in the pruning costs most often. Each is that of brute force in tests/oracles_star.py. */
+/* Found among random ones: what an error in the pruning costs most often. Each is that of brute
+ * force in tests/oracles_star.py. */
 static void pruning(void)
 {
     static const struct {
@@ -53,23 +62,28 @@ static void pruning(void)
         double costs[2], times[2];
         int64_t memory[2];
         double least;
-    } found[] = {{2, 3, 1, {1, 1}, {4, 1}, {5, 5}, 24},    {3, 2, 2, {0, 2}, {4, 1}, {12, 5}, 39},   {2, 3, 2, {2, 2}, {6, 5}, {12, 21}, 64},
-                 {2, 4, 2, {2, 2}, {4, 6}, {12, 12}, 76},  {3, 2, 2, {1, 1}, {5, 5}, {12, 21}, 45},  {1, 4, 2, {1, 1}, {3, 3}, {12, 21}, 24},
-                 {2, 2, 3, {2, 1}, {4, 4}, {12, 12}, 44},  {3, 2, 2, {1, 2}, {5, 5}, {5, 12}, 57}};
+    } found[] = {{2, 3, 1, {1, 1}, {4, 1}, {5, 5}, 24},   {3, 2, 2, {0, 2}, {4, 1}, {12, 5}, 39},
+                 {2, 3, 2, {2, 2}, {6, 5}, {12, 21}, 64}, {2, 4, 2, {2, 2}, {4, 6}, {12, 12}, 76},
+                 {3, 2, 2, {1, 1}, {5, 5}, {12, 21}, 45}, {1, 4, 2, {1, 1}, {3, 3}, {12, 21}, 24},
+                 {2, 2, 3, {2, 1}, {4, 4}, {12, 12}, 44}, {3, 2, 2, {1, 2}, {5, 5}, {5, 12}, 57}};
     for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
-        const hs_star star = {found[k].r, found[k].s, found[k].t, 2, found[k].times, found[k].costs, found[k].memory};
+        const hs_star star = {found[k].r,     found[k].s,     found[k].t,     2,
+                              found[k].times, found[k].costs, found[k].memory};
         static plan x;
-        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == found[k].least && replayed(&star, &x) == x.makespan);
+        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == found[k].least &&
+              replayed(&star, &x) == x.makespan);
     }
-    /* two panels of two columns, 2 (2 + 3 + 4 * 3 + 2), where 3 + 1 take 3 + 4 + 4 * 4.5 + 3 and 1 + 2 * 4 + 1.5 + 1 */
+    /* two panels of two columns, 2 (2 + 3 + 4 * 3 + 2), where 3 + 1 take 3 + 4 + 4 * 4.5 + 3 and 1
+     * + 2 * 4 + 1.5 + 1 */
     const double link[] = {1}, time[] = {1.5};
     const int64_t memory[] = {21};
     const hs_star alone = {1, 4, 4, 1, time, link, memory};
     static plan x;
-    CHECK(solve(&alone, 1000000, 38.25, &x) == HS_OK && x.makespan == 38 && replayed(&alone, &x) == 38);
+    CHECK(solve(&alone, 1000000, 38.25, &x) == HS_OK && x.makespan == 38 &&
+          replayed(&alone, &x) == 38);
 }
 
-/* ---- every order ---------------------------------------------------------------------------------------------- */
+/* ---- every order ----------------------------------------------------------------------------- */
 
 /* A worker's messages: C of every chunk, its panels, its result. */
 typedef struct tried {
@@ -94,7 +108,8 @@ static void try_orders(tried *x, int64_t at)
     if (!over) return;
     int64_t count;
     double makespan;
-    CHECK(hs_star_simulate(x->star, x->count, x->chunks, HS_STAR_LISTED, at, x->served, 0, NULL, NULL, &count, &makespan) == HS_OK);
+    CHECK(hs_star_simulate(x->star, x->count, x->chunks, HS_STAR_LISTED, at, x->served, 0, NULL,
+                           NULL, &count, &makespan) == HS_OK);
     x->best = fmin(x->best, makespan);
 }
 
@@ -106,11 +121,19 @@ static void try_dealings(tried *x, int64_t col)
         return;
     }
     for (int32_t i = 0; i < star->p; i++) {
-        const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE), count = x->count, left = x->left[i];
+        const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
+        const int64_t count = x->count;
+        const int64_t left = x->left[i];
         for (int64_t width = 1; width <= side && width <= star->s - col; width++) {
             for (int64_t row = 0; row < star->r; row += side) {
                 const int64_t height = side < star->r - row ? side : star->r - row;
-                x->chunks[x->count++] = (hs_star_chunk){.worker = i, .buffers = 2, .row = row, .col = col, .height = height, .width = width, .depth = 1};
+                x->chunks[x->count++] = (hs_star_chunk){.worker = i,
+                                                        .buffers = 2,
+                                                        .row = row,
+                                                        .col = col,
+                                                        .height = height,
+                                                        .width = width,
+                                                        .depth = 1};
                 x->left[i] += star->t + 2;
             }
             try_dealings(x, col + width);
@@ -134,28 +157,44 @@ static void every_order(void)
             memory[i] = same ? memory[i - 1] : sizes[check_random(6)];
         }
         memory[check_random((unsigned)p)] = 12;
-        const hs_star star = {1 + check_random(3), 1 + check_random(5), 1 + check_random(3), p, times, costs, memory};
+        const hs_star star = {
+            1 + check_random(3), 1 + check_random(5), 1 + check_random(3), p, times, costs, memory};
         if (star.r * star.s * (star.t + 2) > (p == 1 ? 60 : p == 2 ? 12 : 9)) continue;
         static tried slow;
         static plan x;
         slow = (tried){.star = &star, .best = INFINITY};
         try_dealings(&slow, 0);
-        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best && replayed(&star, &x) == slow.best);
-        CHECK(solve(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK && x.makespan == slow.best); /* nothing but bounds at work */
+        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best &&
+              replayed(&star, &x) == slow.best);
+        /* nothing but bounds at work */
+        CHECK(solve(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK &&
+              x.makespan == slow.best);
     }
 }
 
-/* ---- the class ------------------------------------------------------------------------------------------------ */
+/* ---- the class ------------------------------------------------------------------------------- */
 
 static void columns_and_rows(void)
 {
     for (int round = 0; round < 60; round++) {
         static const int64_t sizes[] = {4, 5, 12, 21, 32};
         double times[MAX], costs[MAX];
-        int64_t memory[MAX], end = 0, below = 0;
-        for (int32_t i = 0; i < MAX; i++) times[i] = 0.5 + check_random(9), costs[i] = 0.25 * check_random(9), memory[i] = sizes[check_random(5)];
+        int64_t memory[MAX];
+        int64_t end = 0;
+        int64_t below = 0;
+        for (int32_t i = 0; i < MAX; i++) {
+            times[i] = 0.5 + check_random(9);
+            costs[i] = 0.25 * check_random(9);
+            memory[i] = sizes[check_random(5)];
+        }
         memory[check_random(MAX)] = 12;
-        const hs_star star = {1 + check_random(6), 1 + check_random(6), 1 + check_random(3), MAX, times, costs, memory};
+        const hs_star star = {1 + check_random(6),
+                              1 + check_random(6),
+                              1 + check_random(3),
+                              MAX,
+                              times,
+                              costs,
+                              memory};
         static plan x;
         if (!CHECK(solve(&star, 10000000, INFINITY, &x) == HS_OK)) continue;
         CHECK(replayed(&star, &x) == x.makespan);
@@ -168,7 +207,8 @@ static void columns_and_rows(void)
                     if (x.chunks[k].col == col && x.chunks[k].row == row) found = &x.chunks[k];
                 if (!CHECK(found && (row == 0 || found->col + found->width == end))) return;
                 const int64_t side = hs_star_side(memory[found->worker], HS_STAR_DOUBLE);
-                CHECK(found->width <= side && found->height == (side < star.r - row ? side : star.r - row));
+                CHECK(found->width <= side &&
+                      found->height == (side < star.r - row ? side : star.r - row));
                 CHECK(found->held == HS_STAR_HOLD_C && found->buffers == 2 && found->depth == 1);
                 end = col + found->width;
                 below = row + found->height;
@@ -177,35 +217,43 @@ static void columns_and_rows(void)
         for (int32_t method = HS_STAR_HET; method < HS_STAR_BMM; method++) {
             hs_star_summary summary;
             int64_t sides[MAX], columns[MAX];
-            CHECK(hs_star_plan(&star, method, HS_STAR_ALL, round & 1, NULL, &summary, sides, columns, NULL, NULL) == HS_OK);
+            CHECK(hs_star_plan(&star, method, HS_STAR_ALL, round & 1, NULL, &summary, sides,
+                               columns, NULL, NULL) == HS_OK);
             CHECK(x.makespan <= summary.makespan);
         }
     }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refusals(void)
 {
     const double good[] = {1, 2}, zero[] = {0, 1};
     const int64_t memory[] = {12, 21}, little[] = {4, 2};
     const hs_star fine = {4, 8, 3, 2, good, good, memory}, none = {4, 8, 3, 2, good, good, little};
-    const hs_star bad[] = {{0, 8, 3, 2, good, good, memory}, {4, 8, 3, 0, good, good, memory}, {4, 8, 3, 2, zero, good, memory}};
+    const hs_star bad[] = {{0, 8, 3, 2, good, good, memory},
+                           {4, 8, 3, 0, good, good, memory},
+                           {4, 8, 3, 2, zero, good, memory}};
     static plan x;
     x.makespan = -1;
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK(solve(&bad[k], 1000, INFINITY, &x) == HS_ERROR_VALUE);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        CHECK(solve(&bad[k], 1000, INFINITY, &x) == HS_ERROR_VALUE);
     CHECK(solve(&fine, -1, INFINITY, &x) == HS_ERROR_VALUE);
-    CHECK(solve(&fine, 1000, 0.0, &x) == HS_ERROR_VALUE && solve(&fine, 1000, NAN, &x) == HS_ERROR_VALUE);
+    CHECK(solve(&fine, 1000, 0.0, &x) == HS_ERROR_VALUE &&
+          solve(&fine, 1000, NAN, &x) == HS_ERROR_VALUE);
     CHECK(solve(&none, 1000, INFINITY, &x) == HS_ERROR_INFEASIBLE);
-    CHECK(solve(&fine, 0, INFINITY, &x) == HS_ERROR_UNSUPPORTED && solve(&fine, 20, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
+    CHECK(solve(&fine, 0, INFINITY, &x) == HS_ERROR_UNSUPPORTED &&
+          solve(&fine, 20, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
     CHECK(solve(&fine, 1000, 1e-300, &x) == HS_ERROR_INFEASIBLE);
-    static const int64_t sizes[][3] = {{4, 8, INT32_MAX}, {4, INT32_MAX, 3}, {INT32_MAX, 8, 3}, {4, 1 << 19, 1}, {1 << 18, 2, 3}};
+    static const int64_t sizes[][3] = {
+        {4, 8, INT32_MAX}, {4, INT32_MAX, 3}, {INT32_MAX, 8, 3}, {4, 1 << 19, 1}, {1 << 18, 2, 3}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         const hs_star large = {sizes[k][0], sizes[k][1], sizes[k][2], 2, good, good, memory};
         CHECK(solve(&large, 1000, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
     }
     const int stop = 1;
-    CHECK(hs_star_exact(&fine, 1000000, INFINITY, &stop, &x.chunk_count, x.chunks, &x.length, x.served, &x.makespan) == HS_ERROR_CANCELLED);
+    CHECK(hs_star_exact(&fine, 1000000, INFINITY, &stop, &x.chunk_count, x.chunks, &x.length,
+                        x.served, &x.makespan) == HS_ERROR_CANCELLED);
     CHECK(x.makespan == -1);
     CHECK_SCARCE(solve(&fine, 1000000, INFINITY, &x), x.makespan == -1);
     CHECK(replayed(&fine, &x) == x.makespan);

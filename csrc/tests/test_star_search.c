@@ -1,5 +1,6 @@
-/* The search over shares: cut and simulated again it gives its makespan, no bound is above it, refusals, cancellation, scarce
- * memory. The schedules themselves are judged in tests/test_star.py. */
+/* The search over shares: cut and simulated again it gives its makespan, no bound is above it,
+ * refusals, cancellation, scarce memory. The schedules themselves are judged in
+ * tests/test_star.py. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,13 @@ static void draw(instance *x)
         x->memory[i] = check_random(3) ? 3 + check_random(200) : check_random(9);
     }
     x->memory[check_random((unsigned)p)] = 3 + check_random(60);
-    x->star = (hs_star){1 + check_random(SIDE), 1 + check_random(SIDE), 1 + check_random(9), p, x->times, x->costs, x->memory};
+    x->star = (hs_star){1 + check_random(SIDE),
+                        1 + check_random(SIDE),
+                        1 + check_random(9),
+                        p,
+                        x->times,
+                        x->costs,
+                        x->memory};
 }
 
 static int tiles(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
@@ -34,7 +41,8 @@ static int tiles(const hs_star *star, int64_t count, const hs_star_chunk *chunks
     int good = 1;
     for (int64_t k = 0; k < count; k++)
         for (int64_t i = chunks[k].row; i < chunks[k].row + chunks[k].height; i++)
-            for (int64_t j = chunks[k].col; j < chunks[k].col + chunks[k].width; j++) good &= painted[i][j]++ == 0;
+            for (int64_t j = chunks[k].col; j < chunks[k].col + chunks[k].width; j++)
+                good &= painted[i][j]++ == 0;
     for (int64_t i = 0; i < star->r; i++)
         for (int64_t j = 0; j < star->s; j++) good &= painted[i][j];
     return good;
@@ -51,27 +59,35 @@ static void plans(void)
         double makespan, repeated, bounds[HS_STAR_BOUNDS];
         const int32_t eager = round % 2;
         const int64_t effort = round % 3 * 2000;
-        if (!CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows, shares, &order, &makespan) == HS_OK)) continue;
-        CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows_again, again, &order_again, &repeated) == HS_OK);
+        if (!CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows, shares,
+                                  &order, &makespan) == HS_OK))
+            continue;
+        CHECK(hs_star_search(&x.star, eager, (uint64_t)round, effort, NULL, &by_rows_again, again,
+                             &order_again, &repeated) == HS_OK);
         CHECK(by_rows == by_rows_again && order == order_again && makespan == repeated);
         CHECK(memcmp(shares, again, (size_t)x.star.p * sizeof *shares) == 0);
         int64_t count, messages;
         CHECK(hs_star_cut(&x.star, by_rows, shares, &count, NULL) == HS_OK && count <= SIDE * SIDE);
-        CHECK(hs_star_cut(&x.star, by_rows, shares, &count, chunks) == HS_OK && tiles(&x.star, count, chunks));
-        CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages, &repeated) == HS_OK);
+        CHECK(hs_star_cut(&x.star, by_rows, shares, &count, chunks) == HS_OK &&
+              tiles(&x.star, count, chunks));
+        CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages,
+                               &repeated) == HS_OK);
         CHECK(repeated == makespan);
         CHECK(hs_star_bounds(&x.star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
-        CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan && bounds[HS_STAR_TRANSFER] <= makespan && bounds[HS_STAR_LOOMIS] <= makespan);
+        CHECK(bounds[HS_STAR_WORK] <= makespan && bounds[HS_STAR_TRAFFIC] <= makespan &&
+              bounds[HS_STAR_TRANSFER] <= makespan && bounds[HS_STAR_LOOMIS] <= makespan);
     }
 }
 
-/* r x s x t = 5 x 7 x 2 on one worker: two parts of the rows, three panels, 2 + 2 + 3 columns after the worker before it. */
+/* r x s x t = 5 x 7 x 2 on one worker: two parts of the rows, three panels, 2 + 2 + 3 columns after
+ * the worker before it. */
 static void cutting(void)
 {
     const double one[] = {1, 1};
     const int64_t memory[] = {100, 100};
     const hs_star star = {5, 9, 2, 2, one, one, memory}, turned = {9, 5, 2, 2, one, one, memory};
-    const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1, 0}, {7, 2, 3, HS_STAR_HOLD_C, 2, 1}};
+    const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1, 0},
+                                    {7, 2, 3, HS_STAR_HOLD_C, 2, 1}};
     static const hs_star_chunk wanted[] = {{0, HS_STAR_HOLD_A, 1, 0, 0, 5, 2, 1, 0},
                                            {1, 0, 2, 0, 2, 3, 3, 1, 0},
                                            {1, 0, 2, 3, 2, 2, 3, 1, 1},
@@ -83,29 +99,42 @@ static void cutting(void)
     int64_t count;
     if (!CHECK(hs_star_cut(&star, 0, shares, &count, chunks) == HS_OK && count == 7)) return;
     for (int k = 0; k < 7; k++) {
-        const hs_star_chunk *x = &chunks[k], *y = &wanted[k];
-        CHECK(x->worker == y->worker && x->held == y->held && x->buffers == y->buffers && x->depth == 1 && x->ahead == y->ahead);
-        CHECK(x->row == y->row && x->col == y->col && x->height == y->height && x->width == y->width);
+        const hs_star_chunk *x = &chunks[k];
+        const hs_star_chunk *y = &wanted[k];
+        CHECK(x->worker == y->worker && x->held == y->held && x->buffers == y->buffers &&
+              x->depth == 1 && x->ahead == y->ahead);
+        CHECK(x->row == y->row && x->col == y->col && x->height == y->height &&
+              x->width == y->width);
     }
     CHECK(hs_star_cut(&turned, 1, shares, &count, chunks) == HS_OK && count == 7);
     for (int k = 0; k < 7; k++) {
-        const hs_star_chunk *x = &chunks[k], *y = &wanted[k];
+        const hs_star_chunk *x = &chunks[k];
+        const hs_star_chunk *y = &wanted[k];
         CHECK(x->worker == y->worker && x->held == (y->held ? HS_STAR_HOLD_B : HS_STAR_HOLD_C));
-        CHECK(x->row == y->col && x->col == y->row && x->height == y->width && x->width == y->height);
+        CHECK(x->row == y->col && x->col == y->row && x->height == y->width &&
+              x->width == y->height);
     }
     CHECK(hs_star_cut(&star, 1, shares, &count, NULL) == HS_ERROR_VALUE);
     static const hs_star_share bad[][2] = {
-        {{2, 1, 1, 1, 1, 0}, {6, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 1, 0}, {8, 2, 3, 0, 2, 0}}, {{-1, 1, 1, 1, 1, 0}, {10, 2, 3, 0, 2, 0}},
-        {{2, 6, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 0, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 3, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},
-        {{2, 1, 0, 1, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 3, 1, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, -1, 1, 0}, {7, 2, 3, 0, 2, 0}},
-        {{2, 1, 1, 1, 0, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 3, 0}, {7, 2, 3, 0, 2, 0}}, {{2, 1, 1, 1, 1, 1}, {7, 2, 3, 0, 2, 0}},
-        {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 2}}, {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, -1}}};
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
-    const int64_t little[] = {100, 29}, enough[] = {100, 30}; /* twice 3 x 3 and 2 (3 + 3) need 30; one after the other 21 */
+        {{2, 1, 1, 1, 1, 0}, {6, 2, 3, 0, 2, 0}},   {{2, 1, 1, 1, 1, 0}, {8, 2, 3, 0, 2, 0}},
+        {{-1, 1, 1, 1, 1, 0}, {10, 2, 3, 0, 2, 0}}, {{2, 6, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 0, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},   {{2, 1, 3, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 0, 1, 1, 0}, {7, 2, 3, 0, 2, 0}},   {{2, 1, 1, 3, 1, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 1, -1, 1, 0}, {7, 2, 3, 0, 2, 0}},  {{2, 1, 1, 1, 0, 0}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 1, 1, 3, 0}, {7, 2, 3, 0, 2, 0}},   {{2, 1, 1, 1, 1, 1}, {7, 2, 3, 0, 2, 0}},
+        {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 2}},   {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, -1}}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
+    /* twice 3 x 3 and 2 (3 + 3) need 30; one after the other 21 */
+    const int64_t little[] = {100, 29}, enough[] = {100, 30};
     const hs_star tight = {5, 9, 2, 2, one, one, little}, fitting = {5, 9, 2, 2, one, one, enough};
-    const hs_star_share after[] = {shares[0], {7, 2, 3, HS_STAR_HOLD_C, 2, 0}}, alone[] = {{8, 5, 8, HS_STAR_HOLD_C, 2, 1}, {1, 1, 1, HS_STAR_HOLD_C, 2, 1}};
-    CHECK(hs_star_cut(&tight, 0, shares, &count, NULL) == HS_ERROR_VALUE && hs_star_cut(&fitting, 0, shares, &count, NULL) == HS_OK);
-    CHECK(hs_star_cut(&tight, 0, after, &count, NULL) == HS_OK && hs_star_cut(&tight, 0, alone, &count, NULL) == HS_OK && count == 41);
+    const hs_star_share after[] = {shares[0], {7, 2, 3, HS_STAR_HOLD_C, 2, 0}};
+    const hs_star_share alone[] = {{8, 5, 8, HS_STAR_HOLD_C, 2, 1},
+                                   {1, 1, 1, HS_STAR_HOLD_C, 2, 1}};
+    CHECK(hs_star_cut(&tight, 0, shares, &count, NULL) == HS_ERROR_VALUE &&
+          hs_star_cut(&fitting, 0, shares, &count, NULL) == HS_OK);
+    CHECK(hs_star_cut(&tight, 0, after, &count, NULL) == HS_OK &&
+          hs_star_cut(&tight, 0, alone, &count, NULL) == HS_OK && count == 41);
 }
 
 static void refusals(void)
@@ -113,23 +142,31 @@ static void refusals(void)
     const double good[] = {1, 2}, zero[] = {0, 1};
     const int64_t memory[] = {12, 5}, little[] = {2, 0}, least[] = {3, 0};
     hs_star_share shares[2];
-    int32_t by_rows = -1, order = -1;
+    int32_t by_rows = -1;
+    int32_t order = -1;
     double makespan = -1;
-#define SEARCH(star, effort, cancel) hs_star_search(star, 0, 0, effort, cancel, &by_rows, shares, &order, &makespan)
-    const hs_star wrong = {3, 4, 2, 2, zero, good, memory}, none = {3, 4, 2, 2, good, good, little}, fine = {3, 4, 2, 2, good, good, memory};
+#define SEARCH(star, effort, cancel) \
+    hs_star_search(star, 0, 0, effort, cancel, &by_rows, shares, &order, &makespan)
+    const hs_star wrong = {3, 4, 2, 2, zero, good, memory};
+    const hs_star none = {3, 4, 2, 2, good, good, little};
+    const hs_star fine = {3, 4, 2, 2, good, good, memory};
     CHECK(SEARCH(&wrong, 0, NULL) == HS_ERROR_VALUE);
     CHECK(SEARCH(&fine, -1, NULL) == HS_ERROR_VALUE);
     CHECK(SEARCH(&none, 0, NULL) == HS_ERROR_INFEASIBLE);
     const int stop = 1;
     CHECK(SEARCH(&fine, 1000000, &stop) == HS_ERROR_CANCELLED);
     CHECK_SCARCE(SEARCH(&fine, 1000, NULL), by_rows == -1 && order == -1 && makespan == -1);
-    by_rows = order = -1, makespan = -1;
+    by_rows = order = -1;
+    makespan = -1;
     const int64_t most = INT32_MAX;
     const hs_star vast = {most, most, most, 2, good, good, least};
-    CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_UNSUPPORTED && makespan == -1); /* more messages than can be simulated */
+    /* more messages than can be simulated */
+    CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_UNSUPPORTED && makespan == -1);
     const int64_t large[] = {INT64_C(1) << 53, INT64_C(1) << 53};
-    const hs_star wide_c = {4, most, 4, 2, good, good, large}; /* to hold C takes few messages, to hold A two per column */
-    CHECK(SEARCH(&wide_c, 10000, NULL) == HS_OK && shares[0].held != HS_STAR_HOLD_A && shares[1].held != HS_STAR_HOLD_A);
+    /* to hold C takes few messages, to hold A two per column */
+    const hs_star wide_c = {4, most, 4, 2, good, good, large};
+    CHECK(SEARCH(&wide_c, 10000, NULL) == HS_OK && shares[0].held != HS_STAR_HOLD_A &&
+          shares[1].held != HS_STAR_HOLD_A);
     /* 3 blocks: one of each operand, block by block */
     const hs_star poor = {3, 4, 2, 2, good, good, least};
     CHECK(SEARCH(&poor, 100, NULL) == HS_OK && makespan >= 24);
@@ -138,9 +175,14 @@ static void refusals(void)
     static double times[MANY], costs[MANY];
     static int64_t buffers[MANY];
     static hs_star_share many[MANY];
-    for (int32_t i = 0; i < MANY; i++) times[i] = 1, costs[i] = i == 250 ? 1 : 1e6, buffers[i] = 60;
+    for (int32_t i = 0; i < MANY; i++) {
+        times[i] = 1;
+        costs[i] = i == 250 ? 1 : 1e6;
+        buffers[i] = 60;
+    }
     const hs_star wide = {4, 400, 4, MANY, times, costs, buffers};
-    CHECK(hs_star_search(&wide, 0, 0, 0, NULL, &by_rows, many, &order, &makespan) == HS_OK && makespan < 5e4);
+    CHECK(hs_star_search(&wide, 0, 0, 0, NULL, &by_rows, many, &order, &makespan) == HS_OK &&
+          makespan < 5e4);
     CHECK(many[250].columns == (by_rows ? 4 : 400));
 #undef SEARCH
 }

@@ -1,5 +1,6 @@
-/* What a pool of many workers and one product take beside the operands, packed panels and stacks: queues, tables of gangs,
- * signals, events. With the source itself, for a product that nobody waits for. */
+/* What a pool of many workers and one product take beside the operands, packed panels and stacks:
+ * queues, tables of gangs, signals, events. With the source itself, for a product that nobody waits
+ * for. */
 #include "product/product.c"
 
 #include "check.h"
@@ -11,7 +12,10 @@ enum { WORKERS = 256, ROWS = 16, COLUMNS = WORKERS / ROWS, N = 20000 };
 static const size_t MOST = 10 << 20;
 
 /* As Python asks for them. */
-static size_t event_bytes(int32_t boxes) { return (1000 + 200 * WORKERS + 4 * (size_t)boxes) * sizeof(hs_event); }
+static size_t event_bytes(int32_t boxes)
+{
+    return (1000 + 200 * WORKERS + 4 * (size_t)boxes) * sizeof(hs_event);
+}
 
 /* What a job asks for the second time, when the pool has its panels already. */
 static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *boxes)
@@ -57,8 +61,12 @@ static void zones(hs_pool *pool, size_t own)
     double x = 0.0;
     static hs_box box[WORKERS];
     for (int32_t w = 0; w < WORKERS; w++)
-        box[w] = (hs_box){.worker = w, .row = w / COLUMNS * (N / ROWS), .col = w % COLUMNS * (N / COLUMNS), .height = N / ROWS,
-                          .width = N / COLUMNS, .length = N};
+        box[w] = (hs_box){.worker = w,
+                          .row = w / COLUMNS * (N / ROWS),
+                          .col = w % COLUMNS * (N / COLUMNS),
+                          .height = N / ROWS,
+                          .width = N / COLUMNS,
+                          .length = N};
     const hs_product product = some_product(N, N, N, &x);
     const hs_boxes boxes = {.box = box, .count = WORKERS};
     CHECK(own + tables(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
@@ -73,7 +81,8 @@ static void many_domains(void)
     hs_pool *pool = NULL;
     for (int32_t w = 0; w < WORKERS; w++) of[w] = w / (WORKERS / DOMAINS);
     scarce_asked();
-    if (CHECK(hs_pool_create_domains(WORKERS, NULL, DOMAINS, domains, of, &pool) == HS_OK)) shared(pool, scarce_asked());
+    if (CHECK(hs_pool_create_domains(WORKERS, NULL, DOMAINS, domains, of, &pool) == HS_OK))
+        shared(pool, scarce_asked());
     hs_pool_destroy(pool);
 }
 
@@ -95,7 +104,8 @@ int main(void)
 
 int main(void)
 {
-    return CHECK(1), check_result();
+    CHECK(1);
+    return check_result();
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* hs_task_counts, hs_task_deadlines: exact against 128-bit integers, the doubles' own values, every refusal. */
+/* hs_task_counts, hs_task_deadlines: exact against 128-bit integers, the doubles' own values, every
+ * refusal. */
 #include <math.h>
 
 #include "check.h"
@@ -13,23 +14,34 @@ static void random_integers(void)
 {
     enum { P = 5, SLOTS = 7 };
     for (int round = 0; round < 3000; round++) {
-        int64_t bound = 1 + (round % 2 ? check_random(200) : ((int64_t)check_random(1u << 30) << 22) + check_random(1u << 22));
-        int64_t send = check_random(20), receive = check_random(20), counts[P * SLOTS];
+        int64_t bound =
+            1 + (round % 2 ? check_random(200)
+                           : ((int64_t)check_random(1u << 30) << 22) + check_random(1u << 22));
+        int64_t send = check_random(20);
+        int64_t receive = check_random(20);
+        int64_t counts[P * SLOTS];
         if (send > bound || receive > bound) continue;
-        double times[P], factor = ldexp(1.0, (int)check_random(1200) - 600);
+        double times[P];
+        double factor = ldexp(1.0, (int)check_random(1200) - 600);
         int32_t slots[P], deadlines[P];
-        for (int i = 0; i < P; i++) times[i] = (1 + check_random(30)) * factor, slots[i] = (int32_t)check_random(9);
-        CHECK(hs_task_counts((double)bound * factor, P, times, (double)send * factor, (double)receive * factor, SLOTS, slots, NULL, counts) == HS_OK);
+        for (int i = 0; i < P; i++) {
+            times[i] = (1 + check_random(30)) * factor;
+            slots[i] = (int32_t)check_random(9);
+        }
+        CHECK(hs_task_counts((double)bound * factor, P, times, (double)send * factor,
+                             (double)receive * factor, SLOTS, slots, NULL, counts) == HS_OK);
         int64_t now[P];
         for (int i = 0; i < P; i++) {
             int64_t t = (int64_t)(times[i] / factor);
             for (int j = 0; j < SLOTS; j++)
-                CHECK(counts[i * SLOTS + j] == floor_of((__int128)bound - (j + 1) * send - slots[i] * receive, t));
+                CHECK(counts[i * SLOTS + j] ==
+                      floor_of((__int128)bound - (j + 1) * send - slots[i] * receive, t));
             now[i] = floor_of(bound, t) - check_random(3);
             if (now[i] < 0) now[i] = 0;
         }
         if (!send) continue;
-        CHECK(hs_task_deadlines((double)bound * factor, P, times, (double)send * factor, SLOTS, now, NULL, deadlines) == HS_OK);
+        CHECK(hs_task_deadlines((double)bound * factor, P, times, (double)send * factor, SLOTS, now,
+                                NULL, deadlines) == HS_OK);
         for (int i = 0; i < P; i++) {
             int64_t last = (bound - now[i] * (int64_t)(times[i] / factor)) / send;
             CHECK(deadlines[i] == (last > SLOTS ? SLOTS : last));
@@ -43,14 +55,19 @@ static void doubles_are_what_they_are(void)
     const double tenth = 0.1, half = 0.5, most = 0x1p-53, least = 5e-324;
     CHECK(hs_task_counts(0.3, 1, &tenth, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == 2);
     CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
-    CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, NULL, &count) == HS_OK && count == 1);
+    CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, NULL, &count) == HS_OK &&
+          count == 1);
     /* 15 tasks fit, although (bound - send) / t is rounded to less than 15 */
     const double near = 0.2404936039137613;
     CHECK((4.307404058706419 - 0.7) / near < 15);
-    CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, NULL, &count) == HS_OK && count == 15);
-    CHECK(hs_task_counts(1, 1, &most, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == INT64_C(1) << 53);
+    CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, NULL, &count) == HS_OK &&
+          count == 15);
+    CHECK(hs_task_counts(1, 1, &most, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == INT64_C(1)
+                                                                                            << 53);
     CHECK(hs_task_counts(least, 1, &least, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
-    CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, NULL, &count) == HS_OK && count == 0);
+    CHECK(hs_task_counts(1e-300, 1, (const double[]){1e308}, 1e-300, 0, 1, NULL, NULL, &count) ==
+              HS_OK &&
+          count == 0);
 }
 
 /* Further below than 2^53 tasks is 2^53 below, also where a hair decides. */
@@ -69,15 +86,21 @@ static void refusals(void)
     const double one = 1, bad[] = {0, -1, NAN, INFINITY, 0x1p-54};
     for (int k = 0; k < 5; k++) {
         CHECK(hs_task_counts(1, 1, &bad[k], 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
-        if (k < 4) CHECK(hs_task_counts(bad[k], 1, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
-        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, bad[k], 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
-        if (k && k < 4) CHECK(hs_task_counts(1, 1, &one, 0, bad[k], 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k < 4)
+            CHECK(hs_task_counts(bad[k], 1, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k && k < 4)
+            CHECK(hs_task_counts(1, 1, &one, bad[k], 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
+        if (k && k < 4)
+            CHECK(hs_task_counts(1, 1, &one, 0, bad[k], 1, NULL, NULL, &count) == HS_ERROR_VALUE);
     }
     CHECK(hs_task_counts(1, 0, &one, 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
     CHECK(hs_task_counts(1, 1, &one, 0, 0, 0, NULL, NULL, &count) == HS_ERROR_VALUE);
-    CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, NULL, &count) == HS_ERROR_VALUE);
-    CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, NULL, &deadline) == HS_ERROR_VALUE);
-    CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, NULL, &deadline) == HS_ERROR_VALUE);
+    CHECK(hs_task_counts(1, 1, &one, 0, 1, 1, (const int32_t[]){INT32_MIN}, NULL, &count) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_task_deadlines(1, 1, &one, 0, 1, (const int64_t[]){1}, NULL, &deadline) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_task_deadlines(1, 1, &one, 1, 1, (const int64_t[]){-1}, NULL, &deadline) ==
+          HS_ERROR_VALUE);
     CHECK(count == -7 && deadline == -7);
 }
 

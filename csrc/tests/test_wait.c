@@ -1,4 +1,5 @@
-/* Waiting: who sleeps is woken, by the signal, by a cancel or by the time; who spins has its turns. */
+/* Waiting: who sleeps is woken, by the signal, by a cancel or by the time; who spins has its
+ * turns. */
 #include "threads/wait.h"
 
 #include <math.h>
@@ -26,12 +27,19 @@ static void turn(void *context) { atomic_fetch_add(&((scene *)context)->turns, 1
 static void *waiter(void *context)
 {
     scene *x = context;
-    const hs__wait wait = {.ready = is_there, .what = x, .cancel = &x->cancel, .meanwhile = turn, .context = x, .spin = x->spin, .sleep = x->sleep};
+    const hs__wait wait = {.ready = is_there,
+                           .what = x,
+                           .cancel = &x->cancel,
+                           .meanwhile = turn,
+                           .context = x,
+                           .spin = x->spin,
+                           .sleep = x->sleep};
     hs__wait_until(&wait, &x->signal);
     return NULL;
 }
 
-/* Several who wait for a counter that goes up by one each time: a wake-up that is lost is a test that never ends. */
+/* Several who wait for a counter that goes up by one each time: a wake-up that is lost is a test
+ * that never ends. */
 static void counted(double spin, int32_t sleep)
 {
     enum { WAITERS = 3, ROUNDS = 200 };
@@ -41,14 +49,18 @@ static void counted(double spin, int32_t sleep)
         hs__signal_init(&x.signal);
         for (int i = 0; i < WAITERS; i++)
             if (!CHECK(pthread_create(&threads[i], NULL, waiter, &x) == 0)) return;
-        for (int i = 0; i < 2; i++) atomic_fetch_add(&x.value, 1), hs__signal_send(&x.signal);
+        for (int i = 0; i < 2; i++) {
+            atomic_fetch_add(&x.value, 1);
+            hs__signal_send(&x.signal);
+        }
         for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
         CHECK(atomic_load(&x.signal.asleep) == 0);
         hs__signal_end(&x.signal);
     }
 }
 
-/* What never comes: a cancel without a signal ends a sleep that has a time, and a spin; meanwhile others have their turns. */
+/* What never comes: a cancel without a signal ends a sleep that has a time, and a spin; meanwhile
+ * others have their turns. */
 static void cancelled(double spin, int32_t sleep)
 {
     scene x = {.goal = 1, .spin = spin, .sleep = sleep};
@@ -78,13 +90,18 @@ static void sleeps_until(void)
     void *early;
     hs__signal_init(&x.signal);
     if (!CHECK(pthread_create(&thread, NULL, sleeper, &x) == 0)) return;
-    while (!atomic_load(&x.turns)) hs__signal_wake(&x.signal), sched_yield();
+    while (!atomic_load(&x.turns)) {
+        hs__signal_wake(&x.signal);
+        sched_yield();
+    }
     CHECK(pthread_join(thread, &early) == 0 && !early);
-    hs__sleep_at(&x.signal, x.until, NULL), hs__sleep_at(&x.signal, -1.0, NULL);
+    hs__sleep_at(&x.signal, x.until, NULL);
+    hs__sleep_at(&x.signal, -1.0, NULL);
     hs__signal_end(&x.signal);
 }
 
-/* A cancel at any time and one wake after it end all sleeps, however long: one that is lost is a test that never ends. */
+/* A cancel at any time and one wake after it end all sleeps, however long: one that is lost is a
+ * test that never ends. */
 static void sleeps_cancelled(void)
 {
     enum { SLEEPERS = 3, ROUNDS = 200 };
@@ -104,11 +121,13 @@ static void sleeps_cancelled(void)
     }
 }
 
-/* Nothing is asked of a signal that nobody needs, and nobody has a turn where there is nothing to wait for. */
+/* Nothing is asked of a signal that nobody needs, and nobody has a turn where there is nothing to
+ * wait for. */
 static void at_once(void)
 {
     scene x = {.goal = 0, .spin = INFINITY};
-    const hs__wait wait = {.ready = is_there, .what = &x, .meanwhile = turn, .context = &x, .spin = INFINITY};
+    const hs__wait wait = {
+        .ready = is_there, .what = &x, .meanwhile = turn, .context = &x, .spin = INFINITY};
     hs__wait_until(&wait, NULL);
     CHECK(atomic_load(&x.turns) == 0);
     hs__signals_close(NULL, 3);
@@ -116,8 +135,13 @@ static void at_once(void)
 
 int main(void)
 {
-    counted(0.0, 0), counted(0.0, 20), counted(20e-6, 0), counted(INFINITY, 0);
-    cancelled(0.0, 1), cancelled(INFINITY, 0), cancelled(1e-4, 1);
+    counted(0.0, 0);
+    counted(0.0, 20);
+    counted(20e-6, 0);
+    counted(INFINITY, 0);
+    cancelled(0.0, 1);
+    cancelled(INFINITY, 0);
+    cancelled(1e-4, 1);
     sleeps_until();
     sleeps_cancelled();
     at_once();

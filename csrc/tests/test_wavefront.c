@@ -1,5 +1,6 @@
-/* Wavefronts: plans against a simulation tile by tile, the search against all periods, the bound; runs against a sequential
- * sweep, and against a tile function that knows what must come before it. */
+/* Wavefronts: plans against a simulation tile by tile, the search against all periods, the bound;
+ * runs against a sequential sweep, and against a tile function that knows what must come before
+ * it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +12,32 @@
 
 enum { MAX = 24 };
 
-/* ---- plans ---------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Tile by tile, whoever can go on does; times are integers. */
-static double slow_makespan(int64_t rows, int32_t cols, const double *times, const int32_t *owner, int64_t reach, int order, double *start)
+static double slow_makespan(int64_t rows, int32_t cols, const double *times, const int32_t *owner,
+                            int64_t reach, int order, double *start)
 {
-    double end[MAX * MAX], ready[MAX] = {0}, makespan = 0;
-    int64_t left = rows * cols, step[MAX] = {0}, column[MAX] = {0}; /* of each chunk, named by its first column */
+    double end[MAX * MAX];
+    double ready[MAX] = {0};
+    double makespan = 0;
+    int64_t left = rows * cols;
+    int64_t step[MAX] = {0};
+    int64_t column[MAX] = {0}; /* of each chunk, named by its first column */
     for (int64_t i = 0; i < left; i++) end[i] = -1;
     while (left) {
         int64_t before = left;
         for (int32_t first = 0, next; first < cols; first = next) {
             for (next = first + 1; next < cols && owner[next] == owner[first]; next++) {}
             int blocked = 0; /* chunks of this owner to the left come first */
-            for (int32_t j = 0; j < first; j++) blocked |= owner[j] == owner[first] && end[(rows - 1) * cols + j] < 0;
+            for (int32_t j = 0; j < first; j++)
+                blocked |= owner[j] == owner[first] && end[(rows - 1) * cols + j] < 0;
             for (; !blocked && column[first] < next - first;) {
-                int64_t j = column[first], i = order == HS_ROW_WISE ? step[first] - reach * j : step[first];
+                int64_t j = column[first];
+                int64_t i = order == HS_ROW_WISE ? step[first] - reach * j : step[first];
                 if (order == HS_ROW_WISE ? i >= 0 && i < rows : 1) {
-                    int64_t below = i + reach < rows ? i + reach : rows - 1, at = i * cols + first + j;
+                    int64_t below = i + reach < rows ? i + reach : rows - 1;
+                    int64_t at = i * cols + first + j;
                     double from = ready[owner[first]];
                     if (i) from = fmax(from, end[at - cols]);
                     if (first + j) {
@@ -44,7 +53,8 @@ static double slow_makespan(int64_t rows, int32_t cols, const double *times, con
                     int64_t steps = rows + reach * (next - first - 1);
                     if (++column[first] == next - first && ++step[first] < steps) column[first] = 0;
                 } else if (++step[first] == rows) {
-                    step[first] = 0, column[first]++;
+                    step[first] = 0;
+                    column[first]++;
                 }
             }
         }
@@ -53,97 +63,153 @@ static double slow_makespan(int64_t rows, int32_t cols, const double *times, con
     return makespan;
 }
 
-static int same_as_slow(int64_t rows, int32_t cols, int32_t p, const double *times, const int32_t *owner, int64_t reach, int order)
+static int same_as_slow(int64_t rows, int32_t cols, int32_t p, const double *times,
+                        const int32_t *owner, int64_t reach, int order)
 {
     double makespan, start[MAX * MAX], end[MAX * MAX], wanted_start[MAX * MAX];
-    if (hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &makespan, start, end)) return 0;
+    if (hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &makespan, start,
+                              end))
+        return 0;
     int64_t used = reach < rows ? reach : rows - 1;
-    double wanted = slow_makespan(rows, cols, times, owner, used, order, wanted_start), again;
-    int same = makespan == wanted && hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again, NULL, NULL) == HS_OK && again == wanted;
-    for (int64_t i = 0; i < rows * cols; i++) same &= start[i] == wanted_start[i] && end[i] == start[i] + times[owner[i % cols]];
+    double wanted = slow_makespan(rows, cols, times, owner, used, order, wanted_start);
+    double again;
+    int same = makespan == wanted &&
+               hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again, NULL,
+                                     NULL) == HS_OK &&
+               again == wanted;
+    for (int64_t i = 0; i < rows * cols; i++)
+        same &= start[i] == wanted_start[i] && end[i] == start[i] + times[owner[i % cols]];
     return same;
 }
 
 static void simulation(void)
 {
     for (int round = 0; round < 3000; round++) {
-        int32_t p = 1 + (int32_t)check_random(4), cols = 1 + (int32_t)check_random(12), owner[MAX];
+        int32_t p = 1 + (int32_t)check_random(4);
+        int32_t cols = 1 + (int32_t)check_random(12);
+        int32_t owner[MAX];
         int64_t rows = 1 + check_random(9);
         double times[4];
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
-        for (int32_t j = 0; j < cols; j++) owner[j] = j && check_random(3) ? owner[j - 1] : (int32_t)check_random((unsigned)p);
+        for (int32_t j = 0; j < cols; j++)
+            owner[j] = j && check_random(3) ? owner[j - 1] : (int32_t)check_random((unsigned)p);
         CHECK(same_as_slow(rows, cols, p, times, owner, check_random(4), (int)check_random(2)));
     }
     const double three[] = {3, 5, 8}; /* the paper's numbers */
     int32_t owner[100], chosen, anew;
     double makespan;
-    CHECK(hs_wavefront_panels(10, 10, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 190);
-    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 4030);
-    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_COLUMN_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 8952);
-    CHECK(hs_wavefront_panels(100, 100, 3, three, 100, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 15602);
+    CHECK(hs_wavefront_panels(10, 10, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK &&
+          makespan == 190);
+    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK &&
+          makespan == 4030);
+    CHECK(hs_wavefront_panels(50, 50, 3, three, 10, 0, HS_COLUMN_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK &&
+          makespan == 8952);
+    CHECK(hs_wavefront_panels(100, 100, 3, three, 100, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK &&
+          makespan == 15602);
     const double doubling[] = {1, 2, 4};
-    CHECK(hs_wavefront_panels(56, 56, 3, doubling, 7, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK && makespan == 1818);
+    CHECK(hs_wavefront_panels(56, 56, 3, doubling, 7, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK &&
+          makespan == 1818);
 }
 
 static void search(void)
 {
     for (int round = 0; round < 400; round++) {
-        int32_t p = 1 + (int32_t)check_random(5), cols = 1 + (int32_t)check_random(22), owner[MAX], chosen, anew, period, redistributed;
-        int64_t rows = 1 + check_random(12), reach = check_random(3);
+        int32_t p = 1 + (int32_t)check_random(5);
+        int32_t cols = 1 + (int32_t)check_random(22);
+        int32_t owner[MAX], chosen, anew, period, redistributed;
+        int64_t rows = 1 + check_random(12);
+        int64_t reach = check_random(3);
         int order = (int)check_random(2);
-        double times[5], best = INFINITY, makespan, bound, again;
+        double times[5];
+        double best = INFINITY;
+        double makespan, bound, again;
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
         if (p > 1 && round % 9 == 0) times[check_random((unsigned)p)] = INFINITY;
         for (int32_t b = 1; b <= cols; b++) {
-            CHECK(hs_wavefront_panels(rows, cols, p, times, b, reach, order, NULL, owner, &chosen, &anew, &makespan) == HS_OK && chosen == b);
-            CHECK(hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again, NULL, NULL) == HS_OK && again == makespan);
+            CHECK(hs_wavefront_panels(rows, cols, p, times, b, reach, order, NULL, owner, &chosen,
+                                      &anew, &makespan) == HS_OK &&
+                  chosen == b);
+            CHECK(hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &again,
+                                        NULL, NULL) == HS_OK &&
+                  again == makespan);
             best = fmin(best, makespan);
         }
-        CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period, &redistributed, &makespan) == HS_OK && makespan == best);
-        CHECK(hs_wavefront_panels(rows, cols, p, times, period, reach, order, NULL, owner, &chosen, &anew, &again) == HS_OK && again == best && anew == redistributed);
-        CHECK(hs_wavefront_bound(rows, cols, p, times, reach, NULL, &bound) == HS_OK && bound <= best * (1 + 1e-12) && bound > 0);
+        CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period,
+                                  &redistributed, &makespan) == HS_OK &&
+              makespan == best);
+        CHECK(hs_wavefront_panels(rows, cols, p, times, period, reach, order, NULL, owner, &chosen,
+                                  &anew, &again) == HS_OK &&
+              again == best && anew == redistributed);
+        CHECK(hs_wavefront_bound(rows, cols, p, times, reach, NULL, &bound) == HS_OK &&
+              bound <= best * (1 + 1e-12) && bound > 0);
     }
 }
 
 static void refusals(void)
 {
-    const double good[] = {3, 5}, zero[] = {3, 0}, nan[] = {NAN, 1}, infinite[] = {INFINITY, INFINITY}, half[] = {1, INFINITY};
+    const double good[] = {3, 5};
+    const double zero[] = {3, 0};
+    const double nan[] = {NAN, 1};
+    const double infinite[] = {INFINITY, INFINITY};
+    const double half[] = {1, INFINITY};
     const int32_t owner[] = {0, 1, 1}, wrong[] = {0, 2, 1}, negative[] = {0, -1, 1};
     int32_t out[3], chosen, anew;
-    double makespan = -1, start[6];
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_OK);
+    double makespan = -1;
+    double start[6];
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_OK);
     makespan = -1;
-    CHECK(hs_wavefront_makespan(0, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 0, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(INT64_C(1) << 52, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 0, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, -1, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, 2, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, start, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, wrong, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, good, negative, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_makespan(2, 3, 2, half, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(0, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 0, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(INT64_C(1) << 52, 3, 2, good, owner, 0, HS_ROW_WISE, NULL,
+                                &makespan, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 0, good, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, -1, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, 2, NULL, &makespan, NULL, NULL) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, owner, 0, HS_ROW_WISE, NULL, &makespan, start,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, wrong, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, good, negative, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_makespan(2, 3, 2, half, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                NULL) == HS_ERROR_VALUE);
     const double *bad[] = {zero, nan, infinite};
     for (int i = 0; i < 3; i++) {
-        CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL) == HS_ERROR_VALUE);
+        CHECK(hs_wavefront_makespan(2, 3, 2, bad[i], owner, 0, HS_ROW_WISE, NULL, &makespan, NULL,
+                                    NULL) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_bound(2, 3, 2, bad[i], 0, NULL, &makespan) == HS_ERROR_VALUE);
-        CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
+        CHECK(hs_wavefront_panels(2, 3, 2, bad[i], 1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew,
+                                  &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_wavefront_panels(2, 3, 2, good, -1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
-    CHECK(hs_wavefront_panels(2, 3, 2, good, 1, 0, -1, NULL, out, &chosen, &anew, &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_panels(2, 3, 2, good, -1, 0, HS_ROW_WISE, NULL, out, &chosen, &anew,
+                              &makespan) == HS_ERROR_VALUE);
+    CHECK(hs_wavefront_panels(2, 3, 2, good, 1, 0, -1, NULL, out, &chosen, &anew, &makespan) ==
+          HS_ERROR_VALUE);
     CHECK(makespan == -1);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A tile function that checks what has been done before it; counters are atomic, as several threads use them. */
+/* A tile function that checks what has been done before it; counters are atomic, as several threads
+ * use them. */
 typedef struct {
     int64_t m, n;
     int32_t rows, cols, axis;
     int64_t reach;
-    int done[MAX * MAX];    /* atomic: 1 when a tile has ended */
-    int cover[MAX * MAX];   /* atomic: times each element was visited */
-    int early;              /* atomic: tiles that came before one that they wait for */
+    int done[MAX * MAX];  /* atomic: 1 when a tile has ended */
+    int cover[MAX * MAX]; /* atomic: times each element was visited */
+    int early;            /* atomic: tiles that came before one that they wait for */
 } witness;
 
 static int64_t tile_of(int64_t size, int64_t parts, int64_t from)
@@ -156,15 +222,20 @@ static int64_t tile_of(int64_t size, int64_t parts, int64_t from)
 static void watch(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     witness *x = context;
-    int64_t i = tile_of(x->m, x->rows, row), k = tile_of(x->n, x->cols, col), along = x->axis ? i : k, length = x->axis ? x->rows : x->cols;
+    int64_t i = tile_of(x->m, x->rows, row);
+    int64_t k = tile_of(x->n, x->cols, col);
+    int64_t along = x->axis ? i : k;
+    int64_t length = x->axis ? x->rows : x->cols;
     int64_t ahead = along + x->reach < length ? along + x->reach : length - 1;
     int64_t before[2] = {-1, -1}; /* in its own line, and in the one before */
     if (along) before[0] = x->axis ? (i - 1) * x->cols + k : i * x->cols + k - 1;
     if (x->axis ? k : i) before[1] = x->axis ? ahead * x->cols + k - 1 : (i - 1) * x->cols + ahead;
     for (int b = 0; b < 2; b++)
-        if (before[b] >= 0 && !__atomic_load_n(&x->done[before[b]], __ATOMIC_RELAXED)) __atomic_add_fetch(&x->early, 1, __ATOMIC_RELAXED);
+        if (before[b] >= 0 && !__atomic_load_n(&x->done[before[b]], __ATOMIC_RELAXED))
+            __atomic_add_fetch(&x->early, 1, __ATOMIC_RELAXED);
     for (int64_t r = row; r < row + height; r++)
-        for (int64_t c = col; c < col + width; c++) __atomic_add_fetch(&x->cover[r * x->n + c], 1, __ATOMIC_RELAXED);
+        for (int64_t c = col; c < col + width; c++)
+            __atomic_add_fetch(&x->cover[r * x->n + c], 1, __ATOMIC_RELAXED);
     __atomic_store_n(&x->done[i * x->cols + k], 1, __ATOMIC_RELAXED);
 }
 
@@ -172,16 +243,34 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         witness *x = calloc(1, sizeof *x);
-        x->rows = 1 + (int32_t)check_random(12), x->cols = 1 + (int32_t)check_random(12), x->axis = (int32_t)check_random(2), x->reach = check_random(3);
-        x->m = x->rows + check_random(12), x->n = x->cols + check_random(12);
+        x->rows = 1 + (int32_t)check_random(12);
+        x->cols = 1 + (int32_t)check_random(12);
+        x->axis = (int32_t)check_random(2);
+        x->reach = check_random(3);
+        x->m = x->rows + check_random(12);
+        x->n = x->cols + check_random(12);
         int32_t owner[MAX];
-        for (int32_t j = 0; j < MAX; j++) owner[j] = j && check_random(3) ? owner[j - 1] : (int32_t)check_random((unsigned)p);
-        hs_wavefront w = {.m = x->m, .n = x->n, .rows = x->rows, .cols = x->cols, .axis = x->axis, .owner = owner, .reach = x->reach,
-                          .order = (int32_t)check_random(2), .tile = watch, .context = x};
+        for (int32_t j = 0; j < MAX; j++)
+            owner[j] = j && check_random(3) ? owner[j - 1] : (int32_t)check_random((unsigned)p);
+        hs_wavefront w = {.m = x->m,
+                          .n = x->n,
+                          .rows = x->rows,
+                          .cols = x->cols,
+                          .axis = x->axis,
+                          .owner = owner,
+                          .reach = x->reach,
+                          .order = (int32_t)check_random(2),
+                          .tile = watch,
+                          .context = x};
         double pace[16], finish[16], late[16], busy[16];
         for (int32_t i = 0; i < p; i++) pace[i] = 1e-8 * (1 + check_random(9));
         hs_event events[MAX * MAX];
-        test_run run = {.trace.events = events, .trace.event_capacity = MAX * MAX, .options.pace = round % 3 ? NULL : pace, .trace.times.finish = finish, .trace.times.late = late, .trace.times.busy = busy};
+        test_run run = {.trace.events = events,
+                        .trace.event_capacity = MAX * MAX,
+                        .options.pace = round % 3 ? NULL : pace,
+                        .trace.times.finish = finish,
+                        .trace.times.late = late,
+                        .trace.times.busy = busy};
         CHECK(run_wavefront(pool, &w, &run) == HS_OK);
         CHECK(x->early == 0);
         int wrong = 0;
@@ -190,7 +279,8 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
         CHECK(run.trace.event_count == x->rows * x->cols);
         for (int32_t e = 0; e < run.trace.event_count; e++) {
             const int32_t line = x->axis ? events[e].box % x->cols : events[e].box / x->cols;
-            CHECK(events[e].worker == owner[line] && events[e].kind == HS_COMPUTE && events[e].end >= events[e].start && events[e].start >= 0);
+            CHECK(events[e].worker == owner[line] && events[e].kind == HS_COMPUTE &&
+                  events[e].end >= events[e].start && events[e].start >= 0);
             CHECK(events[e].end <= finish[events[e].worker]);
         }
         free(x);
@@ -203,10 +293,12 @@ static void sweep(const hs_stencil *s) /* one element after the other, from its 
         for (int64_t j = 0; j < s->n; j++) {
             double value = s->rule == HS_SUM ? 0 : INFINITY;
             for (int k = 0; k < 9; k++) {
-                int64_t r = i + k / 3 - 1, c = j + k % 3 - 1;
+                int64_t r = i + k / 3 - 1;
+                int64_t c = j + k % 3 - 1;
                 if (r < 0 || c < 0 || r >= s->m || c >= s->n) continue;
                 ptrdiff_t at = r * s->row_stride + c * s->col_stride;
-                double x = s->dtype == HS_FLOAT32 ? ((float *)s->data)[at] : ((double *)s->data)[at];
+                double x =
+                    s->dtype == HS_FLOAT32 ? ((float *)s->data)[at] : ((double *)s->data)[at];
                 if (s->rule == HS_MIN) value = fmin(value, x + s->weights[k]);
                 else if (s->weights[k] != 0) value += s->weights[k] * x;
             }
@@ -221,15 +313,23 @@ static void stencils(hs_pool *pool, int32_t p)
 {
     enum { ELEMENTS = 2 * MAX * MAX * 3 };
     for (int round = 0; round < 120; round++) {
-        const int32_t dtype = round % 2 ? HS_FLOAT32 : HS_FLOAT64, corner = (int32_t)check_random(2);
+        const int32_t dtype = round % 2 ? HS_FLOAT32 : HS_FLOAT64;
+        const int32_t corner = (int32_t)check_random(2);
         const size_t bytes = ELEMENTS * (dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double));
-        hs_stencil s = {.dtype = dtype, .rule = (int32_t)check_random(2), .m = 1 + check_random(MAX - 1), .n = 1 + check_random(MAX - 1)};
-        s.row_stride = round % 3 ? 2 * s.n + 1 : 2, s.col_stride = round % 3 ? 2 : 3 * s.m;
+        hs_stencil s = {.dtype = dtype,
+                        .rule = (int32_t)check_random(2),
+                        .m = 1 + check_random(MAX - 1),
+                        .n = 1 + check_random(MAX - 1)};
+        s.row_stride = round % 3 ? 2 * s.n + 1 : 2;
+        s.col_stride = round % 3 ? 2 : 3 * s.m;
         for (int k = 0; k < 9; k++) {
-            s.weights[k] = s.rule == HS_SUM ? (check_random(8) == 0 && k < 5) : check_random(3) ? INFINITY : check_random(7);
+            s.weights[k] = s.rule == HS_SUM  ? (check_random(8) == 0 && k < 5)
+                           : check_random(3) ? INFINITY
+                                             : check_random(7);
             if (!corner && (k == 2 || k == 6)) s.weights[k] = s.rule == HS_SUM ? 0 : INFINITY;
         }
-        char *memory = malloc(bytes), *expected = malloc(bytes);
+        char *memory = malloc(bytes);
+        char *expected = malloc(bytes);
         for (int i = 0; i < ELEMENTS; i++) {
             double x = check_random(3) ? check_random(50) : 0;
             if (dtype == HS_FLOAT32) ((float *)memory)[i] = (float)x;
@@ -241,26 +341,46 @@ static void stencils(hs_pool *pool, int32_t p)
         s.data = memory;
         int32_t owner[MAX];
         for (int32_t j = 0; j < MAX; j++) owner[j] = (int32_t)check_random((unsigned)p);
-        hs_wavefront w = {.m = s.m, .n = s.n, .rows = 1 + (int32_t)check_random((unsigned)s.m), .cols = 1 + (int32_t)check_random((unsigned)s.n),
-                          .axis = corner ? 0 : (int32_t)check_random(2), .owner = owner, .reach = corner, .tile = hs_stencil_tile, .context = &s};
+        hs_wavefront w = {.m = s.m,
+                          .n = s.n,
+                          .rows = 1 + (int32_t)check_random((unsigned)s.m),
+                          .cols = 1 + (int32_t)check_random((unsigned)s.n),
+                          .axis = corner ? 0 : (int32_t)check_random(2),
+                          .owner = owner,
+                          .reach = corner,
+                          .tile = hs_stencil_tile,
+                          .context = &s};
         if (corner) w.rows = (int32_t)s.m;
         test_run run = {.trace.event_capacity = 0};
         CHECK(run_wavefront(pool, &w, &run) == HS_OK);
         CHECK(memcmp(memory, expected, bytes) == 0); /* also what lies between the strides */
-        free(memory), free(expected);
+        free(memory);
+        free(expected);
     }
 }
 
-static void nothing(void *context, int64_t row, int64_t col, int64_t height, int64_t width) { (void)context, (void)row, (void)col, (void)height, (void)width; }
+static void nothing(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
+{
+    (void)context;
+    (void)row;
+    (void)col;
+    (void)height;
+    (void)width;
+}
 
 /* The emulated clock: what the simulation says is when the workers end. */
 static void pacing(hs_pool *pool)
 {
-    const double times[] = {3, 5, 8}, unit = 2e-4, pace[] = {3 * unit / 4, 5 * unit / 4, 8 * unit / 4}; /* 4 elements a tile */
+    const double times[] = {3, 5, 8};
+    const double unit = 2e-4;
+    const double pace[] = {3 * unit / 4, 5 * unit / 4, 8 * unit / 4}; /* 4 elements a tile */
     int32_t owner[10], chosen, anew;
-    double makespan, finish[3], late[3], last = 0;
-    CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan) == HS_OK);
-    hs_wavefront w = {.m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = nothing};
+    double makespan, finish[3], late[3];
+    double last = 0;
+    CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew,
+                              &makespan) == HS_OK);
+    hs_wavefront w = {
+        .m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = nothing};
     test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late};
     CHECK(run_wavefront(pool, &w, &run) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
@@ -268,13 +388,15 @@ static void pacing(hs_pool *pool)
     for (int i = 0; i < 3; i++) CHECK(late[i] >= 0);
 }
 
-/* Two workers take turns 1000 times. Who sleeps until the other has gone on is woken, and does not only look every 20 ms. */
+/* Two workers take turns 1000 times. Who sleeps until the other has gone on is woken, and does not
+ * only look every 20 ms. */
 static void handing_over(hs_pool *pool)
 {
     enum { TURNS = 1000 };
     int32_t owner[TURNS];
     for (int32_t j = 0; j < TURNS; j++) owner[j] = j % 2;
-    hs_wavefront w = {.m = 1, .n = TURNS, .rows = 1, .cols = TURNS, .axis = 1, .owner = owner, .tile = nothing};
+    hs_wavefront w = {
+        .m = 1, .n = TURNS, .rows = 1, .cols = TURNS, .axis = 1, .owner = owner, .tile = nothing};
     test_run run = {.trace.event_capacity = 0};
     double start = hs_clock();
     CHECK(run_wavefront(pool, &w, &run) == HS_OK);
@@ -291,7 +413,8 @@ static int run_again(void *context, double fraction)
 {
     (void)fraction;
     const int32_t owner = 0;
-    hs_wavefront w = {.m = 1, .n = 1, .rows = 1, .cols = 1, .axis = 1, .owner = &owner, .tile = nothing};
+    hs_wavefront w = {
+        .m = 1, .n = 1, .rows = 1, .cols = 1, .axis = 1, .owner = &owner, .tile = nothing};
     test_run run = {.trace.event_capacity = 0};
     CHECK(run_wavefront(context, &w, &run) == HS_ERROR_BUSY);
     return 1;
@@ -301,12 +424,16 @@ static void cancelling(hs_pool *pool)
 {
     const int32_t owner[] = {1, 2, 0};
     const double hours[] = {1000, 1000, 1000};
-    hs_wavefront w = {.m = 3, .n = 3, .rows = 3, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
+    hs_wavefront w = {
+        .m = 3, .n = 3, .rows = 3, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
     int calls = 0;
-    test_run run = {.options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
-    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED); /* two workers wait for progress, one for its time */
+    test_run run = {
+        .options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
+    /* two workers wait for progress, one for its time */
+    CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
-    run.options.poll = run_again, run.options.poll_context = pool;
+    run.options.poll = run_again;
+    run.options.poll_context = pool;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
     runs_in_order(pool, 3, 3); /* the pool is as good as new */
 }
@@ -315,7 +442,8 @@ static void run_refusals(hs_pool *pool)
 {
     const int32_t owner[] = {0, 1, 2}, wrong[] = {0, 3, 2};
     const double bad_pace[] = {1, NAN, 1};
-    const hs_wavefront good = {.m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
+    const hs_wavefront good = {
+        .m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
     test_run run = {.trace.event_capacity = 0};
     hs_wavefront w = good;
     CHECK(run_wavefront(pool, &good, &run) == HS_OK);
@@ -324,33 +452,44 @@ static void run_refusals(hs_pool *pool)
     CHECK(hs_run_wavefront(pool, &good, NULL, NULL) == HS_OK);
     w.m = 1;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.n = 2;
+    w = good;
+    w.n = 2;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.rows = 0;
+    w = good;
+    w.rows = 0;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.m = w.n = INT32_MAX, w.rows = w.cols = INT32_MAX;
+    w = good;
+    w.m = w.n = INT32_MAX;
+    w.rows = w.cols = INT32_MAX;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.axis = 2;
+    w = good;
+    w.axis = 2;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.owner = wrong;
+    w = good;
+    w.owner = wrong;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.reach = -1;
+    w = good;
+    w.reach = -1;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.order = 2;
+    w = good;
+    w.order = 2;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
-    w = good, w.tile = NULL;
+    w = good;
+    w.tile = NULL;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_VALUE);
     run.options.pace = bad_pace;
     CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
-    run.options.pace = NULL, run.trace.event_capacity = 1; /* of no array */
+    run.options.pace = NULL;
+    run.trace.event_capacity = 1; /* of no array */
     CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
 }
 
-/* ---- no memory -------------------------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static void count_elements(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
-    (void)row, (void)col;
+    (void)row;
+    (void)col;
     __atomic_add_fetch((int64_t *)context, height * width, __ATOMIC_RELAXED);
 }
 
@@ -358,7 +497,14 @@ static hs_status run_scanty(hs_pool *pool, void *pace)
 {
     const int32_t owner[] = {0, 1, 2, 0, 1};
     int64_t elements = 0;
-    const hs_wavefront w = {.m = 12, .n = 10, .rows = 4, .cols = 5, .axis = 1, .owner = owner, .tile = count_elements, .context = &elements};
+    const hs_wavefront w = {.m = 12,
+                            .n = 10,
+                            .rows = 4,
+                            .cols = 5,
+                            .axis = 1,
+                            .owner = owner,
+                            .tile = count_elements,
+                            .context = &elements};
     test_run run = {.options.pace = pace};
     const hs_status status = run_wavefront(pool, &w, &run);
     CHECK(elements == (status ? 0 : 120));
@@ -367,17 +513,26 @@ static hs_status run_scanty(hs_pool *pool, void *pace)
 
 static void scarce(void)
 {
-    double times[] = {3, 5, 8}, makespan = -7, pace[] = {1e-9, 1e-9, 1e-9};
-    int32_t owner[10], chosen = -7, anew = -7;
+    double times[] = {3, 5, 8};
+    double makespan = -7;
+    double pace[] = {1e-9, 1e-9, 1e-9};
+    int32_t owner[10];
+    int32_t chosen = -7;
+    int32_t anew = -7;
     for (int32_t j = 0; j < 10; j++) owner[j] = -7;
     CHECK_SCARCE(scarce_life(3, run_scanty, NULL), 1);
     CHECK_SCARCE(scarce_life(3, run_scanty, pace), 1);
-    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 0, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan),
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 0, 0, HS_ROW_WISE, NULL, owner, &chosen,
+                                     &anew, &makespan),
                  owner[0] == -7 && owner[9] == -7 && chosen == -7 && anew == -7 && makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, NULL, owner, &chosen, &anew, &makespan), makespan == -7);
+    CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, NULL, owner, &chosen,
+                                     &anew, &makespan),
+                 makespan == -7);
     makespan = -7;
-    CHECK_SCARCE(hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL), makespan == -7);
+    CHECK_SCARCE(
+        hs_wavefront_makespan(10, 10, 3, times, owner, 0, HS_ROW_WISE, NULL, &makespan, NULL, NULL),
+        makespan == -7);
     makespan = -7;
     CHECK_SCARCE(hs_wavefront_bound(10, 10, 3, times, 0, NULL, &makespan), makespan == -7);
 }

@@ -1,4 +1,5 @@
-/* Zones and costs for the tests of the partitions: everything measured anew from rectangles, every tree tried where few. */
+/* Zones and costs for the tests of the partitions: everything measured anew from rectangles, every
+ * tree tried where few. */
 #ifndef HETSCHED_TESTS_ZONES_H
 #define HETSCHED_TESTS_ZONES_H
 
@@ -10,26 +11,35 @@
 
 enum { ZONES_MOST = 64 };
 
-static inline int zones_near(double x, double y, double relative) { return fabs(x - y) <= relative * fmax(fabs(x), fabs(y)); }
+static inline int zones_near(double x, double y, double relative)
+{
+    return fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
+}
 
 /* Length of the union of one or two intervals. */
 static inline double zones_span(const double *a, const double *b, int axis)
 {
     if (!b) return a[2 + axis];
-    const double low = fmax(a[axis], b[axis]), high = fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]);
+    const double low = fmax(a[axis], b[axis]);
+    const double high = fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]);
     return a[2 + axis] + b[2 + axis] - fmax(high - low, 0.0);
 }
 
-/* Sum over the workers of weight * what their pieces span; `largest`, if not NULL, the largest instead of the sum there. */
-static inline double zones_cost(const double *weights, double aspect, const int32_t *workers, const double *rects, int32_t pieces,
-                                double *largest)
+/* Sum over the workers of weight * what their pieces span; `largest`, if not NULL, the largest
+ * instead of the sum there. */
+static inline double zones_cost(const double *weights, double aspect, const int32_t *workers,
+                                const double *rects, int32_t pieces, double *largest)
 {
     const double width = sqrt(aspect), height = 1.0 / width;
-    double sum = 0.0, most = 0.0;
+    double sum = 0.0;
+    double most = 0.0;
     for (int32_t k = 0; k < pieces; k++) {
-        const double *a = rects + 4 * k, *b = k + 1 < pieces && workers[k + 1] == workers[k] ? a + 4 : NULL;
-        const double own = (weights ? weights[workers[k]] : 1.0) * (zones_span(a, b, 0) * height + zones_span(a, b, 1) * width);
-        sum += own, most = fmax(most, own);
+        const double *a = rects + 4 * k;
+        const double *b = k + 1 < pieces && workers[k + 1] == workers[k] ? a + 4 : NULL;
+        const double own = (weights ? weights[workers[k]] : 1.0) *
+                           (zones_span(a, b, 0) * height + zones_span(a, b, 1) * width);
+        sum += own;
+        most = fmax(most, own);
         k += b != NULL;
     }
     if (largest) *largest = most;
@@ -37,44 +47,66 @@ static inline double zones_cost(const double *weights, double aspect, const int3
 }
 
 /* Whether the pieces tile the unit square with the areas asked for. */
-static inline int zones_tile(int32_t p, const double *areas, const int32_t *workers, const double *rects, int32_t pieces)
+static inline int zones_tile(int32_t p, const double *areas, const int32_t *workers,
+                             const double *rects, int32_t pieces)
 {
-    double own[ZONES_MOST] = {0}, total = 0.0;
+    double own[ZONES_MOST] = {0};
+    double total = 0.0;
     int count[ZONES_MOST] = {0};
     for (int32_t i = 0; i < p; i++) total += areas[i];
     for (int32_t k = 0; k < pieces; k++) {
         const double *a = rects + 4 * k;
         if (workers[k] < 0 || workers[k] >= p) return 0;
-        if (!(a[0] >= -1e-12 && a[1] >= -1e-12 && a[2] > 0 && a[3] > 0 && a[0] + a[2] <= 1 + 1e-12 && a[1] + a[3] <= 1 + 1e-12)) return 0;
-        own[workers[k]] += a[2] * a[3], count[workers[k]]++;
+        if (!(a[0] >= -1e-12 && a[1] >= -1e-12 && a[2] > 0 && a[3] > 0 &&
+              a[0] + a[2] <= 1 + 1e-12 && a[1] + a[3] <= 1 + 1e-12))
+            return 0;
+        own[workers[k]] += a[2] * a[3];
+        count[workers[k]]++;
         for (int32_t q = 0; q < k; q++) {
             const double *b = rects + 4 * q;
-            const double tall = fmin(a[0] + a[2], b[0] + b[2]) - fmax(a[0], b[0]), wide = fmin(a[1] + a[3], b[1] + b[3]) - fmax(a[1], b[1]);
+            const double tall = fmin(a[0] + a[2], b[0] + b[2]) - fmax(a[0], b[0]);
+            const double wide = fmin(a[1] + a[3], b[1] + b[3]) - fmax(a[1], b[1]);
             if (tall > 1e-11 && wide > 1e-11) return 0;
         }
     }
     for (int32_t i = 0; i < p; i++) { /* an L is a difference of rectangles */
         const double share = areas[i] / total;
-        if (share > 1e-290 ? !zones_near(own[i], share, 1e-9) && !(count[i] == 2 && fabs(own[i] - share) < 1e-14) : own[i] > 1e-289) return 0;
+        if (share > 1e-290 ? !zones_near(own[i], share, 1e-9) &&
+                                 !(count[i] == 2 && fabs(own[i] - share) < 1e-14)
+                           : own[i] > 1e-289)
+            return 0;
     }
     return 1;
 }
 
-/* Checks a floorplan and its cost; returns the cost as measured, or -1. `cost_of_most`: the cost is the largest. */
-static inline double zones_check(int32_t p, const double *areas, const double *weights, double aspect, const int32_t *plan, int32_t length,
-                                 double cost, int cost_of_most, const char *file, int line)
+/* Checks a floorplan and its cost; returns the cost as measured, or -1. `cost_of_most`: the cost is
+ * the largest. */
+static inline double zones_check(int32_t p, const double *areas, const double *weights,
+                                 double aspect, const int32_t *plan, int32_t length, double cost,
+                                 int cost_of_most, const char *file, int line)
 {
-    int32_t workers[2 * ZONES_MOST], pieces = -1;
-    double rects[8 * ZONES_MOST], sum = -1, most;
-    if (!check_that(hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects, &pieces, &sum) == HS_OK, "a floorplan", file, line)) return -1;
-    check_that(zones_tile(p, areas, workers, rects, pieces), "zones of the areas tile the square", file, line);
+    int32_t workers[2 * ZONES_MOST];
+    int32_t pieces = -1;
+    double rects[8 * ZONES_MOST];
+    double sum = -1;
+    double most;
+    if (!check_that(hs_floorplan_rects(p, areas, weights, aspect, plan, length, workers, rects,
+                                       &pieces, &sum) == HS_OK,
+                    "a floorplan", file, line))
+        return -1;
+    check_that(zones_tile(p, areas, workers, rects, pieces), "zones of the areas tile the square",
+               file, line);
     const double measured = zones_cost(weights, aspect, workers, rects, pieces, &most);
-    double heaviest = 1.0, stretch = fmax(sqrt(aspect), 1.0 / sqrt(aspect));
+    double heaviest = 1.0;
+    double stretch = fmax(sqrt(aspect), 1.0 / sqrt(aspect));
     for (int32_t i = 0; i < p && weights; i++) heaviest = fmax(heaviest, weights[i]);
     const double lost = 1e-14 * heaviest * stretch; /* by the places of an L's pieces */
-    check_that(zones_near(sum, measured, 1e-9) || fabs(sum - measured) < lost, "the cost of hs_floorplan_rects is that of the zones", file, line);
-    check_that(zones_near(cost, sum, 1e-9) || cost_of_most, "the cost is that of hs_floorplan_rects", file, line);
-    check_that(zones_near(cost, most, 1e-9) || !cost_of_most, "the cost is the largest of the zones", file, line);
+    check_that(zones_near(sum, measured, 1e-9) || fabs(sum - measured) < lost,
+               "the cost of hs_floorplan_rects is that of the zones", file, line);
+    check_that(zones_near(cost, sum, 1e-9) || cost_of_most,
+               "the cost is that of hs_floorplan_rects", file, line);
+    check_that(zones_near(cost, most, 1e-9) || !cost_of_most,
+               "the cost is the largest of the zones", file, line);
     return cost_of_most ? most : measured;
 }
 
@@ -96,30 +128,47 @@ static inline void zones_areas(int kind, int32_t p, double *areas)
 static inline const double *zones_weights(int kind, int32_t p, double *weights)
 {
     if (kind % 3 == 0) return NULL;
-    for (int32_t i = 0; i < p; i++) weights[i] = kind % 3 == 1 ? 0.25 * (1 + check_random(12)) : pow(10, (int)check_random(9) - 4);
+    for (int32_t i = 0; i < p; i++)
+        weights[i] =
+            kind % 3 == 1 ? 0.25 * (1 + check_random(12)) : pow(10, (int)check_random(9) - 4);
     return weights;
 }
 
-static inline double zones_aspect(int kind) { return (const double[]){1, 1, 1, 2.5, 0.1, 300}[kind % 6]; }
+static inline double zones_aspect(int kind)
+{
+    return (const double[]){1, 1, 1, 2.5, 0.1, 300}[kind % 6];
+}
 
-/* The least sum, or the least largest, of all guillotine trees over a set of shares in a box of the set's area. */
-static inline double zones_every_tree(unsigned set, const double *areas, const double *weights, double height, double width, int cost_of_most)
+/* The least sum, or the least largest, of all guillotine trees over a set of shares in a box of the
+ * set's area. */
+static inline double zones_every_tree(unsigned set, const double *areas, const double *weights,
+                                      double height, double width, int cost_of_most)
 {
     if ((set & (set - 1)) == 0) {
         int i = 0;
         while (!(set >> i & 1)) i++;
         return (weights ? weights[i] : 1.0) * (height + width);
     }
-    double best = INFINITY, all = 0;
+    double best = INFINITY;
+    double all = 0;
     for (int i = 0; i < 32; i++) all += set >> i & 1 ? areas[i] : 0;
     for (unsigned first = (set - 1) & set; first; first = (first - 1) & set) {
-        double own = 0, rest = 0;
+        double own = 0;
+        double rest = 0;
         if (first & (set & -set)) continue; /* the mirror image */
-        for (int i = 0; i < 32; i++) own += first >> i & 1 ? areas[i] : 0, rest += (set & ~first) >> i & 1 ? areas[i] : 0;
+        for (int i = 0; i < 32; i++) {
+            own += first >> i & 1 ? areas[i] : 0;
+            rest += (set & ~first) >> i & 1 ? areas[i] : 0;
+        }
         for (int above = 0; above < 2; above++) {
-            const double x = above ? 1 : own / all, y = above ? own / all : 1, z = above ? 1 : rest / all, w = above ? rest / all : 1;
-            const double a = zones_every_tree(first, areas, weights, height * y, width * x, cost_of_most);
-            const double b = zones_every_tree(set & ~first, areas, weights, height * w, width * z, cost_of_most);
+            const double x = above ? 1 : own / all;
+            const double y = above ? own / all : 1;
+            const double z = above ? 1 : rest / all;
+            const double w = above ? rest / all : 1;
+            const double a =
+                zones_every_tree(first, areas, weights, height * y, width * x, cost_of_most);
+            const double b =
+                zones_every_tree(set & ~first, areas, weights, height * w, width * z, cost_of_most);
             best = fmin(best, cost_of_most ? fmax(a, b) : a + b);
         }
     }
@@ -127,18 +176,24 @@ static inline double zones_every_tree(unsigned set, const double *areas, const d
 }
 
 /* The same where every box holds a run of the list. */
-static inline double zones_every_run(const int32_t *list, int32_t size, const double *areas, const double *weights, double height, double width,
+static inline double zones_every_run(const int32_t *list, int32_t size, const double *areas,
+                                     const double *weights, double height, double width,
                                      int cost_of_most)
 {
     if (size == 1) return (weights ? weights[*list] : 1.0) * (height + width);
     double best = INFINITY;
     for (int32_t cut = 1; cut < size; cut++) {
-        double own = 0, rest = 0;
+        double own = 0;
+        double rest = 0;
         for (int32_t k = 0; k < size; k++) *(k < cut ? &own : &rest) += areas[list[k]];
         for (int above = 0; above < 2; above++) {
             const double share = own / (own + rest), other = rest / (own + rest);
-            const double a = zones_every_run(list, cut, areas, weights, above ? height * share : height, above ? width : width * share, cost_of_most);
-            const double b = zones_every_run(list + cut, size - cut, areas, weights, above ? height * other : height, above ? width : width * other, cost_of_most);
+            const double a =
+                zones_every_run(list, cut, areas, weights, above ? height * share : height,
+                                above ? width : width * share, cost_of_most);
+            const double b = zones_every_run(list + cut, size - cut, areas, weights,
+                                             above ? height * other : height,
+                                             above ? width : width * other, cost_of_most);
             best = fmin(best, cost_of_most ? fmax(a, b) : a + b);
         }
     }
@@ -162,7 +217,8 @@ static inline void zones_shuffle(int32_t size, int32_t *order)
 {
     for (int32_t k = size - 1; k > 0; k--) {
         const int32_t j = (int32_t)check_random((unsigned)k + 1), swap = order[k];
-        order[k] = order[j], order[j] = swap;
+        order[k] = order[j];
+        order[j] = swap;
     }
 }
 

@@ -27,7 +27,7 @@ def included(header: Path, seen: set[str]) -> str:
 def declarations(header: str) -> str:
     """The header as cffi reads it: no comments, no preprocessor lines, none of the marks of export.h."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    return re.sub(r"^\s*#.*$|^HS_(API|C_BEGIN|C_END)\b", "", text, flags=re.M)
+    return re.sub(r"^\s*#(?:.*\\\n)*.*$|^HS_(API|C_BEGIN|C_END)\b", "", text, flags=re.M)
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
-/* What surrounds declarations: HS_API marks what the shared library shows to others, all else in it is hidden; what is between
- * HS_C_BEGIN and HS_C_END is C for C++ programs too. */
+/* What surrounds declarations: HS_API marks what the shared library shows to others, all else in it
+ * is hidden; what is between HS_C_BEGIN and HS_C_END is C for C++ programs too. */
 #ifndef HETSCHED_EXPORT_H
 #define HETSCHED_EXPORT_H
 

@@ -11,13 +11,16 @@ HS_C_BEGIN
 
 typedef enum hs_status {
     HS_OK = 0,
-    HS_ERROR_VALUE = 1,       /* an argument is outside its documented range */
-    HS_ERROR_MEMORY = 2,      /* out of memory; nothing was changed */
-    HS_ERROR_INFEASIBLE = 3,  /* no plan exists for this input */
-    HS_ERROR_CANCELLED = 4,   /* by `cancel`, the poll function or hs_pool_claim; outputs are undefined */
-    HS_ERROR_THREAD = 5,      /* the system refused a thread, or the pool is that of a parent process or being destroyed */
+    HS_ERROR_VALUE = 1,      /* an argument is outside its documented range */
+    HS_ERROR_MEMORY = 2,     /* out of memory; nothing was changed */
+    HS_ERROR_INFEASIBLE = 3, /* no plan exists for this input */
+    /* by `cancel`, the poll function or hs_pool_claim; outputs are undefined */
+    HS_ERROR_CANCELLED = 4,
+    /* the system refused a thread, or the pool is that of a parent process or being destroyed */
+    HS_ERROR_THREAD = 5,
     HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
-    HS_ERROR_BUSY = 7         /* the pool runs a job of this very thread (called from its poll function or a tile) */
+    /* the pool runs a job of this very thread (called from its poll function or a tile) */
+    HS_ERROR_BUSY = 7
 } hs_status;
 
 /* A static English sentence; never NULL, also for unknown numbers. */
