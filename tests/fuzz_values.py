@@ -232,16 +232,21 @@ def _elsewhere(name: str) -> tuple[str, str] | None:
     return None
 
 
+def _refers(text: str) -> bool:
+    """Whether a description only says where the parameter is described."""
+    return re.match(r"\s*(As|See)\b", text) is not None
+
+
 @cache
 def declaration(target: Target, p: Parameter) -> tuple[str, str]:
     """Type and description: its own, that of a function which its docstring refers to, or of any parameter of that name."""
-    if p.declared and (p.text or re.search(r"[{(]", p.declared)) and "As " not in p.text[:20] and "ArrayLike" not in p.declared:
+    if p.declared and (p.text or re.search(r"[{(]", p.declared)) and not _refers(p.text) and "ArrayLike" not in p.declared:
         return p.declared, p.text
     for name in re.findall(r"`(?:hs\.)?([\w.]+)`", p.text + (inspect.getdoc(target.function) or "")):
         for full in (f"{target.name.rpartition('.')[0]}.{name}", name):
             if full in targets() and full != target.name:
                 for other in targets()[full].parameters:
-                    if other.name == p.name and other.text and "As " not in other.text[:20]:
+                    if other.name == p.name and other.text and not _refers(other.text):
                         return other.declared, other.text
     if p.declared and "ArrayLike" not in p.declared and p.declared not in ("str", "Any"):
         return p.declared, p.text

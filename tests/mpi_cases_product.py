@@ -300,7 +300,7 @@ def case_errors(comm):
     _same_error(
         comm,
         ValueError,
-        "plan is another one on rank 1",
+        "plan on rank 1 is not the same",
         lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), other if me else plan),
     )
     _same_error(comm, ValueError, "root must be", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), plan, p))
@@ -308,11 +308,11 @@ def case_errors(comm):
     _same_error(comm, TypeError, "pool must be a Pool", product(pool=3))
     _same_error(comm, ValueError, "method", product(method="no"))
     _same_error(
-        comm, TypeError, "plan must say who holds", lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p))
+        comm, TypeError, "plan must assign rectangles", lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p))
     )
-    _same_error(comm, ValueError, "no size of blocks", lambda: hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(7, np.ones(p))))
+    _same_error(comm, ValueError, "no block size", lambda: hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(7, np.ones(p))))
     zone = hs.mpi.scatter(comm, at(comm, a), plan)
-    _same_error(comm, ValueError, "zone of one", lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan))
+    _same_error(comm, ValueError, "must give its zone", lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan))
     _same_error(comm, TypeError, "zone must be a Zone", lambda: hs.mpi.gather(comm, None if me == 1 else zone))
     _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
     checked(comm, a, a, plan)

@@ -86,11 +86,11 @@ def test_map_of_heat():
     ("arguments", "kind", "text"),
     [
         ((3, (1, 1)), TypeError, "plan must be a plan"),
-        ((hs.layers_star(4, [1.0]), (4, 4)), TypeError, "plan must say who holds"),
+        ((hs.layers_star(4, [1.0]), (4, 4)), TypeError, "plan must assign rectangles"),
         ((hs.distribute(4, [1.0]), (5, 5)), ValueError, "plan is for 4 rows"),
         ((hs.distribute(4, [1.0]), (4,)), ValueError, "shape"),
         ((hs.distribute(4, [1.0]), (4, -1)), ValueError, r"shape\[1\]"),
-        ((hs.lu_pattern(5, [1.0]), (4, 4)), ValueError, "no size of blocks"),
+        ((hs.lu_pattern(5, [1.0]), (4, 4)), ValueError, "no block size"),
         ((replace(SPLIT, pieces=SPLIT.pieces[1:]), (4, 6)), ValueError, "does not cover the matrix"),
     ],
 )

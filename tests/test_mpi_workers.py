@@ -331,23 +331,23 @@ class TestSockets:
         liar.send(np.zeros(4, np.uint8), 0, 5)
         while not (gone := star.gone()):
             star.rest(0.1)
-        assert gone == [(1, "rank 1: a message of 4 bytes, not of 3")]
+        assert gone == [(1, "rank 1: got a message of 4 bytes, expected 3")]
         star.close()
         liar.close()
 
     @pytest.mark.parametrize(
         ("sent", "why"),
         [
-            (struct.pack("<iq", -1, -1), "a message of -1 bytes with tag -1"),
-            (struct.pack("<iq", -1, 2**62), f"a message of {2**62} bytes with tag -1"),
-            (struct.pack("<iq", 5, -(2**63)), f"a message of {-(2**63)} bytes with tag 5"),
-            (struct.pack("<iq", 5, 2**40), f"a message of {2**40} bytes with tag 5"),
-            (struct.pack("<iq", -2, 1), "a message of 1 bytes with tag -2"),
-            (struct.pack("<iq", -3, 0), "a message of 0 bytes with tag -3"),
-            (struct.pack("<iq", -2, 0), "it has received what was not sent"),
+            (struct.pack("<iq", -1, -1), "got a message of -1 bytes with tag -1"),
+            (struct.pack("<iq", -1, 2**62), f"got a message of {2**62} bytes with tag -1"),
+            (struct.pack("<iq", 5, -(2**63)), f"got a message of {-(2**63)} bytes with tag 5"),
+            (struct.pack("<iq", 5, 2**40), f"got a message of {2**40} bytes with tag 5"),
+            (struct.pack("<iq", -2, 1), "got a message of 1 bytes with tag -2"),
+            (struct.pack("<iq", -3, 0), "got a message of 0 bytes with tag -3"),
+            (struct.pack("<iq", -2, 0), "it has acknowledged a message that was not sent"),
             (struct.pack("<iq", -1, 0), "Ran out of input"),
             (struct.pack("<iq", -1, 4) + b"what", "invalid load key, 'w'."),
-            (b"\xff" * 100, "a message of -1 bytes with tag -1"),
+            (b"\xff" * 100, "got a message of -1 bytes with tag -1"),
         ],
     )
     def test_garbage(self, sent, why):

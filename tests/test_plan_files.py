@@ -539,7 +539,7 @@ class TestFiles:
             ("cycle_times", [3.0, 5.0, "NaN"], r"cycle_times\[2\] must be positive, got nan"),
             ("cycle_times", [3.0, 5.0, 10**400], "float64 can hold"),
             ("cycle_times", [3.0, 5.0, "1"], "numbers, got '1'"),
-            ("cycle_times", ["Infinity"] * 3, "nobody can work"),
+            ("cycle_times", ["Infinity"] * 3, "no worker can work"),
             ("makespan", 10**400, "makespan must be finite"),
             ("bound", True, "number, got True"),
             ("optimal", 1, "true or false, got 1"),

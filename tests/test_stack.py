@@ -115,7 +115,7 @@ def test_strided_and_integer_input():
     [
         (3, [[1, 2], [3, math.nan]], ValueError, r"cycle_times\[1, 1\] is NaN"),
         (3, [[[1, 2]], [[3, 0]]], ValueError, r"cycle_times\[1, 0, 1\] must be positive, got 0"),
-        (3, [[1, 2], [INF, INF]], ValueError, r"cycle_times\[1\] are all infinite: nobody can work"),
+        (3, [[1, 2], [INF, INF]], ValueError, r"cycle_times\[1\] are all infinite: no worker can work"),
         (3, np.ones((2, 0)), ValueError, "cycle_times is empty"),
         (3, [[1, 2], [3]], TypeError, "cycle_times must be a sequence of real numbers"),
         ([3, -1], [[1], [2]], ValueError, r"n\[1\] must be an integer in \[0, 9007199254740992\], got -1"),

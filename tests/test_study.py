@@ -162,7 +162,7 @@ def test_random_designs():
         ({"x": [object()]}, {}, r"grid\['x'\]\[0\] is of type object; give values of other kinds by name"),
         ({"x": [[1, object()]]}, {}, r"grid\['x'\]\[0\] is of type list"),
         ({"x": [2**63]}, {}, r"grid\['x'\]\[0\] must fit in 64 bits"),
-        ({"x": lambda rng: 1}, {}, r"grid\['x'\] is a distribution: say with samples"),
+        ({"x": lambda rng: 1}, {}, r"grid\['x'\] is a distribution: give samples"),
         ({"seed": [1]}, {}, "grid has 'seed', a column that the study itself writes"),
         ({"a b": [1]}, {}, "grid has 'a b', which cannot be the name of an argument"),
         ({3: [1]}, {}, "grid has 3, which cannot be"),
@@ -229,9 +229,9 @@ def test_a_plan_is_its_certificate():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ({"x": 1}, "ValueError: the function returned a measure 'x', and the table has another column of that name"),
+        ({"x": 1}, "ValueError: the function returned a measure 'x', but the table has another column of that name"),
         ({"seconds": 1}, "ValueError: the function returned a measure 'seconds'"),
-        ({1: 2}, "TypeError: the function returned a measure whose name is 1"),
+        ({1: 2}, "TypeError: the name of a measure must be a string, got 1"),
         ({"a": object()}, "ValueError: the measure 'a' is of type object"),
         ([1, 2], "TypeError: a list that the function returns must have mappings, got int"),
         (1j, "ValueError: the measure 'value' is of type complex"),
@@ -458,9 +458,7 @@ def test_a_damaged_table_is_found(tmp_path):
         assert error is None or error.startswith(f"path: {path} is ")
     for length in [0, 3, 4, 8, *rng.integers(0, len(whole), 20)]:
         path.write_bytes(whole[:length])
-        with pytest.raises(
-            ValueError, match=r"path: .*t\.parquet is no Parquet file that can be read: .*; remove it to begin anew"
-        ):
+        with pytest.raises(ValueError, match=r"path: .*t\.parquet is not a readable Parquet file: .*; remove it to begin anew"):
             goes_on(path)
 
 
@@ -525,7 +523,7 @@ def test_other_files_are_refused(tmp_path, content):
 @needs_arrow
 def test_files_in_the_way(tmp_path):
     (tmp_path / "t.parquet").write_text("no")
-    with pytest.raises(ValueError, match="path: .* is no Parquet file"):
+    with pytest.raises(ValueError, match="path: .* is not a readable Parquet file"):
         hs.study(Counted(), {"x": [1]}, path=tmp_path / "t.parquet")
     for content in ("mine\n", "mine", "{}\n", "[1]\n"):
         (tmp_path / "t.csv.journal").write_text(content)

@@ -1,1 +1,1 @@
-"""What everything stands on: argument checks, files that are whole or not there, tables, progress."""
+"""Shared by all modules: argument checks, files written whole or not at all, tables, progress."""

@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class HasSpeeds(Protocol):
-    """What a Platform has of its workers."""
+    """The attributes of a Platform that describe its workers."""
 
     @property
     def cycle_times(self) -> NDArray[np.float64]: ...
@@ -29,12 +29,12 @@ def _is_real(value: Any) -> bool:
 
 
 def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
-    """An integer in [low, high]; a float with an integral value will do."""
+    """An integer in [low, high]; a float with an integral value is accepted."""
     if not _is_real(value):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value != value or value in (math.inf, -math.inf) or value != int(value):
         raise ValueError(f"{name} must be an integer, got {value!r}")
-    result = int(value)  # of small NumPy types the limits would overflow
+    result = int(value)  # the limits would overflow in small NumPy types
     if not low <= result <= high:
         raise ValueError(f"{name} must be in [{low}, {high}], got {_short(value)}")
     return result
@@ -58,7 +58,7 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """One of some words."""
+    """One of the allowed strings."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
@@ -66,7 +66,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, or a number or None that stands for one of them."""
+    """True or False; a number or None is converted."""
     if value is True or value is False:
         return value
     if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
@@ -75,11 +75,11 @@ def flag(name: str, value: Any) -> bool:
 
 
 def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -> np.dtype[Any]:
-    """One of some dtypes, from whatever NumPy takes for one; in this machine's byte order."""
+    """One of the allowed dtypes, in native byte order, from anything that NumPy takes as one."""
     words = ", ".join(d.name for d in allowed)
     try:
         found: np.dtype[Any] = np.dtype(value).newbyteorder("=")
-    except Exception:  # a comma in a string is a SyntaxError
+    except Exception:  # a string with a comma raises SyntaxError
         raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
     if found not in allowed:
         raise TypeError(f"{name} {found} is not one of {words}")
@@ -87,7 +87,7 @@ def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -
 
 
 def entries(name: str, values: Any, what: str) -> list[Any]:
-    """The entries of something that has some, but is no string."""
+    """The entries of an iterable that is not a string."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{name} must be {what}, got {values!r}")
     try:
@@ -103,7 +103,10 @@ def _short(value: Any) -> str:
 
 
 def reals(message: str | Callable[[], str], values: Any, *, copy: bool = True) -> NDArray[np.float64]:
-    """A float64 copy (or not); TypeError with the message for what is not numbers (strings and booleans are not)."""
+    """Convert to float64, with or without a copy.
+
+    Raises TypeError with the message for values that are not numbers. Strings and booleans are not.
+    """
     try:
         array = np.array(values) if copy else np.asarray(values)
         if array.dtype.kind not in "iuf":
@@ -114,33 +117,35 @@ def reals(message: str | Callable[[], str], values: Any, *, copy: bool = True) -
 
 
 def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """The rows of a matrix, some at a time with the index of the first: what is done with each takes little room, and Ctrl-C is
-    seen between them."""
+    """Iterate over blocks of rows of a matrix, each with the index of its first row.
+
+    Work on a block takes little memory, and Ctrl-C is handled between blocks.
+    """
     step = max(1, 1_000_000 // max(matrix.shape[1], 1))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
 
 
 def vector(name: str, values: Any, *, stacked: bool = False, copy: bool = True) -> NDArray[np.float64]:
-    """A non-empty 1-D float64 array without NaN, a copy (or not); with `stacked` also a stack of them."""
+    """A non-empty 1-D float64 array without NaN, a copy or not; with `stacked` also a stack."""
     array = reals(lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy)
     if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty: at least one worker is needed")
-    if math.isnan(array.max(initial=0.0)):  # without an array of its own, as for the checks below
+    if math.isnan(array.max(initial=0.0)):  # needs no temporary array, like the checks below
         raise ValueError(f"{name}{first(np.isnan(array))[1]} is NaN")
     return np.ascontiguousarray(array)
 
 
 def first(bad: NDArray[np.bool_] | np.bool_) -> tuple[tuple[int, ...], str]:
-    """The index of the first True, and the same in brackets; "" for an array without dimensions."""
+    """The index of the first True, and its text in brackets ("" for a 0-dimensional array)."""
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     return index, f"[{', '.join(map(str, index))}]" if index else ""
 
 
 def is_stack(given: Any) -> bool:
-    """Whether something is an array, or a list, with more than one axis: a vector for each of several platforms."""
+    """Whether this is an array or a list with more than one axis: a vector for each platform."""
     if isinstance(given, list | tuple):
         return len(given) > 0 and isinstance(given[0], list | tuple | np.ndarray)
     return isinstance(given, np.ndarray) and given.ndim > 1
@@ -154,7 +159,7 @@ def positive(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def not_negative(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The array itself, whose entries are finite and not negative."""
+    """The array itself; its entries must be finite and not negative."""
     if not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) < math.inf):
         i, where = first(~((array >= 0) & np.isfinite(array)))
         raise ValueError(f"{name}{where} must be finite and not negative, got {array[i]:g}")
@@ -170,24 +175,24 @@ def cycle_times(
     if speeds is not None:
         rates = not_negative("speeds", vector("speeds", speeds, stacked=stacked))
         if (idle := ~(rates > 0).any(-1)).any():
-            raise ValueError(f"speeds{first(idle)[1]} are all zero: nobody can work")
+            raise ValueError(f"speeds{first(idle)[1]} are all zero: no worker can work")
         with np.errstate(divide="ignore", over="ignore"):
-            times = 1.0 / (rates + 0.0)  # of -0.0 too
+            times = 1.0 / (rates + 0.0)  # the sum turns -0.0 into 0.0
         if (idle := np.isinf(times).all(-1)).any():
             raise ValueError(f"speeds{first(idle)[1]} are too small: their cycle-times overflow")
         return times
     array = positive(name, vector(name, getattr(given, "cycle_times", given), stacked=stacked))
     if (idle := np.isinf(array).all(-1)).any():
-        raise ValueError(f"{name}{first(idle)[1]} are all infinite: nobody can work")
+        raise ValueError(f"{name}{first(idle)[1]} are all infinite: no worker can work")
     return array
 
 
-#: Where an argument has its name.
+#: Another name, for functions that have an argument `cycle_times`.
 times_of = cycle_times
 
 
 def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
-    """(count,) finite numbers >= 0: one for all, or one for each worker (or what they are called)."""
+    """(count,) finite numbers >= 0, from one for all or from one for each worker (or each `of`)."""
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
         return np.full(count, number(name, given[()] if isinstance(given, np.ndarray) else given, low=0.0))
     values = reals(lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given)
@@ -197,7 +202,7 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
 
 
 def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Finite numbers >= 0 that broadcast to a shape, of which the last axis is the workers."""
+    """Finite numbers >= 0 that broadcast to a shape. Its last axis is the workers."""
     values = not_negative(name, reals(lambda: f"{name} must be a number or an array of numbers, got {given!r}", given))
     try:
         return np.broadcast_to(values, shape)
@@ -206,14 +211,14 @@ def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64
 
 
 def as_many(name: str, values: Counted, count: int, of: str = "worker") -> Counted:
-    """The values themselves: one for each worker (or what they are called)."""
+    """The values themselves; there must be `count`, one for each worker (or each `of`)."""
     if len(values) != count:
         raise ValueError(f"{name} must have {count} entries, one for each {of}, got {len(values)}")
     return values
 
 
 def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[np.int64]:
-    """An int64 array of any shape with entries in [low, high]; floats with integral values will do."""
+    """An int64 array of any shape with entries in [low, high]; integral floats are accepted."""
     if _is_real(values):
         return np.array(integer(name, values, low=low, high=high), np.int64)
     message = f"{name} must be an integer or an array of integers, got {values!r}"
@@ -224,7 +229,7 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     if array.dtype.kind not in "iuf":
         raise TypeError(message)
     if array.dtype.kind == "f":
-        array = array.astype(np.float64)  # of half precision the limits would overflow
+        array = array.astype(np.float64)  # the limits would overflow in half precision
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))
     if bad.any():
         i, where = first(bad)
@@ -233,7 +238,7 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
 
 
 def owners(name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The worker of each block, of those that can work; a copy."""
+    """The worker of each block, as a copy. Each worker in it must have a finite cycle-time."""
     found = integers(name, given, low=0, high=len(times) - 1).astype(np.int32)
     if found.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
@@ -250,7 +255,10 @@ def shares(
     *,
     stacked: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Relative sizes, or speeds, scaled to sum 1, with `stacked` in each row; and the cycle-times, None if sizes were given."""
+    """Relative sizes or speeds, scaled to sum 1, and the cycle-times (None if sizes were given).
+
+    With `stacked` each row is scaled to sum 1.
+    """
     if (given is not None) + (cycle_times is not None) + (speeds is not None) != 1:
         raise TypeError(f"give one of {name}, cycle_times and speeds")
     times: NDArray[np.float64] | None = None
@@ -268,19 +276,19 @@ def shares(
     with np.errstate(over="ignore"):
         scaled: NDArray[np.float64] = sizes / high
     scaled /= scaled.sum(-1, keepdims=True)
-    if scaled.min(initial=1.0) < np.finfo(np.float64).tiny:  # nothing, beside the others
+    if scaled.min(initial=1.0) < np.finfo(np.float64).tiny:  # negligible beside the larger ones
         scaled[scaled < np.finfo(np.float64).tiny] = 0.0
     return scaled, times
 
 
 def inverse(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cycle-times for which these are the speeds, read-only; infinite where nothing is to be done."""
+    """The cycle-times for these speeds, read-only; infinite where nothing is to be done."""
     with np.errstate(divide="ignore", over="ignore"):
         return frozen(1.0 / sizes)
 
 
 def keys(given: Collection[Any], known: Collection[str], where: str = "") -> None:
-    """Refuse what is not among the known keys of a table, and say which may have been meant."""
+    """Raise ValueError for a key that a table does not have, and suggest a similar known key."""
     for key in given:
         if key not in known:
             likely = difflib.get_close_matches(str(key)[:60].lower().replace("-", "_"), known, 1)
@@ -289,7 +297,7 @@ def keys(given: Collection[Any], known: Collection[str], where: str = "") -> Non
 
 
 def repeated(given: Iterable[str]) -> str | None:
-    """The first that is there twice, or None."""
+    """The first entry that occurs twice, or None."""
     seen: set[str] = set()
     return next((name for name in given if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
@@ -302,8 +310,11 @@ def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, read-only with what it is a view of: results are immutable. Of one that owns its memory a view, whose flag
-    cannot be set as long as that of the array is not."""
+    """The array, made read-only together with the arrays that it is a view of.
+
+    Results are immutable. If the array owns its memory, a view of it is returned: the view cannot
+    be made writable as long as the array is read-only.
+    """
     own: Any = array
     while isinstance(own, np.ndarray):
         own.setflags(write=False)
@@ -312,7 +323,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class FrozenDict(dict[str, Value]):
-    """A dict that stays as it is made."""
+    """A dict that cannot be changed."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("results cannot be changed: make a dict of it")

@@ -1,4 +1,4 @@
-"""Pictures by name: what is drawn does not know how, so that plots may know everything that is drawn."""
+"""Plot functions by class name. The classes do not import the plots, so plots can import them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The function that draws things of a type or of a subtype.
+#: The function that draws objects of a class or of its subclasses.
 PICTURES = {
     "Comparison": "plots.zones.plot_comparison",
     "Cuboids": "plots.boxes.plot_cuboids",
@@ -46,7 +46,7 @@ PICTURES = {
 
 
 def draw(thing: Any, where: Any = None) -> Any:
-    """The picture of a thing on given axes (or a figure, for those of several), or on new ones."""
+    """Draw an object on given axes (or on a figure if it needs several axes), or on new ones."""
     for kind in type(thing).__mro__:
         if name := PICTURES.get(kind.__name__):
             module, _, function = name.rpartition(".")
@@ -63,17 +63,18 @@ def _where(name: str, given: Any, width: float | str | None) -> Any:
 
 
 class Drawn:
-    """What has a picture."""
+    """An object with a plot."""
 
     def plot(self, ax: Axes | None = None, *, width: float | str | None = None) -> Axes:
-        """Draw it with matplotlib.
+        """Draw this object with matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new pyplot figure, as large as the picture needs.
         width : float or {"column", "page"}, optional
-            Of a new figure: inches, or one column (3.4 inches) or the page (7 inches) of a two-column paper.
+            Width of a new figure: inches, or one column (3.4 inches) or the page (7 inches) of a
+            two-column paper.
 
         Returns
         -------
@@ -82,7 +83,7 @@ class Drawn:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         """
         axes: Axes = draw(self, _where("ax", ax, width))
         return axes
@@ -93,12 +94,13 @@ class Drawn:
 
 
 class DrawnFigure:
-    """What has a picture of several pairs of axes."""
+    """An object with a plot of several axes."""
 
     def plot(self, figure: Figure | None = None, *, width: float | str | None = None) -> Figure:
-        """Draw it with matplotlib, on a new pyplot figure unless one is given; ImportError without it. Returns the figure.
+        """Draw this object with matplotlib, on a new pyplot figure unless one is given.
 
-        The width of a new figure is given as for pictures of one pair of axes; it has to have room for all of them.
+        Returns the figure. Raises ImportError without matplotlib. The width of a new figure is
+        given as for plots with one pair of axes; it must have room for all of them.
         """
         drawn: Figure = draw(self, _where("figure", figure, width))
         return drawn

@@ -1,8 +1,9 @@
-"""The end of the interpreter while threads that the program leaves behind, daemon threads, still compute.
+"""The end of the interpreter while daemon threads of the program still compute.
 
-From some moment on Python ends each other thread that asks for the interpreter's lock (from 3.14 on it stops it for ever), in a
-callback too. What lies on the stack of such a thread is then gone, though others may be at work on it, and C++ code on that stack
-ends the process. So what calls Python back, and what comes back to it through C++, is ended before.
+From some moment on, Python ends every other thread that asks for the interpreter's lock (from 3.14
+on it stops the thread forever), also inside a callback. The stack of such a thread is then gone,
+although other threads may still use it, and C++ code on that stack ends the process. So everything
+that calls Python back, or returns to it through C++, is ended before.
 """
 
 from __future__ import annotations
@@ -12,33 +13,34 @@ import threading
 import time
 from collections.abc import Callable
 
-_PATIENCE = 10.0  # seconds for all that has to be waited for: it is cancelled, and has ended in a fraction of one
+# seconds to wait for everything; it is cancelled and ends in a fraction of a second
+_PATIENCE = 10.0
 
-#: What cancels and waits, given how many seconds are left, to be asked at any time.
+#: Cancels and waits. It gets a function that returns the seconds left and may be called any time.
 End = Callable[[Callable[[], float]], None]
 
 _ends: list[End] = []
-_thread: int | None = None  # the one that ends the interpreter, once it has begun to
+_thread: int | None = None  # the thread that ends the interpreter, once it has begun to
 
 
 def before_the_end(end: End) -> End:
-    """A decorator of a function that cancels what other threads compute and waits for it; what they begin later is to be refused,
-    see `is_refused`.
+    """Decorate a function that cancels computations of other threads and waits for them.
 
-    It is called by the thread that ends the interpreter, after the program's last statement, when all threads have ended that are
-    waited for and before daemon threads are.
+    Computations that begin later must be refused, see `is_refused`. The function is called by the
+    thread that ends the interpreter, after the program's last statement. All threads that Python
+    waits for have then ended, and daemon threads have not been ended yet.
     """
     _ends.append(end)
     return end
 
 
 def is_refused() -> bool:
-    """Whether the calling thread is to compute no more, for another one ends the interpreter."""
+    """Whether the calling thread must not compute any more, because another one ends Python."""
     return _thread is not None and _thread != threading.get_ident()
 
 
 def cancelled() -> BaseException:
-    """What a call that was cancelled raises: KeyboardInterrupt, or what ends a thread without a word."""
+    """The error of a cancelled call: KeyboardInterrupt, or SystemExit to end a thread silently."""
     return SystemExit() if is_refused() else KeyboardInterrupt()
 
 

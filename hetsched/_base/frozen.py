@@ -1,4 +1,4 @@
-"""Results are immutable, wherever they come from, and equal if what they say is equal."""
+"""Results are immutable, wherever they come from, and equal if their values are equal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from . import check
 
 
 class Frozen:
-    """A frozen dataclass with arrays: equal by value, and still read-only when it was pickled or copied."""
+    """A frozen dataclass with arrays: equal by value, also read-only after pickling or copying."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrays that were pickled or copied come back writable."""
+        """Make arrays read-only again: they come back writable from pickling or copying."""
         self.__dict__.update({name: _frozen(value) for name, value in state.items()})
 
     def __eq__(self, other: object) -> bool:

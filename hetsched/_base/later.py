@@ -1,4 +1,4 @@
-"""Fields of results that are made when asked for: a million names take longer than the plan."""
+"""Result fields that are made on first access: a million names take longer than the plan."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ class _Later(NamedTuple):
 
 
 def later(make: Callable[[], T]) -> T:
-    """What a field of a `Lazy` class is given for the value that make() returns; make() is called at most once by a thread."""
+    """A placeholder for a field of a `Lazy` class; its value is what make() returns.
+
+    A thread calls make() at most once.
+    """
     return cast(T, _Later(make))
 
 
 class Lazy:
-    """A frozen dataclass whose fields may be given by `later`. Asked for, compared, copied or pickled, they are as others."""
+    """A frozen dataclass with fields that may be given by `later`.
+
+    On access, comparison, copying or pickling they behave like any other fields.
+    """
 
     def __post_init__(self) -> None:
         content = self.__dict__
@@ -30,13 +36,14 @@ class Lazy:
         if after is not None:
             after()
 
-    if not TYPE_CHECKING:  # else every name would be an attribute
+    if not TYPE_CHECKING:  # a type checker would otherwise accept every attribute
 
         def __getattr__(self, name: str) -> Any:
             make = self.__dict__.get("_waiting", {}).get(name)
             if make is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            value = self.__dict__.setdefault(name, make())  # of two threads the first
+            # if two threads make it, the first value stays
+            value = self.__dict__.setdefault(name, make())
             self._waiting.pop(name, None)
             return value
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def need(module: str, name: str) -> Any:
-    """An optional module, or words that say what it is needed for."""
+    """Import an optional module; the error says what it is needed for."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

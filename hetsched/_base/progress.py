@@ -1,4 +1,4 @@
-"""How far a long call is."""
+"""Progress of long calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 Progress = Callable[[float], object]
 
 _ALMOST = 0.9999
-_DELAY = 1.0  # seconds: shorter calls show nothing
+_DELAY = 1.0  # seconds; shorter calls show no bar
 
 
 _bars = True
@@ -20,7 +20,7 @@ _bars = True
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """A block in which nobody sees a bar."""
+    """A context in which no bar is shown."""
     global _bars
     before, _bars = _bars, False
     try:
@@ -30,8 +30,11 @@ def no_bars() -> Iterator[None]:
 
 
 class ProgressBar:
-    """A bar on standard error for work that takes longer than a second: tqdm's, or a plain one without it; nothing where that is
-    no terminal."""
+    """A bar on standard error for work that takes longer than a second.
+
+    It is the bar of tqdm, or a plain one without tqdm. If standard error is not a terminal, nothing
+    is shown.
+    """
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -53,7 +56,7 @@ class ProgressBar:
         )
 
     def update(self, fraction: float) -> None:
-        """Show that this fraction of the work is done; the first call may say what had been done before."""
+        """Show that this fraction of the work is done. The first call may report earlier work."""
         if self._bar is not None:
             if self._bar.n == 0:
                 self._bar.initial = fraction
@@ -63,7 +66,7 @@ class ProgressBar:
             print(f"\r[{'#' * round(40 * fraction):40}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Leave the line to others."""
+        """End the bar, so that other output can follow."""
         if self._bar is not None:
             self._bar.close()
         elif self._shown:
@@ -74,9 +77,9 @@ _nobody: AbstractContextManager[None] = nullcontext()
 
 
 def reporting(progress: bool | Progress | None) -> AbstractContextManager[Progress | None]:
-    """A block whose progress is told as a `progress` argument says: to a function, with True on a bar, else to nobody.
+    """A context that reports progress: to a function, for True on a bar, else nowhere.
 
-    The block gets the function to call with the fraction done, or None.
+    The context gives the function to call with the fraction done, or None.
     """
     if progress is None or progress is False:
         return _nobody
@@ -90,8 +93,10 @@ def reporting(progress: bool | Progress | None) -> AbstractContextManager[Progre
 
 @contextmanager
 def _telling(say: Progress, close: Callable[[], None] = lambda: None) -> Iterator[Progress]:
-    """Tells fractions as they come, but 1 only when the block has ended without an error: before that it is not done. An emulated
-    worker that has computed all still has to wait."""
+    """Report fractions as they come, but 1 only when the block has ended without an error.
+
+    Before that the work is not done: an emulated worker that has computed all still has to wait.
+    """
     try:
         yield lambda fraction: say(min(fraction, _ALMOST))
         say(1.0)
@@ -100,5 +105,5 @@ def _telling(say: Progress, close: Callable[[], None] = lambda: None) -> Iterato
 
 
 def share_of(progress: Progress | None, start: float, share: float) -> Progress | None:
-    """What a step reports to that begins when `start` is done and is a share of the whole."""
+    """The report function of a step that begins at `start` and is a share of the whole."""
     return None if progress is None else lambda fraction: progress(start + share * fraction)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from typing import BinaryIO
 
 from .regular import require_regular
 
-#: Errors of a disk, in which the system does not say which file it was.
+#: Disk errors for which the system does not name the file.
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file written beside `path` and renamed to it when the block ends; removed when the block fails.
+    """Write a file beside `path` and rename it to `path` when the block ends.
 
-    Where path is a symbolic link, the file that it points to is replaced; OSError where it is something else, such as a device.
-    The permissions are those of the file that is replaced; of a new file what the umask leaves.
+    If the block fails, the file is removed. If path is a symbolic link, the file that it points to
+    is replaced; if path is something else, such as a device, OSError is raised. A replaced file
+    keeps its permissions, a new one gets the permissions that the umask leaves.
     """
     target = Path(os.path.realpath(path))
     mode = None
     if target.exists():
         require_regular(target, path)
         mode = target.stat().st_mode & 0o7777
-    name = target.parent / f".{os.urandom(16).hex()}.part"  # nobody else has that name
+    name = target.parent / f".{os.urandom(16).hex()}.part"  # no other file has this name
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     try:
-        # The system applies the umask: to ask for it is to change it for all threads.
+        # The system applies the umask here: asking for the umask would change it for all threads.
         with os.fdopen(os.open(name, flags, 0o666 if mode is None else 0o600), "w+b") as file:
             yield file
             file.flush()

@@ -1,11 +1,13 @@
-"""Tables of fields: the type, the dtype, the shape and the range of everything that a result says.
+"""Tables of fields: the type, the dtype, the shape and the range of each field of a result.
 
-A class has one table, a dict from the name of each field to a `Field`. The same table refuses what is wrong in a result made by
-hand or unpickled (`check_fields`), and reads what JSON has (`Field.read`), so that no other code has to look at the annotations.
+A class has one table, a dict from the name of each field to a `Field`. The table rejects an invalid
+result that was made by hand or unpickled (`check_fields`), and it reads JSON (`Field.read`). So no
+other code has to look at the annotations.
 
-Shapes and ranges are written in sizes. "p" is the number of names. The name of a `Count` field, or one of the names of `Sizes`,
-is its value. Any other name is a size that its first use sets and that is the same from then on. "n - 1" is one less than the
-size n. A name that begins with * stands for any number of axes.
+Shapes and ranges are written in sizes. "p" is the number of names. The name of a `Count` field, or
+one of the names of `Sizes`, stands for its value. Any other name is a size that is set by its first
+use and is the same from then on. "n - 1" is one less than the size n. A name that begins with *
+stands for any number of axes.
 """
 
 from __future__ import annotations
@@ -22,21 +24,22 @@ from numpy.typing import NDArray
 
 from . import check
 
-Sized = dict[str, Any]  # of a name an int, of a name with * a tuple
+Sized = dict[str, Any]  # an int for a name, a tuple for a name with *
 Limit = int | float | str
 
-#: The largest finite double, the smallest positive one, and the largest integer that every double up to it can count.
+#: The largest finite double, the smallest positive one, and the largest integer up to which doubles
+#: can count.
 MOST, LEAST, COUNT = sys.float_info.max, 5e-324, 2**53
-#: The longest time of a part of a schedule: a few of them together are still finite.
+#: The longest time of a part of a schedule: the sum of a few of them is still finite.
 LONG = MOST / 4
-_FEW = 64  # entries up to which a list is compared sooner than an array
-_DIMENSIONS = 32  # that NumPy has at most, in every version
+_FEW = 64  # up to this many entries, a list is compared faster than an array
+_DIMENSIONS = 32  # the limit of NumPy in all its versions
 _READ_ONLY, _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x501, 0x001, 0x100, 0x400  # bits of ndarray.flags.num
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
 def shown(value: Any) -> str:
-    """A value in a message: never long, never deep."""
+    """A value as text for a message: never long, and never nested."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} and shape {value.shape}"
     if isinstance(value, list | tuple | dict):
@@ -47,7 +50,7 @@ def shown(value: Any) -> str:
 
 
 class _Expression(NamedTuple):
-    """A size plus a number; without a name the number."""
+    """A size plus a number; only the number if the name is empty."""
 
     name: str
     plus: int
@@ -64,7 +67,7 @@ class _Expression(NamedTuple):
 
 
 class _Range:
-    """From low to high, each a number or one in terms of sizes."""
+    """A range from low to high. Each limit is a number or an expression in sizes."""
 
     def __init__(self, low: Limit, high: Limit) -> None:
         self.low, self.high = (_Expression.of(x) if isinstance(x, str) else x for x in (low, high))
@@ -87,7 +90,7 @@ class _Range:
         return finite + ("positive" if low == LEAST else "not negative" if low == 0 else "a number")
 
     def require(self, name: str, array: NDArray[Any], sizes: Sized) -> None:
-        """ValueError unless all entries are in the range; NaN is in none."""
+        """Raise ValueError unless all entries are in the range; NaN is in no range."""
         low, high = self.of(sizes)
         if array.size <= _FEW:
             for value in array.tolist() if array.ndim == 1 else array.ravel().tolist():
@@ -102,22 +105,28 @@ class _Range:
 
 
 class Field:
-    """What a field may be."""
+    """The values that are allowed for a field."""
 
-    #: Whether its value sets sizes, so that it is looked at first.
+    #: Whether its value sets sizes, so that it is checked first.
     binds = False
 
     def check(self, name: str, value: Any, sizes: Sized) -> Any:
-        """The value itself, or what takes its place; TypeError or ValueError, whose message has the name, for what is wrong."""
+        """Return the value, or the value that replaces it.
+
+        Raises TypeError or ValueError with the name in the message if the value is wrong.
+        """
         raise NotImplementedError
 
     def read(self, given: Any) -> Any:
-        """What JSON has as the type that `check` wants; TypeError or ValueError, without a name, for what cannot become one."""
+        """Convert a JSON value to the type that `check` wants.
+
+        Raises TypeError or ValueError, without a name in the message, if that is not possible.
+        """
         return given
 
 
 class Text(Field):
-    """A string, which UTF-8 can hold; with words one of these."""
+    """A string that UTF-8 can hold; if words are given, one of these."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -138,7 +147,7 @@ class Text(Field):
 
 
 def require_unicode(name: str, text: str) -> None:
-    """ValueError for half of a surrogate pair, which no file can hold."""
+    """Raise ValueError for half of a surrogate pair, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -180,7 +189,7 @@ class Integer(Field):
 
 
 class Count(Integer):
-    """An int that is a size, by the name of its field."""
+    """An int that is a size with the name of its field."""
 
     binds = True
 
@@ -190,7 +199,7 @@ class Count(Integer):
 
 
 class Real(Field):
-    """A float, or an int that is not beyond one, from low to high: with high MOST it is finite."""
+    """A float, or an int within its range, from low to high; finite if high is MOST."""
 
     def __init__(self, low: float = 0.0, high: float = MOST) -> None:
         self.range = _Range(low, high)
@@ -212,7 +221,7 @@ class Real(Field):
 
 
 class Maybe(Field):
-    """None, or what another field may be."""
+    """None, or a value of another field."""
 
     def __init__(self, inner: Field) -> None:
         self.inner, self.binds = inner, inner.binds
@@ -225,7 +234,7 @@ class Maybe(Field):
 
 
 class Either(Field):
-    """What one field may be, or an array that another one may be; JSON has lists for arrays only."""
+    """A value of one field, or an array of another one. In JSON only arrays are lists."""
 
     def __init__(self, one: Field, array: Array) -> None:
         self.one, self.array = one, array
@@ -238,7 +247,7 @@ class Either(Field):
 
 
 class Sizes(Field):
-    """A tuple of ints from low to high, of which each is a size by the name that it has here."""
+    """A tuple of ints from low to high; each of them is a size with the name given here."""
 
     binds = True
 
@@ -260,7 +269,7 @@ class Sizes(Field):
 
 
 class Tuple(Field):
-    """A tuple of what another field may be, of any length or of a given one."""
+    """A tuple of values of another field, of any length or of a given one."""
 
     def __init__(self, entry: Field, length: int | str | None = None) -> None:
         self.entry = entry
@@ -285,7 +294,7 @@ def _is(a: Any, b: Any) -> bool:
 
 
 class Numbers(Field):
-    """A dict from some words, of which some have to be there, to numbers that are not negative."""
+    """A dict from words, some of which are required, to numbers that are not negative."""
 
     def __init__(self, words: Iterable[str], needed: Iterable[str] = ()) -> None:
         self.words, self.needed, self.number = tuple(words), tuple(needed), Real(high=math.inf)
@@ -308,7 +317,7 @@ class Numbers(Field):
 
 
 class Record(Field):
-    """A NamedTuple with a table of its own."""
+    """A NamedTuple with its own table."""
 
     def __init__(self, kind: type[Any], **table: Field) -> None:
         self.kind, self.table = kind, table
@@ -327,7 +336,7 @@ class Record(Field):
 
 
 class Part(Field):
-    """A result of another class, with a table of its own."""
+    """A result of another class with its own table."""
 
     def __init__(self, kind: type[Any], reader: Callable[[Any], Any]) -> None:
         self.kind, self.reader = kind, reader
@@ -347,7 +356,10 @@ class Part(Field):
 
 
 class Array(Field):
-    """An array of a dtype, or of one of several, of a shape, with entries from low to high: with high MOST they are finite."""
+    """An array of a shape and one of several dtypes, with entries from low to high.
+
+    With high MOST the entries are finite.
+    """
 
     def __init__(self, dtypes: str | Sequence[str], *shape: int | str, low: Limit = 0, high: Limit | None = None) -> None:
         self.dtypes = tuple(map(np.dtype, (dtypes,) if isinstance(dtypes, str) else dtypes))
@@ -364,7 +376,8 @@ class Array(Field):
         if self.any >= 0:
             shape = self._gathered(name, shape)
         _equal(name, shape, self.shape, sizes)
-        alike = value.size > _FEW and not any(value.strides)  # one number, and no memory for more
+        # all entries share the memory of one number
+        alike = value.size > _FEW and not any(value.strides)
         self._require(name, value[(slice(1),) * value.ndim] if alike else value, sizes)
         return value if alike and not value.flags.writeable else own(value)
 
@@ -375,7 +388,7 @@ class Array(Field):
         return " or ".join(str(dtype) for dtype in self.dtypes)
 
     def _gathered(self, name: str, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        """The shape with those axes as one entry that a name with * stands for."""
+        """The shape, with the axes of the name with * as one entry."""
         after = len(self.shape) - self.any - 1
         if len(shape) < len(self.shape) - 1:
             raise ValueError(f"{name} must have {len(self.shape) - 1} dimensions or more, got shape {shape}")
@@ -402,22 +415,22 @@ class Array(Field):
         return check.frozen(_numbers(entries, dtype).reshape(shape))
 
     def _empty(self, given: dict[Any, Any]) -> NDArray[Any]:
-        """An array without entries, which no list has the shape of."""
+        """An array without entries: no list can express its shape."""
         if set(given) != {"shape", "dtype"}:
             raise ValueError("it must be a list, or an object with the keys shape and dtype")
         shape, dtypes = [Integer(0, COUNT).read(size) for size in _list(given["shape"])], [x.name for x in self.dtypes]
         if 0 not in shape or not all(0 <= size <= COUNT for size in shape) or len(shape) > _DIMENSIONS:
-            raise ValueError(f"an object is for an array without entries, got the shape {str(shape):.60}")
+            raise ValueError(f"an object stands for an array without entries, got the shape {str(shape):.60}")
         if given["dtype"] not in dtypes:
             raise ValueError(f"its dtype must be {' or '.join(dtypes)}, got {shown(given['dtype'])}")
         return check.frozen(np.zeros(shape, given["dtype"]))
 
 
 class Columns(Array):
-    """A structured array of one axis, with a range for each of its columns; others are only finite."""
+    """A structured array of one axis, with a range for each column; the rest are only finite."""
 
     def __init__(self, dtype: np.dtype[Any], length: str, *, added: int = 0, **ranges: tuple[Limit, Limit]) -> None:
-        """added: of this many last columns that older files do not have; they are 0."""
+        """added: number of columns at the end that older files do not have; they are 0."""
         self.dtypes, self.shape, self.any = (dtype,), (_Expression.of(length),), -1
         self.added = added
         names = dtype.names or ()
@@ -454,7 +467,7 @@ def _list(given: Any) -> list[Any]:
 
 
 def _numbers(entries: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Numbers of JSON, to a dtype that holds each as it is."""
+    """Convert JSON numbers to a dtype that holds each of them exactly."""
     kinds, real = set(map(type, entries)), dtype.kind == "f"
     if real and str in kinds:
         entries = [_INFINITIES.get(x, x) if type(x) is str else x for x in entries]
@@ -473,7 +486,7 @@ def _numbers(entries: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _equal(name: str, shape: tuple[Any, ...], axes: tuple[_Expression, ...], sizes: Sized) -> None:
-    """ValueError for a shape that is not that of the axes; sizes that are not known yet are set."""
+    """Raise ValueError if a shape does not match the axes. Unknown sizes are set."""
     if len(shape) == len(axes):
         for given, (size, plus) in zip(shape, axes, strict=True):
             if not size:
@@ -493,7 +506,7 @@ def _equal(name: str, shape: tuple[Any, ...], axes: tuple[_Expression, ...], siz
 
 
 def own(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if it is contiguous and nobody can write to it, else such a copy."""
+    """The array itself if it is contiguous and nothing can write to it, else such a copy."""
     if array.flags.num & _READ_ONLY == _CONTIGUOUS | _ALIGNED:
         base = array.base
         if not isinstance(base, np.ndarray) or not base.flags.num & _WRITEABLE:
@@ -502,13 +515,14 @@ def own(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def ordered(table: Mapping[str, Field]) -> list[tuple[str, Field]]:
-    """The fields in an order in which they can be checked: those first that set sizes."""
+    """The fields in the order in which they are checked: fields that set sizes come first."""
     return sorted(table.items(), key=lambda entry: not entry[1].binds)
 
 
 def check_fields(table: Sequence[tuple[str, Field]], content: dict[str, Any], waiting: dict[str, Callable[[], Any]]) -> None:
-    """Check the fields of an object, in its __dict__, and put what takes their places there. What is made later, by the functions
-    in `waiting`, is checked when it is made.
+    """Check the fields of an object, in its __dict__, and store the values that replace them.
+
+    Fields that are made later, by the functions in `waiting`, are checked when they are made.
 
     Raises
     ------
@@ -533,7 +547,10 @@ def _checked(name: str, field: Field, make: Callable[[], Any], sizes: Sized) -> 
 
 
 def read_fields(table: Mapping[str, Field], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of all fields of a table from JSON; ValueError, which names the key, for what is wrong, missing or unknown."""
+    """Read the values of all fields of a table from JSON.
+
+    Raises ValueError, which names the key, if a field is wrong, missing or unknown.
+    """
     if unknown := set(content) - set(table):
         raise ValueError(f"it has an unknown key {shown(min(unknown, key=str))}")
     if missing := set(table) - set(content):
@@ -550,16 +567,19 @@ def read_fields(table: Mapping[str, Field], content: Mapping[str, Any]) -> dict[
 # ---- rules that several kinds of results share ----
 
 
-#: Of each worker its time per unit of work; infinite for one that does none.
+#: Time per unit of work of each worker; infinite for a worker that does none.
 CYCLE_TIMES = Array("f8", "p", low=LEAST, high=math.inf)
-#: Of each worker: something finite that is not negative.
+#: A number for each worker, finite and not negative.
 EACH = Array("f8", "p")
 
 
 def require_dealt(
     name: str, counts: NDArray[np.int64], total: int | None = None, displs: NDArray[np.int64] | None = None
 ) -> None:
-    """Counts along the last axis that have a given sum, if any, that an int64 holds, and the places where those of each begin."""
+    """Require counts along the last axis with a given sum, if any, that an int64 holds.
+
+    displs must be the place where the part of each worker begins.
+    """
     if counts.size <= _FEW and counts.ndim == 1:
         own = counts.tolist()
         many, wrong = sum(own), displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist()
@@ -573,8 +593,10 @@ def require_dealt(
 
 
 def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]) -> float:
-    """Workers along the last axis, some of which can work: only those have something to do, for a time that is finite. Returns
-    the longest of these times."""
+    """Require that only workers that can work have something to do, for a finite time.
+
+    The workers are along the last axis, and some must be able to work. Returns the longest time.
+    """
     if work.size <= _FEW and work.ndim == 1:
         times = cycle_times.tolist()
         longest = max([w * t for w, t in zip(work.tolist(), times, strict=True) if w], default=0.0)
@@ -586,27 +608,27 @@ def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]
     if able and longest <= MOST:
         return float(longest)
     if (idle := np.isinf(cycle_times)).all(axis=-1).any():
-        raise ValueError("cycle_times must be finite for a worker at least: nobody can work")
+        raise ValueError("cycle_times must be finite for at least one worker: no worker can work")
     if (bad := (work > 0) & idle).any():
         raise ValueError(f"{name}{check.first(bad)[1]} must be 0: the worker has an infinite cycle-time")
-    raise ValueError(f"{name} take longer than a double can say: give cycle_times in a larger unit")
+    raise ValueError(f"{name} take longer than a double can hold: give cycle_times in a larger unit")
 
 
 def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
-    """An order of exactly the workers that are busy, each once."""
+    """Require an order of exactly the busy workers, each of them once."""
     if sorted(order.tolist()) != [i for i, much in enumerate(busy.tolist()) if much]:
         raise ValueError(f"{name} must have each worker with something to do once, and no other")
 
 
 def require_owners(name: str, owner: NDArray[np.int32], counts: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> None:
-    """Owners that can work, and have as many as is said."""
+    """Require owners that can work, and counts that say how often each owner occurs."""
     require_able("counts", counts > 0, cycle_times)
     if not np.array_equal(counts, np.bincount(owner.ravel(), minlength=len(counts))):
-        raise ValueError(f"counts must be how often each worker is in {name}")
+        raise ValueError(f"counts must say how often each worker is in {name}")
 
 
 def require_inside(name: str, boxes: NDArray[Any], sides: Sequence[float], near: float = 0.0) -> None:
-    """Boxes (..., places, lengths) of which none reaches beyond the sides, up to a relative rounding."""
+    """Require boxes (..., places, lengths) inside the sides, up to a relative rounding."""
     d = len(sides)
     for axis, side in enumerate(sides):
         start, length = boxes[:, axis], boxes[:, axis + d]
@@ -616,6 +638,6 @@ def require_inside(name: str, boxes: NDArray[Any], sides: Sequence[float], near:
 
 
 def require_close(name: str, found: float, wanted: float, near: float = 1e-9) -> None:
-    """Two numbers that are equal up to rounding."""
+    """Require two numbers that are equal up to rounding."""
     if not math.isclose(found, wanted, rel_tol=near, abs_tol=1e-300):
         raise ValueError(f"{name} must be {wanted:.15g}, got {found:.15g}")

@@ -1,4 +1,4 @@
-"""Lines of text in columns."""
+"""Tables as lines of text."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-_HEAD, _TAIL = 40, 5  # rows that are shown of a long table
+_HEAD, _TAIL = 40, 5  # rows of a long table that are shown: first, last
 
 
 def table(rows: Iterable[Sequence[str]], align: str = "<", least: Sequence[int] = ()) -> str:
-    """Rows of cells as lines, two spaces between columns that are as wide as their widest cell.
+    """Format rows of cells as lines, with two spaces between columns as wide as their widest cell.
 
     Parameters
     ----------
     rows : iterable of sequences of str
-        A row may have fewer cells than others.
+        A row may have fewer cells than other rows.
     align : str
         "<" or ">" for each column; the last one stands for all that follow.
     least : sequence of int
-        Widths below which columns do not go, so that several tables are alike; the last one stands for all that follow.
+        Least widths of the columns, so that several tables look alike; the last one stands for all
+        that follow.
 
     Returns
     -------
     str
-        Without spaces at the ends of lines.
+        The lines, without spaces at their ends.
 
     Examples
     --------
@@ -47,10 +48,14 @@ def table(rows: Iterable[Sequence[str]], align: str = "<", least: Sequence[int] 
 
 
 class Table(list[dict[str, Any]]):
-    """Rows by column name: a list of dicts. As text, in a notebook too, lines in columns; of many the first and the last."""
+    """Rows by column name: a list of dicts.
+
+    As text, also in a notebook, it is shown as lines in columns. Of a long table only the first and
+    the last rows are shown.
+    """
 
     def _cells(self) -> list[tuple[str, ...]]:
-        """The names of the columns, then the rows, as text."""
+        """The column names, then the rows, as text."""
         if not self:
             return []
         rows = [tuple(_cell(name, value) for name, value in row.items()) for row in (*self[:_HEAD], *self[_HEAD:][-_TAIL:])]

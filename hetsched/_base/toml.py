@@ -1,4 +1,4 @@
-"""Files of TOML."""
+"""Reads TOML files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from .regular import read_regular
 
 _MOST_PARTS = 16
-#: How strings and comments of TOML begin, and how each of them ends; escapes in strings of double quotes are no end.
-#: A single expression would need possessive quantifiers, which Python matches wrongly before 3.11.5.
+#: How strings and comments of TOML begin, and how each of them ends. An escape in a string of
+#: double quotes is not an end. A single expression would need possessive quantifiers, which Python
+#: matches wrongly before 3.11.5.
 _BEGIN = re.compile(r"""\"{3}|'{3}|["'#]""")
 _END = {
     '"""': re.compile(r'\\.|"{3,5}', re.S),
@@ -22,29 +23,31 @@ _END = {
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file of TOML holds.
+    """The content of a TOML file.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     ValueError
-        If it is not TOML, or has keys of many parts or tables deep within each other; the message does not name the file.
+        If it is not TOML, or has keys of many parts or deeply nested tables. The message does not
+        name the file.
     """
     import tomllib
 
     text = read_regular(path).decode()
-    for run in re.split(r"[^\w\t .-]", _without_strings(text)):  # to read a key of n parts takes tomllib n^2 steps
+    # tomllib takes n^2 steps for a key of n parts
+    for run in re.split(r"[^\w\t .-]", _without_strings(text)):
         if run.count(".") > _MOST_PARTS:
             raise ValueError(f"a key has {run.count('.') + 1} parts, as in {run[:20].strip()}...")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it has values too deep within each other") from None
+        raise ValueError("its values are nested too deeply") from None
 
 
 def _without_strings(text: str) -> str:
-    """TOML with an s for each string and comment; in a file that is cut short the last may have no end."""
+    """Replace each TOML string and comment by an s. In a truncated file the last may not end."""
     parts, done = [], 0
     while begin := _BEGIN.search(text, done):
         parts.append(text[done : begin.start()])

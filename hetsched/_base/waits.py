@@ -1,8 +1,9 @@
-"""Waits for other threads and processes, which Ctrl-C ends.
+"""Waits for other threads and processes that Ctrl-C can end.
 
-Python runs a signal's handler in the main thread, between two steps of its bytecode. A signal cuts a wait short only if it comes
-to the main thread and finds it asleep. One that comes between the release of the interpreter's lock and the sleep, or to another
-thread, is handled when the wait ends: without a limit perhaps never. So the main thread waits in short pieces.
+Python runs a signal handler in the main thread, between two steps of its bytecode. A signal ends a
+wait early only if it reaches the main thread while that thread sleeps. A signal between the release
+of the interpreter's lock and the sleep, or one that reaches another thread, is handled when the
+wait ends: perhaps never, if the wait has no limit. So the main thread waits in short pieces.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Seconds of a piece: the longest delay of Ctrl-C.
+#: Length of a piece in seconds: the longest delay of Ctrl-C.
 PIECE = 0.05
 
 
 def take(queue: SimpleQueue[T]) -> T:
-    """The next item of a queue, once there is one."""
+    """The next item of a queue; waits until there is one."""
     while True:
         with suppress(Empty):
             return queue.get(timeout=PIECE)

@@ -1,7 +1,8 @@
-"""The engine as Python sees it, a module for each folder of csrc: the only ones that touch the FFI."""
+"""The engine as Python sees it, with a module for each folder of csrc. Only they touch the FFI."""
 
 try:
-    from ._hetsched import lib as _lib  # noqa: F401 - "from . import _hetsched" would say "circular import" where there is none
+    # If it is missing, "from . import _hetsched" would say "circular import", which is wrong.
+    from ._hetsched import lib as _lib  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != f"{__name__}._hetsched":
         raise

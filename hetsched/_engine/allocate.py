@@ -30,7 +30,7 @@ def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> 
 
 
 def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """hs_distribute_after; the vectors are contiguous."""
+    """hs_distribute_after; the vectors must be contiguous."""
     counts = np.zeros(len(cycle_times), np.int64)
     given, found = (n, len(counts), doubles(cycle_times), doubles(starts, len(counts))), (int64s(counts), ffi.NULL)
     cancellable(lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10)
@@ -110,7 +110,10 @@ def factor_simulate(
     kind: str, m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
     panel_times: NDArray[np.float64] | None = None, links: NDArray[np.float64] | None = None, late_panel: bool = False,
 ) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
-    """Makespan, multiply-adds, tasks and messages of hs_factor_simulate; times are per multiply-add, links per element."""
+    """Makespan, multiply-adds, tasks and messages of hs_factor_simulate.
+
+    times are per multiply-add, links per element.
+    """
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
     p, owners = len(times), factor_owners(m, n, block, owner)
     costs, alive = factor_costs(p, panel_times, links, late_panel)
@@ -131,7 +134,7 @@ def factor_bound(
     kind: str, m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None,
     grid: bool = False,
 ) -> tuple[float, float]:  # fmt: skip
-    """The work divided perfectly, and the bound, of hs_factor_bound; grid: of owners in both directions."""
+    """Perfectly divided work and bound of hs_factor_bound. grid: owners in both directions."""
     ideal, bound = ffi.new("double *"), ffi.new("double *")
     p = len(times)
     given = FACTORS[kind], m, n, block, p, doubles(times), or_null(panel_times, doubles, p), grid
@@ -141,7 +144,7 @@ def factor_bound(
 
 
 def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
-    """The workers of the blocks of columns, or of rows and columns, as hs_factor_blocks cuts them."""
+    """Owners of the blocks of columns, or of rows and columns, as hs_factor_blocks cuts them."""
     rows = factor_blocks(n, m, block) if owner.ndim == 2 else 1
     return int32s(owner.reshape(-1), rows * factor_blocks(m, n, block))
 
@@ -149,7 +152,7 @@ def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
 def factor_costs(
     p: int, panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_factor_costs for p workers and what must stay alive with it."""
+    """The hs_factor_costs for p workers, and the objects that must stay alive with it."""
     views = or_null(panel_times, doubles, p), or_null(None if links is None else links.reshape(-1), doubles, p * p)
     return ffi.new("hs_factor_costs *", (*views, late_panel)), views
 

@@ -11,7 +11,10 @@ from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, 
 
 
 def assign(costs: NDArray[Any], maximise: bool) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
-    """Column of each row, row prices and column prices of hs_assign, or of hs_assign_int64 for int64 costs; any row stride."""
+    """Column of each row, row prices and column prices of hs_assign.
+
+    For int64 costs they are from hs_assign_int64. The costs may have any row stride.
+    """
     rows, cols = costs.shape
     columns, row_prices, col_prices = np.empty(rows, np.int32), np.empty(rows, costs.dtype), np.empty(cols, costs.dtype)
     whole = costs.dtype == np.int64

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import cffi
 
-#: Beside what the headers have, declared and defined: the end of a pool whose owner is a cell, which may be empty yet. In C no
-#: interrupt can come in between.
+#: Declared and defined in addition to the headers: ends a pool that is owned by a cell, which may
+#: still be empty. In C no interrupt can come in between.
 OWN = {"void hs_python_end_pool(hs_pool **cell)": "hs_pool_destroy(*cell);"}
 
 
 def included(header: Path, seen: set[str]) -> str:
-    """The header with those that it includes in their places, each once."""
+    """The header with each header that it includes inserted in its place, once."""
 
     def insert(match: re.Match[str]) -> str:
         name = match[1]
@@ -25,7 +25,7 @@ def included(header: Path, seen: set[str]) -> str:
 
 
 def declarations(header: str) -> str:
-    """The header as cffi reads it: no comments, no preprocessor lines, none of the marks of export.h."""
+    """The header as cffi reads it: without comments, preprocessor lines and marks of export.h."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     return re.sub(r"^\s*#(?:.*\\\n)*.*$|^HS_(API|C_BEGIN|C_END)\b", "", text, flags=re.M)
 

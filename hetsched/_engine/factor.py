@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     Matrix = NDArray[Any]
 
 
-NOTHING = RunResult([], [], [], [])  # of a run that is not recorded
+NOTHING = RunResult([], [], [], [])  # the result of a run that is not recorded
 
 
 def block(kind: str, m: int, n: int, dtype: np.dtype[Any], workers: int) -> int:
-    """The block that hs_run_factor chooses."""
+    """The block size that hs_run_factor chooses."""
     return lib.hs_factor_block(FACTORS[kind], m, n, DTYPES[dtype], workers)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Order:
-    """Who does what of a factorisation, and how fast; without one the engine decides, at full speed."""
+    """The owners of the blocks of a factorisation, and the speeds of the workers.
+
+    Without an Order the engine decides, at full speed.
+    """
 
     block: int = 0
     owner: NDArray[np.int32] | None = None
@@ -40,12 +43,12 @@ class Order:
 _ANY = Order()
 _FACTOR, _OPTIONS = ffi.typeof("hs_factor *"), ffi.typeof("hs_options *")
 _NONE = ffi.NULL, 0, 0
-#: Factorisations of fewer multiply-adds end before anybody would ask.
+#: Factorisations of fewer multiply-adds end before a poll is due.
 _SHORT = 10**7
 
 
 def _strided(array: Matrix) -> tuple[Any, int, int]:
-    """Address and strides in elements; also of arrays that cannot be written to."""
+    """Address and strides in elements; the array may be read-only."""
     (row, col), size = array.strides, array.itemsize
     return address(array), row // size, col // size
 
@@ -53,7 +56,10 @@ def _strided(array: Matrix) -> tuple[Any, int, int]:
 def _problem(
     kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool, workers: int = 0
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_factor and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned."""
+    """The hs_factor, and the objects that must stay alive with it.
+
+    The arrays must be 2-D and aligned, of one supported dtype.
+    """
     rows = or_null(pivots, int32s, min(x.shape))
     if tau is not None and (tau.dtype != x.dtype or tau.size != min(x.shape)):
         raise ValueError(f"tau must be {min(x.shape)} x {x.dtype}, got an array of {tau.dtype} and shape {tau.shape}")
@@ -88,13 +94,13 @@ def run(
     order: Order | None = None,
     event_capacity: int = 0,
 ) -> tuple[int, RunResult]:
-    """hs_run_factor: what failed or -1, and what was recorded. a is None where x holds the matrix."""
+    """hs_run_factor: what failed or -1, and what was recorded. a is None if x holds the matrix."""
     problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear, workers)
     if order is None and event_capacity == 0:
         handle = ffi.NULL if poll.progress is None and x.size * min(x.shape) < _SHORT else ffi.new_handle(poll)
         options = ffi.new(_OPTIONS, (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL
         _ended(lib.hs_run_factor(threads.handle, problem, options, ffi.NULL), poll)
-        if poll.error is not None:  # in the last tasks, after the last poll
+        if poll.error is not None:  # an error in the last tasks, after the last poll
             raise poll.error
         return problem.failed, NOTHING
     order = order or _ANY
@@ -137,18 +143,25 @@ def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint:
 
 
 def cholesky(threads: Threads, a: Matrix | None, x: Matrix, poll: Poll, *, clear: bool = False) -> int:
-    """The lower factor of the Hermitian matrix whose lower triangle is in a (None: in x), to the lower triangle of x; clear: with
-    zeros above it, which is not touched otherwise. 0, or the order of the leading minor that is not positive definite."""
+    """Factor the Hermitian matrix that has its lower triangle in a (None: in x).
+
+    The lower factor goes to the lower triangle of x. The triangle above it becomes zero with
+    `clear`, and is not touched otherwise. Returns 0, or the order of the leading minor that is not
+    positive definite.
+    """
     return run(threads, "cholesky", a, x, workers=threads.size, poll=poll, clear=clear)[0] + 1
 
 
 def qr(threads: Threads, a: Matrix | None, x: Matrix, tau: Matrix, poll: Poll) -> None:
-    """R and the reflectors of a (None: of x), as LAPACK's geqrf has them, to x (m, n) and tau (min(m, n),)."""
+    """Store R and the reflectors of a (None: of x) in x (m, n) and tau (min(m, n),), as geqrf does.
+
+    geqrf is the function of LAPACK.
+    """
     run(threads, "qr", a, x, tau=tau, workers=threads.size, poll=poll)
 
 
 def inverse(threads: Threads, a: Matrix, out: Matrix, poll: Poll) -> int:
-    """-1, or the first zero of the diagonal of U."""
+    """Invert a matrix; returns -1, or the first zero on the diagonal of U."""
     lu, pivots = np.empty(a.shape, a.dtype, order="F"), np.empty(len(a), np.int32)
     failed, _ = run(threads, "lu", a, lu, pivots=pivots, workers=threads.size, poll=poll)
     if failed < 0:

@@ -1,4 +1,7 @@
-"""The short way for what is small: in C (fast.c), if built for the NumPy that is here. Else all goes the general way."""
+"""The fast path for small problems: in C (fast.c), if it was built for the NumPy in use.
+
+Otherwise everything takes the general path.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +15,33 @@ try:
 except ImportError:
     _fast = None
 
-#: Whether it is there.
+#: Whether the fast path is available.
 BUILT = _fast is not None
 _Kind = TypeVar("_Kind", bound=type[np.ndarray[Any, Any]])
-#: Of a class, and not of the one that takes its place.
+#: Attributes that a class keeps; the rest are copied to the class that replaces it.
 _OWN = {"__array_ufunc__", "__dict__", "__weakref__", "__slots__"}
 
 
 def _none(*_: Any) -> None:
-    """For the general way."""
+    """Return None: take the general path."""
 
 
-#: product(A, B, out, alpha, beta, method, trace, progress, limit): A @ B by NumPy, if nothing but A and B is given and both are
-#: plain matrices with at most so many multiply-adds; None: not so.
+#: product(A, B, out, alpha, beta, method, trace, progress, limit): A @ B by NumPy, if only A and B
+#: are given and both are plain matrices with at most `limit` multiply-adds; else None.
 product: Callable[..., Any] = _none if _fast is None else _fast.product
-#: watch(flag): whether products of Arrays are all left to the general way, to be counted.
+#: watch(flag): whether all products of Arrays take the general path, so that they are counted.
 watch: Callable[[bool], None] = _none if _fast is None else _fast.watch
-#: array(A, dtype): a view of a plain array as one of the class of `array_class`, if dtype is None; None: not so.
+#: array(A, dtype): a view of a plain array as the class of `array_class`, if dtype is None; else
+#: None.
 array: Callable[[Any, Any], Any] = _none if _fast is None else _fast.array
 
 
 def array_class(limits: Any) -> Callable[[_Kind], _Kind]:
-    """For one class, a subclass of numpy.ndarray that adds no state to it: the same with operators and __array_ufunc__ in C.
+    """Decorate a class, a stateless subclass of numpy.ndarray: its operators and ufuncs run in C.
 
-    They hand plain arrays, arrays of this class and numbers to NumPy, and make arrays of this class of what comes back; all else,
-    and products of more than limits.SMALL multiply-adds, is left to the __array_ufunc__ of the class.
+    Plain arrays, arrays of this class and numbers are passed to NumPy, and arrays that it returns
+    are converted to this class. Everything else, and products of more than limits.SMALL
+    multiply-adds, goes to the __array_ufunc__ of the class.
     """
 
     def replaced(kind: _Kind) -> _Kind:

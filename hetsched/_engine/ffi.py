@@ -1,4 +1,4 @@
-"""What the modules of this folder share: the library, its errors, arrays as it takes them, calls that Ctrl-C ends."""
+"""What this folder shares: the library, its errors, array arguments, calls that Ctrl-C can end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXCEPTIONS = {
 
 
 def check_status(status: int) -> None:
-    """Raise what a status other than HS_OK means."""
+    """Raise the error that a status other than HS_OK means."""
     if status == lib.HS_ERROR_CANCELLED:
         raise cancelled()
     if status != lib.HS_OK:
@@ -37,8 +37,11 @@ _DOUBLE, _INT32, _INT64 = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.
 
 
 def buffer(kind: str, array: NDArray[Any], dtype: np.dtype[Any], count: int | None = None) -> Any:
-    """The memory of a contiguous array of that dtype, as C has it, with so many entries where C takes that for granted: what C
-    reads and writes is there, whatever plans say."""
+    """The memory of a contiguous array of this dtype, as C sees it.
+
+    If C takes a number of entries for granted, the array must have `count` entries. So C reads and
+    writes existing memory only, whatever a plan says.
+    """
     if array.dtype != dtype or (count is not None and array.size != count):
         wanted = f"{dtype}" if count is None else f"{count} x {dtype}"
         raise ValueError(f"the engine needs an array of {wanted}, got one of {array.dtype} and shape {array.shape}")
@@ -61,12 +64,16 @@ def or_null(array: NDArray[Any] | None, view: Callable[..., Any], *count: int) -
     return ffi.NULL if array is None else view(array, *count)
 
 
-#: Calls on more entries are made beside the main thread: the longest of the others take some ten milliseconds.
+#: Calls with more entries run beside the main thread. The longest of the shorter calls take about
+#: ten milliseconds.
 LONG = 100_000
 
 
 def cancellable(call: Callable[[Any], int], long: bool) -> None:
-    """call(cancel), on a thread beside the main one if it may take long: then Ctrl-C ends it at once. What it raises passes."""
+    """Run call(cancel). If it may take long, it runs beside the main thread.
+
+    Ctrl-C then ends it at once. Exceptions of the call are raised.
+    """
     if not long or threading.current_thread() is not threading.main_thread():
         check_status(call(ffi.NULL))
         return
@@ -84,8 +91,9 @@ def cancellable(call: Callable[[Any], int], long: bool) -> None:
             outcome.append(error)
         ended.release()
 
-    # Not threading.Thread: an interrupt in its start loses the thread, one in its join takes it for ended (Python 3.11).
-    # An interrupt can come between any two steps: turn says that the call has begun or never will, outcome that it has ended.
+    # threading.Thread is not used: an interrupt in its start loses the thread, and an interrupt in
+    # its join takes the thread for ended (Python 3.11). An interrupt can come between any two
+    # steps: `turn` says that the call has begun or never will, `outcome` that it has ended.
     try:
         _thread.start_new_thread(run, ())
         while not ended.acquire(timeout=PIECE):

@@ -14,25 +14,26 @@ from .ffi import check_status, ffi, lib
 KERNELS = ("blis", "openblas", "c")
 #: Instruction sets that our own kernels are written for, on any processor.
 SETS = ("avx512", "avx2", "neon", "plain")
-_MOST = 2**20  # of a block, as hs_blocking
+_MOST = 2**20  # largest block size, as in hs_blocking
 
 
 @dataclass(frozen=True)
 class Blocking:
-    """How the workers of a domain multiply.
+    """The micro-kernel and the block sizes with which the workers of a domain multiply.
 
     Parameters
     ----------
     kernel : {"avx512", "avx2", "neon", "plain"}, optional
         The instruction set of our own micro-kernels; None for the kernel in use.
     depth, rows, cols : (int, int)
-        For float32 and float64, in elements: the depth of packed panels, rows of a packed block of A, columns of a packed panel
-        of B; 0 for the kernel's own. A depth of 1 counts as 2, rows and columns below the register tile as the tile.
+        For float32 and float64, in elements: the depth of packed panels, rows of a packed block of
+        A, columns of a packed panel of B; 0 for the kernel's own size. A depth of 1 counts as 2;
+        rows and columns below the register tile count as the tile.
 
     Attributes
     ----------
     kernel, depth, rows, cols :
-        The same.
+        The parameters.
 
     Examples
     --------
@@ -63,7 +64,10 @@ def version() -> str:
 
 
 def kernel() -> dict[str, Any]:
-    """What multiplies: name, version, set, reason, why not BLIS; per real type whose micro-kernel and its register tile."""
+    """The kernel in use: name, version, set, reason, and refused, why BLIS is not used.
+
+    "kernels" has, for each real type, the source of its micro-kernel and its register tile.
+    """
     info = ffi.new("hs_kernel_info *")
     check_status(lib.hs_kernel_describe(info))
     texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason", "refused")}
@@ -75,14 +79,20 @@ def kernel() -> dict[str, Any]:
 
 
 class Sizes(NamedTuple):
-    """Of a kernel and a real type: rows and columns of the register tile; depth, rows and columns of its blocks."""
+    """Sizes of a kernel for a real type: rows and columns of the register tile; its block sizes.
+
+    The block sizes are depth, rows and columns.
+    """
 
     tile: tuple[int, int]
     blocks: tuple[int, int, int]
 
 
 def sizes(name: str | None) -> tuple[Sizes, Sizes]:
-    """hs_kernel_sizes, for float32 and float64; NotImplementedError for a set that this processor does not have."""
+    """hs_kernel_sizes, for float32 and float64.
+
+    Raises NotImplementedError for an instruction set that this processor does not have.
+    """
     tile, blocks = ffi.new("int32_t[2]"), ffi.new("int32_t[3]")
     found = []
     for dtype in (lib.HS_FLOAT32, lib.HS_FLOAT64):
@@ -106,7 +116,7 @@ def use_kernel(name: str) -> None:
     if name not in KERNELS:
         raise ValueError(f"name must be one of {', '.join(KERNELS)}, got {name!r}")
     if name == "openblas":
-        _hand_in_openblas()  # whether its threads can be limited or not: it was asked for
+        _hand_in_openblas()  # asked for, so used even if its threads cannot be limited
     try:
         check_status(lib.hs_kernel_select(name.encode()))
     except NotImplementedError:
@@ -114,7 +124,10 @@ def use_kernel(name: str) -> None:
 
 
 def _hand_in_openblas() -> bool:
-    """SciPy's own gemm, found through the capsules that it exports to Cython. Returns whether its threads can be held at one."""
+    """Use SciPy's own gemm, found through the capsules that it exports to Cython.
+
+    Returns whether its number of threads can be held at one.
+    """
     import ctypes
     import re
 
@@ -138,7 +151,10 @@ def _hand_in_openblas() -> bool:
 
 
 def _openblas_threads(library: Any) -> tuple[int, int]:
-    """Addresses of what sets and what gets the number of threads of the OpenBLAS behind a library; 0 where it is another BLAS."""
+    """Addresses of the functions that set and get the thread count of a library's OpenBLAS.
+
+    They are 0 if the library uses another BLAS.
+    """
     import ctypes
 
     for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
@@ -152,14 +168,17 @@ def _openblas_threads(library: Any) -> tuple[int, int]:
 
 
 def _choose_kernel() -> None:
-    """BLIS if the build has it; else our own where they were measured beside others; else SciPy's OpenBLAS, if it is there.
+    """Choose BLIS if the build has it, else our own kernels, else SciPy's OpenBLAS.
 
-    All workers call it at once, so its own threads must be held at one; not so macOS' Accelerate, which has no such function."""
+    Our own kernels are chosen where they were measured beside other libraries, OpenBLAS where it is
+    installed. All workers call it at the same time, so its own threads must be held at one. This is
+    not required of Accelerate on macOS, which has no function for it.
+    """
     from importlib.util import find_spec
 
     chosen = kernel()
     if chosen["name"] == "c" and chosen["set"] in ("plain", "neon") and find_spec("scipy") is not None:
-        with contextlib.suppress(Exception):  # another SciPy, another BLAS: our own kernels do
+        with contextlib.suppress(Exception):  # another SciPy or another BLAS: keep our own kernels
             if _hand_in_openblas() or sys.platform == "darwin":
                 use_kernel("openblas")
 

@@ -26,7 +26,7 @@ class Layers:
         self.handle = ffi.new("hs_layers *", (mode, p, n, *self._views))
 
     def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        """(3, p) start of the message, its end and that of the work, and the makespan, of hs_layers_schedule."""
+        """(3, p) start and end of the message, end of the work; makespan of hs_layers_schedule."""
         times, makespan = np.empty((3, self.p)), ffi.new("double *")
         views = int32s(order, self.p), int64s(counts, self.p)
         check_status(lib.hs_layers_schedule(self.handle, *views, *map(doubles, times), makespan))

@@ -144,7 +144,7 @@ def partition_search(
     evaluations: int,
     temperature: float,
 ) -> tuple[NDArray[np.int32], int, float]:
-    """Floorplan, state of the random numbers and cost that hs_partition_search found from a guillotine plan."""
+    """Floorplan, state of the random numbers and cost: hs_partition_search on a guillotine plan."""
     plan, state, cost = plan.copy(), ffi.new("uint64_t *", seed), ffi.new("double *")
     p = len(areas)
     given = p, doubles(areas), or_null(weights, doubles, p), aspect, evaluations, temperature

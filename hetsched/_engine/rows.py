@@ -1,4 +1,7 @@
-"""Many problems of one kind, some rows at a time, on several threads: the engine's planners know nothing of threads."""
+"""Many problems of one kind, computed on several threads, some rows at a time.
+
+The engine's planners know nothing of threads.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,20 @@ from typing import Any
 from .._base.waits import take
 from .ffi import check_status, ffi
 
-#: A call for rows first .. last - 1, which a flag cancels; a status, or what it raises.
+#: Computes rows first .. last - 1; a flag cancels it. It returns a status, or raises.
 Rows = Callable[[int, int, Any], int]
 
-_CHUNKS = 32  # for each thread: what is left at the end is short, and progress is told as often
+_CHUNKS = 32  # chunks for each thread: the last ones end soon, and progress is reported as often
 
-#: How many threads may be started, asked where they are, and where progress is told.
+#: The number of threads that may be started. It is only asked where threads or progress are needed.
 Threads = Callable[[], int]
 
 
 def over_rows(call: Rows, rows: int, brief: bool, threads: Threads, progress: Callable[[float], object] | None = None) -> None:
-    """call for all rows: at once if that is brief, else in chunks on threads.
+    """Run `call` for all rows: at once if that is brief, else in chunks on threads.
 
-    Progress is told, and Ctrl-C seen, by the thread that calls. The first error ends all; chunks that run then end by themselves,
-    and write only where nobody looks any more.
+    The calling thread reports progress and handles Ctrl-C. The first error ends everything. Chunks
+    that are running then end by themselves; nothing reads what they still write.
     """
     if brief and progress is None:
         check_status(call(0, rows, ffi.NULL))

@@ -1,4 +1,4 @@
-"""csrc/threads, csrc/run, csrc/product, csrc/sweep and csrc/measure: pools of threads, and all that runs on them."""
+"""csrc/threads, run, product, sweep and measure: pools of threads, and all that runs on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.ending import before_the_end, cancelled, is_refused
-from . import kernels as kernels  # which chooses one
+from . import kernels as kernels  # importing it chooses a kernel
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
 from .star import STAR_MESSAGE, Star, star_chunks, star_messages
@@ -24,7 +24,7 @@ _BOX = np.dtype([("worker", "i4"), *((x, "i8") for x in ("row", "col", "depth", 
 
 
 class Poll:
-    """Called back while a run lasts; keeps what it raises, to be raised again when the engine has returned."""
+    """Called back during a run. It keeps an exception, to be raised once the engine returns."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.progress = progress
@@ -40,7 +40,7 @@ class Poll:
 
 
 def _poll_failed(kind: type[BaseException], error: BaseException, traceback: TracebackType) -> None:
-    """A KeyboardInterrupt that arrives before Poll's own try block."""
+    """Keep a KeyboardInterrupt that arrives before the try block of Poll."""
     frame = traceback.tb_frame if traceback is not None else None
     context = frame.f_locals.get("context") if frame is not None else None
     if context is not None:
@@ -53,7 +53,7 @@ def hs_python_poll(context: Any, fraction: float) -> int:
 
 
 class Tile:
-    """A tile function in Python; what it raises ends the run and is kept by the poll."""
+    """A tile function in Python. An exception in it ends the run and is kept by the poll."""
 
     def __init__(self, function: Callable[[NDArray[Any], int, int, int, int], object], array: NDArray[Any], poll: Poll) -> None:
         self.function, self.array, self.poll = function, array, poll
@@ -84,7 +84,7 @@ _living: weakref.WeakValueDictionary[int, Threads] = weakref.WeakValueDictionary
 
 
 class Threads:
-    """Owner of an hs_pool; the threads end when the last reference goes, so never under a running product."""
+    """Owner of an hs_pool. The threads end with the last reference, so never during a product."""
 
     def __init__(
         self,
@@ -95,12 +95,17 @@ class Threads:
         *,
         deterministic: bool = False,
     ) -> None:
-        """domains, with which of them each worker is in; none: the workers are alike, and share a cache. deterministic: of
-        hs_pool_set_deterministic."""
+        """Create the pool.
+
+        domains and domain_of give the blocking of each domain and the domain of each worker.
+        Without domains all workers are alike and share a cache. deterministic: see
+        hs_pool_set_deterministic.
+        """
         for name, each in (("cores", cores), ("domain_of", domain_of if domains else None)):
             if each is not None and len(each) != workers:
                 raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(each)}")
-        # The owner comes first: between a call that makes a pool and the next step of Python an interrupt may come.
+        # Create the owner first: an interrupt may come between the call that makes a pool and the
+        # next step of Python.
         owner = ffi.gc(ffi.new("hs_pool **"), lib.hs_python_end_pool)
         pinned = ffi.NULL if cores is None else list(cores)
         if domains:
@@ -112,7 +117,7 @@ class Threads:
         self._owner, self.handle, self.size = owner, owner[0], workers
         check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
         _living[id(self)] = self
-        if is_refused():  # _end_runs may not have seen it
+        if is_refused():  # _end_runs may not have seen this pool
             raise cancelled()
 
     def trim(self) -> None:
@@ -128,7 +133,11 @@ class Threads:
 
 @before_the_end
 def _end_runs(left: Callable[[], float]) -> None:
-    """With the stack of a thread that Python ends in a poll would go its run, on which workers of a pool are still at work."""
+    """End all runs before Python ends threads.
+
+    A thread that Python ends inside a poll loses its stack. Its run is on that stack, and workers
+    of a pool still work on it.
+    """
     pools = [pool for pool in (ref() for ref in _living.valuerefs()) if pool is not None]
     for pool in pools:
         lib.hs_pool_claim(pool.handle, 0.0)
@@ -137,7 +146,10 @@ def _end_runs(left: Callable[[], float]) -> None:
 
 
 def address(array: NDArray[Any]) -> Any:
-    """Where its first element is; also of arrays that cannot be written to. A buffer takes a third of the time of `ctypes`."""
+    """Address of the first element; the array may be read-only.
+
+    A buffer takes a third of the time of `ctypes`.
+    """
     flags = array.flags
     if flags.c_contiguous:
         return ffi.from_buffer(array)
@@ -147,12 +159,12 @@ def address(array: NDArray[Any]) -> Any:
 
 
 def line_start(memory: NDArray[np.uint8]) -> int:
-    """The first byte of an array of bytes that starts a cache line."""
+    """Index of the first byte of an array that starts a cache line."""
     return -int(ffi.cast("uintptr_t", ffi.from_buffer(memory))) % 64
 
 
 def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether two matrices of one dtype are each other's transposes because they are the same memory."""
+    """Whether two matrices of one dtype are transposes of each other because they share memory."""
     return a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
 
 
@@ -165,8 +177,11 @@ def _product(
     halves: bool = False,
     hermitian: bool = False,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_product and what must stay alive with it. The arrays are 2-D, of one supported dtype, aligned. halves: one triangle
-    is worked out, and mirrored; hermitian: b is conjugated."""
+    """The hs_product, and the objects that must stay alive with it.
+
+    The arrays must be 2-D and aligned, of one supported dtype. halves: one triangle is computed and
+    mirrored; hermitian: b is conjugated.
+    """
     e = c.itemsize
     (m, n), k = c.shape, a.shape[1]
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
@@ -190,8 +205,11 @@ def gemm(
     poll: Poll | None,
     hermitian: bool = False,
 ) -> None:
-    """C <- alpha A B + beta C, shared by all workers of the pool; by halves where b is the transpose of a. hermitian: b is that,
-    and its conjugate is meant."""
+    """C <- alpha A B + beta C, shared by all workers of the pool.
+
+    If b is the transpose of a, half of the product is computed. hermitian: b is the transpose of a,
+    and its conjugate is meant.
+    """
     product, alive = _product(a, b, c, alpha, beta, beta == 0 and is_transpose(a, b), hermitian)
     shares = or_null(speeds, doubles, threads.size)
     if poll is None:
@@ -205,7 +223,7 @@ def gemm(
 
 
 def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> NDArray[np.int64]:
-    """(b, 7) rows of hs_gemm_boxes: none where hs_gemm is not layered."""
+    """(b, 7) rows of hs_gemm_boxes; none if hs_gemm is not layered."""
     shares = or_null(speeds, doubles, workers)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
     boxes = np.zeros(count, _BOX)
@@ -214,7 +232,7 @@ def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.flo
 
 
 def _boxes(rows: NDArray[np.int64]) -> Any:
-    """The same as an array of hs_box."""
+    """The rows as an array of hs_box."""
     boxes = np.zeros(len(rows), _BOX)
     for name, column in zip(_BOX.names or (), rows.T, strict=True):
         boxes[name] = column
@@ -225,7 +243,10 @@ OUTSIDE, UNCOVERED, OVERLAP = lib.HS_OUTSIDE, lib.HS_UNCOVERED, lib.HS_OVERLAP
 
 
 class Fault(NamedTuple):
-    """An hs_cover: OUTSIDE, UNCOVERED, OVERLAP or, else, HS_TWO_WORKERS; the element; and the indices of two boxes, or -1."""
+    """An hs_cover: the kind of fault, the element, and the indices of two boxes, or -1.
+
+    The kind is OUTSIDE, UNCOVERED, OVERLAP, or else HS_TWO_WORKERS.
+    """
 
     kind: int
     row: int
@@ -237,8 +258,11 @@ class Fault(NamedTuple):
 def fault_of_boxes(
     rows: NDArray[np.int64], shape: tuple[int, int, int], *, triangle: bool = False, one_worker: bool = False
 ) -> Fault | None:
-    """hs_boxes_cover: why (b, 7) boxes (worker, row, col, depth, height, width, length) do not tile a product of m x n x k, or
-    its lower triangle; None where they do."""
+    """hs_boxes_cover: the reason why boxes do not tile a product, or None if they do.
+
+    Boxes are (b, 7): worker, row, col, depth, height, width, length. The product is m x n x k, or
+    its lower triangle.
+    """
     cover = ffi.new("hs_cover *")
     which = lib.HS_TRIANGLE_LOWER if triangle else lib.HS_TRIANGLE_NONE
     status = lib.hs_boxes_cover(*shape, which, one_worker, len(rows), _boxes(rows), cover)
@@ -272,8 +296,11 @@ def run_product(
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_product with everything recorded. boxes: as of `fault_of_boxes`; halves: of a triangle and its mirror image;
-    layers: where those of each worker go that are kept, with rows side by side."""
+    """hs_run_product with everything recorded.
+
+    boxes: as in `fault_of_boxes`; halves: they are of a triangle and its mirror image; layers:
+    where the kept layers of each worker are stored, with rows side by side.
+    """
     product, alive = _product(a, b, c, alpha, beta, halves)
     rows, shares = or_null(sum_rows, int64s, workers + 1), or_null(speeds, doubles, workers)
     transfers = [
@@ -294,8 +321,11 @@ def run_product(
 
 
 class StarRunResult(NamedTuple):
-    """The port's log with measured seconds, most blocks that each worker held, the lateness and CPU time of each worker, and the
-    lateness of the port."""
+    """The log of the port with measured seconds, and what was measured of the workers.
+
+    peak: most blocks that each worker held; late, busy: lateness and CPU time of each worker;
+    port_late: lateness of the port.
+    """
 
     messages: NDArray[Any]
     peak: list[int]
@@ -320,7 +350,7 @@ def run_star(
     message_count: int,
     poll: Poll,
 ) -> StarRunResult:
-    """hs_run_star, demand driven without a list of those served."""
+    """hs_run_star; driven by demand if there is no list of the workers served."""
     product, alive = _product(a, b, c, alpha, beta)
     recorder = Recorder(star.p, pace, poll, 0)
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
@@ -336,7 +366,7 @@ def run_star(
 
 
 class Recorder:
-    """The hs_options of a run, an hs_trace of all of it, and what must stay alive with them."""
+    """The hs_options of a run, a full hs_trace, and the objects that must stay alive with them."""
 
     def __init__(self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int) -> None:
         self.poll = poll
@@ -349,7 +379,7 @@ class Recorder:
     def result(self, status: int) -> RunResult:
         if status:
             raise_error(status, self.poll)
-        if self.poll.error is not None:  # in the last tiles, after the last poll
+        if self.poll.error is not None:  # an error in the last tiles, after the last poll
             raise self.poll.error
         recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.trace.event_count]]
         return RunResult(recorded, *(list(times) for times in self.times))
@@ -381,9 +411,13 @@ def run_wavefront(
     poll: Poll,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_wavefront; the kernel is a stencil's weights and rule, addresses of a C function and its context, or Python."""
+    """hs_run_wavefront.
+
+    The kernel is the weights and the rule of a stencil, the addresses of a C function and its
+    context, or a Python function.
+    """
     if callable(kernel):
-        if sys.is_finalizing():  # it would end the workers, which are other threads
+        if sys.is_finalizing():  # Python would end the workers, which are other threads
             raise RuntimeError("the interpreter is ending: no other thread can call kernel any more")
         function, alive = lib.hs_python_tile, ffi.new_handle(Tile(kernel, array, poll))
     elif isinstance(kernel[0], int):
@@ -411,7 +445,7 @@ def run_slices(
     poll: Poll | None,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_slices; source and target are 2-D, of one supported dtype, aligned; exchange is (size, 2)."""
+    """hs_run_slices; source and target are 2-D and aligned, of one dtype; exchange is (size, 2)."""
     e = target.itemsize
     source_at, target_at = (ffi.cast("void *", array.ctypes.data) for array in (source, target))
     times = ffi.NULL if exchange is None else doubles(exchange.reshape(-1), 2 * len(ring))
@@ -428,8 +462,12 @@ MEASURED = ("gemm", "panel", "trsm")
 
 
 class Measurement(NamedTuple):
-    """Seconds of the repetitions of each worker, none of one that rested; of how many each is the mean; seconds of the wall clock
-    and of the core for all of them; columns of a panel; flops of one repetition."""
+    """What hs_measure_kernel has found.
+
+    times: seconds of the repetitions of each worker, none for a worker that rested; batch: of how
+    many repetitions each time is the mean; elapsed, busy: seconds of the wall clock and of the core
+    for all of them; width: columns of a panel; flops: of one repetition.
+    """
 
     times: list[NDArray[np.float64]]
     batch: NDArray[np.int32]
@@ -451,7 +489,10 @@ def measure_kernel(
     least: int = 1,
     capacity: int = 1000,
 ) -> Measurement:
-    """hs_measure_kernel on the `workers` of a pool, one of them or, with -1, all at once; without the GIL."""
+    """hs_measure_kernel on one of the `workers` of a pool, or on all at once with -1.
+
+    It runs without the GIL.
+    """
     times = np.empty((workers, capacity))
     count, batch = np.empty(workers, np.int32), np.empty(workers, np.int32)
     elapsed, busy = np.empty(workers), np.empty(workers)
@@ -473,7 +514,7 @@ def clock() -> float:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Of a short call: the third least time of eight."""
+    """Seconds of a short call: the third smallest of eight times."""
     times = []
     for _ in range(8):
         start = clock()
@@ -483,7 +524,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def pinned(threads: Threads, workers: int) -> list[bool]:
-    """Which workers are held on a core of their own."""
+    """Which workers are pinned to a core of their own."""
     flags = np.empty(workers, np.int32)
     lib.hs_pool_pinned(threads.handle, int32s(flags))
     return [bool(flag) for flag in flags]
@@ -493,7 +534,10 @@ _EVENT_KINDS = {lib.HS_COMPUTE: "compute", lib.HS_TRANSFER: "transfer"}
 
 
 class RunResult(NamedTuple):
-    """events (worker, kind, start, end, box), and per worker its end, its lateness and its CPU time, in seconds."""
+    """Events (worker, kind, start, end, box), and the end, lateness and CPU time of each worker.
+
+    All times are in seconds.
+    """
 
     events: list[tuple[int, str, float, float, int]]
     finish: list[float]
@@ -502,7 +546,7 @@ class RunResult(NamedTuple):
 
 
 def finish(status: int, poll: Poll | None) -> None:
-    """Raise what a run's status means, or what its poll has caught."""
+    """Raise the error that a run's status means, or the error that its poll has caught."""
     if status:
         raise_error(status, poll)
 

@@ -1,7 +1,9 @@
 """csrc/stack: stacks of products, systems and factors.
 
-Arrays are those of one supported dtype, aligned, with strides of whole elements; operands are broadcast to the stack of the
-output, whose items must not overlap. Products excepted, an output may be an operand itself."""
+Arrays must be aligned, of one supported dtype, with strides of whole elements. Operands are
+broadcast to the stack of the output, the items of which must not overlap. Except for products, an
+output may also be an operand.
+"""
 
 from __future__ import annotations
 
@@ -27,33 +29,44 @@ def products(
 
 
 def solve(threads: Threads, a: Array, b: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
-    """out <- a^-1 b for a (..., n, n), b and out (..., n, k): of each item the first column without a pivot, or -1.
+    """out <- a^-1 b for a (..., n, n), b and out (..., n, k).
 
-    An item without a solution is NaN."""
+    Returns for each item the first column without a pivot, or -1. An item without a solution
+    becomes NaN.
+    """
     return _run(threads, lib.HS_STACK_SOLVE, (a, b, out), poll, speeds)
 
 
 def inverse(threads: Threads, a: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
-    """out <- a^-1; else as solve."""
+    """out <- a^-1; otherwise like `solve`."""
     return _run(threads, lib.HS_STACK_INVERT, (a, None, out), poll, speeds)
 
 
 def lu(
     threads: Threads, a: Array, out: Array, pivots: NDArray[np.int32], poll: Poll | None, speeds: Shares | None = None
 ) -> Indices:
-    """out <- the factors L (without its ones) and U of each item, pivots (..., n), contiguous, as of scipy.linalg.lu_factor; the
-    first zero of U's diagonal or -1."""
+    """out <- the factors L (without its unit diagonal) and U of each item.
+
+    pivots (..., n) must be contiguous; they are as in scipy.linalg.lu_factor. Returns for each item
+    the first zero on the diagonal of U, or -1.
+    """
     return _run(threads, lib.HS_STACK_LU, (a, None, out), poll, speeds, pivots=pivots)
 
 
 def cholesky(threads: Threads, a: Array, out: Array, poll: Poll | None, speeds: Shares | None = None) -> Indices:
-    """Lower triangles of out <- L with L L^H = a, of which the lower triangles are read: of each item the order of the first
-    leading minor that is not positive definite, where the triangle is NaN, or 0."""
+    """Lower triangles of out <- L with L L^H = a; only the lower triangles of a are read.
+
+    Returns for each item 0, or the order of the first leading minor that is not positive definite.
+    In that case the triangle becomes NaN.
+    """
     return _run(threads, lib.HS_STACK_CHOLESKY, (a, None, out), poll, speeds)
 
 
 def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
-    """The dimensions of a stack and the strides of its arrays, those made one that all arrays go through evenly."""
+    """The dimensions of a stack and the strides of its arrays.
+
+    Dimensions that all arrays step through evenly are merged into one.
+    """
     sizes: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for size, *here in zip(shape, *strides, strict=True):

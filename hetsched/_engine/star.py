@@ -1,4 +1,4 @@
-"""csrc/star: products of a master and workers of little memory, one port."""
+"""csrc/star: products on a star: a master with one port, and workers with little memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, 
 
 
 class StarResult(NamedTuple):
-    """Of hs_star_plan; both arrays are empty where there are more messages than were to be recorded."""
+    """Result of hs_star_plan; chunks and messages are empty if there are too many messages."""
 
     makespan: float
     variant: int
@@ -60,7 +60,7 @@ class Star:
         self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
 
     def plan(self, method: int, variant: int, eager: bool, most: int, long: bool) -> StarResult:
-        """hs_star_plan; the chunks and messages too if there are at most so many messages."""
+        """hs_star_plan, with the chunks and messages if there are at most `most` messages."""
         summary = ffi.new("hs_star_summary *")
         sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
         chunks, messages = np.zeros(0, STAR_CHUNK), np.zeros(0, STAR_MESSAGE)

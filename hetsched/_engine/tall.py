@@ -13,7 +13,7 @@ from .run import Poll, Threads, finish
 
 
 def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
-    """Address and strides, in elements."""
+    """Address and strides, in elements; null and zeros for None."""
     if array is None:
         return ffi.NULL, 0, 0
     rows, cols = (stride // array.itemsize for stride in array.strides)
@@ -30,7 +30,10 @@ def tall_qr(
     residuals: NDArray[np.float64] | None,
     poll: Poll,
 ) -> None:
-    """hs_tall_qr. The arrays are 2-D, of one supported dtype, aligned, of fitting shapes; residuals is (k,) and contiguous."""
+    """hs_tall_qr. The arrays must be 2-D and aligned, of one supported dtype, of fitting shapes.
+
+    residuals is (k,) and contiguous.
+    """
     k = 0 if b is None else b.shape[1]
     operands = [_operand(array) for array in (a, q, r, b, c)]
     fields = (CODES[a.dtype.num], *a.shape, k, *(x for operand in operands for x in operand), or_null(residuals, doubles, k))

@@ -1,4 +1,4 @@
-"""Plans on the ranks of an MPI communicator. mpi4py is imported when the first of these functions is called."""
+"""Plans on the ranks of an MPI communicator. mpi4py is imported at the first call of a function."""
 
 from .exports import Tiles, tiles
 from .files import RanksProduct, matmul_files

@@ -1,4 +1,4 @@
-"""Arguments of calls that all ranks make: what each of them has, and what they must agree on."""
+"""Arguments of collective calls: what each rank has, and what all ranks must agree on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Described(NamedTuple):
 
 
 def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Described]:
-    """The operand, checked, and what other ranks need to know of it."""
+    """The checked operand, and what other ranks need to know of it."""
     if given is None:
         return None, Described("none")
     if isinstance(given, Zone):
@@ -53,13 +53,13 @@ def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Describ
 
 
 def agreed(name: str, found: list[Described], root: int) -> Described:
-    """The one description of an operand, from those of all ranks."""
+    """The one description of an operand, from the descriptions of all ranks."""
     first = found[root]
     if first.kind == "none":
         raise ValueError(f"{name} must be given at the root, rank {root}")
     for rank, other in enumerate(found):
         if first.kind == "zone" and other != first:
-            raise ValueError(f"{name} is a zone of one matrix at the root, rank {root}, and of another, or none, on rank {rank}")
+            raise ValueError(f"{name} is a zone at the root, rank {root}: rank {rank} must give its zone of the same matrix")
         if first.kind == "array" and rank != root and other.kind == "zone":
             raise ValueError(f"{name} is an array at the root, rank {root}, and a zone on rank {rank}")
     if first.kind == "zone":
@@ -68,7 +68,7 @@ def agreed(name: str, found: list[Described], root: int) -> Described:
 
 
 def held(shape: Described, given: Any, root: int) -> Held:
-    """An operand as all ranks hold it."""
+    """An operand as the ranks hold it."""
     dtype = np.dtype(shape.dtype)
     if shape.kind == "zone":
         return Held(np.frombuffer(shape.boxes, np.int64).reshape(-1, 5), () if given is None else given.parts, dtype)
@@ -77,7 +77,7 @@ def held(shape: Described, given: Any, root: int) -> Held:
 
 
 class Call:
-    """What the public functions have in common: checked ranks, root, pool, and what the root tells of the progress."""
+    """What the public functions have in common: checked ranks, root and pool, and the progress."""
 
     def __init__(self, comm: Any, root: int, pool: Pool | None, timeout: float) -> None:
         self.ranks = Ranks(comm, check.number("timeout", timeout, above=0.0))
@@ -93,32 +93,34 @@ class Call:
         return bool(self.ranks.rank == self.root)
 
     def reporting(self, progress: bool | Progress | None) -> AbstractContextManager[Progress | None]:
-        """What the root tells; nobody else tells anything."""
+        """A context that reports the progress; only the root reports it."""
         return reporting(progress if self.at_root else None)
 
     def require_one_root(self, roots: list[int]) -> None:
-        """The same on all ranks."""
+        """Raise ValueError unless the root is the same on all ranks."""
         if len(set(roots)) > 1:
             raise ValueError(f"root must be the same on all ranks, got {sorted(set(roots))}")
 
     def pool(self, places: list[pools.Place]) -> Pool:
-        """The one given, or that of this rank's cores."""
+        """The pool that was given, or else the pool of this rank's cores."""
         return pools.own_pool(places, self.ranks.rank) if self.given_pool is None else self.given_pool
 
 
 def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:
-    """The plan of the root, which other ranks may leave out; an error where they give another."""
+    """The plan of the root. Other ranks may leave the plan out, but may not give another one."""
     if others[root] is None:
         raise ValueError(f"plan must be given at the root, rank {root}")
     for rank, other in enumerate(others):
         if other is not None and other != others[root]:
-            raise ValueError(f"plan is another one on rank {rank} than at the root, rank {root}")
+            raise ValueError(f"plan on rank {rank} is not the same as at the root, rank {root}")
     return Plan.from_dict(json.loads(others[root])) if plan is None else plan
 
 
 def as_text(plan: Plan | None) -> str | None:
-    """What of a plan travels: its JSON, without the time that it took to find it; of a StarPlan only that it is one, as the
-    master alone follows it."""
+    """What is sent of a plan: its JSON, without the planning time.
+
+    Of a StarPlan only that it is one is sent, because the master alone follows it.
+    """
     if plan is None:
         return None
     if not isinstance(plan, Plan):
@@ -129,11 +131,11 @@ def as_text(plan: Plan | None) -> str | None:
 
 
 def columns(found: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """What all ranks say of each thing, from what each says of all."""
+    """The values of all ranks for each item, from the items of each rank."""
     return [list(column) for column in zip(*found, strict=True)]
 
 
 def beside(platform: Platform, root: int) -> Platform:
-    """The other ranks, as workers around the root."""
+    """A platform of the other ranks, as workers around the root."""
     rest = [worker for rank, worker in enumerate(platform.workers) if rank != root]
     return Platform(rest, unit=platform.unit)

@@ -1,4 +1,4 @@
-"""Cholesky factorisation on the ranks, of the lower triangle."""
+"""Cholesky factorisation of the lower triangle, on the ranks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .record import Record
 
 
 class Cholesky:
-    """A = L L^H: a `Kind`. What is above the diagonals of blocks is neither read nor written.
+    """A = L L^H: a `Kind`. Rows above the diagonal of a block are neither read nor written.
 
     Parameters
     ----------
     local : (n, held) array
-        This rank's block columns side by side, by rows.
+        This rank's block columns side by side, in row-major order.
     """
 
     def __init__(self, loop: Loop, columns: Columns, local: Array, pool: Pool) -> None:
@@ -68,11 +68,11 @@ async def cholesky(
     loop: Loop, columns: Columns, local: Array, pool: Pool, arrived: Sequence[Waiting], record: Record,
     done: Callable[[int], None] | None = None,
 ) -> None:  # fmt: skip
-    """Factor the Hermitian matrix of whose block columns the ranks hold the lower parts in local, (n, held) by rows.
+    """Factor a Hermitian matrix. local (n, held) has the lower parts of the block columns, by rows.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        For a matrix that is not positive definite: on all ranks, as of any error of one.
+        On all ranks, like any error of one rank, if the matrix is not positive definite.
     """
     await Panels(loop, columns, Cholesky(loop, columns, local, pool), record, done).run(arrived)

@@ -1,6 +1,6 @@
-"""Chunks of a StarPlan in elements: what each message of one holds, and pieces of it that fit another memory.
+"""Chunks of a StarPlan in elements: contents of their messages, and pieces that fit another memory.
 
-Operands are numbered as `held` is: 0 C, 1 A, 2 B.
+Operands are numbered as in `held`: 0 is C, 1 is A, 2 is B.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class Step(NamedTuple):
     ----------
     kind : int
     first : int
-        The first layer of a panel, and of its result where it has one of its own.
+        First layer of a panel, and of its result if the panel has a result of its own.
     after : int
-        How many panels of the chain must have been computed before. Buffers that results leave are free once these have come.
+        Number of panels of the chain that must have been computed before. A buffer that a result
+        leaves is free once the result has arrived.
     """
 
     kind: int
@@ -65,12 +66,12 @@ class Part(NamedTuple):
         return self.height * self.width
 
     def of(self, array: Array) -> Array:
-        """A view."""
+        """A view of this part of an array."""
         return array[self.row : self.row + self.height, self.col : self.col + self.width]
 
 
 class Product(NamedTuple):
-    """What every rank knows of a product.
+    """What every rank must know of a product.
 
     Attributes
     ----------
@@ -82,7 +83,8 @@ class Product(NamedTuple):
     block : int
         Side of a block.
     by_columns : (bool, bool, bool)
-        How C, A and B lie in messages: as at the master, so that whole lines are copied.
+        Whether C, A and B are stored by columns in messages. They are stored as at the master, so
+        that whole lines are copied.
     """
 
     dtype: str
@@ -93,49 +95,49 @@ class Product(NamedTuple):
 
 
 def streamed(chunk: Chunk) -> int:
-    """The operand of which blocks come one by one; C where none does."""
+    """The operand that is sent block by block; C if there is none."""
     return A if chunk.buffers == STREAM_A else B if chunk.buffers == STREAM_B else C
 
 
 def along(chunk: Chunk, first: int) -> int:
-    """Blocks of the other operand that come with a block of the streamed one, and stay for its layer."""
+    """Blocks of the other operand that are sent with a streamed block, and stay for its layer."""
     return _across(chunk)[1] if first % _across(chunk)[0] == 0 else 0
 
 
 def leaving(chunk: Chunk, first: int) -> int:
-    """Blocks of the other operand that are free when a block of the streamed one is computed."""
+    """Blocks of the other operand that are free after a streamed block has been computed."""
     return _across(chunk)[1] if (first + 1) % _across(chunk)[0] == 0 else 0
 
 
 def _across(chunk: Chunk) -> tuple[int, int]:
-    """Blocks of the streamed operand in a layer, and of the other."""
+    """Blocks in a layer, of the streamed operand and of the other one."""
     return (chunk.height, chunk.width) if streamed(chunk) == A else (chunk.width, chunk.height)
 
 
 def slots(chunk: Chunk) -> int:
-    """Panels that fit."""
+    """Number of panels that fit in the buffers."""
     return max(chunk.buffers, 1)
 
 
 def length_of(chunk: Chunk, t: int) -> int:
-    """Layers that pass; of what is streamed each block is one."""
+    """Number of layers that pass. If an operand is streamed, each of its blocks is a layer."""
     if streamed(chunk):
         return t * _across(chunk)[0]
     return (t, chunk.width, chunk.height)[chunk.held]
 
 
 def held_blocks(chunk: Chunk, t: int) -> int:
-    """Blocks that stay."""
+    """Number of blocks that stay."""
     return (chunk.height * chunk.width, chunk.height * t, chunk.width * t)[chunk.held]
 
 
 def layer_updates(chunk: Chunk, t: int) -> int:
-    """Block updates of a layer."""
+    """Number of block updates of a layer."""
     return _across(chunk)[1] if streamed(chunk) else held_blocks(chunk, t)
 
 
 def panel_blocks(chunk: Chunk, t: int) -> int:
-    """Blocks of a full panel."""
+    """Number of blocks of a full panel."""
     if streamed(chunk):
         return 1 + _across(chunk)[1]
     layer = (chunk.height + chunk.width, chunk.height + t, chunk.width + t)[chunk.held]
@@ -143,27 +145,32 @@ def panel_blocks(chunk: Chunk, t: int) -> int:
 
 
 def needed(chunk: Chunk, t: int) -> int:
-    """Blocks of memory that it takes."""
+    """Blocks of memory that a chunk needs."""
     return held_blocks(chunk, t) + slots(chunk) * panel_blocks(chunk, t)
 
 
 def chain_of(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
-    """Of a worker's chunks, each with its number: the first one, and those after it that are each ahead of the one before."""
+    """The first chunk of a worker, and the chunks in a row after it that are sent ahead.
+
+    A chunk is sent ahead if it is sent before the result of the chunk before it. Each chunk is
+    given with its number.
+    """
     rest = iter(given)
     return [next(rest), *itertools.takewhile(lambda x: x[1].ahead, rest)]
 
 
 def panels_of(chunk: Chunk, t: int) -> range:
-    """The first layer of each."""
+    """The first layer of each panel."""
     return range(0, length_of(chunk, t), chunk.depth)
 
 
 def steps_of(chain: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
-    """The messages of a chunk, or of several each ahead of the one before, in the model's order: (place of the chunk, step)."""
+    """The messages of a chain of chunks, in the model's order: (place in the chain, step)."""
     if chain[0].held != C:
         yield from ((0, step) for step in _steps_with_results(chain[0], t))
         return
-    before = least = 0  # panels of the chunks before; as many of them must be computed
+    # panels of the chunks before, and the number of them that must have been computed
+    before = least = 0
     owed: list[tuple[int, Step]] = []
     for i, chunk in enumerate(chain):
         yield i, Step(LOAD, 0, 0)
@@ -181,7 +188,7 @@ def steps_of(chain: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
 
 
 def _steps_with_results(chunk: Chunk, t: int) -> Iterator[Step]:
-    """Of a chunk that holds A or B: panels go first as far as buffers are free."""
+    """The messages of a chunk that holds A or B. Panels are sent as soon as buffers are free."""
     yield Step(LOAD, 0, 0)
     panels = panels_of(chunk, t)
     for i, first in enumerate(panels):
@@ -194,19 +201,19 @@ def _steps_with_results(chunk: Chunk, t: int) -> Iterator[Step]:
 
 
 def operands_in(kind: int, held: int) -> tuple[int, ...]:
-    """Which operands a message holds, in its order."""
+    """The operands that a message holds, in its order."""
     if kind == LOAD:
         return (held,)
     return (C,) if kind == RESULT else tuple(o for o in (C, A, B) if o != held)
 
 
 def deep(chunk: Chunk, t: int, first: int) -> int:
-    """Layers of the panel that begins with `first`."""
+    """Number of layers of the panel that begins with layer `first`."""
     return min(chunk.depth, length_of(chunk, t) - first)
 
 
 def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
-    """Of a message."""
+    """Number of blocks of a message."""
     if step.kind == PANEL and streamed(chunk):
         return 1 + along(chunk, step.first)
     if step.kind == LOAD or chunk.held == C:
@@ -216,7 +223,10 @@ def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
 
 
 def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]:
-    """What the panel multiplies that begins with layer `first`: of C, of A and of B. The part held is the same for all."""
+    """Parts of C, of A and of B for the panel that begins with layer `first`.
+
+    The part that the chunk holds is the same for all panels.
+    """
     (m, n, k), q, t = product.sizes, product.block, product.shape[2]
     if streamed(chunk):
         layer, place = divmod(first, _across(chunk)[0])
@@ -244,14 +254,17 @@ def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
 
 
 def whole(product: Product, chunk: Chunk) -> Part:
-    """Its part of C."""
+    """The part of C of a chunk."""
     (m, n, _), q = product.sizes, product.block
     (row, height), (col, width) = _elements(chunk.row, chunk.height, q, m), _elements(chunk.col, chunk.width, q, n)
     return Part(row, col, height, width)
 
 
 def message_parts(product: Product, chunk: Chunk, step: Step) -> list[tuple[int, Part]]:
-    """(operand, part) of a message; with C held the result is that of all layers, whichever panel is asked for."""
+    """(operand, part) for each operand in a message.
+
+    If the chunk holds C, its result has all layers, whichever panel is given.
+    """
     if other := streamed(chunk):
         if step.kind != PANEL:
             return [(C, whole(product, chunk))]
@@ -263,12 +276,12 @@ def message_parts(product: Product, chunk: Chunk, step: Step) -> list[tuple[int,
 
 
 def elements_in(product: Product, chunk: Chunk, step: Step) -> int:
-    """Of a message."""
+    """Number of elements of a message."""
     return sum(part.size for _, part in message_parts(product, chunk, step))
 
 
 def views(data: Array, product: Product, of: list[tuple[int, Part]]) -> dict[int, Array]:
-    """The operands of a message in its data, as matrices."""
+    """The operands of a message as matrices, which are views of its data."""
     found, at = {}, 0
     for o, part in of:
         line, at = data[at : at + part.size], at + part.size
@@ -280,14 +293,14 @@ def views(data: Array, product: Product, of: list[tuple[int, Part]]) -> dict[int
 
 
 def without(chunk: Chunk, layers: int) -> Chunk:
-    """What is left of a chunk that holds A or B when the results of its first layers have come."""
+    """The rest of a chunk that holds A or B, when the results of its first layers have arrived."""
     if chunk.held == A:
         return chunk._replace(col=chunk.col + layers, width=chunk.width - layers)
     return chunk._replace(row=chunk.row + layers, height=chunk.height - layers)
 
 
 def halved(chunk: Chunk) -> tuple[Chunk, Chunk]:
-    """Two rectangles of one."""
+    """Cut a chunk into two rectangles."""
     if chunk.height >= chunk.width:
         half = chunk.height // 2
         return chunk._replace(height=half), chunk._replace(row=chunk.row + half, height=chunk.height - half)
@@ -296,7 +309,7 @@ def halved(chunk: Chunk) -> tuple[Chunk, Chunk]:
 
 
 def shared(chunks: list[Chunk], count: int) -> list[Chunk]:
-    """At least so many, largest first, where there are so many blocks."""
+    """Cut chunks in two until there are at least `count`, or each is one block; largest first."""
     found = sorted(chunks, key=_area, reverse=True)
     while found and len(found) < count and _area(found[0]) > 1:
         found = sorted([*found[1:], *halved(found[0])], key=_area, reverse=True)
@@ -308,9 +321,10 @@ def _area(chunk: Chunk) -> int:
 
 
 def fitted(chunk: Chunk, t: int, memory: int) -> tuple[Chunk, list[Chunk]] | None:
-    """A piece of a chunk for a worker with so many blocks of memory, and the rest of it; None where nothing fits.
+    """Cut a piece from a chunk for a worker with this many blocks of memory.
 
-    The chunk itself where it fits; else a part of it that holds C, as square as it goes, with two panels if there is room.
+    Returns the piece and the rest, or None if nothing fits. The piece is the chunk itself if it
+    fits, else a part of it that holds C, as square as possible, with two panels if there is room.
     """
     if needed(chunk, t) <= memory:
         return chunk, []

@@ -1,4 +1,4 @@
-"""Block columns of a matrix: who owns them, which ranks a panel passes, and how they come to the ranks and back."""
+"""Block columns of a matrix: their owners, the ways of panels, transfers to the ranks and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Array = NDArray[Any]
 
 SCATTER, GATHER = FIRST, FIRST + 1  # tags
 _AHEAD = 2  # block columns under way to or from a rank
-_PART, _LINES = 1 << 18, 8  # bytes, at least so many rows, that are copied before Ctrl-C is looked for
+# copied between two checks for Ctrl-C: this many bytes, but at least this many rows
+_PART, _LINES = 1 << 18, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +45,15 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """Blocks."""
+        """Number of blocks."""
         return len(self.owner)
 
     def first(self, k: int) -> int:
-        """Column with which block k begins; of block b it is n."""
+        """Column with which block k begins; n if k is the number of blocks."""
         return min(k * self.block, self.n)
 
     def width(self, k: int) -> int:
-        """Columns of block k."""
+        """Number of columns of block k."""
         return self.first(k + 1) - self.first(k)
 
     def slice(self, k: int) -> slice:
@@ -60,30 +61,35 @@ class Columns:
         return slice(self.first(k), self.first(k + 1))
 
     def own(self, rank: int) -> list[int]:
-        """Blocks of a rank."""
+        """The blocks of a rank."""
         return [int(k) for k in np.flatnonzero(self.owner == rank)]
 
     def held(self, rank: int) -> int:
-        """Columns of a rank, which holds its blocks side by side."""
+        """Number of columns of a rank, which holds its blocks side by side."""
         return sum(self.width(k) for k in self.own(rank))
 
     def part(self, local: Array, i: int) -> Array:
-        """The i-th block among the columns that a rank holds: only the last of all is narrower."""
+        """The i-th block among the columns of a rank. Only the last block of all is narrower."""
         return local[:, i * self.block : (i + 1) * self.block]
 
     @cached_property
     def enrolled(self) -> list[int]:
-        """Ranks that own anything."""
+        """The ranks that own blocks."""
         return sorted(set(self.owner.tolist()))
 
     @cached_property
     def routes(self) -> list[tuple[int, ...]]:
-        """Of each block k the ranks that its panel passes after its owner: those with blocks to the right, by their next one."""
+        """For each block k the ranks that its panel passes after its owner.
+
+        These are the ranks with blocks to the right, in the order of their next block.
+        """
         return _routes(self.owner.tolist())
 
     def chains(self, *, backward: bool) -> list[tuple[int, ...]]:
-        """Of each block k the other ranks with blocks to the left (backward: to the right), those first whose blocks are
-        farthest."""
+        """For each block k the other ranks with blocks to the left (backward: to the right).
+
+        The ranks with the farthest blocks come first.
+        """
         ways = self.routes if backward else _routes(self.owner[::-1].tolist())[::-1]
         return [way[::-1] for way in ways]
 
@@ -103,11 +109,11 @@ class Sent(NamedTuple):
     Attributes
     ----------
     scatter, gather : (p,) int64 array
-        The matrix from the root, and back to it.
+        The matrix from the root to the ranks, and back to the root.
     panels : (p,) int64 array
-        Over each hop of its way every panel goes once, with its pivots.
+        The panels and their pivots; each panel goes once over each hop of its way.
     pivots : (p,) int64 array
-        All of them in the end, by the owner of the last block, for the columns to the left.
+        All pivots at the end, from the owner of the last block, for the columns to the left.
     """
 
     scatter: NDArray[np.int64]
@@ -117,18 +123,19 @@ class Sent(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Of all ranks."""
+        """Bytes of all ranks together."""
         return int(sum(part.sum() for part in self))
 
 
 def lu_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
-    """What an LU factorisation of a matrix at the root sends, and the root gets back.
+    """Bytes sent by an LU factorisation of a matrix at the root, and back to the root.
 
     Examples
     --------
     >>> import numpy as np
     >>> sent = lu_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 8, 0)
-    >>> sent.total, sent.panels.tolist()  # 4 x 2 elements to rank 1, as many with 2 pivots, 4 pivots and a word, 4 x 2 elements
+    >>> # 4 x 2 elements to rank 1, as many with 2 pivots, 4 pivots and a word, 4 x 2 elements back
+    >>> sent.total, sent.panels.tolist()
     (220, [72, 0])
     """
     scatter, panels, pivots, gather = (np.zeros(columns.size, np.int64) for _ in range(4))
@@ -144,18 +151,19 @@ def lu_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
 
 
 def lu_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
-    """Of the panel of block k, from its diagonal on, and its pivots."""
+    """Bytes of the panel of block k, from its diagonal on, with its pivots."""
     return cholesky_panel_bytes(columns, k, itemsize) + 4 * columns.width(k)
 
 
 def cholesky_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
-    """Of the panel of block k, from its diagonal on."""
+    """Bytes of the panel of block k, from its diagonal on."""
     return (columns.n - columns.first(k)) * columns.width(k) * itemsize
 
 
 def cholesky_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
-    """What a Cholesky factorisation of a matrix at the root sends, and the root gets back: of block columns what is not above
-    their diagonals.
+    """Bytes sent by a Cholesky factorisation of a matrix at the root, and back to the root.
+
+    Of a block column, the rows above its diagonal block are not sent.
 
     Examples
     --------
@@ -175,14 +183,17 @@ def cholesky_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
 
 
 def copied(target: Array, source: Array) -> None:
-    """target[...] = source, with moments for Ctrl-C."""
+    """Copy source to target in parts, between which Ctrl-C is handled."""
     for lines in _parts(target):
         target[lines] = source[lines]
 
 
 def touched(loop: Loop, array: Array) -> Array:
-    """The array, filled with zeros; a job for `Loop.compute`. Whoever writes to memory first waits for it: with the first block
-    column that comes, for nearly all of it."""
+    """Fill an array with zeros; a job for `Loop.compute`.
+
+    The first write to new memory is slow. Without this, the first block column that arrives would
+    wait for nearly all of the memory.
+    """
     for lines in _parts(array):
         loop.go_on()
         array[lines] = 0
@@ -200,9 +211,10 @@ class Moves:
     Parameters
     ----------
     by_columns : bool
-        Blocks travel from the root column by column, as the matrix is stored there, else row by row.
+        Blocks are sent from the root column by column, as the root stores the matrix; else row by
+        row.
     lower : bool
-        Of each block only the rows from its diagonal on.
+        Only the rows of each block from its diagonal on are sent.
     """
 
     def __init__(
@@ -216,11 +228,14 @@ class Moves:
         return slice(self._columns.first(k) if self._lower else 0, self._columns.n)
 
     def _part(self, local: Array, i: int) -> Array:
-        """Of this rank's i-th block what travels."""
+        """The rows of this rank's i-th block that are sent."""
         return self._columns.part(local, i)[self._rows(self._own[i])]
 
     async def scatter(self, a: Array | None, local: Array, arrived: Sequence[Waiting]) -> None:
-        """From the matrix a at the root to local (n, held) of each rank; arrived[i] is done when its i-th block has come."""
+        """Send the matrix a of the root to local (n, held) of each rank.
+
+        arrived[i] is done when the i-th block of this rank has arrived.
+        """
         if self._loop.rank == self._root:
             assert a is not None
             await self._deal(a, local, arrived)
@@ -237,7 +252,7 @@ class Moves:
         await self._receive(self._root, SCATTER, len(self._own), buffer, placed)
 
     async def _deal(self, a: Array, local: Array, arrived: Sequence[Waiting]) -> None:
-        """In the order of the columns, so that the first ones can be factored soon."""
+        """Send the blocks in the order of the columns, so that the first ones are factored soon."""
         under_way: deque[Waiting] = deque()
         kept = 0
         for k, owner in enumerate(self._columns.owner.tolist()):
@@ -253,7 +268,7 @@ class Moves:
         await all_of(under_way)
 
     async def gather(self, local: Array, out: Array | None) -> None:
-        """From local of each rank to out at the root, which is stored by columns."""
+        """Collect local of each rank into out at the root, which is stored by columns."""
         if self._loop.rank != self._root:
             under_way: deque[Waiting] = deque()
             for i in range(len(self._own)):

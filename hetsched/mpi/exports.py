@@ -1,4 +1,4 @@
-"""Who owns what, for MPI codes of one's own: tiles of any sizes with their owners. Needs no MPI."""
+"""Owners of tiles, for MPI codes of one's own: tiles of any sizes and their ranks. Needs no MPI."""
 
 from __future__ import annotations
 
@@ -40,8 +40,11 @@ class Tiles(Frozen):
 
     @property
     def local(self) -> NDArray[np.int64]:
-        """(mt, nt) the number of each tile among those of its owner, column by column, from 0: what ScaLAPACK's INDXG2L says of
-        uniform block-cyclic maps, of which these are none."""
+        """(mt, nt) the number of each tile among the tiles of its owner, column by column, from 0.
+
+        ScaLAPACK's INDXG2L gives this number for uniform block-cyclic maps; these maps are not
+        uniform.
+        """
         owner = self.owner.T.reshape(-1)
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=self.size)
@@ -51,12 +54,12 @@ class Tiles(Frozen):
 
     @property
     def lshape_map(self) -> NDArray[np.int64]:
-        """(size, 2) rows and columns of each rank, the target_map of Heat's `DNDarray.redistribute_`.
+        """(size, 2) rows and columns of each rank: target_map of Heat's `DNDarray.redistribute_`.
 
         Raises
         ------
         ValueError
-            Where the ranks do not hold slices of rows, or of columns, in their order.
+            If the ranks do not hold slices of rows, or of columns, in the order of the ranks.
         """
         for axis, sizes in enumerate((self.heights, self.widths)):
             lines = self.owner if axis == 0 else self.owner.T
@@ -66,10 +69,12 @@ class Tiles(Frozen):
                 found[:, axis] = np.bincount(first, sizes, self.size)
                 found[:, 1 - axis] = (self.widths, self.heights)[axis].sum()
                 return check.frozen(found)
-        raise ValueError("the ranks do not hold slices of rows, or of columns, in their order, as Heat has them")
+        raise ValueError("Heat needs ranks that hold slices of rows, or of columns, in rank order")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as text: a line "mt nt size", a line of heights, a line of widths, and the owners of each row of tiles.
+        """Write the tiles as text.
+
+        The lines are "mt nt size", the heights, the widths, and the owners of each row of tiles.
 
         Parameters
         ----------
@@ -81,12 +86,13 @@ class Tiles(Frozen):
 
 
 def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
-    """The tiles of a matrix of that shape, and which rank owns each: for SLATE, and for codes with owner maps.
+    """Cut a matrix of a given shape into tiles with owners, for SLATE and codes with owner maps.
 
     Parameters
     ----------
     plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
-        As of `scatter`: zones of C, block columns, blocks, or slices of rows. Rectangles are cut wherever one of them begins.
+        Zones of C, block columns, blocks, or slices of rows, as in `scatter`. A cut goes through
+        the whole matrix wherever a rectangle begins.
     shape : (int, int)
         Rows and columns of the matrix, in elements.
 
@@ -97,7 +103,8 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     Raises
     ------
     TypeError, ValueError
-        For another kind of plan, zones that do not tile, or blocks that the shape does not have.
+        If the plan is of another kind, its zones do not tile the matrix, or the shape cannot have
+        its blocks.
 
     Examples
     --------
@@ -122,5 +129,5 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
 
 
 def _cuts(sides: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """Where tiles begin, and the end."""
+    """Where tiles begin, and where the last one ends."""
     return np.unique(np.concatenate(([0, length], sides[:, 0], sides.sum(axis=1))))

@@ -1,4 +1,4 @@
-"""Factorisations and systems of a matrix at the root, which is dealt to the ranks by block columns."""
+"""Factorisations and solves of a matrix at the root, which deals its block columns to the ranks."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ from .record import Clock, Record, on_one_clock, synchronised
 if TYPE_CHECKING:
     Plans = LuPattern | FactorPlan
 
-_NARROW, _WIDE, _EACH = 32, 192, 4  # columns of a block at least and at most; blocks that each rank should have
+# least and most columns of a block; blocks that each rank should have
+_NARROW, _WIDE, _EACH = 32, 192, 4
 
 
 class Job(NamedTuple):
-    """What all ranks must know of a call, by the root."""
+    """What all ranks must know of a call; the root decides it."""
 
     kind: str
     n: int
@@ -51,7 +52,7 @@ class Job(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the root alone has."""
+    """What only the root has."""
 
     a: Array
     plan: Plans | None
@@ -60,10 +61,11 @@ class Given(NamedTuple):
 
 
 def default_block(n: int, ranks: int) -> int:
-    """Columns of a block for so many ranks that own any: a multiple of 32, about four for each, from 32 to 192.
+    """Columns of a block for this many ranks that own blocks.
 
-    Narrow blocks balance better, as the updates of a step differ by one block; wide ones multiply faster, and make fewer steps,
-    of which each waits for the one before on its way from rank to rank.
+    A multiple of 32 from 32 to 192, such that each rank owns about four blocks. Narrow blocks
+    balance better, because the updates of a step differ by one block. Wide blocks multiply faster
+    and make fewer steps; each step waits for the one before on its way from rank to rank.
 
     Examples
     --------
@@ -87,7 +89,7 @@ def dealt(
     Raises
     ------
     ValueError, TypeError
-        For a plan of another number of ranks or blocks.
+        If the plan is for another number of ranks or blocks.
     """
     if block is not None:
         block = check.integer("block", block, low=1, high=2**31 - 1)
@@ -95,11 +97,11 @@ def dealt(
         times = np.ones(size) if cycle_times is None else cycle_times
         speeds = check.cycle_times(times, None)
         if len(speeds) != size:
-            raise ValueError(f"cycle_times must be those of {size} ranks, got {len(speeds)}")
+            raise ValueError(f"cycle_times must have one entry for each of {size} ranks, got {len(speeds)}")
         block = default_block(n, int(np.isfinite(speeds).sum())) if block is None else block
         plan = lu_pattern(-(-n // block), times)
     elif cycle_times is not None:
-        raise ValueError("cycle_times are those of the plan, where one is given")
+        raise ValueError("cycle_times must be left out where a plan is given: it has its own")
     _require(kind, plan, n, dtype, size)
     owner = plan.owner
     if block is None:
@@ -113,7 +115,7 @@ def dealt(
 
 def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
     if not isinstance(plan, LuPattern | FactorPlan):
-        raise TypeError(f"plan must be of lu_pattern or plan_factor, got {type(plan).__name__}")
+        raise TypeError(f"plan must be a plan of lu_pattern or plan_factor, got {type(plan).__name__}")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
@@ -141,48 +143,52 @@ def run_lu(
     cycle_times: Platform | ArrayLike | None = None, trace: bool = False, progress: bool | Progress | None = None,
     check_finite: bool = True, stacklevel: int = 3,
 ) -> Any:  # fmt: skip
-    """LU factorisation with partial pivoting of a matrix at the root: P A = L U, as scipy.linalg.lu_factor has it.
+    """Factor P A = L U with partial pivoting, as scipy.linalg.lu_factor does; A is at the root.
 
     Parameters
     ----------
     ranks : Ranks
-        All of them call it; what counts is what the root gives.
+        All ranks must call this; only the arguments of the root count.
     A : (n, n) array_like at the root
-        float32, float64, complex64 or complex128 with any strides; integers become float64.
+        float32, float64, complex64 or complex128, with any strides; integers become float64.
     pool : Pool
-        With which this rank computes.
+        The pool with which this rank computes.
     plan : LuPattern or FactorPlan, optional
-        Owners of the block columns: `lu_pattern` or `plan_lu`, for as many workers as there are ranks.
+        Owners of the block columns, from `lu_pattern` or `plan_lu`, for as many workers as there
+        are ranks.
     block : int, optional
-        Columns of a block. Default: that of the plan, or such that its owners have one each, else `default_block`.
+        Columns of a block. Default: the block width of the plan; for a LuPattern the width that
+        makes as many blocks as it has owners; without a plan `default_block`.
     cycle_times : Platform or (p,) array_like, optional
-        Without a plan, those of the ranks: the blocks are dealt by `lu_pattern`. Default: equal ones.
+        Cycle-times of the ranks, if there is no plan: `lu_pattern` deals the blocks. Default: all
+        equal.
     trace, progress, check_finite :
-        As of `Pool.lu_factor`.
+        See `Pool.lu_factor`.
     stacklevel : int
-        Of the warning: 3 is the caller of this.
+        Stack level of the warning; 3 is the caller of this function.
 
     Returns
     -------
     (lu, piv), or ((lu, piv), Trace)
-        At the root, as of `Pool.lu_factor`; None instead of each elsewhere. The prediction is of `plan_lu`, where the unit of the
-        plan is the gigaflop.
+        At the root, as from `Pool.lu_factor`; every other rank gets None instead of each. The
+        trace has the prediction of `plan_lu` if the unit of the plan is the gigaflop.
 
     Warns
     -----
     RuntimeWarning
-        At the root, if U has a zero on its diagonal, as of `Pool.lu_factor`.
+        At the root, if U has a zero on its diagonal, as in `Pool.lu_factor`.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong at the root.
+        On every rank, before anything is sent, if an argument at the root is invalid.
 
     Notes
     -----
-    Bytes sent are those of `lu_bytes`. A rank holds its block columns, and four panels at most; the root the result as well.
-    Owners of blocks in both directions, of `lu_grid`, are not taken: a column of a panel would be on several ranks, and each of
-    the n pivots found by messages between them, one after the other, where here a panel is found without any.
+    `lu_bytes` counts the bytes sent. A rank holds its block columns and at most four panels; the
+    root also holds the result. Owners of blocks in both directions (`lu_grid`) are not accepted: a
+    column of a panel would then be on several ranks, and each of the n pivots would need messages
+    between them, one pivot after the other. Here the pivots of a panel need no messages.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
@@ -206,30 +212,30 @@ def run_cholesky(
     block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
     progress: bool | Progress | None = None, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """Cholesky factorisation of a matrix at the root: A = L L^H, or with lower=False U^H U.
+    """Factor A = L L^H, or U^H U with lower=False, by Cholesky; A is at the root.
 
     Parameters
     ----------
     A : (n, n) array_like at the root
-        Of which one triangle is read.
+        Only one triangle is read.
     plan : LuPattern or FactorPlan, optional
-        As of `run_lu`; of `plan_factor` one of kind "cholesky".
+        See `run_lu`. A plan of `plan_factor` must be of kind "cholesky".
     lower : bool
-        What the root says.
+        The value of the root counts.
     ranks, pool, root, block, cycle_times, trace, progress, check_finite :
-        As of `run_lu`.
+        See `run_lu`.
 
     Returns
     -------
     ndarray, or (ndarray, Trace)
-        At the root, with zeros in the other triangle; None instead of each elsewhere.
+        At the root, with zeros in the other triangle; every other rank gets None instead of each.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         On every rank: "k-th leading minor of the array is not positive definite".
     ValueError, TypeError
-        As of `run_lu`.
+        See `run_lu`.
     """
     wishes = Wishes("cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower)
     with reporting(progress if ranks.rank == root else None) as tell:
@@ -249,26 +255,26 @@ def run_solve(
     block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
     progress: bool | Progress | None = None, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """The solution of A x = b by `run_lu` and substitution; the factors stay on the ranks.
+    """Solve A x = b by `run_lu` and substitution; the factors stay on the ranks.
 
     Parameters
     ----------
     A : (n, n) array_like at the root
     b : (n,) or (n, k) array_like at the root
     ranks, pool, plan, root, block, cycle_times, trace, progress, check_finite :
-        As of `run_lu`.
+        See `run_lu`.
 
     Returns
     -------
     ndarray, or (ndarray, Trace)
-        At the root, of the shape of b; None instead of each elsewhere.
+        At the root, with the shape of b; every other rank gets None instead of each.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         On every rank, if U has a zero on its diagonal.
     ValueError, TypeError
-        As of `run_lu`.
+        See `run_lu`.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
@@ -283,7 +289,10 @@ def run_solve(
 
 
 def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
-    """The solutions like the right sides: complex ones of a real matrix were taken for two real ones."""
+    """The solutions in the form of the right sides.
+
+    Complex right sides of a real matrix were solved as two real right sides each.
+    """
     assert given.b is not None
     assert given.right is not None
     right = np.asarray(given.right)
@@ -292,7 +301,7 @@ def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
 
 
 def _agreed(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, x: Wishes) -> tuple[Job, Given | None]:
-    """What all ranks agree on, and at the root what it alone has."""
+    """What all ranks agree on, and at the root what only the root has."""
     kept: list[Given] = []
 
     def checked() -> tuple[int, Job | None]:
@@ -326,7 +335,8 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     sides = None
     dtype = a.dtype
     if right is not None:
-        dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix of complex sides is factored as such
+        # a real matrix with complex right sides is factored as a real matrix
+        dtype = np.promote_types(a.dtype, right.real.dtype)
         sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(dtype)
     cut = Columns(0, 1, np.empty(0, np.int32), ranks.size)
     plan = x.plan
@@ -338,19 +348,20 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
 
 
 def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray[np.int32]:
-    """Factor the matrix whose block columns the ranks hold already.
+    """Factor a matrix that the ranks hold already, by block columns.
 
     Parameters
     ----------
     columns : Columns
-        The same on all ranks.
+        Must be the same on all ranks.
     local : (n, held) array
-        This rank's block columns side by side, by rows; of one of the four dtypes, the same on all ranks. It becomes the factors.
+        This rank's block columns side by side, in row-major order, in one of the four dtypes,
+        which must be the same on all ranks. It is overwritten with the factors.
 
     Returns
     -------
     (n + 1,) int32 array
-        On every rank: what `lu` returns.
+        On every rank, as from `lu`.
     """
     arrived = [Waiting(left=0) for _ in columns.own(ranks.rank)]
     found: NDArray[np.int32] = ranks.run(lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False)))
@@ -360,14 +371,15 @@ def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray
 def solve_held(
     ranks: Ranks, columns: Columns, local: Array, pivots: NDArray[np.int32], b: Array | None, cols: int, pool: Pool, root: int = 0
 ) -> None:
-    """Solve with the factors and the pivots that `lu_held` leaves.
+    """Solve with the factors and the pivots of `lu_held`.
 
     Parameters
     ----------
     b : (n, cols) array at the root, None elsewhere
-        The right sides by rows, of the dtype of local, which become the solution.
+        The right sides in row-major order, in the dtype of local. They are overwritten with the
+        solution.
     cols : int
-        On every rank.
+        Number of right sides, on every rank.
     """
     ranks.run(lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(pivots, b))
 
@@ -388,16 +400,16 @@ class _Run:
 
     @property
     def singular(self) -> int:
-        """The first zero of the diagonal of U, or -1; also where nobody has said."""
+        """The first zero on the diagonal of U; -1 if there is none or it is not known."""
         return -1 if self.pivots is None or self.pivots.size == 0 else int(self.pivots[-1])
 
     def require_regular(self) -> None:
-        """LinAlgError for a zero on the diagonal, on the root, which knows."""
+        """Raise LinAlgError on the root, which knows, if U has a zero on its diagonal."""
         if self._given is not None and self.singular >= 0:
             raise np.linalg.LinAlgError(singular_words("A", (), self.singular))
 
     def heard(self, _: int, block: int) -> None:
-        """The panel of a block has been factored: called at the root."""
+        """Report that the panel of a block has been factored; called at the root."""
         left = 1.0 - self.columns.first(block) / self.columns.n
         self._done = max(self._done, 1.0 - left**3)
         if self._tell is not None:
@@ -454,14 +466,14 @@ class _Run:
         return partial(self.heard, loop.rank) if loop.rank == self._root else partial(loop.tell, to=self._root)
 
     def traced(self) -> Trace | None:
-        """What all ranks did, at the root."""
+        """The trace of all ranks, at the root."""
         clocks = self._clocks or [Clock(0.0, 0.0, 0.0)] * 2
         found = self._ranks.gather((self.record.events, *clocks))
         if self._given is None:
             return None
         steps, _ = on_one_clock(found, self._start)
         plan, job = self._given.plan, self._job
-        if plan is None:  # no elements
+        if plan is None:  # the matrix is empty
             return Trace.from_steps(
                 steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size
             )

@@ -1,4 +1,4 @@
-"""Products of files that the root reads and writes."""
+"""Matrix products of files that the root reads and writes."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .ranks import TIMEOUT
 
 @dataclass(frozen=True, kw_only=True)
 class RanksProduct:
-    """What `hs.mpi.matmul_files` did.
+    """The outcome of `hs.mpi.matmul_files`.
 
     Attributes
     ----------
     plan : ProductPlan or StarPlan, or None
-        Of a StarPlan only the root knows it.
+        The plan that was followed. Only the root knows it if it is a StarPlan.
     trace : Trace or None
-        At the root, where one was wanted.
+        The trace at the root, if it was wanted.
     shape : (int, int)
     dtype : str
     flops : float
     seconds : float
-        Of the product, without reading and writing.
+        Time of the product, without reading and writing.
     """
 
     plan: Plan | None
@@ -53,18 +53,21 @@ def matmul_files(
     method: str = "best", platform: Platform | None = None, block: int | None = None, order: str = "plan",
     pool: Pool | None = None, trace: bool = False, progress: bool | Progress | None = None, timeout: float = TIMEOUT,
 ) -> RanksProduct:  # fmt: skip
-    """The product of two files, which the root reads, in a file that it writes: beside its place first, then renamed.
+    """Multiply two files that the root reads, and write the product to a file at the root.
+
+    The product is written beside its place and then renamed.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
         All ranks must call it.
     a, b : path
-        .npy, HDF5 or .mat, as of `hs.matmul_files`; they and the product must fit into the root's memory.
+        .npy, HDF5 or .mat, as in `hs.matmul_files`. They and the product must fit into the memory
+        of the root.
     out : path
-        .npy.
+        A .npy file.
     plan, root, method, platform, block, order, pool, trace, progress, timeout :
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
@@ -74,7 +77,8 @@ def matmul_files(
     Raises
     ------
     OSError, ValueError, TypeError
-        On every rank, for what is wrong on any, such as a file cut short or a full disk; out is then what it was.
+        On every rank, if something is wrong on any, such as a truncated file or a full disk. The
+        file out is then unchanged.
     """
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks:

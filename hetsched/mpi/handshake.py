@@ -1,8 +1,10 @@
-"""Who is who on a new connection: both sides prove that they know a secret before either believes anything else.
+"""Handshakes on new connections: both sides prove that they know a secret before they trust data.
 
-A handshake is a generator of (bytes to send, number of bytes to receive), which gets what was received; it returns what it found.
-`Handshake` carries it out on a connection without waiting, `shake` waits for one, and a `Door` has many at a time. A stranger
-costs one connection of a limited number, for a limited time, and no byte is taken from it beyond those that a step asks for.
+A handshake is a generator. It yields (bytes to send, number of bytes to receive), gets the bytes
+that were received, and returns its result. `Handshake` runs it on a connection without waiting,
+`shake` waits for one handshake, and a `Door` runs many at a time. A stranger can take one of a
+limited number of connections, for a limited time, and no more bytes are read from it than a step
+asks for.
 """
 
 from __future__ import annotations
@@ -18,22 +20,26 @@ from typing import Any
 
 Steps = Generator[tuple[bytes, int], bytes, Any]
 
-SHAKE = 10.0  # seconds that a stranger has for its whole handshake
-_NONCE = 32  # bytes, of a proof as well
-_LINE = 4096  # bytes that who is known may say of itself
-_STRANGERS = 128  # unknown connections at a time, beside those that are expected
+SHAKE = 10.0  # seconds that a connection has for its whole handshake
+_NONCE = 32  # bytes; a proof has as many
+_LINE = 4096  # bytes that a peer may send to introduce itself after its proof
+# connections at a time without a complete handshake, in addition to the expected ones
+_STRANGERS = 128
 
 
 def proof(secret: bytes, serves: bool) -> Steps:
-    """Prove to each other that both know the secret, which is not sent: by HMAC-SHA256 of the other's random bytes.
+    """Prove to each other that both sides know the secret, which is not sent.
 
-    The side that connects proves it first, so that a stranger learns nothing of the secret. The random bytes are new for each
-    connection and a proof names its side: neither one that was heard before nor one that is sent back is of use.
+    Each side sends the HMAC-SHA256 of the random bytes of the other side.
+
+    The side that connects sends its proof first, so a stranger learns nothing about the secret. The
+    random bytes are new for each connection, and a proof names its side. So a proof that was
+    recorded earlier, or one that is sent back, is of no use.
 
     Raises
     ------
     ConnectionError
-        If the other does not know it.
+        If the other side does not know the secret.
     """
     own = secrets.token_bytes(_NONCE)
     other = yield own, _NONCE
@@ -47,19 +53,20 @@ def proof(secret: bytes, serves: bool) -> Steps:
 
 
 def introduce(secret: bytes, *who: Any) -> Steps:
-    """Of the side that connects: the proof, and then a line that says who it is."""
+    """Steps of the side that connects: the proof, then a line that introduces it."""
     yield from proof(secret, False)
     yield json.dumps(who).encode() + b"\n", 0
 
 
 def welcome(secret: bytes) -> Steps:
-    """Of the side that serves: the proof, and then who the other says that it is."""
+    """Steps of the side that serves: the proof, then the line that introduces the other side."""
     yield from proof(secret, True)
     line = b""
     while not line.endswith(b"\n"):
         if len(line) == _LINE:
-            raise ConnectionError("a line without an end")
-        line += yield b"", 1  # what follows the line is no part of the handshake
+            raise ConnectionError("the line that introduces the other side is too long")
+        # one byte at a time: what follows the line is not part of the handshake
+        line += yield b"", 1
     return json.loads(line)
 
 
@@ -69,9 +76,9 @@ class Handshake:
     Attributes
     ----------
     end : float
-        By `time.monotonic`, when it must be complete.
+        Time by `time.monotonic` at which the handshake must be complete.
     found : object
-        What the steps have returned, once it is.
+        The result of the steps, once they are complete.
     """
 
     def __init__(self, connection: socket.socket, steps: Steps, seconds: float) -> None:
@@ -81,16 +88,17 @@ class Handshake:
         self._say, self._count = next(steps)
 
     def go_on(self) -> bool:
-        """Do what can be done without waiting; whether it is complete.
+        """Do what is possible without waiting; return whether the handshake is complete.
 
         Raises
         ------
         OSError, ValueError
-            If the other side is not what it should be, or has gone.
+            If the other side breaks the protocol or has gone.
         """
         while True:
-            if self._say and self._sent() < len(self._say):  # a new connection has room for more than a handshake
-                raise ConnectionError("the connection does not take a few bytes")
+            # a new connection has room for more bytes than a handshake
+            if self._say and self._sent() < len(self._say):
+                raise ConnectionError("the connection does not accept a few bytes")
             self._say = b""
             if len(self._got) < self._count:
                 try:
@@ -106,8 +114,8 @@ class Handshake:
             except StopIteration as end:
                 self.found = end.value
                 return True
-            except RecursionError:  # a line that is nested too deeply
-                raise ValueError("a line that cannot be read") from None
+            except RecursionError:  # the line is nested too deeply
+                raise ValueError("the line that introduces the other side cannot be read") from None
 
     def _sent(self) -> int:
         try:
@@ -117,14 +125,14 @@ class Handshake:
 
 
 def shake(connection: socket.socket, steps: Steps, seconds: float) -> Any:
-    """What the steps return, when they are complete.
+    """Run a handshake to its end and return its result.
 
     Raises
     ------
     OSError, ValueError
-        As of `Handshake.go_on`.
+        See `Handshake.go_on`.
     TimeoutError
-        If it takes longer.
+        If the handshake takes longer.
     """
     handshake = Handshake(connection, steps, seconds)
     with selectors.DefaultSelector() as selector:
@@ -133,21 +141,22 @@ def shake(connection: socket.socket, steps: Steps, seconds: float) -> Any:
             if not selector.select(max(0.0, handshake.end - time.monotonic())):
                 raise TimeoutError("the other side does not answer")
             if time.monotonic() > handshake.end:
-                raise TimeoutError("the other side takes too long to say who it is")
+                raise TimeoutError("the other side takes too long to identify itself")
     return handshake.found
 
 
 class Door:
-    """Handshakes with all that connect, side by side.
+    """Handshakes with all peers that connect, at the same time.
 
-    Where too many are open the oldest is given up: one that knows the secret needs no longer than a message takes to go and come.
+    If too many are open, the oldest one is given up. A peer that knows the secret needs only the
+    time of a message and its answer.
 
     Parameters
     ----------
     listener : socket
     secret : bytes
     expected : int
-        How many are to come.
+        Number of peers that are expected.
     """
 
     def __init__(self, listener: socket.socket, secret: bytes, expected: int) -> None:
@@ -155,19 +164,21 @@ class Door:
         self._listener, self._secret, self._most = listener, secret, expected + _STRANGERS
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
-        self._open: dict[socket.socket, Handshake] = {}  # in the order in which they came
+        self._open: dict[socket.socket, Handshake] = {}  # oldest first
 
     def __len__(self) -> int:
         return len(self._open)
 
     def look(self, seconds: float) -> list[tuple[socket.socket, Any]]:
-        """Those that have proved that they know the secret, with what they say of themselves; waits so long for something to
-        happen at most."""
+        """Wait at most this long for events; return the peers that have proved the secret.
+
+        Returns (connection, what the peer says of itself) for each of them.
+        """
         known = []
         for key, _ in self._selector.select(seconds):
             if key.fileobj is self._listener:
                 known += self._accept()
-            elif key.data.connection in self._open:  # it has not just made room
+            elif key.data.connection in self._open:  # it may have just made room for another one
                 known += self._advance(key.data)
         now = time.monotonic()
         for handshake in [each for each in self._open.values() if each.end < now]:
@@ -177,7 +188,7 @@ class Door:
     def _accept(self) -> list[tuple[socket.socket, Any]]:
         try:
             connection, _ = self._listener.accept()
-        except (BlockingIOError, ConnectionError):  # it has gone again
+        except (BlockingIOError, ConnectionError):  # it has gone already
             return []
         except OSError:  # such as too many open files
             if not self._open:
@@ -192,7 +203,7 @@ class Door:
         return self._advance(handshake)
 
     def _advance(self, handshake: Handshake) -> list[tuple[socket.socket, Any]]:
-        """The connection, if that makes it known."""
+        """The connection, if its handshake is now complete."""
         try:
             if not handshake.go_on():
                 return []
@@ -211,7 +222,7 @@ class Door:
         handshake.connection.close()
 
     def close(self) -> None:
-        """Send away all that have not proved that they know the secret."""
+        """Close all connections without a complete handshake."""
         for handshake in list(self._open.values()):
             self._send_away(handshake)
         self._selector.close()

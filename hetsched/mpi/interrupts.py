@@ -1,4 +1,4 @@
-"""Ctrl-C while ranks agree: noted, and raised where the others can be told."""
+"""Ctrl-C while ranks agree: it is noted, and raised where the other ranks can be told."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 
 
 class Interrupts:
-    """A block in which Ctrl-C only sets `pending`, but for `raised` blocks inside it; in other threads than the main one, which
-    get none, nothing changes. What is pending in the end goes to the handler that was there before."""
+    """A context in which Ctrl-C only sets `pending`, except inside its `raised` blocks.
+
+    At the end, a pending Ctrl-C goes to the previous handler. In threads other than the main one,
+    which do not get Ctrl-C, the context has no effect.
+    """
 
     def __init__(self) -> None:
         self.pending = False
@@ -34,14 +37,14 @@ class Interrupts:
         self.pending = True
 
     def look(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C has come."""
+        """Raise KeyboardInterrupt if Ctrl-C is pending."""
         if self.pending:
             self.pending = False
             raise KeyboardInterrupt
 
     @contextmanager
     def raised(self) -> Iterator[None]:
-        """A block in which Ctrl-C is what it is elsewhere; at once, if it has come before."""
+        """A context with the previous effect of Ctrl-C; a pending Ctrl-C takes effect at once."""
         if not callable(self._before):
             yield
             return

@@ -1,4 +1,4 @@
-"""Products on the ranks of a communicator, and matrices that they hold in parts."""
+"""Matrix products on the ranks of a communicator, and matrices that the ranks hold in parts."""
 
 from __future__ import annotations
 
@@ -54,48 +54,55 @@ def matmul(
     progress: bool | Progress | None = None,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """A B on the ranks of a communicator, each of which is one worker of the plan. All ranks must call it.
+    """Compute A B on the ranks of a communicator. Each rank is one worker of the plan.
+
+    All ranks must call it.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
     A, B : (m, k) and (k, n) array_like at the root and None elsewhere; or on every rank its Zone
-        float32, float64, complex64 or complex128, promoted as NumPy does; integers are not taken.
+        float32, float64, complex64 or complex128, promoted as in NumPy; integers are not accepted.
     plan : ProductPlan, Partition, Cuboids, LayersPlan or StarPlan, optional
-        For as many workers as there are ranks: `hs.plan_matmul`, `hs.partition` with a shape, and so on. Other ranks than the
-        root may leave it out. A StarPlan (`hs.plan_product`) is for one worker less: the root is the master, the other ranks
-        are the workers in their order.
+        A plan for as many workers as there are ranks, from `hs.plan_matmul`, `hs.partition` with a
+        shape, and so on. Ranks other than the root may leave it out. A StarPlan
+        (`hs.plan_product`) is for one worker less: the root is the master, and the other ranks are
+        the workers in their order.
     root : int
     method, platform, block : optional
-        At the root, without a plan: as of `hs.plan_matmul`. The platform is that of `measure`, say; default: what a moment of
-        products and messages says of the ranks' speeds and the root's links, once for a communicator. For a method of
-        `plan_product` it needs memory, and may leave out the root.
+        Used at the root if there is no plan; see `hs.plan_matmul`. The platform can come from
+        `measure`. Default: the speeds of the ranks and the links of the root, from a brief
+        measurement that is made once for each communicator. For a method of `plan_product` the
+        platform needs memory, and may leave out the root.
     order : {"plan", "demand"}
-        Of a StarPlan, as of `Pool.run`.
+        For a StarPlan; see `Pool.run`.
     pool : Pool, optional
-        With which this rank computes; default: all cores that it may use, or its share where other ranks may use the same.
+        The pool with which this rank computes. Default: all cores that it may use, or its share if
+        other ranks may use the same cores.
     trace, progress :
-        As of `Pool`; the trace is at the root, with a worker for each rank, and the root tells the progress.
+        See `Pool`. The trace is at the root and has a worker for each rank. The root reports the
+        progress.
     timeout : float
         Seconds without an answer after which a rank counts as lost.
 
     Returns
     -------
-    ndarray, Zone or None
-        The product at the root and None elsewhere; on every rank its Zone where A or B were zones. With trace=True a pair, the
-        second of it the Trace at the root and None elsewhere.
+        The product at the root and None elsewhere. If A or B is a Zone, every rank gets its Zone
+        of the product. With trace=True a pair, the second item of which is the Trace at the root
+        and None elsewhere.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong on any.
+        On every rank, before anything is sent, if an argument on any rank is invalid.
     LostRank
-        If a rank does not answer. The communicator cannot be used any more, and the process must end.
+        If a rank does not answer. The communicator is then unusable, and the process must end.
 
     Notes
     -----
-    Each rank gets every piece of A and B that it needs once; while it computes one step it receives for the next two. Bytes sent
-    are those of the plan, less what a rank holds already. Layers are summed by all ranks, each some rows.
+    Each rank receives every piece of A and B that it needs once. While it computes one step, it
+    receives for the next two. The bytes sent are the bytes that the plan counts, less what a rank
+    holds already. All ranks sum the layers, each of them some rows.
 
     Examples
     --------
@@ -110,8 +117,11 @@ def matmul(
 
 
 class Outcome(NamedTuple):
-    """What came of a product: the matrix or zone, the trace at the root where one was wanted, and the plan that was followed; of
-    a StarPlan only the root knows it."""
+    """The result of a product.
+
+    The matrix or zone, the trace at the root if it was wanted, and the plan that was followed.
+    Only the root knows the plan if it is a StarPlan.
+    """
 
     value: Any
     trace: Trace | None
@@ -122,7 +132,7 @@ def product_of(
     comm: Any, A: Any, B: Any, plan: Any, root: int, *, method: str, platform: Platform | None, block: int | None, order: str,
     pool: Pool | None, trace: bool, progress: bool | Progress | None, timeout: float,
 ) -> Outcome:  # fmt: skip
-    """`matmul`, with the plan."""
+    """Do the same as `matmul`, and return the plan too."""
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks, call.reporting(progress) as tell:
         mine: list[Any] = []
@@ -189,7 +199,10 @@ def _planned(
 
 
 def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int) -> ProductPlan:
-    """The plan, made of a partition, boxes or layers if it is one of those, if it is for these ranks and this product."""
+    """The plan as a ProductPlan for these ranks and this product.
+
+    It is made from a partition, boxes or layers if the plan is one of these.
+    """
     if not isinstance(plan, ProductPlan | Partition | Cuboids | LayersPlan):
         raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
     require_ranks(plan, size)
@@ -200,7 +213,7 @@ def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], s
     if plan.shape != sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {sizes}")
     require_boxes(plan)
-    if plan.layers is None:  # a rank keeps each of its rectangles apart
+    if plan.layers is None:  # a rank stores each of its rectangles separately
         require_zones("plan", product.result_boxes(plan), plan.shape[:2], ("C", "element", "rectangle", "rectangles"))
     if plan.shared or plan.triangle:
         raise ValueError(f"plan is for one machine: its boxes {'are shared' if plan.shared else 'are half a product'}")
@@ -211,7 +224,10 @@ def _multiply(
     call: Call, plan: ProductPlan, operands: tuple[Held, Held], pool: Pool, whole: list[NDArray[Any]] | None,
     wishes: tuple[bool, bool, bool], tell: Progress | None,
 ) -> Outcome:  # fmt: skip
-    """whole: where the product goes at the root, nothing elsewhere; None where it stays with the ranks."""
+    """Run the product and return its outcome.
+
+    whole: the place of the product at the root, empty elsewhere; None if it stays with the ranks.
+    """
     ranks, root, shape = call.ranks, call.root, plan.shape[:2]
     traced, watched, _ = wishes
     record, result = Record(traced), product.result_boxes(plan)
@@ -241,7 +257,7 @@ def _multiply(
 
 
 def _some(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Those with elements, as boxes have them."""
+    """The arrays that are not empty; there are boxes only for these."""
     return tuple(array for array in arrays if array.size)
 
 
@@ -257,25 +273,27 @@ def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], 
 
 
 def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
-    """What a call without arguments returns on each rank, by rank; an error on any is one on all, so that nobody waits in vain.
+    """Call a function on each rank and return all results, by rank.
+
+    An error on one rank is raised on all ranks, so no rank waits in vain.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
         All ranks must call it.
     call : function
-        Its result is pickled.
+        Called without arguments; its result is pickled.
 
     Returns
     -------
     list
-        What the call returned on each rank, by rank.
+        The result of each rank, by rank.
 
     Raises
     ------
     Exception
-        The rank's own error; on the others ValueError, TypeError, OSError or MemoryError where it is one, with the rank in its
-        text, else RuntimeError.
+        The rank's own error. The other ranks raise ValueError, TypeError, OSError or MemoryError
+        if the error is one of these, else RuntimeError, with the rank in the text.
 
     Examples
     --------
@@ -294,21 +312,22 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
     A : 2-D array_like at the root, None elsewhere
         float32, float64, complex64 or complex128.
     plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
-        For as many workers as there are ranks; other ranks than the root may leave it out. The zones of C, scaled to the shape
-        of A where that is another; block columns; blocks; or slices of rows.
+        A plan for as many workers as there are ranks; ranks other than the root may leave it out.
+        It gives zones of C, scaled to the shape of A if that is another one; block columns;
+        blocks; or slices of rows.
     root : int
     timeout : float
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
     Zone
-        Of this rank.
+        The rectangles of this rank.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong on any.
+        On every rank, before anything is sent, if an argument on any rank is invalid.
     """
     call = Call(comm, root, None, timeout)
     with call.ranks as ranks:
@@ -317,7 +336,7 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
         def checked() -> tuple[Any, ...]:
             array, shape = described("A", A, ranks.rank, root)
             if shape.kind == "zone":
-                raise TypeError("A is a Zone already")
+                raise TypeError("A must be an array, got a Zone, which is already scattered")
             mine.append(array)
             return shape, as_text(plan), root
 
@@ -337,25 +356,26 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
 
 
 def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) -> NDArray[Any] | None:
-    """The matrix that the ranks hold, at the root; None elsewhere. All ranks must call it, with their zones.
+    """Collect at the root the matrix that the ranks hold. All ranks must call it with their zones.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
     zone : Zone
-        Of this rank.
+        The rectangles of this rank.
     root : int
     timeout : float
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
     ndarray or None
+        The matrix at the root; None elsewhere.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong on any.
+        On every rank, before anything is sent, if an argument on any rank is invalid.
     """
     call = Call(comm, root, None, timeout)
     with call.ranks as ranks:

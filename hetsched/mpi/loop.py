@@ -1,7 +1,8 @@
-"""The coroutines of one rank, which wait for messages and for products, and the loop that polls for all of them.
+"""The coroutines of one rank, which wait for messages and products, and the loop that polls them.
 
-Only the thread that calls `Loop.run` sends and receives: an MPI without THREAD_MULTIPLE will do. Products run on another one, so
-that messages arrive meanwhile also where the MPI progresses only when it is called.
+Only the thread that calls `Loop.run` sends and receives, so an MPI without THREAD_MULTIPLE is
+sufficient. Products run on another thread, so messages also arrive during a product if the MPI
+makes progress only inside its own calls.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_SPIN = 1e-4  # seconds without news before the loop sleeps
-_NAP, _LONGEST, _SHARE = 5e-5, 5e-3, 0.005  # that it sleeps at least, at most; else this part of the time without news
-_IDLE = 0.1  # seconds that it sleeps where whatever comes wakes it
-_PART = 1 << 30  # bytes of a message; longer arrays are sent as several
-_PATIENCE = 5.0  # seconds that ranks have to end together after an error
+_SPIN = 1e-4  # seconds without an event before the loop sleeps
+# shortest and longest sleep in seconds; between them, this fraction of the time without an event
+_NAP, _LONGEST, _SHARE = 5e-5, 5e-3, 0.005
+_IDLE = 0.1  # seconds of sleep on a transport that wakes the loop at every event
+_PART = 1 << 30  # bytes of a message; a longer array is sent as several messages
+_PATIENCE = 5.0  # seconds that the ranks have to end together after an error
 
 Bytes = NDArray[np.uint8]
 
 
 class Transport(Protocol):
-    """What the loop needs of an MPI communicator, or of something else that carries messages between ranks 0 .. size - 1.
+    """What the loop needs of MPI, or of another carrier of messages between ranks 0 .. size - 1.
 
     Messages from one rank to another with one tag arrive in the order in which they were sent.
     """
@@ -36,49 +38,55 @@ class Transport(Protocol):
     size: int
 
     def send(self, data: Bytes, to: int, tag: int) -> Any:
-        """Begin to send; the data must stay as they are until that is done."""
+        """Begin to send. The data must not change until the send is complete."""
 
     def receive(self, data: Bytes, source: int, tag: int) -> Any:
-        """Begin to receive a message of exactly that many bytes."""
+        """Begin to receive a message of exactly the size of `data`."""
 
     def completed(self, requests: list[Any]) -> list[int]:
-        """Indices of those that are done now."""
+        """Indices of the requests that are complete now."""
 
     def tell(self, what: Any, to: int) -> None:
-        """Send a small object; it is `heard` there."""
+        """Send a small object, which `heard` returns on the other rank."""
 
     def heard(self) -> list[tuple[int, Any]]:
-        """(source, object) of what has been told since the last call."""
+        """(source, object) for each object told since the last call."""
 
     def leave(self) -> bool:
-        """To be called until it is true: everybody has come here, and everything that was sent has been received."""
+        """Whether all ranks have come here and everything that was sent has been received.
+
+        It must be called until it returns True.
+        """
 
     def abandon(self, sends: list[Any], receives: list[Any]) -> None:
-        """These will not be waited for; messages that come from now on are thrown away."""
+        """Do not wait for these requests. Messages that arrive from now on are discarded."""
 
 
 class Surviving(Transport, Protocol):
-    """One on which the others go on when a rank is lost."""
+    """A transport on which the other ranks continue when a rank is lost."""
 
     def gone(self) -> list[tuple[int, str]]:
-        """(rank, sentence) of those whose connection has ended since the last call."""
+        """(rank, sentence) for each rank that lost its connection since the last call."""
 
     def moved(self, patience: float) -> list[int]:
-        """Ranks that have sent or taken a part of something since the last call: who is busy with that lives. So does one whose
-        message nobody here has waited for yet, for so many seconds."""
+        """Ranks that are alive: they sent or took part of a message since the last call.
+
+        A rank also counts as alive for `patience` seconds if it has sent a message that no
+        coroutine here waits for yet.
+        """
 
     def give_up(self, rank: int) -> None:
-        """Nothing is sent to it any more, and nothing comes from it."""
+        """Send nothing to this rank any more, and take nothing from it."""
 
     def rest(self, seconds: float) -> None:
-        """Sleep until something comes, or somebody calls `wake`, so long at most."""
+        """Sleep until something arrives or `wake` is called, at most this long."""
 
     def wake(self) -> None:
-        """End the rest; another thread may call it."""
+        """End `rest`. Another thread may call this."""
 
 
 class Waiting:
-    """What a coroutine can wait for, once or more often."""
+    """An event that coroutines can wait for, once or several times."""
 
     __slots__ = ("_then", "done", "error", "left", "value", "whom")
 
@@ -97,33 +105,33 @@ class Waiting:
 
 
 class Condition:
-    """What coroutines can wait for that hangs on more than one thing."""
+    """A condition that coroutines can wait for and that depends on more than one event."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Loop, Waiting]] = []
 
     async def until(self, loop: Loop, holds: Callable[[], bool]) -> None:
-        """Wait until it holds."""
+        """Wait until ``holds()`` is true."""
         while not holds():
             self._waiting.append((loop, changed := Waiting()))
             await changed
 
     def changed(self) -> None:
-        """Who waits looks again."""
+        """Let the waiting coroutines check their conditions again."""
         waiting, self._waiting = self._waiting, []
         for loop, each in waiting:
             loop.fulfil(each)
 
 
 class Window:
-    """At most so many at a time: `await window.enter()`, then `window.leave()`."""
+    """Admits at most `size` at a time: `await window.enter()`, then `window.leave()`."""
 
     def __init__(self, loop: Loop, size: int) -> None:
         self._loop, self._free = loop, size
         self._waiting: deque[Waiting] = deque()
 
     async def enter(self) -> None:
-        """Wait for room."""
+        """Wait until there is room."""
         if self._free:
             self._free -= 1
             return
@@ -131,7 +139,7 @@ class Window:
         await turn
 
     def leave(self) -> None:
-        """Make room for the next."""
+        """Make room for the next one."""
         if self._waiting:
             self._loop.fulfil(self._waiting.popleft())
         else:
@@ -152,11 +160,11 @@ class LostRank(RuntimeError):
 
 
 class Stopped(RuntimeError):
-    """Another rank had an error that has no better class here."""
+    """Another rank stopped with an error that has no better class here."""
 
 
 class Loop:
-    """Runs coroutines until they have ended on all ranks.
+    """Run coroutines until they have ended on all ranks.
 
     Parameters
     ----------
@@ -164,10 +172,10 @@ class Loop:
     timeout : float
         Seconds without an answer after which a rank that is waited for counts as lost.
     told : function, optional
-        Called with (source, object) for what other ranks say by `tell`.
+        Called with (source, object) for each object that another rank sends by `tell`.
     lost : function, optional
-        Called with (rank, sentence) for a rank that is lost, on a transport that survives it; what waits for that rank raises
-        LostRank then. Default: the run ends.
+        Called with (rank, sentence) when a rank is lost, on a transport that survives it. Whatever
+        waits for that rank then raises LostRank. Default: the run ends.
     """
 
     def __init__(
@@ -177,40 +185,42 @@ class Loop:
         self.transport, self.timeout = transport, timeout
         self.rank, self.size = transport.rank, transport.size
         self.stopped = threading.Event()
-        self.broken = False  # ranks did not come together after an error: the transport is of no use any more
+        # the ranks did not come together after an error: the transport is unusable
+        self.broken = False
         self._told, self._lost = told, lost
         self._surviving: Surviving | None = transport if lost is not None else None  # type: ignore[assignment]
         self._sleep = time.sleep if self._surviving is None else self._surviving.rest
-        self.gone: dict[int, str] = {}  # ranks that are lost, and why
+        self.gone: dict[int, str] = {}  # lost ranks, and why they are lost
         self._ready: deque[tuple[Any, Waiting]] = deque()
         self._requests: list[Any] = []
-        self._whose: list[tuple[Waiting, bool]] = []  # of each request; True: it sends
+        self._whose: list[tuple[Waiting, bool]] = []  # for each request; True: it is a send
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._ended: SimpleQueue[tuple[Waiting, Any, BaseException | None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._alive: list[Coroutine[Any, Any, Any]] = []
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
-        self._looked = time.monotonic()  # for the lost
-        self.look: Callable[[], None] | None = None  # called in every round, to raise what has been noted
+        self._looked = time.monotonic()  # when lost ranks were last searched
+        # called in every round, to raise an error that has been noted
+        self.look: Callable[[], None] | None = None
 
     # ---- for coroutines ----
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Waiting:
-        """Start it; what is returned is done when it has ended."""
+        """Start the coroutine. The returned event is done when the coroutine has ended."""
         self._alive.append(coroutine)
         self._ready.append((coroutine, end := Waiting()))
         return end
 
     def send(self, array: NDArray[Any], to: int, tag: int) -> Waiting:
-        """Send a contiguous array, which must stay as it is until this is done."""
+        """Send a contiguous array, which must not change until the returned event is done."""
         return self._message(self.transport.send, True, array, to, tag)
 
     def receive(self, array: NDArray[Any], source: int, tag: int) -> Waiting:
-        """Receive into a contiguous array, which has the size of what is sent."""
+        """Receive into a contiguous array that has the size of the message."""
         return self._message(self.transport.receive, False, array, source, tag)
 
     def compute(self, job: Callable[[], Any]) -> Waiting:
-        """Call it on the thread for products, after those given before."""
+        """Call the job on the thread for products, after all jobs that were given before."""
         if self._thread is None:
             wake = (lambda: None) if self._surviving is None else self._surviving.wake
             self._thread = threading.Thread(target=_work, args=(self._jobs, self._ended, wake), daemon=True)
@@ -220,31 +230,32 @@ class Loop:
         return end
 
     def fulfil(self, waiting: Waiting, value: Any = None) -> None:
-        """It is done: who waits for it goes on."""
+        """Mark the event as done and resume the coroutines that wait for it."""
         waiting.done, waiting.value = True, value
         self._ready.extend(waiting._then)
         waiting._then.clear()
 
     def tell(self, what: Any, to: int) -> None:
-        """Say something small to another rank, whose `told` is called."""
+        """Send a small object to another rank, where `told` is called with it."""
         self.transport.tell(("told", what), to)
 
     def go_on(self) -> None:
-        """Raise if the run has been stopped: for long jobs, to be called now and then."""
+        """Raise if the run has been stopped. Long jobs call this now and then."""
         if self.stopped.is_set():
             raise Stopped("the run was stopped")
 
     # ---- running ----
 
     def run(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run it and all that it spawns; returns its value once all ranks have come to the end.
+        """Run the coroutine and all that it spawns; return its value once all ranks have ended.
 
         Raises
         ------
         Exception
-            The first error here, or that of another rank, with the rank in its text. The others are told.
+            The first error on this rank or on another one, with that rank in the text. The other
+            ranks are told.
         LostRank
-            For a rank that does not answer.
+            If a rank does not answer.
         """
         end = self.spawn(main)
         try:
@@ -275,11 +286,11 @@ class Loop:
 
     def _nap(self, silent: float) -> float:
         if self._surviving is not None:
-            return min(_IDLE, self.timeout / 16)  # whatever comes ends it
+            return min(_IDLE, self.timeout / 16)  # every event ends the sleep
         return 0.0 if silent < _SPIN else min(max(_NAP, _SHARE * silent), _LONGEST)
 
     def _round(self) -> bool:
-        """Look for everything once; whether something came of it."""
+        """Check everything once; return whether anything happened."""
         news = False
         if self._requests:
             done = self.transport.completed(self._requests)
@@ -303,7 +314,8 @@ class Loop:
             news = True
             self._hear(source, message)
         if self._surviving is not None:
-            for rank in self._surviving.moved(self.size * self.timeout):  # while each of the others is waited for
+            # patience: every other rank may be waited for first
+            for rank in self._surviving.moved(self.size * self.timeout):
                 self._asked[rank] = None
             for rank, why in self._surviving.gone():
                 news = True
@@ -350,7 +362,7 @@ class Loop:
             self._told(source, what)
 
     def _look_for_the_lost(self) -> None:
-        """Ask those that are waited for, and then see who has not answered in the time that they have."""
+        """Ask the ranks that are waited for, then find the ranks that did not answer in time."""
         now = time.monotonic()
         if now - self._looked < self.timeout / 4:
             return
@@ -382,7 +394,7 @@ class Loop:
         self._lost(rank, why)
 
     def _fail(self, error: BaseException) -> None:
-        """Tell the others, end what runs here, and wait until all have come together."""
+        """Tell the other ranks, end what runs here, and wait until all ranks have come together."""
         self.stopped.set()
         for coroutine in self._alive:
             with contextlib.suppress(BaseException):
@@ -419,7 +431,7 @@ _KINDS = (np.linalg.LinAlgError, ValueError, TypeError, MemoryError, OSError)
 
 
 def _for_others(rank: int, error: BaseException) -> BaseException | None:
-    """What the other ranks raise; None where they know already."""
+    """The error that the other ranks raise; None if they know of it already."""
     if knows(error):
         return None
     if isinstance(error, LostRank):
@@ -428,18 +440,18 @@ def _for_others(rank: int, error: BaseException) -> BaseException | None:
 
 
 def told(error: BaseException) -> BaseException:
-    """An error that all ranks know of."""
+    """Mark an error as known to all ranks."""
     error.hetsched_told = True  # type: ignore[attr-defined]
     return error
 
 
 def knows(error: BaseException) -> bool:
-    """Whether all ranks know of it."""
+    """Whether all ranks know of the error."""
     return bool(getattr(error, "hetsched_told", False))
 
 
 def of_rank(rank: int, error: BaseException) -> BaseException:
-    """The error of another rank: of the same kind, where that is one that says what is wrong."""
+    """The error to raise for an error of another rank: of the same class if it is in `_KINDS`."""
     text = str(error) or type(error).__name__
     for kind in _KINDS:
         if isinstance(error, kind):
@@ -448,6 +460,6 @@ def of_rank(rank: int, error: BaseException) -> BaseException:
 
 
 async def all_of(waiting: Iterable[Any]) -> None:
-    """Wait for each of them."""
+    """Wait for each event."""
     for each in waiting:
         await each

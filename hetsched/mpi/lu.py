@@ -20,7 +20,10 @@ _PIVOTS = GATHER + 2  # tag
 
 
 class _View(NamedTuple):
-    """A panel of LU as it travels: the factors of (m, w) by columns, then the pivots, counted from its first row."""
+    """A panel of LU as it is sent.
+
+    First the factors, (m, w) by columns, then the pivots, counted from the first row of the panel.
+    """
 
     factors: Array
     pivots: NDArray[np.int32]
@@ -32,19 +35,22 @@ class Lu:
     Parameters
     ----------
     local : (n, held) array
-        This rank's block columns side by side; a matrix by rows, in which rows are exchanged some ten times as fast.
+        This rank's block columns side by side, in row-major order, in which rows are exchanged some
+        ten times as fast.
 
     Attributes
     ----------
     pivots : (n + 1,) int32 array
-        Of the panels that this rank has seen, as of scipy.linalg.lu_factor; then the first zero of the diagonal of U, or -1.
+        Pivots of the panels that this rank has seen, as in scipy.linalg.lu_factor. The last entry
+        is the first zero on the diagonal of U, or -1.
     """
 
     def __init__(self, loop: Loop, columns: Columns, local: Array, pool: Pool) -> None:
         self._loop, self._columns, self._local, self._pool = loop, columns, local, pool
         self._dtype: np.dtype[Any] = local.dtype
         self.pivots = np.full(columns.n + 1, -1, np.int32)
-        self._moved: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}  # rows, by the panels that have been seen
+        # panel that has been seen -> target and source rows
+        self._moved: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
 
     def bytes_of(self, k: int) -> int:
         return lu_panel_bytes(self._columns, k, self._dtype.itemsize)
@@ -79,7 +85,7 @@ class Lu:
 
 
 async def tell_pivots(loop: Loop, columns: Columns, pivots: NDArray[np.int32], listeners: Iterable[int], record: Record) -> None:
-    """The owner of the last block has seen all pivots, and tells them to those that own others, and to the listeners."""
+    """Send all pivots from the owner of the last block to the other owners and the listeners."""
     last = int(columns.owner[-1])
     others = sorted({*columns.enrolled, *listeners} - {last})
     if loop.rank in others:
@@ -91,9 +97,9 @@ async def tell_pivots(loop: Loop, columns: Columns, pivots: NDArray[np.int32], l
 
 
 def exchange_left(loop: Loop, columns: Columns, local: Array, pivots: NDArray[np.int32]) -> None:
-    """The rows that later panels have exchanged, in this rank's columns of L. pivots as of `Lu`."""
+    """Apply the row exchanges of later panels to this rank's columns of L; pivots as in `Lu`."""
     own, place = columns.own(loop.rank), len(columns.own(loop.rank))
-    order = np.arange(columns.n)  # of rows, by the panels to the right
+    order = np.arange(columns.n)  # order of the rows after the exchanges of the panels to the right
     for k in range(columns.count - 1, own[0] - 1 if own else columns.count - 1, -1):
         if k == own[place - 1]:
             place -= 1
@@ -112,13 +118,13 @@ async def lu(
     loop: Loop, columns: Columns, local: Array, pool: Pool, listeners: Iterable[int], arrived: Sequence[Waiting],
     record: Record, done: Callable[[int], None] | None = None,
 ) -> NDArray[np.int32]:  # fmt: skip
-    """Factor the matrix whose block columns the ranks hold in local, (n, held) by rows.
+    """Factor a matrix. local (n, held) has the block columns of each rank, in row-major order.
 
     Returns
     -------
     (n + 1,) int32 array
-        Those of scipy.linalg.lu_factor, then the first zero of the diagonal of U, or -1; on the ranks that own blocks and on the
-        listeners. local holds the factors then.
+        The pivots of scipy.linalg.lu_factor, then the first zero on the diagonal of U, or -1; on
+        the ranks that own blocks and on the listeners. local then holds the factors.
     """
     kind = Lu(loop, columns, local, pool)
     await Panels(loop, columns, kind, record, done).run(arrived)

@@ -1,8 +1,10 @@
-"""Systems with the LU factors that ranks hold by block columns.
+"""Solves with LU factors that the ranks hold by block columns.
 
-Forward, then backward substitution. Each rank adds up what its own columns contribute to the rows to come. The owner of a block
-gets the sum of the others' contributions to its rows along a chain of those that have any, solves with the triangle on the
-diagonal, and contributes to the next block first. What travels are blocks of right sides.
+Forward substitution is followed by backward substitution. Each rank sums what its own columns
+contribute to later rows. The contributions of the other ranks to the rows of a block are summed
+along a chain of the ranks that have any, which ends at the owner of the block. The owner solves
+with the triangle on the diagonal, and contributes to the next block first. The messages are blocks
+of right sides.
 """
 
 from __future__ import annotations
@@ -21,16 +23,17 @@ from .panels import stopping
 from .record import Record
 
 _RIGHT, _SUM, _FOUND = GATHER + 3, GATHER + 4, GATHER + 5  # tags
-_AHEAD = 4  # messages under way from a rank
+_AHEAD = 4  # messages that a rank has on their way
 
 
 def solve_bytes(columns: Columns, cols: int, itemsize: int, root: int) -> NDArray[np.int64]:
-    """(p,) bytes that each rank sends for so many right sides at the root.
+    """(p,) bytes that each rank sends for this many right sides at the root.
 
     Examples
     --------
     >>> import numpy as np
-    >>> solve_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 1, 8, 0).tolist()  # 16 of b and 16 of a sum; a sum and 16 of x
+    >>> # 16 bytes of b and 16 of a sum; a sum and 16 bytes of x
+    >>> solve_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 1, 8, 0).tolist()
     [32, 32]
     """
     found = np.zeros(columns.size, np.int64)
@@ -45,7 +48,7 @@ def solve_bytes(columns: Columns, cols: int, itemsize: int, root: int) -> NDArra
 
 
 class Substitution:
-    """Solves with the factors of one rank.
+    """Solves with the part of the factors that one rank holds.
 
     Parameters
     ----------
@@ -64,7 +67,7 @@ class Substitution:
         self._under_way: deque[Waiting] = deque()
 
     async def run(self, pivots: NDArray[np.int32], b: Array | None) -> None:
-        """b (n, cols) at the root, by rows, becomes the solution; the pivots are those of `lu`."""
+        """Solve with the pivots of `lu`. b (n, cols), by rows at the root, becomes the solution."""
         dealing = None
         if b is not None:
             target, source = moved_rows(pivots[:-1])
@@ -104,7 +107,8 @@ class Substitution:
         me, chains = self._loop.rank, self._columns.chains(backward=backward)
         blocks = range(self._columns.count)
         self._sums[...] = 0.0
-        soon = later = Waiting(left=0)  # this rank's contributions to the next block, to all
+        # this rank's contributions to the next block, and to all blocks
+        soon = later = Waiting(left=0)
         last = -1
         for k in reversed(blocks) if backward else blocks:
             way = (*chains[k], int(self._columns.owner[k]))
@@ -144,7 +148,7 @@ class Substitution:
     # ---- on the thread for products ----
 
     def _solve(self, k: int, backward: bool) -> None:
-        """Block k of the solution, and what it contributes to the block that comes next."""
+        """Compute block k of the solution, and its contribution to the next block."""
         i, rows = self._place[k], self._columns.slice(k)
         x = self._own[i]
         x -= self._sums[rows]
@@ -156,7 +160,7 @@ class Substitution:
             self._add(k, self._columns.first(following), self._columns.first(following + 1))
 
     def _contribute(self, k: int, backward: bool) -> None:
-        """To all blocks after that one."""
+        """Add the contribution of block k to all blocks after the next one."""
         if backward:
             self._add(k, 0, self._columns.first(max(k - 1, 0)))
         else:

@@ -1,4 +1,4 @@
-"""The master of a StarPlan: it holds the matrices, and serves one message at a time on its port."""
+"""The master of a StarPlan. It holds the matrices, and its port serves one message at a time."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .loop import Condition, Loop, LostRank, Waiting
 from .record import Clock, synchronised
 from .worker import TAG, Report
 
-_SMALL = 1 << 16  # bytes
+_SMALL = 1 << 16  # bytes up to which a copy is made at once
 _SELDOM = 0.05  # seconds between two calls of a progress function
 
 
 class Peer:
-    """A worker, as the master sees it.
+    """A worker as the master sees it.
 
     Attributes
     ----------
     open : deque of int
-        Chunks that are not done; the first ones are in work.
+        Chunks that are not finished; the first ones are being computed.
     step : Step or None
-        Its next message; None where it has nothing to do.
+        Its next message; None if it has nothing to do.
     chain : list of int
-        The chunks in work: one, or several each ahead of the one before.
+        The chunks being computed, as in `chunks.chain_of`.
     """
 
     def __init__(self, index: int, rank: int, memory: int) -> None:
@@ -39,14 +39,15 @@ class Peer:
         self.open: deque[int] = deque()
         self.alive, self.why = True, ""
         self.step: Step | None = None
-        self.number = -1  # of the step's chunk
+        self.number = -1  # chunk of the step
         self.steps: Iterator[tuple[int, Step]] = iter(())
         self.chain: list[int] = []
-        self.computed: list[float] = []  # when the master heard so, of the panels of the chain
+        # when the master heard that each panel of the chain was computed
+        self.computed: list[float] = []
         self.released = 0.0  # end of its last load or result
-        self.returned = 0  # layers of the chunk that have come back
+        self.returned = 0  # layers of the chunk that have been returned
         self.peak = 0
-        self.clock: Clock | None = None  # its first
+        self.clock: Clock | None = None  # its first reading
         self.report: Report | None = None
 
     @property
@@ -56,28 +57,28 @@ class Peer:
 
     @property
     def since(self) -> float:
-        """When it could have started."""
+        """When its next message could have started."""
         assert self.step is not None
         return self.computed[self.step.after - 1] if self.step.after else self.released
 
 
 class Master:
-    """C += A B by the chunks of a plan.
+    """Compute C += A B by the chunks of a plan.
 
     Parameters
     ----------
     product : Product
     table : list of Chunk
-        Of the plan; those that replace chunks of lost workers follow them.
+        Chunks of the plan. Replacements for chunks of lost workers are appended.
     names : sequence of str
     memory : sequence of int
-        Of each worker, blocks.
+        Memory of each worker, in blocks.
     served : sequence of int or None
-        The worker of each message; None: the one whose request is pending longest.
+        The worker of each message. None: serve the worker with the oldest request.
     operands : (Array, Array, Array)
         C, A and B.
     ranks : sequence of int
-        Of the workers.
+        Ranks of the workers.
     """
 
     def __init__(
@@ -91,13 +92,15 @@ class Master:
         self._listed = None if served is None else deque(served)
         self._told = Condition()
         self._fallen: list[Peer] = []
-        self._pile: list[Chunk] = []  # of lost workers, not dealt yet
-        self._staging: list[Array] = [np.zeros(0, product.dtype) for _ in range(3)]  # two to send, one for results
+        self._pile: list[Chunk] = []  # chunks of lost workers that are not dealt yet
+        # two for sending, one for results
+        self._staging: list[Array] = [np.zeros(0, product.dtype) for _ in range(3)]
         self._slot = 0
         self._packed: tuple[Peer, Step, int, Waiting] | None = None
         self._unpacked: Waiting | None = None
         self.log: list[tuple[int, int, int, int, float, float]] = []  # worker, kind, chunk, first layer, start, end
-        self.computed: dict[tuple[int, int], tuple[float, float]] = {}  # chunk, first layer -> by the clock of its worker
+        # chunk, first layer -> start, end by the clock of its worker
+        self.computed: dict[tuple[int, int], tuple[float, float]] = {}
         self.sent = self.received = self._done = 0
         self._said = 0.0
         self.began = 0.0
@@ -106,7 +109,7 @@ class Master:
     # ---- what the workers say ----
 
     def heard(self, source: int, what: Any) -> None:
-        """Of a worker: its clock, that it has computed a panel, or its report."""
+        """Take what a worker says: its clock, that it has computed a panel, or its report."""
         peer, (kind, value) = self._of_rank[source], what
         if kind == "report":
             peer.report = value
@@ -129,7 +132,7 @@ class Master:
             self._progress(min(self._done / math.prod(self.product.shape), 1.0))
 
     def lost(self, rank: int, why: str) -> None:
-        """A worker is given up: others do what it has not returned."""
+        """Give up a worker: other workers do the work that it has not returned."""
         peer = self._of_rank[rank]
         peer.alive, peer.why, peer.step = False, why, None
         self._fallen.append(peer)
@@ -138,7 +141,7 @@ class Master:
     # ---- the run ----
 
     async def run(self, loop: Loop, traced: bool) -> None:
-        """Until C is complete and every worker that lives has reported."""
+        """Run until C is complete and every worker that is alive has reported."""
         self._loop = loop
         if traced:
             await synchronised(loop, loop.rank)
@@ -174,7 +177,7 @@ class Master:
         self._advance(peer)
 
     async def _next(self) -> Peer | None:
-        """The one to be served next, when it is ready; None when all is done."""
+        """The worker to serve next, once it is ready; None when all work is done."""
         while True:
             self._replace_the_fallen()
             if all(peer.step is None for peer in self.peers):
@@ -187,14 +190,14 @@ class Master:
                 return peer
 
     def _candidate(self) -> Peer | None:
-        """Whom to serve now; None where nobody is ready whose turn it can be."""
+        """The worker to serve now; None if no worker that may be next is ready."""
         if self._listed is None:
             return self._oldest_request()
         peer = self.peers[self._listed[0]]
         return peer if peer.ready else None
 
     def _oldest_request(self) -> Peer | None:
-        """Whose request is pending longest, ties to the lowest."""
+        """The worker with the oldest request; ties go to the lowest index."""
         return min((peer for peer in self.peers if peer.ready), key=lambda peer: peer.since, default=None)
 
     async def _serve(self, peer: Peer) -> None:
@@ -243,7 +246,7 @@ class Master:
         return start
 
     def _has_returned(self, peer: Peer, step: Step, chunk: Chunk) -> None:
-        """Also of a worker that is lost since: what has come is not done again."""
+        """Count what a worker has returned, even if it was lost since: it is not computed again."""
         peer.returned = step.first + chunks.deep(chunk, self._t, step.first)
         if chunk.held == C or peer.returned == chunks.length_of(chunk, self._t):
             peer.open.popleft()
@@ -252,8 +255,9 @@ class Master:
     # ---- copies, on the thread for products ----
 
     def _copied(self, copy: Callable[[], Any], size: int) -> Waiting:
-        """What is small is copied in less time than another thread takes to begin."""
-        if size > _SMALL or (self._packed is not None and not self._packed[3].done):  # copies to one place are made in order
+        """Copy on the other thread. Small data are copied here: that is faster than a hand-over."""
+        # copies to one place are made in order
+        if size > _SMALL or (self._packed is not None and not self._packed[3].done):
             return self._loop.compute(copy)
         made = Waiting(left=0)
         made.value = copy()
@@ -266,7 +270,7 @@ class Master:
         return self._staging[slot][:size]
 
     def _pack(self, peer: Peer) -> None:
-        """Begin to copy its next message."""
+        """Begin to copy the worker's next message."""
         step = peer.step
         assert step is not None
         data = self._room(self._slot, peer, step)
@@ -283,7 +287,10 @@ class Master:
         np.copyto(of[0][1].of(self._operands[C]), chunks.views(data, self.product, of)[C])
 
     def _look_ahead(self, unknown: Peer | None) -> None:
-        """Copy the message that is likely to be next while this one is on the port; of one worker it is not known yet."""
+        """Copy the message that is likely to be next, while the current one is on the port.
+
+        The next message of the worker `unknown` is not known yet.
+        """
         listed = self._listed
         likely = self._oldest_request() if listed is None else self.peers[listed[0]] if listed else None
         if likely is not None and likely is not unknown and likely.step is not None and likely.step.kind != RESULT:
@@ -301,7 +308,7 @@ class Master:
             peer.number = peer.chain[i]
 
     def _go_on(self, peer: Peer) -> None:
-        """With the next chunk of its own, or of those of lost workers."""
+        """Begin the next chunk of the worker, or one of a lost worker."""
         if not peer.open and self._pile:
             self._take_from_pile(peer)
         if peer.open:
@@ -319,7 +326,10 @@ class Master:
                 return
 
     def _replace_the_fallen(self) -> None:
-        """What they have not returned is cut into pieces, at least as many as there are others, who take them when free."""
+        """Cut the unreturned work of lost workers into pieces, which free workers take.
+
+        There are at least as many pieces as there are other workers.
+        """
         if not self._fallen:
             return
         self._listed = None

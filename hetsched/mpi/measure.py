@@ -1,4 +1,4 @@
-"""How fast the ranks compute and send."""
+"""Measures how fast the ranks compute and send."""
 
 from __future__ import annotations
 
@@ -25,35 +25,38 @@ from .ranks import TIMEOUT, Ranks
 from .record import FIRST
 
 _ROUNDS = 5
-_BLOCKS = 2**53  # that a plan counts
-_MANY = 64  # ranks; of more only the links of the root are measured
-_LEAST, _MOST = 1 << 10, 1 << 24  # bytes of the messages
-_SHARE = 0.3  # of the time that the speeds take
-_BRIEF = 0.1  # seconds that all links of the root take together, where nobody has asked for them
-_LONG = 2e-3  # seconds that a message should take at least, for its latency not to matter
+_BLOCKS = 2**53  # largest number of blocks in a plan
+# largest number of ranks of which all links are measured; of more, only the root's links
+_MANY = 64
+_LEAST, _MOST = 1 << 10, 1 << 24  # smallest and largest message in bytes
+_SHARE = 0.3  # fraction of the time for the speeds
+_BRIEF = 0.1  # seconds for all links of the root together, if no measurement was asked for
+_LONG = 2e-3  # seconds that a message should take at least, so that its latency does not matter
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRanks(Frozen):
-    """The ranks of a communicator as `measure` found them.
+    """The ranks of a communicator as found by `measure`.
 
     Attributes
     ----------
     platform : Platform
-        A worker for each rank, in seconds per gigaflop and per gigabyte; its link costs are those from the root (0 for the root
-        itself), its links those between any two where these were measured.
+        A worker for each rank, in seconds per gigaflop and per gigabyte. The link costs are from
+        the root (0 for the root itself). The links are between any two ranks, if these were
+        measured.
     root : int
     gflops, spread : (p,) float64 arrays
-        Of products by each rank's pool, all at once: the median of five rounds, and half of their interquartile range relative to
-        it.
+        Speed of products on each rank's pool, with all pools at the same time: the median of five
+        rounds, and half of the interquartile range divided by the median.
     latency : (p, p) float64 array
-        Seconds that a message of 1 KiB takes; NaN where a link was not measured.
+        Seconds for a message of 1 KiB; NaN if a link was not measured.
     links_spread : (p, p) float64 array
-        Of the link costs, as of the speeds.
+        Spread of the link costs, defined as for the speeds.
     memory : (p,) int64 array
-        Bytes that each rank could still use: what its host or its control group has left, in equal shares for the ranks there.
+        Bytes that each rank can still use: what is left on its host or in its control group, in
+        equal shares for the ranks there.
     seconds : float
-        That the measurement took.
+        Duration of the measurement.
     """
 
     platform: Platform
@@ -66,15 +69,17 @@ class MeasuredRanks(Frozen):
     seconds: float
 
     def star(self, unit: Unit | None = None, memory: Any = None) -> Platform:
-        """The other ranks around the root as their master: for `hs.plan_product`, with the unit of its blocks and the memory of
-        each in blocks (2008 paper, section 6.2); by default what was measured, where the unit says how large a block is.
+        """The other ranks around the root as their master, for `hs.plan_product`.
+
+        Its unit is that of the plan's blocks, and the memory of each rank is in blocks (2008 paper,
+        section 6.2). The default memory is the measured one, if the unit says how large a block is.
 
         Parameters
         ----------
         unit : Unit, optional
-            Of the plan, such as a block update; by default that of the platform.
+            Unit of the plan, such as a block update. Default: the unit of the platform.
         memory : int or sequence, optional
-            Of each other rank, in units of data.
+            Memory of each rank except the root, in units of data.
 
         Examples
         --------
@@ -89,17 +94,17 @@ class MeasuredRanks(Frozen):
         return Platform.star(star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the platform, .toml or .json.
+        """Write the platform to a .toml or .json file.
 
         Parameters
         ----------
         path : path
-            Its suffix says which of the two.
+            The suffix selects the format.
         """
         self.platform.save(path)
 
     def table(self) -> str:
-        """A line for each rank, as text."""
+        """A table as text, with a line for each rank."""
         rows = [("rank", "name", "GFLOP/s", "+-", "MB/s from root", "+-", "latency", "memory")]
         costs = self.platform.link_costs
         for rank, name in enumerate(self.platform.names):
@@ -126,18 +131,18 @@ def measure(
     pool: Pool | None = None,
     timeout: float = TIMEOUT,
 ) -> MeasuredRanks:
-    """The speed of every rank's pool, all computing at once, and the cost of every link, one at a time.
+    """Measure the speed of every rank's pool, all at the same time, and each link, one at a time.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
         All ranks must call it.
     root : int
-        Of more than 64 ranks only the links of this one are measured.
+        With more than 64 ranks, only the links of this rank are measured.
     seconds : float
-        About how long, > 0; slow links take longer, up to a fourfold of that.
+        Approximate duration, > 0. Slow links take longer, up to four times as long.
     dtype, pool, timeout : optional
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
@@ -147,11 +152,12 @@ def measure(
     Raises
     ------
     ValueError, TypeError
-        On every rank, for what is wrong on any.
+        On every rank, if an argument on any rank is invalid.
 
     Notes
     -----
-    A link's cost is that of messages that take 2 ms or have 16 MiB, half of a round trip; its latency is not in a Platform.
+    The cost of a link comes from messages that take 2 ms or have 16 MiB, as half of a round trip.
+    Its latency is not part of a Platform.
     """
     call = Call(comm, root, pool, timeout)
     began = time.perf_counter()
@@ -184,8 +190,11 @@ def measure(
 
 
 def known_speeds(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
-    """Seconds per gigaflop of each rank, and per gigabyte from the root (0 of more than 64 ranks, whose links would take too
-    long); on every rank. Measured in a fraction of a second, once for a communicator."""
+    """Seconds per gigaflop of each rank, and seconds per gigabyte from the root, on every rank.
+
+    They are measured in a fraction of a second, once for each communicator. With more than 64
+    ranks the links would take too long; their costs are then 0.
+    """
     found: tuple[list[float], list[float]] = ranks.kept((root, dtype, len(pool)), lambda: _briefly(ranks, pool, dtype, root))
     return found
 
@@ -216,8 +225,11 @@ def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 async def links(loop: Loop, pairs: list[tuple[int, int]], seconds: float) -> dict[tuple[int, int], tuple[float, float, float]]:
-    """Of the pairs whose first rank this is: seconds per gigabyte, their spread, latency. One pair at a time, in order: the
-    first of a pair tells the first of the next one that it is its turn."""
+    """Measure each pair that begins with this rank: seconds per gigabyte, spread, latency.
+
+    One pair at a time is measured, in order. The first rank of a pair tells the first rank of the
+    next pair that it is its turn.
+    """
     found = {}
     token = np.zeros(1, np.uint8)
     for i, (a, b) in enumerate(pairs):
@@ -264,7 +276,7 @@ async def _answering(loop: Loop, other: int) -> None:
 
 
 def _joined(ranks: Ranks, mine: dict[tuple[int, int], tuple[float, float, float]]) -> list[NDArray[np.float64]]:
-    """(p, p) costs, latencies and spreads, from what each rank found; a link is the same in both directions."""
+    """(p, p) costs, latencies and spreads from the findings of each rank; links are symmetric."""
     costs, latency, uneven = (np.full((ranks.size, ranks.size), np.nan) for _ in range(3))
     for found in ranks.gather(mine):
         for (a, b), (cost, spread, late) in found.items():

@@ -1,9 +1,10 @@
-"""Factorisations on the ranks by block columns of different owners.
+"""Factorisations by block columns that belong to different ranks.
 
-Right-looking with a look-ahead of one: the owner of the next block column updates that one first, factors it and sends it on
-before it goes on with the others. All rows of a panel are with its owner, so that pivoting needs no messages. A panel goes from
-rank to rank along those that still have columns to the right, in the order in which they will own a panel: as in the increasing
-ring of HPL (Petitet, Whaley, Dongarra, Cleary). No rank waits for anything but panels.
+They are right-looking with a look-ahead of one: the owner of the next block column updates that
+column first, factors it and sends it on, and only then updates its other columns. All rows of a
+panel are on its owner, so pivoting needs no messages. A panel goes from rank to rank, through the
+ranks that still have columns to the right, in the order in which they own the next panels. This is
+the increasing ring of HPL (Petitet, Whaley, Dongarra, Cleary). A rank waits only for panels.
 """
 
 from __future__ import annotations
@@ -22,29 +23,36 @@ from .loop import Bytes, Loop, Waiting, Window, all_of
 from .record import Record
 
 _PANEL = GATHER + 1  # tag
-_HELD = 4  # panels that a rank has at a time, those that it waits for included
-_PIECE = 1 << 20  # bytes of a panel that a rank passes on while the next ones come
+_HELD = 4  # panels that a rank has at a time, including panels that it waits for
+_PIECE = 1 << 20  # bytes of a panel that a rank passes on while it receives the next ones
 _LINE = 64
 
 
 class Kind(Protocol):
-    """What a rank computes of a factorisation. Its blocks are numbered as they lie in its memory, those of all from the left."""
+    """The computations of one factorisation on a rank.
+
+    The blocks of a rank are numbered as they lie in its memory, the blocks of the matrix from the
+    left.
+    """
 
     def bytes_of(self, k: int) -> int:
-        """Of a panel as it travels."""
+        """Bytes of a panel as it is sent."""
 
     def factor(self, k: int, i: int, data: Bytes) -> None:
-        """Factor the panel of block k, this rank's i-th, and make the data that travels."""
+        """Factor the panel of block k, this rank's i-th block, and make the data to send."""
 
     def update(self, k: int, data: Bytes, begin: int, end: int) -> None:
         """Update this rank's blocks begin .. end - 1 by panel k."""
 
     def seen(self, k: int, data: Bytes) -> None:
-        """Keep what will be needed of panel k; called for each that this rank has to do with, before updates by it."""
+        """Keep what is needed later of panel k.
+
+        Called for each panel that this rank deals with, before updates by that panel.
+        """
 
 
 class Panels:
-    """Factors the block columns of one rank, with panels of the others.
+    """Factors the block columns of one rank, with panels from the other ranks.
 
     Parameters
     ----------
@@ -67,7 +75,7 @@ class Panels:
         self._sends: dict[int, list[Waiting]] = {}
 
     async def run(self, arrived: Sequence[Waiting]) -> None:
-        """Factor; arrived[i] is done when the i-th of this rank's blocks is here."""
+        """Factor. arrived[i] is done when this rank's i-th block is here."""
         loop, own = self._loop, self._own
         if not own:
             return
@@ -88,7 +96,7 @@ class Panels:
             loop.spawn(self._release(k, using))
 
     async def _make(self, k: int, data: Bytes | None, arrived: Sequence[Waiting]) -> Waiting:
-        """Begin with block k, by the panel before it, and factor it."""
+        """Update block k by the panel before it, and factor it."""
         memory = await self._room[k]
         await arrived[self._place[k]]
         job = self._loop.compute(partial(self._head, k, data, memory))
@@ -105,7 +113,7 @@ class Panels:
             self._done(k)
 
     async def _receive(self) -> None:
-        """Take the panels in their order, and pass them on."""
+        """Receive the panels in their order, and pass them on."""
         me, owner = self._loop.rank, self._columns.owner
         for k in range(self._last + 1):
             await self._window.enter()
@@ -161,5 +169,5 @@ def _aligned(size: int) -> Bytes:
 
 
 def stopping(loop: Loop) -> engine.Poll:
-    """For a computation that ends soon after the run is stopped."""
+    """A poll for a computation that must end soon after the run is stopped."""
     return engine.Poll(lambda _: loop.go_on())

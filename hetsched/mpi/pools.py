@@ -1,4 +1,4 @@
-"""What each rank computes with, and how fast that is."""
+"""The pool with which each rank computes, and its speed."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ..runners.pool import Pool, accumulate
 from ..runners.shared import shared_pool, unpinned_pool
 from .ranks import Ranks
 
-_SIDE = 256  # of the products that are timed
+_SIDE = 256  # of the products that are timed; rows, columns and depth
 
 
 class Place(NamedTuple):
-    """Where a rank runs: it shares its cpus with the ranks of the same host and cpus."""
+    """Where a rank runs. Ranks with the same host and the same cpus share these cpus."""
 
     host: str
     cpus: tuple[int, ...]
 
 
 def here() -> Place:
-    """Of this process."""
+    """The place of this process."""
     mask = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
     return Place(socket.gethostname(), _cpus(mask))
 
 
 @cache
 def _cpus(_: tuple[int, ...]) -> tuple[int, ...]:
-    """One for each core, of those that a process with such an affinity mask may use."""
+    """One cpu for each core, of the cores that a process with this affinity mask may use."""
     return tuple(topology().places)
 
 
 def own_pool(places: list[Place], rank: int) -> Pool:
-    """The pool of this process's cores, or of its share where other ranks have the same."""
+    """A pool of this process's cores, or of its share if other ranks have the same cores."""
     sharing = places.count(places[rank])
     if sharing == 1:
         return shared_pool()
@@ -54,13 +54,13 @@ def _part(size: int) -> Pool:
 
 
 def names(places: list[Place]) -> list[str]:
-    """One for each rank: its host, and its number there where there are several."""
+    """A name for each rank: its host, with the rank's number there if the host has several."""
     hosts = [place.host for place in places]
     return [host if hosts.count(host) == 1 else f"{host}:{hosts[:rank].count(host)}" for rank, host in enumerate(hosts)]
 
 
 def rates(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds: int = 3) -> list[list[float]]:
-    """Flops per second of each rank's pool, all ranks at once: of every rank that of each round."""
+    """Flops per second of each rank's pool, for each round. All ranks compute at the same time."""
     square = np.ones((_SIDE, _SIDE), dtype)
     c = np.empty_like(square)
     found = []
@@ -75,5 +75,5 @@ def rates(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds
 
 
 def cycle_times(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = 0.15) -> list[float]:
-    """Seconds per gigaflop of each rank, the median of the rounds."""
+    """Seconds per gigaflop of each rank, from the median of the rounds."""
     return [UNIT / float(np.median(own)) for own in rates(ranks, pool, dtype, seconds)]

@@ -1,7 +1,8 @@
-"""Products of a ProductPlan: panels of A and B go to the ranks that need them, step by step, and layers are summed in the end.
+"""Products of a ProductPlan. Panels of A and B go to the ranks that need them, step by step.
 
-SUMMA (van de Geijn, Watts, 1997) on rectangles of any size, without a barrier: what a rank needs for a step is sent to it once,
-by those that hold it, while it computes the steps before.
+Layers are summed at the end. The algorithm is SUMMA (van de Geijn, Watts, 1997) on rectangles of
+any size, without a barrier: the ranks that hold what a rank needs for a step send it once, while
+that rank computes earlier steps.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from .loop import Loop, Waiting
 from .record import FIRST, Record
 from .zones import Array, Exchange, Held, Piece, copied, in_parts, of_rank, overlaps, reader, without_empty
 
-_LOOK_AHEAD = 2  # steps that a rank receives for while it computes one
-_WIDE, _NARROW, _STEPS = 512, 128, 8  # of a panel, where the plan has no steps: at most, at least; how many there should be
+_LOOK_AHEAD = 2  # number of steps for which a rank receives while it computes one
+# panels where the plan has no steps: largest and smallest depth; number of panels that there should
+# be
+_WIDE, _NARROW, _STEPS = 512, 128, 8
 _PANELS, _LAYERS, _RESULT = FIRST, FIRST + 1, FIRST + 2  # tags
 
 Interval = tuple[int, int]
@@ -37,8 +40,11 @@ class Part(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a rank multiplies at a time: [start, end) of the inner dimension, for some of its parts; the rows of A and the columns
-    of B that these need, each once."""
+    """What a rank multiplies at a time.
+
+    It is the interval [start, end) of the depth for some of the rank's parts, with the rows of A
+    and the columns of B that these parts need, each once.
+    """
 
     start: int
     end: int
@@ -54,7 +60,7 @@ def parts_of(plan: ProductPlan, rank: int) -> list[Part]:
 
 
 def steps_of(plan: ProductPlan, rank: int) -> list[Step]:
-    """What a rank does one after the other: steps of the plan where it has any, else panels of 128 to 512."""
+    """The steps of a rank, in order: steps of the plan if it has any, else depths of 128 to 512."""
     own = plan.boxes[plan.boxes[:, 0] == rank].tolist()
     places = {part: i for i, part in enumerate(parts_of(plan, rank))}
     stepwise = COMMUNICATION[plan.communication][0]
@@ -87,8 +93,11 @@ def _union(intervals: Iterator[Interval]) -> tuple[Interval, ...]:
 def panels(
     plan: ProductPlan, a: NDArray[np.int64], b: NDArray[np.int64], itemsize: int, *, me: int | None = None
 ) -> Iterator[Piece]:
-    """All pieces of A (`of` 0) and B (1) that the ranks get from each other, or from themselves, for a plan and the boxes in
-    which they are held; of rank `me` only those that it has to do with."""
+    """All pieces of A (`of` 0) and of B (`of` 1) that ranks get from other ranks or themselves.
+
+    a and b are the boxes in which the operands are held. With `me`, only pieces that this rank
+    sends or receives.
+    """
     for target in range(len(plan.names)):
         held = [boxes if me is None or me == target else of_rank(boxes, me) for boxes in (a, b)]
         if not any(len(boxes) for boxes in held):
@@ -102,7 +111,7 @@ def panels(
 
 
 def result_boxes(plan: ProductPlan) -> NDArray[np.int64]:
-    """(b, 5) rank, row, col, height, width of C as the ranks hold it in the end."""
+    """(b, 5) rank, row, col, height, width of C, as the ranks hold it at the end."""
     if plan.layers is None:
         boxes = [(rank, *part) for rank in range(len(plan.names)) for part in parts_of(plan, rank)]
     else:
@@ -112,7 +121,10 @@ def result_boxes(plan: ProductPlan) -> NDArray[np.int64]:
 
 
 def layers(plan: ProductPlan, itemsize: int, *, me: int | None = None) -> Iterator[Piece]:
-    """The pieces that ranks add up, in the order in which their target does; `step` is the part of the source."""
+    """The pieces that ranks sum, in the order in which the target sums them.
+
+    `step` of a piece is the number of the part of its source.
+    """
     strips = result_boxes(plan)
     for source in range(len(plan.names)):
         for i, (row, col, height, width) in enumerate(parts_of(plan, source)):
@@ -122,7 +134,7 @@ def layers(plan: ProductPlan, itemsize: int, *, me: int | None = None) -> Iterat
 
 
 class _Panel:
-    """The rows of A, or the columns of B, that a step needs: those of all intervals, side by side."""
+    """The rows of A, or the columns of B, that a step needs: all intervals side by side."""
 
     def __init__(self, intervals: tuple[Interval, ...], along: int, depth: Interval, dtype: np.dtype[Any]) -> None:
         self._intervals, self._along, self._depth, self._dtype = intervals, along, depth, dtype
@@ -131,7 +143,7 @@ class _Panel:
         self._given = False
 
     def place(self, piece: Piece, data: Array) -> None:
-        """Keep a piece of it: without a copy where that is all of it."""
+        """Store a piece of the panel; a piece that is the whole panel is not copied."""
         at = (piece.row, piece.col)[self._along]
         i = next(i for i, (start, end) in enumerate(self._intervals) if start <= at < end)
         count, depth = int(self._first[-1]), self._depth[1] - self._depth[0]
@@ -154,16 +166,16 @@ class _Panel:
 
 
 class Product:
-    """C = A B of one rank.
+    """C = A B on one rank.
 
     Parameters
     ----------
     operands : (Held, Held)
         A and B.
     dtype : numpy.dtype
-        In which is computed; operands of another one are converted as they are sent.
+        The dtype of the computation. Operands of another dtype are converted when they are sent.
     progress : function of this rank and a number of flops, or None
-        Called as they are done.
+        Called when this many flops are done.
     """
 
     def __init__(
@@ -181,7 +193,7 @@ class Product:
         self._missing = [0] * len(self._steps)
 
     async def run(self) -> tuple[Array, ...]:
-        """The rectangles of C that this rank holds in the end: those of `result_boxes`."""
+        """Compute the product; return this rank's rectangles of C, as in `result_boxes`."""
         loop, me, itemsize = self._loop, self._loop.rank, self._dtype.itemsize
         pieces = list(panels(self._plan, self._held[0].boxes, self._held[1].boxes, itemsize, me=me))
         for piece in pieces:
@@ -235,7 +247,7 @@ class Product:
                 begun[i] = True
 
     async def _sum(self) -> tuple[Array, ...]:
-        """The rows of C that this rank adds up, from the layers of all."""
+        """Sum the layers of all ranks over the rows of C that belong to this rank."""
         me = self._loop.rank
         strips = of_rank(result_boxes(self._plan), me)
         total = np.zeros((int(strips[:, 3].sum()), self._plan.shape[1]), self._dtype)
@@ -256,7 +268,7 @@ class Product:
 
 
 async def moved(loop: Loop, record: Record, held: Held, wanted: NDArray[np.int64], targets: tuple[Array, ...]) -> None:
-    """Bring a matrix from those that hold it into the targets, this rank's rectangles of `wanted`."""
+    """Move a matrix from the ranks that hold it to `targets`, this rank's boxes of `wanted`."""
     me = loop.rank
     read = reader(of_rank(held.boxes, me), held.parts)
     place = reader(of_rank(wanted, me), targets)

@@ -1,4 +1,4 @@
-"""The ranks of an MPI communicator: their messages, what they agree on before a call, and errors that all of them see."""
+"""The ranks of an MPI communicator: messages, agreement before a call, and errors that all see."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .._base.version import __version__
 from .interrupts import Interrupts
 from .loop import Bytes, Loop, LostRank, of_rank, told
 
-_TOLD = 0  # the tag of what is told; those of arrays are larger
+_TOLD = 0  # tag of told objects; arrays have larger tags
 TAG = 1  # the first tag for arrays
 TIMEOUT = 60.0
 _PAUSE = 2e-4
-_GRACE = 0.12  # seconds that the others have to come after Ctrl-C
+_GRACE = 0.12  # seconds that the other ranks have to arrive after Ctrl-C
 
 
 def world() -> Any:
@@ -31,19 +31,21 @@ def world() -> Any:
 
 
 class Messages:
-    """A `loop.Transport` on a communicator that nobody else uses."""
+    """A `loop.Transport` on a communicator that is used for nothing else."""
 
     def __init__(self, comm: Any) -> None:
         self._mpi = need("mpi4py.MPI", "hetsched.mpi")
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        self._own: list[Any] = []  # requests of what is told, and of what comes too late
+        # sends of told objects, and requests for messages that come too late
+        self._own: list[Any] = []
         self._barriers: list[Any] = []
-        self._quiet = False  # all have come to the end: nothing is told any more
+        self._quiet = False  # all ranks have come to the end: nothing is told any more
         self._abandoned = False
 
     def send(self, data: Bytes, to: int, tag: int) -> Any:
-        # Synchronously: nothing that waits to be received takes memory there, and what is done has been received.
+        # Send synchronously: a message that waits to be received takes no memory at the receiver,
+        # and a send that is done has been received.
         return self._comm.Issend([data, self._mpi.BYTE], to, tag)
 
     def receive(self, data: Bytes, source: int, tag: int) -> Any:
@@ -66,9 +68,13 @@ class Messages:
         return found
 
     def leave(self) -> bool:
-        """The nonblocking consensus of Hoefler, Siebert, Lumsdaine (2010): whoever has got rid of all his messages enters a
-        barrier, and receives what comes until all have entered it. Twice: after the first barrier some still answer those that
-        have asked whether they live; what came when the communicator is gone would be taken for a message of the next one."""
+        """Leave by the nonblocking consensus of Hoefler, Siebert, Lumsdaine (2010).
+
+        A rank without unfinished sends enters a barrier, and receives messages until all ranks
+        have entered it. There are two barriers. After the first one, some ranks still answer
+        ranks that have asked whether they are alive. A message that arrives after the communicator
+        is gone would be taken for a message of the next one.
+        """
         if self._abandoned:
             self._receive_the_rest()
         self._own = [request for request in self._own if not request.Test()]
@@ -138,8 +144,11 @@ class Ranks:
         self._interrupts.__exit__(kind)
 
     def _wait(self, request: Any) -> None:
-        """For a collective operation. After Ctrl-C the others have a moment to come, and are told by what follows; else they
-        would wait for this rank for ever."""
+        """Wait for a collective operation.
+
+        After Ctrl-C the other ranks still have a moment to arrive, and the next step tells them of
+        it. Without that moment they would wait for this rank forever.
+        """
         pause, end = 0.0, None
         while not request.Test():
             time.sleep(pause)
@@ -154,7 +163,7 @@ class Ranks:
     # ---- before anything is changed ----
 
     def gather(self, value: Any) -> list[Any]:
-        """The values of all ranks, small objects, on every rank."""
+        """The small objects of all ranks, on every rank."""
         own = np.frombuffer(pickle.dumps(value), np.uint8)
         sizes = np.empty(self.size, np.int64)
         self._wait(self.comm.Iallgather(np.array([len(own)], np.int64), sizes))
@@ -164,8 +173,11 @@ class Ranks:
         return [pickle.loads(joined[a:b].tobytes()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
 
     def agree(self, check: Callable[[], Any]) -> list[Any]:
-        """What the check returns on every rank; an error on any is one on all of them, of the same kind where that says what is
-        wrong with an argument, with the rank in its text."""
+        """What `check` returns on each rank. An error on one rank is raised on all ranks.
+
+        On the other ranks the error has the rank in its text. It keeps its class if that class
+        says what is wrong with an argument.
+        """
         error: BaseException | None = None
         value = None
         try:
@@ -185,8 +197,11 @@ class Ranks:
         return [value for _, value, _ in found]
 
     def kept(self, key: Any, find: Callable[[], Any]) -> Any:
-        """What find() returned on these ranks when it was first called for the key: all of them know it, or all find it. It is
-        kept with the communicator that was given."""
+        """What ``find()`` returned on these ranks when it was first called for this key.
+
+        All ranks call ``find()`` unless all of them know the result. The results are kept with the
+        communicator that was given.
+        """
         cache = self._given.Get_attr(_keyval(self._mpi))
         if cache is None:
             self._given.Set_attr(_keyval(self._mpi), cache := {})
@@ -194,10 +209,10 @@ class Ranks:
             cache[key] = find()
         return cache[key]
 
-    # ---- and then ----
+    # ---- the run ----
 
     def run(self, main: Callable[[Loop], Coroutine[Any, Any, Any]], heard: Callable[[int, Any], None] | None = None) -> Any:
-        """What the coroutine main(loop) returns, once all ranks have ended theirs."""
+        """Run ``main(loop)`` and return its value, once all ranks have ended their coroutines."""
         self.whole = False
         loop = Loop(Messages(self.comm), self.timeout, heard)
         loop.look = self._interrupts.look
@@ -227,7 +242,7 @@ _registered = threading.Event()
 
 
 def _abort_at_exit(mpi: Any) -> None:
-    """Ranks that did not come together would wait for each other in MPI_Finalize for ever."""
+    """Abort at exit: ranks that did not come together would wait forever in MPI_Finalize."""
     if not _registered.is_set():
         _registered.set()
         atexit.register(mpi.COMM_WORLD.Abort, 1)

@@ -1,4 +1,4 @@
-"""What each rank did and when, and all of it on the clock of one rank."""
+"""What each rank did and when, converted to the clock of one rank."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from .loop import Loop, LostRank
 from .ranks import TAG
 
 _ROUNDS = 8
-_CLOCK = TAG  # the tag of clock readings; those of products are larger
+_CLOCK = TAG  # tag of clock readings; products use larger tags
 FIRST = TAG + 1
 
 Recorded = tuple[str, float, float, str]
 
 
 class Clock(NamedTuple):
-    """How the clock of a rank differs from the root's.
+    """How the clock of a rank differs from the clock of the root.
 
     Attributes
     ----------
     at, offset, error : float
-        When it read `at`, it was `offset` later than the root's, up to `error`: half of the shortest round trip.
+        When this clock read `at`, it was `offset` ahead of the root's clock. The uncertainty is
+        `error`, half of the shortest round trip.
     """
 
     at: float
@@ -34,35 +35,37 @@ class Clock(NamedTuple):
 
 
 class Record:
-    """The stretches of time of one rank, by its own clock; nothing is kept where no trace is wanted."""
+    """The time intervals of one rank, by its own clock. Only recorded if a trace is wanted."""
 
     def __init__(self, wanted: bool) -> None:
         self.wanted = wanted
         self.events: list[Recorded] = []
-        self.sent = self.messages = 0  # bytes, and arrays, that this rank sent
-        self.received = 0  # bytes of operands and layers
+        self.sent = self.messages = 0  # bytes and arrays that this rank has sent
+        self.received = 0  # bytes of operands and layers that it has received
 
     def add(self, kind: str, start: float, end: float, what: str) -> None:
-        """A stretch [start, end) of `time.perf_counter`."""
+        """Record the interval [start, end) of `time.perf_counter`."""
         if self.wanted:
             self.events.append((kind, start, end, what))
 
     @staticmethod
     def now() -> float:
-        """Seconds, by the clock of this rank."""
+        """Seconds by the clock of this rank."""
         return time.perf_counter()
 
     @contextmanager
     def computing(self, what: str) -> Iterator[None]:
-        """A stretch of computing."""
+        """Record an interval of computing."""
         start = time.perf_counter()
         yield
         self.add("compute", start, time.perf_counter(), what)
 
 
 async def synchronised(loop: Loop, root: int) -> Clock:
-    """The clock of this rank against the root's, by the shortest of some round trips with it (Cristian, 1989); ranks that are
-    lost are left out."""
+    """Compare the clock of this rank with the root's clock. Lost ranks are left out.
+
+    The shortest of several round trips counts (Cristian, 1989).
+    """
     if loop.rank == root:
         for rank in range(loop.size):
             if rank != root:
@@ -89,8 +92,10 @@ async def _answer(loop: Loop, rank: int) -> None:
 
 
 def root_time(first: Clock, last: Clock, start: float) -> Callable[[float], float]:
-    """Seconds from `start` of the root's clock, of a time by another. Between its two readings a clock is taken to drift
-    evenly."""
+    """A function from a time of another clock to seconds since `start` of the root's clock.
+
+    The clock is assumed to drift evenly between its two readings.
+    """
     span = last.at - first.at
     drift = (last.offset - first.offset) / span if span > 0 else 0.0
     return lambda own: max(own - first.offset - drift * (own - first.at) - start, 0.0)
@@ -99,7 +104,7 @@ def root_time(first: Clock, last: Clock, start: float) -> Callable[[float], floa
 def on_one_clock(
     records: Sequence[tuple[list[Recorded], Clock, Clock]], start: float
 ) -> tuple[list[tuple[int, str, float, float, str]], float]:
-    """All events in seconds from `start` of the root's clock, and the largest error of a clock."""
+    """All events in seconds since `start` of the root's clock, and the largest clock error."""
     steps = []
     for rank, (events, first, last) in enumerate(records):
         at = root_time(first, last, start)

@@ -1,7 +1,8 @@
-"""Messages over TCP between a master, rank 0, and its workers, who go on when one of them is lost.
+"""Messages over TCP between a master, rank 0, and its workers. They continue if a worker is lost.
 
-A frame is a tag and a size, 4 and 8 bytes, then so many bytes. What has been received is acknowledged, so that what has been sent
-is there. The data are not encrypted, and what is told is pickled: only connections whose `handshake` is complete come here.
+A frame is a tag of 4 bytes, a size of 8 bytes, and that many bytes of data. Each array received is
+acknowledged, so a completed send has arrived. The data are not encrypted, and told objects are
+pickled: only connections with a complete `handshake` may be used here.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from typing import Any
 from .loop import Bytes, LostRank
 
 _HEAD = struct.Struct("<iq")
-_TOLD, _RECEIVED = -1, -2  # tags beside those of arrays
+_TOLD, _RECEIVED = -1, -2  # tags of frames that are not arrays
 _MOST = 1 << 30  # bytes of a frame
-_BELL = -1  # beside ranks
+_BELL = -1  # selector key of the wake-up socket, beside the ranks
 _AT_ONCE = 1 << 20  # bytes read or written at a time
-_LAST = 1.0  # seconds in which a worker still says what is wrong
-_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, times
+_LAST = 1.0  # seconds that a worker has to report what is wrong
+# seconds, seconds, count
+_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
 
 
 class Post:
-    """A message on its way."""
+    """A message that is being sent or received."""
 
     __slots__ = ("data", "done")
 
@@ -47,49 +49,51 @@ class Line:
             if hasattr(socket, name):
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         self.connection = connection
-        self.out: deque[tuple[memoryview, bool]] = deque()  # True: of an array
+        self.out: deque[tuple[memoryview, bool]] = deque()  # True: part of an array
         self.moved = False
         self.unacknowledged: deque[Post] = deque()
         self.expected: defaultdict[int, deque[Post]] = defaultdict(deque)
         self._head = bytearray(_HEAD.size)
         self._tag = 0
-        self._into: memoryview | None = memoryview(self._head)  # None: a message for which nobody waits yet
+        # None: no coroutine waits for this message yet
+        self._into: memoryview | None = memoryview(self._head)
         self._size = 0
-        self._post: Post | None = None  # that is being received
+        self._post: Post | None = None  # the message being received
         self._reads_head = True
         self._told = bytearray()
-        self._since = 0.0  # when the last head came
+        self._since = 0.0  # when the last frame head arrived
 
     @property
     def held_up(self) -> bool:
-        """Whether there is a message for which nobody waits yet."""
+        """Whether a message has arrived that no coroutine waits for yet."""
         return self._into is None
 
     @property
     def held_for(self) -> float:
-        """For how many seconds that has been so."""
+        """Seconds for which that message has been waiting; infinity if there is none."""
         return time.monotonic() - self._since if self.held_up else math.inf
 
     def put(self, tag: int, data: bytes | memoryview = b"") -> None:
-        """A frame, to be written when there is room."""
+        """Queue a frame, to be written when there is room."""
         self.out.append((memoryview(_HEAD.pack(tag, len(data))), False))
         if len(data):
             self.out.append((memoryview(data), tag != _TOLD))
 
     def write(self) -> None:
-        """As much as there is room for."""
+        """Write as much as there is room for."""
         with contextlib.suppress(BlockingIOError):
             while self.out:
                 first, of_array = self.out[0]
                 sent = self.connection.send(first[:_AT_ONCE])
-                self.moved |= of_array  # a question, too, is taken from one who hangs, but not much more
+                # Only arrays count: a worker that hangs still takes a question, but not much more.
+                self.moved |= of_array
                 if sent < len(first):
                     self.out[0] = first[sent:], of_array
                 else:
                     self.out.popleft()
 
     def read(self) -> list[Any]:
-        """What has been told, of what has come; arrays go where they are expected."""
+        """Read what has arrived: return told objects, and store arrays where they are expected."""
         found: list[Any] = []
         with contextlib.suppress(BlockingIOError):
             while self._open():
@@ -104,11 +108,11 @@ class Line:
         return found
 
     def _open(self) -> bool:
-        """Whether there is room for what comes next."""
+        """Whether there is room for the bytes that come next."""
         if self._into is None and self.expected[self._tag]:
             self._post = self.expected[self._tag].popleft()
             if len(self._post.data) != self._size:
-                raise ConnectionError(f"a message of {self._size} bytes, not of {len(self._post.data)}")
+                raise ConnectionError(f"got a message of {self._size} bytes, expected {len(self._post.data)}")
             self._into = self._post.data
         return self._into is not None
 
@@ -117,7 +121,7 @@ class Line:
             self._reads_head, self._since = False, time.monotonic()
             self._tag, self._size = _HEAD.unpack(self._head)
             if self._tag < _RECEIVED or not 0 <= self._size <= (0 if self._tag == _RECEIVED else _MOST):
-                raise ConnectionError(f"a message of {self._size} bytes with tag {self._tag}")
+                raise ConnectionError(f"got a message of {self._size} bytes with tag {self._tag}")
             self._told = bytearray()
             self._into = None if self._tag >= 0 else self._room()
             return
@@ -128,7 +132,7 @@ class Line:
             found.append(pickle.loads(self._told))
         elif self._tag == _RECEIVED:
             if not self.unacknowledged:
-                raise ConnectionError("it has received what was not sent")
+                raise ConnectionError("it has acknowledged a message that was not sent")
             self.unacknowledged.popleft().done = True
         elif self._post is not None:
             self._post.done, self._post = True, None
@@ -136,20 +140,23 @@ class Line:
         self._reads_head, self._into = True, memoryview(self._head)
 
     def _room(self) -> memoryview:
-        """For the next bytes of what is told: as many as have come, whatever the head says."""
+        """Room for the next bytes of a told object.
+
+        It grows with the bytes that have arrived, whatever size the frame head claims.
+        """
         have = len(self._told)
         self._told = self._told + bytearray(min(max(_AT_ONCE, have), self._size - have))
         return memoryview(self._told)[have:]
 
 
 class Star:
-    """A `loop.Surviving` of the master, rank 0, with a connection to each worker; of a worker with the one to its master.
+    """A `loop.Surviving`. The master, rank 0, is connected to each worker, a worker to its master.
 
     Parameters
     ----------
     rank, size : int
     connections : dict of int to socket
-        By rank.
+        Connections by rank.
     """
 
     def __init__(self, rank: int, size: int, connections: dict[int, socket.socket] | None = None) -> None:
@@ -166,7 +173,7 @@ class Star:
             self.add(other, connection)
 
     def add(self, rank: int, connection: socket.socket) -> None:
-        """One more connection."""
+        """Add a connection."""
         self._lines[rank] = Line(connection)
         self._selector.register(connection, selectors.EVENT_READ, rank)
 
@@ -200,13 +207,19 @@ class Star:
         return found
 
     def leave(self) -> bool:
-        """There is no barrier: a worker stays for the next product."""
+        """Whether everything was sent and acknowledged.
+
+        There is no barrier, because a worker stays for the next product.
+        """
         self._look(0.0)
         return not any(line.out or line.unacknowledged for line in self._lines.values())
 
     def abandon(self, _: list[Post], __: list[Post]) -> None:
-        """Nobody knows what the others have got of it: the connections are of no use any more. Workers learn from their end that
-        the master has stopped; he must hear what has stopped them."""
+        """Close all connections, as it is unknown what the other ranks have received.
+
+        The closed connections tell the workers that the master has stopped. A worker first sends
+        the master the error that stopped it.
+        """
         if self.rank != 0:
             self._flush(_LAST)
         self.close()
@@ -216,7 +229,7 @@ class Star:
         return lost
 
     def moved(self, patience: float) -> list[int]:
-        """Also those who have sent what nobody here waits for yet: their answers are behind it."""
+        """Also return ranks with a message that no coroutine waits for: answers come after it."""
         found = [rank for rank, line in self._lines.items() if line.moved or line.held_for < patience]
         for rank in found:
             self._lines[rank].moved = False
@@ -228,14 +241,17 @@ class Star:
             line.connection.close()
 
     def rest(self, seconds: float) -> None:
-        """Until something comes; of a message for which nobody waits yet that is so at once, and then it is short."""
+        """Sleep until something arrives.
+
+        A message that no coroutine waits for yet would end this at once, so the sleep is short.
+        """
         if any(line.held_up for line in self._lines.values()):
             time.sleep(min(seconds, 0.001))
         else:
             self._look(seconds)
 
     def wake(self) -> None:
-        with contextlib.suppress(OSError):  # it rings already, or is closed
+        with contextlib.suppress(OSError):  # already signalled, or closed
             self._rings.send(b"!")
 
     def close(self) -> None:

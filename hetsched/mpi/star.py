@@ -1,4 +1,4 @@
-"""Products of a StarPlan: one rank is the master, the others are its workers."""
+"""Products of a StarPlan. One rank is the master, and the other ranks are its workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .worker import Worker
 
 
 def operands_of(A: ArrayLike, B: ArrayLike) -> Operands:
-    """Those of C = A B with C = 0, whose pages are made as they are used."""
+    """The operands of C = A B with C = 0, for which pages of memory are made as they are used."""
     x = operands(A, B, None, 1.0, 0.0)
     if x.c.ndim > 2:
         raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
@@ -35,7 +35,7 @@ def operands_of(A: ArrayLike, B: ArrayLike) -> Operands:
 
 
 def product_of(plan: StarPlan, x: Operands, order: str) -> Product:
-    """What the ranks need to know, once plan, operands and order are found to fit."""
+    """What the ranks need to know, after a check that plan, operands and order fit."""
     check.choice("order", order, ORDERS)
     checked(plan, x, order, None, None, (None,) * len(plan.names))
     by_columns = tuple(array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b))
@@ -52,26 +52,28 @@ def master_of(plan: StarPlan, product: Product, x: Operands, order: str, ranks: 
 def run_star(
     ranks: Ranks, plan: StarPlan | None, A: Any, B: Any, root: int, order: str, pool: Pool, trace: bool, progress: Progress | None
 ) -> Any:
-    """A B at the root, None elsewhere; with trace a pair, the second of it the Trace at the root and None elsewhere.
+    """Compute A B at the root; the result is None elsewhere.
+
+    With trace a pair, the second item of which is the Trace at the root and None elsewhere.
 
     Parameters
     ----------
     ranks : Ranks
-        The root is the master, the others are the workers of the plan in their order.
+        The root is the master; the other ranks are the workers of the plan in their order.
     plan : StarPlan
-        At the root; other ranks may leave it out.
+        At the root; the other ranks may leave it out.
     A, B : array_like
         At the root.
     order : {"plan", "demand"}
     pool : Pool
-        With which a worker computes.
+        The pool with which a worker computes.
     progress : function, optional
-        Of the fraction done; called at the root.
+        Called at the root with the fraction that is done.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, where the operands, the plan or their number do not fit.
+        On every rank, if the operands, the plan or the number of ranks do not fit.
     """
     mine: list[Operands] = []
 
@@ -102,8 +104,11 @@ def run_star(
 
 
 def messages_of(master: Master) -> Array:
-    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the begin. A panel has come when it is
-    computed, also where the master has seen that later, or the clocks differ by more than is known."""
+    """The log of the port as `StarPlan.messages`, in seconds of the master's clock from the start.
+
+    A panel counts as arrived when it is computed. This also holds if the master saw its arrival
+    later, or if the clocks differ by more than their known error.
+    """
     clocks = []
     for peer in master.peers:
         first = peer.clock or master.clock
@@ -122,13 +127,17 @@ def messages_of(master: Master) -> Array:
 
 
 def clock_error(master: Master) -> float:
-    """The largest of all readings."""
+    """The largest error of all clock readings."""
     readings = [clock for peer in master.peers for clock in (peer.clock, peer.report and peer.report.clock) if clock is not None]
     return max((clock.error for clock in readings), default=0.0)
 
 
 def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
-    """What was measured, beside what the model says of the same order where the plan's times are known to be seconds."""
+    """The trace of the run.
+
+    It has the prediction of the model for the same order if the plan's times are known to be in
+    seconds.
+    """
     messages = messages_of(master)
     log = replace(plan, chunks=np.array(master.chunks, STAR_CHUNK), messages=messages)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated

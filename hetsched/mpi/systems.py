@@ -1,4 +1,4 @@
-"""Factorisations and systems on the ranks of a communicator."""
+"""Factorisations and solves on the ranks of a communicator."""
 
 from __future__ import annotations
 
@@ -33,44 +33,51 @@ def lu_factor(
     block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
     progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
 ) -> Any:  # fmt: skip
-    """P A = L U with partial pivoting, as of scipy.linalg.lu_factor, by block columns that the ranks own. All must call it.
+    """Factor P A = L U with partial pivoting on the ranks, each of which owns block columns.
+
+    All ranks must call it. The factors have the form of `scipy.linalg.lu_factor`.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
     A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
-        float32, float64, complex64 or complex128; integers of an array become float64. A zone is what `scatter` makes by a
-        LuPattern; it stays as it is.
+        float32, float64, complex64 or complex128; an integer array is converted to float64. A zone
+        comes from `scatter` with a LuPattern and is not modified.
     plan : LuPattern or FactorPlan at the root, optional
-        Owners of the block columns: `hs.lu_pattern` or `hs.plan_lu`, for as many workers as there are ranks.
+        Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, for as many workers as
+        there are ranks.
     root : int
     block : int, optional
-        Columns of a block; default: the plan's, else 32 to 256 by the size and the ranks.
+        Columns of a block. Default: the block width of the plan; without one 32 to 256, depending
+        on the size and the number of ranks.
     platform : Platform at the root, optional
-        Without a plan, whose `lu_pattern` it is: of `measure`, say. Default: what a moment of products on all ranks says.
+        Used only without a plan: the platform for `lu_pattern`, for example from `measure`.
+        Default: speeds that all ranks find by brief test products.
     pool, trace, progress :
-        As of `matmul`.
+        See `matmul`.
     check_finite : bool
     timeout : float
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
     (lu, piv), or ((lu, piv), Trace)
-        At the root; None in the place of each elsewhere. Of zones on every rank, and lu is a Zone, for `lu_solve`; then plan,
-        block, platform, trace, progress and check_finite do not count.
+        At the root; every other rank gets None in the place of each. If A is a Zone, every rank
+        gets its result and lu is a Zone, for `lu_solve`; plan, block, platform, trace, progress
+        and check_finite are then ignored.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong at the root.
+        On every rank, before anything is sent, if an argument at the root is invalid.
     LostRank
-        As of `matmul`.
+        See `matmul`.
 
     Notes
     -----
-    Right-looking, with look-ahead: the owner of the next panel updates and factors it before the rest. All rows of a panel are at
-    its owner, who needs no messages to find pivots; panels travel in a ring, and no rank waits for all.
+    The algorithm is right-looking with look-ahead: the owner of the next panel updates and factors
+    it before it updates the rest. It holds all rows of the panel, so it finds pivots without
+    messages. Panels travel in a ring, and no rank waits for all ranks.
     """
     if isinstance(A, Zone):
         return _factor_held(comm, A, root, pool, timeout)
@@ -94,26 +101,26 @@ def lu_solve(
     comm: Any, lu_and_piv: tuple[Zone, NDArray[np.int32]], b: ArrayLike | None = None, root: int = 0, *, pool: Pool | None = None,
     timeout: float = TIMEOUT,
 ) -> Any:  # fmt: skip
-    """The solution of A x = b with the factors that `lu_factor` left on the ranks. All ranks must call it.
+    """Solve A x = b with the factors that `lu_factor` left on the ranks. All ranks must call it.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
     lu_and_piv : (Zone, (n,) array)
-        What `lu_factor` of a zone returned, on every rank.
+        The result of `lu_factor` for a Zone, on every rank.
     b : (n,) or (n, k) array_like at the root, None elsewhere
     root, pool, timeout :
-        As of `lu_factor`.
+        See `lu_factor`.
 
     Returns
     -------
     ndarray
-        At the root, of the shape of b and the dtype of the factors; None elsewhere.
+        At the root, with the shape of b and the dtype of the factors; None elsewhere.
 
     Raises
     ------
     ValueError, TypeError
-        On every rank, before anything is sent, for what is wrong on any.
+        On every rank, before anything is sent, if an argument on any rank is invalid.
     """
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks:
@@ -168,16 +175,16 @@ def _factor_held(comm: Any, A: Zone, root: int, pool: Pool | None, timeout: floa
 
 
 def _block_columns(name: str, zone: Any, ranks: Ranks) -> tuple[Columns, NDArray[Any]]:
-    """Who owns which block column, and this rank's side by side, a copy by rows."""
+    """The owners of the block columns, and a row-major copy of this rank's columns side by side."""
     if not isinstance(zone, Zone):
         raise TypeError(f"{name} must be a Zone, got {type(zone).__name__}")
     n, boxes = zone.shape[1], zone.boxes[np.argsort(zone.boxes[:, 2], kind="stable")]
     if zone.shape[0] != n or n == 0:
-        raise ValueError(f"{name} must be square, of at least one row, got shape {zone.shape}")
+        raise ValueError(f"{name} must be square with at least one row, got shape {zone.shape}")
     block = int(boxes[0, 4])
     whole = (boxes[:, 1] == 0).all() and (boxes[:, 3] == n).all()
     if not whole or (boxes[:, 2] != block * np.arange(len(boxes))).any() or (np.diff(zone.own[:, 2]) <= 0).any():
-        raise ValueError(f"{name} must be held by block columns of one width, as scatter deals them by a LuPattern")
+        raise ValueError(f"{name} must be held by block columns of one width, as from scatter with a LuPattern")
     own = np.concatenate(zone.parts, axis=1) if zone.parts else np.empty((n, 0), zone.dtype)
     return Columns(n, block, boxes[:, 0].astype(np.int32), ranks.size), np.ascontiguousarray(own)
 
@@ -187,7 +194,9 @@ def solve(
     *, block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
     progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
 ) -> Any:  # fmt: skip
-    """The solution of A x = b by `lu_factor` and substitution; the factors stay on the ranks. All ranks must call it.
+    """Solve A x = b by `lu_factor` and substitution; the factors stay on the ranks.
+
+    All ranks must call it.
 
     Parameters
     ----------
@@ -195,19 +204,19 @@ def solve(
     A : (n, n) array_like at the root, None elsewhere
     b : (n,) or (n, k) array_like at the root, None elsewhere
     plan, root, block, platform, pool, trace, progress, check_finite, timeout :
-        As of `lu_factor`.
+        See `lu_factor`.
 
     Returns
     -------
     ndarray, or (ndarray, Trace)
-        At the root, of the shape of b; None in the place of each elsewhere.
+        At the root, with the shape of b; every other rank gets None in the place of each.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         On every rank, if A is singular.
     ValueError, TypeError, LostRank
-        As of `lu_factor`.
+        See `lu_factor`.
     """
     return _run(
         run_solve, (A, b), comm, plan, root, platform, pool, timeout, block=block, trace=trace, progress=progress,
@@ -220,27 +229,30 @@ def cholesky(
     block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
     progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
 ) -> Any:  # fmt: skip
-    """A = L L^H, or with lower=False U^H U, by block columns that the ranks own. All must call it.
+    """Factor A = L L^H, or U^H U with lower=False, on the ranks, each of which owns block columns.
+
+    All ranks must call it.
 
     Parameters
     ----------
     A : (n, n) array_like at the root, None elsewhere
-        Of which one triangle is read.
+        Only one triangle is read.
     lower : bool
     comm, plan, root, block, platform, pool, trace, progress, check_finite, timeout :
-        As of `lu_factor`; of `hs.plan_factor` a plan of kind "cholesky".
+        See `lu_factor`. A plan of `hs.plan_factor` must be of kind "cholesky".
 
     Returns
     -------
     ndarray, or (ndarray, Trace)
-        At the root, with zeros in the other triangle; None in the place of each elsewhere.
+        At the root, with zeros in the other triangle; every other rank gets None in the place of
+        each.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         On every rank, if A is not positive definite.
     ValueError, TypeError, LostRank
-        As of `lu_factor`.
+        See `lu_factor`.
     """
     return _run(
         run_cholesky, (A,), comm, plan, root, platform, pool, timeout, lower=lower, block=block, trace=trace, progress=progress,
@@ -276,6 +288,6 @@ def _require_alike(zones: list[bool]) -> None:
 
 
 def _dtype(A: Any) -> np.dtype[Any]:
-    """In which speeds are measured, where this is the matrix at the root."""
+    """The dtype in which speeds are measured, if A is the matrix at the root."""
     found = getattr(A, "dtype", None)
     return found if found in DTYPES else np.dtype(np.float64)

@@ -1,4 +1,4 @@
-"""A Python function on many tasks, by all ranks."""
+"""Map a Python function over many tasks, with all ranks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ def map_tasks(
     comm: Any, function: Callable[[Any], Any], tasks: Iterable[Any] | None = None, root: int = 0, *,
     progress: bool | Progress | None = None, timeout: float = TIMEOUT,
 ) -> list[Any] | None:  # fmt: skip
-    """function(task) of every task, on demand: each rank gets another piece when it is done with one, smaller and smaller ones.
+    """Apply a function to every task; the tasks are dealt to the ranks on demand.
+
+    A rank gets another piece when it has finished one. The pieces become smaller and smaller.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        All ranks must call it; the root works as well.
+        All ranks must call it; the root also works.
     function : callable
-        Of one task; the same on all ranks, each of which calls its own.
+        Called with one task. The same on all ranks, each of which calls its own.
     tasks : iterable at the root, None elsewhere
-        They and the results are pickled.
+        The tasks and the results are pickled.
     root, progress, timeout :
-        As of `matmul`.
+        See `matmul`.
 
     Returns
     -------
@@ -39,9 +41,10 @@ def map_tasks(
     Raises
     ------
     TaskError
-        At the root, if a task fails: its `index`, and what was raised as the cause; elsewhere a RuntimeError that says so.
+        At the root, if a task fails: `index` is the index of the task, and the error of the task is
+        the cause. The other ranks get a RuntimeError that says so.
     ValueError, TypeError, LostRank
-        As of `matmul`.
+        See `matmul`.
 
     Examples
     --------
@@ -72,7 +75,10 @@ def map_tasks(
 
 
 class _Worker:
-    """A rank that does pieces until there are no more: one is under way to it while it does another."""
+    """A rank that computes pieces until there are none left.
+
+    The next piece is already on its way while the rank computes one.
+    """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
@@ -87,7 +93,7 @@ class _Worker:
             loop.fulfil(waiting)
 
     async def run(self, loop: Loop, report: Callable[[Piece], None]) -> None:
-        """What is done is reported, piece by piece."""
+        """Compute the pieces, and report each one when it is done."""
         while True:
             if not self._pieces:
                 self._news = loop, Waiting()
@@ -99,7 +105,7 @@ class _Worker:
 
 
 class _Dealer:
-    """The root, which deals, and works itself."""
+    """The root, which deals the pieces and also computes some."""
 
     def __init__(self, function: Callable[[Any], Any], tasks: list[Any], root: int, tell: Progress | None) -> None:
         self.results: list[Any] = [None] * len(tasks)
@@ -110,7 +116,7 @@ class _Dealer:
         self._all = Waiting()
 
     def heard(self, source: int, piece: Piece) -> None:
-        """A piece that is done, and the next one for who did it."""
+        """Take the results of a piece, and give the next piece to the rank that computed it."""
         assert self._loop is not None
         piece.require_done()
         self.results[piece.first : piece.first + len(piece.values)] = piece.values

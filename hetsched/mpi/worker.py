@@ -1,4 +1,4 @@
-"""A worker of a StarPlan: receives what a chunk holds and its panels, computes meanwhile, gives results back when asked to."""
+"""A worker of a StarPlan. It receives chunks and panels, computes meanwhile, returns results."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ TAG = FIRST
 
 
 class Report(NamedTuple):
-    """What a worker says in the end.
+    """What a worker reports at the end of a product.
 
     Attributes
     ----------
     cpu : float
-        CPU seconds.
+        CPU time in seconds.
     sent, received : int
-        Bytes of matrices.
+        Bytes of matrices sent and received.
     allocated : int
-        Bytes of its buffers, at most.
+        Largest size of its buffers, in bytes.
     clock : Clock or None
-        Its last, where there is a trace.
+        Its last clock reading, if there is a trace.
     """
 
     cpu: float
@@ -43,19 +43,20 @@ class Report(NamedTuple):
 
 
 class Worker:
-    """One of the ranks around a master."""
+    """A rank that works for a master."""
 
     def __init__(self, master: int) -> None:
         self.master = master
         self._chunks: deque[tuple[int, Chunk]] = deque()
-        self._granted = self._given = 0  # results that the master has asked for, that have been sent
+        # results that the master has asked for, and results that have been sent
+        self._granted = self._given = 0
         self._ended = False
         self._told = Condition()
         self._arena = np.zeros(0, np.uint8)
         self.sent = self.received = self.allocated = 0
 
     def heard(self, _: int, what: Any) -> None:
-        """What the master says: more chunks, that it waits for the next result, or that this is all."""
+        """Take what the master says: more chunks, a request for the next result, or the end."""
         kind, value = what
         if kind == "chunks":
             self._chunks.extend(value)
@@ -66,7 +67,7 @@ class Worker:
         self._told.changed()
 
     async def run(self, loop: Loop, product: Product, pool: Pool, traced: bool) -> None:
-        """Chunk after chunk."""
+        """Compute chunk after chunk until the master says that there are no more."""
         began = time.process_time()
         last = None
         if traced:
@@ -83,21 +84,21 @@ class Worker:
         loop.tell(("report", report), self.master)
 
     def room(self, size: int) -> Array:
-        """So many bytes, always the same ones where they suffice."""
+        """A buffer of this many bytes, in the same memory as before if it is large enough."""
         if len(self._arena) < size:
-            self._arena = np.zeros(0, np.uint8)  # the old ones are free before there are new ones
+            self._arena = np.zeros(0, np.uint8)  # free the old buffer before a new one is allocated
             self._arena = np.empty(size, np.uint8)
             self.allocated = max(self.allocated, size)
         return self._arena[:size]
 
     async def asked(self, loop: Loop) -> None:
-        """Wait until the master waits for the next result."""
+        """Wait until the master is ready for the next result."""
         await self._told.until(loop, lambda: self._granted > self._given)
         self._given += 1
 
 
 class _Place(NamedTuple):
-    """A chunk in the arena: what is held, and buffers that its panels have in turn."""
+    """A chunk in the arena: the part that it holds, and the buffers that its panels use in turn."""
 
     number: int
     chunk: Chunk
@@ -106,19 +107,24 @@ class _Place(NamedTuple):
 
 
 class _Work:
-    """One chunk, or several each ahead of the one before."""
+    """The work on the chunks of one `chunks.chain_of`."""
 
     def __init__(self, worker: Worker, loop: Loop, product: Product, pool: Pool, chain: list[tuple[int, Chunk]]) -> None:
         self._worker, self._loop, self._product, self._pool = worker, loop, product, pool
         self._t = product.shape[2]
         self._arrived: deque[int] = deque()
-        self._free = self._returned = 0  # panels whose buffers are free; chunks whose results have left
+        # panels that have freed their buffers; chunks that have been returned
+        self._free = self._returned = 0
         self._news = Condition()
         self._blocks = self._peak = 0
         self._places = self._placed(chain)
 
     def _placed(self, chain: list[tuple[int, Chunk]]) -> list[_Place]:
-        """Panels have a room where the arena begins; behind it is one for what two neighbours hold, who have its two ends."""
+        """Assign memory of the arena to the chunks.
+
+        Panel buffers are at its start. Behind them is one room for the parts that two neighbouring
+        chunks hold, one chunk at each end of the room.
+        """
         dtype, product = np.dtype(self._product.dtype), self._product
         held, panel = ([chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain] for kind in (LOAD, PANEL))
         passing = max(chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True))
@@ -155,7 +161,7 @@ class _Work:
             await result
 
     def _panel(self, place: _Place, first: int) -> Array:
-        """Where a panel comes; the blocks of a streamed operand behind what stays for a layer."""
+        """The buffer of a panel. A streamed block is behind the blocks that stay for its layer."""
         chunk = place.chunk
         size = chunks.elements_in(self._product, chunk, Step(PANEL, first, 0))
         if chunks.streamed(chunk) and not chunks.along(chunk, first):
@@ -164,11 +170,11 @@ class _Work:
         return place.buffers[first // chunk.depth % chunks.slots(chunk)][:size]
 
     def _stays(self, chunk: Chunk, first: int) -> int:
-        """Elements of what stays for the layer of a block."""
+        """Number of elements that stay for the layer of a streamed block."""
         return chunks.parts(self._product, chunk, first)[A + B - chunks.streamed(chunk)].size
 
     def _streamed(self, place: _Place, first: int) -> dict[int, Array]:
-        """A block, what it meets, and the strip of C that they change."""
+        """A streamed block, the blocks that it meets, and the strip of C that they update."""
         product, chunk, panel = self._product, place.chunk, place.buffers[0]
         own, other = chunks.parts(product, chunk, first), chunks.streamed(chunk)
         rest = A + B - other
@@ -194,7 +200,7 @@ class _Work:
         return start, time.perf_counter()
 
     async def _receive(self) -> None:
-        """A message is received where its place is free, into it."""
+        """Receive each message into its place as soon as that place is free."""
         for i, step in chunks.steps_of([place.chunk for place in self._places], self._t):
             if step.kind != RESULT:
                 await self._receive_one(i, step)
@@ -218,14 +224,14 @@ class _Work:
             self._news.changed()
 
     async def _give_back(self, place: _Place, first: int) -> None:
-        """The rows or columns of C of a panel, before which its buffer is not free."""
+        """Return the rows or columns of C of a panel. Its buffer is free only after that."""
         await self._worker.asked(self._loop)
         size = chunks.elements_in(self._product, place.chunk, Step(RESULT, first, 0))
         await self._send(self._panel(place, first)[:size])  # C comes first in a panel
         self._leave(place.chunk, first)
 
     async def _give_back_all(self, place: _Place) -> None:
-        """The chunk of C that is held, before which its place is not free."""
+        """Return the part of C that a chunk holds. Its place is free only after that."""
         await self._worker.asked(self._loop)
         await self._send(place.held)
         self._blocks -= chunks.held_blocks(place.chunk, self._t)
@@ -237,7 +243,7 @@ class _Work:
         return self._loop.send(data, self._worker.master, TAG)
 
     def _leave(self, chunk: Chunk, first: int) -> None:
-        """A panel's buffer is free."""
+        """Mark the buffer of a panel as free."""
         came = chunks.blocks_in(chunk, self._t, Step(PANEL, first, 0))
         self._blocks -= 1 + chunks.leaving(chunk, first) if chunks.streamed(chunk) else came
         self._free += 1

@@ -1,4 +1,4 @@
-"""Workers that are separate jobs, on this computer or others, around this process, whose products survive the loss of some."""
+"""Workers in separate processes, here or on other computers. Products survive the loss of some."""
 
 from __future__ import annotations
 
@@ -34,50 +34,55 @@ from .star import master_of, operands_of, product_of, trace_of
 from .worker import Worker
 
 _START = 60.0  # seconds that workers have to connect
-_LOOK = 0.05  # seconds between looks at processes that have not connected
-_END = 1.0  # seconds that agents have to end when the connections of their workers have ended
-_BREAK = 0.1  # the same where the start has failed or is interrupted
-_BACKLOG = 128  # connections that wait to be accepted, beside those of workers
-_TAIL = 500  # characters of what a worker has said that an error repeats
+_LOOK = 0.05  # seconds between checks of processes that have not connected
+_END = 1.0  # seconds that agents have to end after the connections of their workers have ended
+_BREAK = 0.1  # the same if the start has failed or was interrupted
+_BACKLOG = 128  # connections that may wait to be accepted, in addition to the workers
+_TAIL = 500  # characters of a worker's output that an error message repeats
 
 
 class Workers:
-    """Workers on this computer or others, each a process of its own that this one starts: the master of their products.
+    """Workers on this computer or on other ones. This process starts them and is their master.
 
-    No MPI is needed. When a worker dies or does not answer, the others do what it has not returned.
+    Each worker is a process of its own. No MPI is needed. If a worker dies or does not answer, the
+    other workers do the work that it has not returned.
 
     Parameters
     ----------
     hosts : int or sequence of str
-        So many workers on this computer, or one on each of these.
+        Number of workers on this computer, or names of hosts, with one worker on each.
     agent : str
-        The command that runs another on a host: the host follows it, or takes the place of "{host}", as in
-        "srun --nodes=1 --ntasks=1 --overlap --nodelist={host}". It must pass its standard input on.
+        Command that runs another command on a host. The host is appended to it, or replaces
+        "{host}", as in "srun --nodes=1 --ntasks=1 --overlap --nodelist={host}". It must forward
+        its standard input.
     python : str, optional
-        Of the workers; default: this process's.
+        Python interpreter of the workers. Default: the interpreter of this process.
     address : str, optional
-        By which the hosts reach this computer; default: its name. Given an address that this computer has, only that interface
-        listens for them, else all do.
+        Address by which the hosts reach this computer. Default: its name. If this computer has the
+        given address, only that interface listens for workers, else all interfaces do.
     threads : int, optional
-        Of each worker; default: all cores that are worth it, on this computer shared by the workers.
+        Threads of each worker. Default: all cores that are worth a thread; workers on this
+        computer share them.
 
     Attributes
     ----------
     names : tuple of str
     lost : dict of str to str
-        Workers that are lost, and why. The others do their part of later products too.
+        Lost workers, and why. The other workers also do their part of later products.
 
     Raises
     ------
     OSError
-        If a worker does not start, or has not connected after a minute; the message has its name, and what it said.
+        If a worker does not start, or has not connected after a minute. The message has its name
+        and its output.
 
     Notes
     -----
-    The workers connect to this process by TCP and get a secret by their standard input, by which both sides prove who they are
-    (HMAC-SHA256); what is sent then is not encrypted. Workers of this computer connect to 127.0.0.1. Whoever else connects while
-    they start is sent away, delays nobody, and nothing that it sends is believed; when they have started nothing listens any
-    more. They end when this process ends or closes.
+    The workers connect to this process by TCP. They get a secret through their standard input, and
+    both sides prove their identity with it (HMAC-SHA256). Data sent after that are not encrypted.
+    Workers on this computer connect to 127.0.0.1. Any other connection during the start is closed;
+    it delays no worker, and nothing that it sends is trusted. After the start nothing listens any
+    more. The workers end when this process ends or closes them.
 
     Examples
     --------
@@ -96,7 +101,7 @@ class Workers:
         local = isinstance(hosts, int) and not isinstance(hosts, bool)
         count = check.integer("hosts", hosts, low=1, high=4096) if local else len(check.entries("hosts", hosts, "names"))
         if count == 0:
-            raise ValueError("hosts are none")
+            raise ValueError("hosts must have at least one name, got none")
         if threads is None and local:
             threads = max(1, topology().worth // count)
         self.names = check.names(count, None if local else hosts)  # type: ignore[arg-type]
@@ -116,18 +121,19 @@ class Workers:
         self, A: ArrayLike, B: ArrayLike, plan: StarPlan, *, order: str = "plan", trace: bool = False,
         progress: bool | Progress | None = None, timeout: float = TIMEOUT,
     ) -> Any:  # fmt: skip
-        """A B by a plan of `plan_product` for as many workers.
+        """Compute A B by a plan of `plan_product` for as many workers.
 
         Parameters
         ----------
         A, B : (m, k) and (k, n) array_like
         plan : StarPlan
         order : {"plan", "demand"}
-            As of `Pool.run`; "demand" from the first worker on that is lost.
+            See `Pool.run`. Once a worker is lost, the order is "demand".
         trace, progress :
-            As of `Pool`.
+            See `Pool`.
         timeout : float
-            Seconds without an answer after which a worker is given up, and killed where it is a process of this computer.
+            Seconds without an answer after which a worker is given up. If it is a process of this
+            computer, it is also killed.
 
         Returns
         -------
@@ -136,11 +142,12 @@ class Workers:
         Raises
         ------
         LostRank
-            If all workers are lost, or none that is left has memory for a chunk.
+            If all workers are lost, or no remaining worker has memory for a chunk.
         ValueError, TypeError
-            Before anything is sent.
+            If an argument is invalid, before anything is sent.
         Exception
-            What a worker has raised, with its rank in the text. After an error the workers are started anew by the next call.
+            An error of a worker, with its rank in the text. After an error, the next call starts
+            the workers anew.
         """
         timeout, trace = check.number("timeout", timeout, above=0.0), check.flag("trace", trace)
         if not isinstance(plan, StarPlan):
@@ -216,12 +223,12 @@ def _prefix(agent: str, host: str) -> list[str]:
 
 
 class _Crew:
-    """Processes and their connections.
+    """The processes of the workers, and their connections.
 
     Attributes
     ----------
     lost : dict of int to str
-        Ranks that are given up, and why.
+        Ranks of lost workers, and why they are lost.
     """
 
     def __init__(
@@ -253,11 +260,12 @@ class _Crew:
         )
         self._processes.append(process)
         assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError), process.stdin as way:  # what went wrong, it says itself
+        # a process that has ended says why in its output
+        with contextlib.suppress(BrokenPipeError), process.stdin as way:
             way.write(f"{secret}\n".encode())
 
     def _accept(self, door: handshake.Door) -> None:
-        """The connections of all workers."""
+        """Accept the connections of all workers."""
         missing = set(range(1, 1 + len(self._processes)))
         end = time.monotonic() + _START
         while missing:
@@ -278,7 +286,7 @@ class _Crew:
                     connection.close()
 
     def _rank(self, who: Any) -> int | None:
-        """Of one that knows the secret."""
+        """The rank of a peer that has proved that it knows the secret; None if it gives none."""
         match who:
             case [int(rank), theirs] if theirs == list(THIS):
                 return rank
@@ -297,12 +305,12 @@ class _Crew:
                 raise OSError(f"worker {name} ended with status {status} before it connected: {text or 'it said nothing'}")
 
     def kill(self, rank: int) -> None:
-        """The process of a worker that is given up."""
+        """Kill the process of a worker that is given up."""
         self._processes[rank - 1].kill()
         self._processes[rank - 1].wait()
 
     def end(self) -> None:
-        """All connections, and then all processes."""
+        """End all connections, then all processes."""
         self.star.close()
         end = time.monotonic() + self._patience
         for process in self._processes:
@@ -315,10 +323,11 @@ class _Crew:
 
 
 def _listener(address: str, workers: int) -> socket.socket:
-    """At a free port of the interface with that address.
+    """Listen at a free port of the interface with this address, or of all interfaces.
 
-    The name of this computer may mean another address here than to the workers, often one of the loopback, and an address that is
-    translated on its way means nothing here: then all interfaces listen.
+    All interfaces are used for the name of this computer, which may mean another address here than
+    to the workers (often a loopback address), and for an address that this computer does not have,
+    such as one that is translated on its way.
     """
     if address != socket.gethostname():
         with contextlib.suppress(OSError):
@@ -332,7 +341,7 @@ def _listener(address: str, workers: int) -> socket.socket:
 
 
 class _Server:
-    """What a worker does, product after product."""
+    """What a worker process does: product after product."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -357,12 +366,12 @@ class _Server:
 
 
 def work(host: str, port: int, rank: int, secret: str, threads: int | None) -> None:
-    """Be a worker of the master at that address, until he ends the connection.
+    """Run as a worker of the master at this address, until the master ends the connection.
 
     Raises
     ------
     OSError
-        If there is no such master.
+        If there is no master at this address.
     """
     connection = socket.create_connection((host, port), _START)
     handshake.shake(connection, handshake.introduce(secret.encode(), rank, THIS), _START)

@@ -1,4 +1,4 @@
-"""Who holds which rectangles of a matrix, and how they move between ranks."""
+"""Which rank holds which rectangles of a matrix, and how they move between ranks."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from .record import Record
 Array = NDArray[Any]
 
 _AHEAD = 2  # messages under way between two ranks, in each direction
-_PIECE = 1 << 24  # bytes of one, where rows are to be had
+_PIECE = 1 << 24  # bytes of a message, unless it is a single row
 
 
 @dataclass(frozen=True, eq=False)
 class Zone:
-    """What one rank holds of a matrix, and who holds the rest.
+    """The part of a matrix that one rank holds, and the owners of the rest.
 
     Attributes
     ----------
     shape : (int, int)
-        Of the matrix.
+        Shape of the matrix.
     boxes : (b, 5) int64 array
-        rank, row, col, height, width of the rectangles of all ranks, which tile the matrix; in elements.
+        rank, row, col, height, width of the rectangles of all ranks, in elements. The rectangles
+        tile the matrix.
     rank : int
     parts : tuple of 2-D arrays
         This rank's rectangles, in the order of `boxes`.
@@ -67,15 +68,15 @@ class Zone:
 
     @property
     def array(self) -> Array:
-        """The only part of this rank; 0 x 0 where it has none.
+        """The only part of this rank; a 0 x 0 array if it has none.
 
         Raises
         ------
         ValueError
-            If there are several.
+            If there are several parts.
         """
         if len(self.parts) > 1:
-            raise ValueError(f"rank {self.rank} holds {len(self.parts)} rectangles: they are in parts")
+            raise ValueError(f"rank {self.rank} holds {len(self.parts)} rectangles: use parts, not array")
         return self.parts[0] if self.parts else np.empty((0, 0), self.dtype)
 
     def __repr__(self) -> str:
@@ -85,7 +86,7 @@ class Zone:
 
 @dataclass(frozen=True)
 class Held:
-    """A matrix: which rectangles the ranks hold, this rank's own, and the dtype."""
+    """A matrix on the ranks: the rectangles of all ranks, this rank's parts, and the dtype."""
 
     boxes: NDArray[np.int64]
     parts: tuple[Array, ...]
@@ -93,7 +94,7 @@ class Held:
 
 
 class Piece(NamedTuple):
-    """A rectangle on its way. step: what it is for; of: which matrix."""
+    """A rectangle that is sent. `step` is the step that needs it, `of` the number of its matrix."""
 
     source: int
     target: int
@@ -106,20 +107,21 @@ class Piece(NamedTuple):
 
 
 def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]:
-    """(b, 5) rank, row, col, height, width: the rectangles of a matrix of that shape that a plan gives each rank.
+    """(b, 5) rank, row, col, height, width: the rectangles of a matrix that a plan gives each rank.
 
     Parameters
     ----------
     plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
-        Zones of C, scaled to the shape; block columns; blocks; or slices of rows.
+        It gives zones of C, scaled to the shape; block columns; blocks; or slices of rows.
 
     Raises
     ------
     TypeError, ValueError
-        For another kind of plan, another number of ranks, or blocks that the shape does not have.
+        If the plan is of another kind or for another number of ranks, or the shape cannot have its
+        blocks.
     """
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
-        raise TypeError(f"plan must say who holds which rectangles, got {type(plan).__name__}")
+        raise TypeError(f"plan must assign rectangles of a matrix to ranks, got {type(plan).__name__}")
     require_ranks(plan, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
@@ -151,13 +153,13 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
 
 
 def of_rank(boxes: NDArray[np.int64], rank: int) -> NDArray[np.int64]:
-    """Those of one rank."""
+    """The boxes of one rank."""
     own: NDArray[np.int64] = boxes[boxes[:, 0] == rank]
     return own
 
 
 def without_empty(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those with rows and columns."""
+    """The boxes that have both rows and columns."""
     found: NDArray[np.int64] = boxes[(boxes[:, 3:] > 0).all(axis=1)]
     return found
 
@@ -168,15 +170,18 @@ def require_ranks(plan: Plan, size: int) -> None:
 
 
 def blocks(name: str, count: int, side: int) -> list[int]:
-    """Where blocks of equal size begin, and the end: as many as the plan has, the last one perhaps smaller."""
+    """Where `count` blocks of equal size begin, and the end; the last block may be smaller."""
     q = max(1, -(-side // max(count, 1)))
     if -(-side // q) != count:
-        raise ValueError(f"{name} has {count} blocks along a side, which no size of blocks makes of {side} elements")
+        raise ValueError(f"{name} has {count} blocks along a side, but no block size makes so many of {side} elements")
     return [min(i * q, side) for i in range(count + 1)]
 
 
 def _scaled(boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]) -> list[tuple[int, int, int, int, int]]:
-    """The same rectangles of another shape: cells are square blocks where that can be, else cuts are rounded."""
+    """The rectangles for another shape.
+
+    Cells become square blocks if that is possible, else cuts are rounded.
+    """
     q = max(1, -(-to[0] // max(of[0], 1)))
     in_blocks = tuple(-(-side // q) for side in to) == tuple(of)
 
@@ -187,7 +192,7 @@ def _scaled(boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]) -> l
 
 
 def overlaps(boxes: NDArray[np.int64], row: int, col: int, height: int, width: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """(rank, row, col, height, width) of what boxes have of a rectangle, in their order."""
+    """(rank, row, col, height, width) of the overlap of each box with a rectangle, in box order."""
     top, left = np.maximum(boxes[:, 1], row), np.maximum(boxes[:, 2], col)
     low = np.minimum(boxes[:, 1] + boxes[:, 3], row + height)
     right = np.minimum(boxes[:, 2] + boxes[:, 4], col + width)
@@ -196,25 +201,25 @@ def overlaps(boxes: NDArray[np.int64], row: int, col: int, height: int, width: i
 
 
 def in_parts(piece: Piece, itemsize: int) -> Iterator[Piece]:
-    """The piece by rows, of at most 16 MiB each where a row is not longer."""
+    """Cut a piece by rows into pieces of at most 16 MiB, or of one row if a row is longer."""
     lines = max(1, _PIECE // max(piece.width * itemsize, 1))
     for row in range(piece.row, piece.row + piece.height, lines):
         yield piece._replace(row=row, height=min(lines, piece.row + piece.height - row))
 
 
 class Exchange:
-    """Sends and receives pieces: between every two ranks in their order, a few of them at a time.
+    """Sends and receives pieces: between two ranks in their order, a few at a time.
 
     Parameters
     ----------
     read : function of a Piece
-        The array of one that this rank sends.
+        Returns the array of a piece that this rank sends.
     placed : function of a Piece and an array
-        Called with what has come.
+        Called with a piece that has arrived and its array.
     opened : function of a step, optional
-        What to wait for before something that is for this step is received.
+        Returns the event to wait for before pieces for this step are received.
     counted : bool
-        Whether what is received counts in the record.
+        Whether received bytes are counted in the record.
     """
 
     def __init__(
@@ -232,8 +237,11 @@ class Exchange:
         self._read, self._placed, self._opened, self._counted = read, placed, opened, counted
 
     async def run(self, pieces: Iterable[Piece], *, in_order: bool = False) -> None:
-        """Those that this rank sends or receives; what stays on it is placed as its turn comes. in_order: what comes is placed in
-        the order of all pieces, not only of those from one rank."""
+        """Send and receive the pieces of this rank. Pieces that stay here are placed in their turn.
+
+        in_order: pieces are placed in the order of all pieces, not only in the order of each
+        source.
+        """
         me = self._loop.rank
         outgoing: dict[int, list[Piece]] = {}
         incoming: dict[int, list[Piece]] = {}
@@ -285,8 +293,10 @@ class Exchange:
 
 
 def copied(held: NDArray[np.int64], wanted: NDArray[np.int64], itemsize: int, *, me: int | None = None) -> Iterator[Piece]:
-    """The pieces that bring a matrix from those that hold it to those that want it; of rank `me` only those that it has to do
-    with."""
+    """The pieces that bring a matrix from the ranks that hold it to the ranks that want it.
+
+    With `me`, only pieces that this rank sends or receives.
+    """
     for target, row, col, height, width in wanted.tolist():
         boxes = held if me is None or me == target else of_rank(held, me)
         for source, r, c, h, w in overlaps(boxes, row, col, height, width):
@@ -294,7 +304,7 @@ def copied(held: NDArray[np.int64], wanted: NDArray[np.int64], itemsize: int, *,
 
 
 def reader(boxes: NDArray[np.int64], parts: Iterable[Array]) -> Callable[[Piece], Array]:
-    """Finds pieces in the rectangles that a rank holds."""
+    """A function that finds pieces in the rectangles that a rank holds."""
     places = list(zip(boxes[:, 1:].tolist(), parts, strict=True))
 
     def read(piece: Piece) -> Array:

@@ -1,4 +1,4 @@
-"""Pictures of one-dimensional allocations: how many chunks, rows of many, who owns which block."""
+"""Plots of one-dimensional allocations: numbers of chunks, stacks of them, and owners of blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..planners.lu_pattern import LuPattern
     from ..planners.profile import ProfileDistribution
 
-_BINS = 2000  # columns of a picture; more than its pixels would show nothing more
+_BINS = 2000  # columns of an image; more of them than pixels would show nothing more
 
 
 def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes | None = None) -> Axes:
-    """Bar per worker: the time it computes, with its number of chunks."""
+    """Draw a bar for each worker: the time for which it computes, with its number of chunks."""
     counts, makespan = distribution.counts, distribution.makespan
     p = len(counts)
     ax = _axes(ax, figure_size("rows", p), 0.5)
@@ -43,12 +43,12 @@ def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes
 
 
 def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
-    """A row per distribution, a column per worker: the share of the chunks that it gets.
+    """Draw a row for each distribution and a column for each worker: its share of the chunks.
 
     Parameters
     ----------
     stack : DistributionStack
-        Of more than one dimension: in the order of its elements.
+        A stack of several dimensions is drawn in the order of its elements.
     """
     p = stack.counts.shape[-1]
     counts = stack.counts.reshape(-1, p)
@@ -66,12 +66,13 @@ def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
 
 
 def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
-    """A row per worker, a column per block column: dark where it owns the block.
+    """Draw a row for each worker and a column for each block column: dark where it owns the block.
 
     Parameters
     ----------
     pattern : LuPattern
-        With very many blocks a column of the picture is the mean of several, and dark is the largest share.
+        If it has very many blocks, a column of the image is the mean of several, and dark is the
+        largest share.
     """
     n, p = len(pattern.owner), len(pattern.counts)
     ax = _axes(ax, figure_size("rows", p), 0.5)
@@ -92,7 +93,7 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
 
 
 def _image(ax: Axes, values: Any, extent: tuple[float, float, float, float], vmax: float) -> Any:
-    """Pale for 0, dark for vmax, which is positive or the picture is empty."""
+    """Draw an image, pale for 0 and dark for vmax. vmax is positive unless the image is empty."""
     limits = ax.get_xlim(), ax.get_ylim()
     picture = ax.imshow(
         values, extent=extent, aspect="auto", interpolation="nearest", cmap="Blues", vmin=0.0, vmax=vmax or 1.0

@@ -1,4 +1,4 @@
-"""Pictures of boxes in three dimensions: an exploded view, and cross-sections that show every box."""
+"""Plots of boxes in three dimensions: an exploded view, and cross-sections that show every box."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ if TYPE_CHECKING:
     from ..planners.product import ProductPlan
 
 _NAMES = ("row", "column", "depth")
-_PLANES = ((1, 2), (2, 0), (1, 0))  # across and down of the section through an axis: B, A, C
-_APART = 0.45  # how far the view is exploded, as a part of the distance from the middle
-_SLANT = (0.52, 0.36)  # where the depth goes: right and up
-_GAP, _STRIP = 0.14, 0.24  # between panels; above a section for its label
-_INCHES = 2.3  # per unit: the largest side of the cube
-_ACROSS = 4  # sections side by side
-_LABEL = 0.36  # inches: two lines of it
-_SECTION = 60.0  # points: the least width of one, where a figure has a given width
+# horizontal and vertical axis of the section through an axis: B, A, C
+_PLANES = ((1, 2), (2, 0), (1, 0))
+_APART = 0.45  # how far the view is exploded, as a fraction of the distance from the middle
+_SLANT = (0.52, 0.36)  # direction of the depth: right and up
+_GAP, _STRIP = 0.14, 0.24  # between panels; above a section, for its label
+_INCHES = 2.3  # per unit, the largest side of the cube
+_ACROSS = 4  # number of sections side by side
+_LABEL = 0.36  # inches: two lines of text
+_SECTION = 60.0  # points: the least width of a section in a figure of given width
 
 
 def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
-    """The boxes pulled apart, and beside them as few cross-sections as show every box, with names and shares.
+    """Draw the boxes pulled apart, and beside them cross-sections with names and shares.
 
-    Rows go down, columns to the right, depth to the back.
+    There are as few cross-sections as show every box. Rows go down, columns go to the right, and
+    the depth goes to the back.
     """
     workers = np.flatnonzero(cuboids.boxes[:, 3:].all(axis=1))
     names = [cuboids.names[i] for i in workers]
@@ -54,7 +56,7 @@ def plot_cuboids(cuboids: Cuboids, ax: Axes | None = None) -> Axes:
 
 
 def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
-    """The boxes of a product: zones of C, or a view like that of cuboids where they lie above each other."""
+    """Draw the boxes of a product: zones of C, or as for cuboids if boxes lie above each other."""
     title = f"{plan.method}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}"
     if plan.layers is not None:
         names = [plan.names[i] for i in plan.boxes[:, 0]]
@@ -70,9 +72,10 @@ def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
 def _plot_solid(
     given: NDArray[np.float64], cells: tuple[int, int, int] | None, names: list[str], title: str, ax: Axes | Sheet | None
 ) -> Axes:
-    """(b, 6) boxes that tile a block of cells, or the unit cube."""
+    """Draw (b, 6) boxes that tile a block of cells, or the unit cube."""
     shape = np.array(cells or (1, 1, 1), float)
-    sides = np.maximum(shape / shape.max(), 1 / 3)  # true to the shape, unless that would be too thin to read
+    # proportional to the shape, unless that would be too thin to read
+    sides = np.maximum(shape / shape.max(), 1 / 3)
     shares = 100 * (given[:, 3:] / shape).prod(axis=1)
     low, high = given[:, :3] / shape * sides, (given[:, :3] + given[:, 3:]) / shape * sides
     axis, places = min(((q, _places(low[:, q], high[:, q])) for q in (2, 0, 1)), key=lambda found: len(found[1]))
@@ -125,7 +128,10 @@ def _label(axis: int, place: float, shape: tuple[int, int, int] | None, first: b
 
 
 def _places(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[float]:
-    """As few places as hit every interval [low, high), each in the middle of what its intervals share."""
+    """As few places as hit every interval [low, high).
+
+    Each place is in the middle of what its intervals share.
+    """
     places: list[float] = []
     left = np.ones(len(low), bool)
     while left.any():
@@ -137,7 +143,10 @@ def _places(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[float]:
 
 
 def _exploded(low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(boxes, 3 faces, 4 corners, 2): front, top and right faces of the boxes pulled apart, from the lower left corner."""
+    """(boxes, 3 faces, 4 corners, 2): front, top and right faces of the boxes pulled apart.
+
+    The origin is the lower left corner.
+    """
     moved = _APART * ((low + high) / 2 - sides / 2)
     (row, col, depth), (bottom, right, back) = (low + moved).T, (high + moved).T
     faces = (
@@ -152,10 +161,11 @@ def _exploded(low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArra
 
 
 def _back_to_front(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[int]:
-    """An order in which no box is drawn over one that is before it. Guillotine tilings have one."""
+    """An order in which no box is drawn over one in front of it. Guillotine tilings have one."""
     apart = low[:, None] >= high[None] - 1e-12  # [i, j, axis]: i is beyond j
     behind = np.asarray(apart[..., 0] | apart[..., 2] | apart[..., 1].T)
-    over: NDArray[np.bool_] = np.asarray(behind & ~behind.T)  # where both hold the two are side by side in the picture
+    # where both hold, the two boxes are side by side in the plot
+    over: NDArray[np.bool_] = np.asarray(behind & ~behind.T)
     order: list[int] = []
     waiting, left = over.sum(axis=0), np.ones(len(low), bool)
     while left.any():
@@ -179,7 +189,7 @@ def _draw_solids(ax: Axes, solid: NDArray[np.float64], colours: list[str], order
 
 
 def _colours(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
-    """A colour for each box, such that boxes that touch differ as far as there are colours."""
+    """A colour for each box, such that boxes that touch differ, as far as there are colours."""
     shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
     touching: NDArray[np.bool_] = np.asarray((shared >= -1e-9).all(axis=2))
     chosen: list[int] = []

@@ -1,4 +1,4 @@
-"""What all pictures share: figures, axes, labels that fit, colours."""
+"""What all plots share: figures, axes, labels that fit, colours."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-# Okabe and Ito's blue and orange; waiting should look like nothing.
+# Blue and orange of Okabe and Ito; waiting should look like nothing.
 _COLOURS = {"wait": "#efefef", "compute": "#0072b2", "transfer": "#e69f00"}
 _INK = {"compute": "white", "transfer": "black"}
-# Eight colours under black text, searched for so that any two of them are at least 20 apart in CIE 1976 L*a*b* to the usual eye
-# and as a deutan and a protan eye have them (Machado et al. 2009, severity 1); to the usual eye 40.
+# Eight colours under black text. They were searched such that any two are at least 20 apart in CIE
+# 1976 L*a*b* to the usual eye and as a deutan and a protan eye see them (Machado et al. 2009,
+# severity 1); to the usual eye 40.
 _CELLS = ("#6d94e5", "#d58756", "#efe28a", "#87a18a", "#46d5ff", "#c87ab1", "#94fcbe", "#fce2f2")
 
-_SMALLEST, _LARGEST = 7.0, 10.0  # points; what does not fit at the smallest is left out
-_STRIP = 14.0  # points kept free above the rows for the label of a line
-_LONGEST = 24  # characters of a worker's name
-_MANY = 1000  # bars; beyond this a vector picture would be too large
-_OWN = "hetsched figure"  # label of figures that take the size the picture wants
-_WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as two-column journals have them
-_NARROWEST = 2.0  # inches; below it not even the labels of the axes fit
-_SMALL = 8.0  # points: of the numbers on axes and of legends
+_SMALLEST, _LARGEST = 7.0, 10.0  # points; text that does not fit at the smallest size is left out
+_STRIP = 14.0  # points kept free above the rows, for the label of a line
+_LONGEST = 24  # characters of a worker's name that are shown
+_MANY = 1000  # bars; with more, a vector plot would be too large
+_OWN = "hetsched figure"  # label of figures that take the size that the plot wants
+_WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as in two-column journals
+_NARROWEST = 2.0  # inches; below this width not even the labels of the axes fit
+_SMALL = 8.0  # points: the size of numbers on axes and of legends
 
 
 def digits(value: float) -> str:
-    """A number for readers: three significant digits, four where the first is 1, and no zeros that say nothing."""
+    """A number with three significant digits, four if the first is 1, without trailing zeros."""
     if not math.isfinite(value) or value == 0.0:
         return f"{value:g}"
     rounded = float(f"{value:.{3 if f'{abs(value):e}'[0] == '1' else 2}e}")
@@ -47,21 +48,22 @@ def digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """The same for shares, with two decimals at most."""
+    """A share as a percentage, with at most two decimals."""
     size = 100.0 * abs(share)
     return f"{share:.{2 if size < 9.995 else 1 if size < 99.95 else 0}%}"
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Where a figure of a given width (inches) is to be made."""
+    """The place of a new figure with a given width in inches."""
 
     width: float
 
     def size(self, wanted: tuple[float, float], power: float, least: float, keys: int) -> tuple[float, float]:
-        """Of a figure that wants to be as large as `wanted`; its height goes with the width to the given power.
+        """Size of a figure that wants to be as large as `wanted`.
 
-        But for titles, what is on the axes and legends, of which as many as there are keys are in the way.
+        Its height goes with the width to the given power, except for titles, labels of axes and
+        legends. `keys` is the number of legend entries that are in the way.
         """
         if self.width < least:
             raise ValueError(f"width must be at least {least:g} inches for this picture, got {self.width:g}")
@@ -71,7 +73,7 @@ class Sheet:
 
 
 def sheet(width: Any) -> Sheet:
-    """Of a width in inches, or by name: "column" and "page" of a two-column paper."""
+    """A sheet of a width in inches, or "column" or "page" of a two-column paper."""
     if isinstance(width, str):
         if width not in _WIDTHS:
             raise ValueError(f'width must be "column", "page" or a number of inches, got {width!r}')
@@ -80,7 +82,7 @@ def sheet(width: Any) -> Sheet:
 
 
 def figure_size(kind: str, workers: int, aspect: float = 1.0) -> tuple[float, float]:
-    """Width and height in inches; kind is "rows" or "boxes", aspect is height / width of the boxes."""
+    """Width and height in inches; kind is "rows" or "boxes", aspect is height / width of boxes."""
     if kind == "rows":
         return 9.0, 1.2 + min(0.4 * max(workers, 1), 2.4 + 0.12 * workers, 14.0)
     side = 4.0 + min(4.0, workers / 16)
@@ -89,14 +91,16 @@ def figure_size(kind: str, workers: int, aspect: float = 1.0) -> tuple[float, fl
 
 
 def figure_svg(draw: Callable[..., Any]) -> str:
-    """The picture that draw(ax) makes, such as `trace.plot`, as large as it wants to be: an <svg> element for notebooks and for
-    reports; "" without matplotlib."""
+    """The plot that draw(ax) makes, such as `trace.plot`, as an <svg> element.
+
+    It has the size that the plot wants. It is for notebooks and reports; "" without matplotlib.
+    """
     try:
         from matplotlib import rc_context
     except ImportError:
         return ""
 
-    unique = f"hs{uuid4().hex[:12]}-"  # several pictures may be on one page
+    unique = f"hs{uuid4().hex[:12]}-"  # several plots may be on one page
     with rc_context({"svg.hashsalt": unique, "svg.fonttype": "none"}):
         figure = free_figure("plotting")
         draw(figure.add_subplot())
@@ -104,13 +108,17 @@ def figure_svg(draw: Callable[..., Any]) -> str:
         figure.savefig(content, format="svg", dpi=144, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     svg = content.getvalue()
     svg = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{unique}", svg[svg.index("<svg") :])
-    svg = re.sub(r"<style.*?</style>", "", svg, count=1, flags=re.DOTALL)  # it would hold for the whole page
+    # it would apply to the whole page
+    svg = re.sub(r"<style.*?</style>", "", svg, count=1, flags=re.DOTALL)
     style = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
     return svg.replace("<svg", f'<svg style="{style}"', 1)
 
 
 def free_figure(what: str) -> Figure:
-    """A figure outside pyplot that gets the size that its picture wants; ImportError says that `what` needs matplotlib."""
+    """A figure outside pyplot that gets the size its plot wants.
+
+    Without matplotlib, ImportError says that `what` needs it.
+    """
     made: Figure = need("matplotlib.figure", what).Figure(layout="constrained", label=_OWN)
     need("matplotlib.backends.backend_agg", what).FigureCanvasAgg(made)  # measures text much faster than the base canvas
     return made
@@ -119,7 +127,7 @@ def free_figure(what: str) -> Figure:
 def figure_for(
     figure: Figure | Sheet | None, size: tuple[float, float], power: float = 1.0, least: float = _NARROWEST, keys: int = 0
 ) -> Figure:
-    """The figure to draw on, as large as the picture wants it unless it is the user's."""
+    """The figure to draw on, as large as the plot wants unless the user gave it."""
     if figure is None or isinstance(figure, Sheet):
         size = figure.size(size, power, least, keys) if figure else size
         made: Figure = need("matplotlib.pyplot", "plotting").figure(figsize=size, layout="constrained")
@@ -130,7 +138,7 @@ def figure_for(
 
 
 def _axes(ax: Axes | Sheet | None, size: tuple[float, float], power: float = 1.0, keys: int = 0) -> Axes:
-    """The same for a picture of one pair of axes."""
+    """The axes to draw on, as in `figure_for`, for a plot with one pair of axes."""
     if ax is None or isinstance(ax, Sheet):
         ax = figure_for(ax, size, power, keys=keys).add_subplot()
     elif ax.figure.get_label() == _OWN:
@@ -142,7 +150,7 @@ def _axes(ax: Axes | Sheet | None, size: tuple[float, float], power: float = 1.0
 
 
 def small(ax: Axes) -> None:
-    """The sizes that all our pictures have: numbers on the axes, what the axes are."""
+    """Set the sizes that all our plots have: numbers on the axes and labels of the axes."""
     ax.tick_params(labelsize=_SMALL)
     ax.xaxis.label.set_fontsize(_SMALL + 1)
     ax.yaxis.label.set_fontsize(_SMALL + 1)
@@ -158,20 +166,24 @@ def _title(ax: Axes, text: str, **kwargs: Any) -> Text:
 
 
 def _heading(ax: Axes, text: str, **kwargs: Any) -> None:
-    """A title that is no wider than the axes; the figure is laid out, so that sizes can be measured."""
+    """A title that is no wider than the axes. The figure is laid out, so that sizes are known."""
     title = _title(ax, text, **kwargs)
     _settle(ax)
     _narrow(ax, title)
 
 
 def _narrow(ax: Axes, title: Text) -> None:
-    """Make a title no wider than the axes, or what is right of them as well where nothing else is: smaller, then in lines."""
+    """Make a title no wider than the axes: with a smaller font, then in several lines.
+
+    If nothing else is to the right of the axes, the title may also use that space.
+    """
     whole, box = ax.figure.canvas.figure, ax.get_window_extent()
     right = whole.bbox.x1 - 0.06 * _dpi(ax) if len(whole.axes) == 1 else box.x1
     room = max(right - box.x0, 1.0)
     fitting = float(title.get_fontsize()) * room / max(title.get_window_extent().width, 1.0)
     title.set_fontsize(min(_LARGEST, max(_SMALL, fitting)))
-    while title.get_window_extent().width > room and (size := float(title.get_fontsize())) > _SMALL:  # letters end at pixels
+    # letters end at pixels
+    while title.get_window_extent().width > room and (size := float(title.get_fontsize())) > _SMALL:
         title.set_fontsize(max(_SMALL, size - 0.2))
     if title.get_window_extent().width <= room:
         return
@@ -188,7 +200,7 @@ def _narrow(ax: Axes, title: Text) -> None:
 
 
 def _key(ax: Axes, handles: Sequence[Any]) -> None:
-    """A legend between the title and the axes, in as few rows as fit."""
+    """Draw a legend between the title and the axes, in as few rows as fit."""
     text = ax.get_title(loc="left").replace(",\n", ", ")
     for columns in range(len(handles), 0, -1):
         legend = ax.legend(
@@ -206,14 +218,17 @@ def _dpi(ax: Axes) -> float:
 
 
 def _points(ax: Axes) -> tuple[float, float]:
-    """Points per unit of x and of y."""
+    """Points per unit of x and per unit of y."""
     box = ax.get_window_extent()
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     return box.width * 72 / _dpi(ax) / abs(x1 - x0), box.height * 72 / _dpi(ax) / abs(y1 - y0)
 
 
 def _rows(ax: Axes, title: Text, names: Sequence[str], strip: bool) -> float:
-    """Set up a row per worker and return its height in points; with free space above for a line's label."""
+    """Set up a row for each worker and return its height in points.
+
+    strip: leave space above the rows, for the label of a line.
+    """
     p = max(len(names), 1)
     _settle(ax)
     height = ax.get_window_extent().height * 72 / _dpi(ax)
@@ -230,18 +245,21 @@ def _rows(ax: Axes, title: Text, names: Sequence[str], strip: bool) -> float:
 
 
 def _bar(row: float) -> float:
-    """Height of a bar, as a part of a row of that height (in points): no gaps where they would eat the bars."""
+    """Height of a bar, as a fraction of a row of this height in points.
+
+    There are no gaps where they would take most of the bars.
+    """
     return 0.8 if row > 4.0 else 1.0
 
 
 def _thinned(row: float) -> tuple[int, float]:
-    """Which rows of that height (in points) to label, and the font size."""
+    """Which rows of this height in points to label, and the font size."""
     size = min(_LARGEST, max(_SMALLEST, row * 0.75))
     return max(1, math.ceil(size * 1.2 / row)), size
 
 
 def _line(ax: Axes, x: float, label: str) -> None:
-    """A vertical dashed line, labelled in the strip above the rows."""
+    """Draw a vertical dashed line, labelled in the strip above the rows."""
     ax.axvline(x, color="#222222", linestyle="--", linewidth=1.2)
     right = x > sum(ax.get_xlim()) / 2
     ax.annotate(
@@ -259,7 +277,7 @@ def _draw_boxes(
     colours: Sequence[str],
     narrow: NDArray[np.float64],
 ) -> None:
-    """Boxes in one collection; white edges, where `narrow` (points) leaves room for them."""
+    """Draw boxes in one collection, with white edges if `narrow` (points) leaves room for them."""
     from matplotlib.collections import PolyCollection
 
     corners: Any = np.array([[left, top], [right, top], [right, bottom], [left, bottom]]).transpose(2, 0, 1)
@@ -270,7 +288,7 @@ def _draw_boxes(
             facecolors=colours,
             edgecolors="white",
             linewidths=np.clip((narrow - 2) / 6, 0.0, 0.8),
-            antialiaseds=not many,  # blending many bars within a pixel would make it pale
+            antialiaseds=not many,  # blending many bars in a pixel would make it pale
             rasterized=many,
         ),
         autolim=False,
@@ -285,19 +303,23 @@ def _fit_text(
     colour: str,
     sizes: dict[str, tuple[float, float]],
 ) -> None:
-    """The first of the labels (text, rotation) that is readable in that room (points), as large as it fits."""
+    """Draw the first of the labels (text, rotation) that is readable in this room in points.
+
+    It is drawn as large as it fits.
+    """
     for text, rotation in labels:
         if not text:
             continue
         along, across = room if rotation == 0 else room[::-1]
-        if max(map(len, text.split("\n"))) * 0.25 * _SMALLEST > along:  # not even if it is all i's
+        # too long even if all letters are i
+        if max(map(len, text.split("\n"))) * 0.25 * _SMALLEST > along:
             continue
         if text not in sizes:
             trial = ax.text(0, 0, text, fontsize=10, parse_math=False)
             box = trial.get_window_extent()
             trial.remove()
             sizes[text] = box.width * 7.2 / _dpi(ax), box.height * 7.2 / _dpi(ax)
-        wide, high = sizes[text]  # per point of font size
+        wide, high = sizes[text]  # for each point of font size
         size = min(_LARGEST, (along - 3) / wide, (across - 1) / high)
         if size >= _SMALLEST:
             ax.text(
@@ -308,7 +330,7 @@ def _fit_text(
 
 
 def _aspect(shape: tuple[float, float]) -> float:
-    """Height / width of the picture: true to the matrix, unless that would be too thin to read."""
+    """Height / width of the plot: true to the matrix, unless that would be too thin to read."""
     return min(max(shape[0] / shape[1], 1 / 3), 3.0)
 
 

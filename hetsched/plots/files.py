@@ -1,4 +1,4 @@
-"""Picture of a product of matrices in files."""
+"""Plot of a product of matrices in files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
     from ..files.plan import FilesPlan
 
-_LINES = 200  # of a grid; finer ones are left out
-_THIN = 0.08  # a side is drawn with at least this share of the longest
+_LINES = 200  # lines of a grid; finer grids are left out
+_THIN = 0.08  # least length of a side that is drawn, as a fraction of the longest
 _PAPER, _STAYS, _STREAMS = "#f4f4f4", "#77aadd", "#eedd88"
 
 
 def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
-    """A beside C, B above it: the first tile of C, the panels that it needs, what stays in memory and what streams."""
+    """Draw A beside C and B above it, with the first tile of C and the panels that it needs.
+
+    The plot shows what stays in memory and what is streamed.
+    """
     from matplotlib.patches import Patch, Rectangle
 
     ax = _axes(ax, (6.4, 6.0))

@@ -1,4 +1,4 @@
-"""Gantt charts: of traces, and of plans as the traces that they predict."""
+"""Gantt charts of traces, and of plans as the traces that they predict."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ if TYPE_CHECKING:
 
 _PANEL = re.compile(r"panel (\d+)")
 _UPDATE = re.compile(r"block \d+ after panel (\d+)$|step (\d+):")
-_DARK = "#10254a"  # panels
-_EARLY, _LATE = np.array([0.78, 0.89, 0.96]), np.array([0.16, 0.53, 0.76])  # updates of the first step and of the last
-_LINKED = 128  # panels that are joined by a line
+_DARK = "#10254a"  # colour of panels
+# colours of updates of the first step and of the last
+_EARLY, _LATE = np.array([0.78, 0.89, 0.96]), np.array([0.16, 0.53, 0.76])
+_LINKED = 128  # number of panels up to which they are joined by a line
 
 
 def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
-    """What each event is to the eye, and in which step of a factorisation: a panel, an update, or its kind and -1."""
+    """The look of each event and its step in a factorisation: panel, update, or its kind and -1."""
     found = []
     for event in events:
         panel = _PANEL.fullmatch(event.what) if event.kind == "compute" else None
@@ -61,20 +62,21 @@ def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
 
 
 def step_colour(step: int, steps: int) -> tuple[float, float, float]:
-    """Of an update: the darker the later."""
+    """Colour of an update; later steps are darker."""
     red, green, blue = (_EARLY + (_LATE - _EARLY) * step / max(steps - 1, 1)).tolist()
     return red, green, blue
 
 
 def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = None) -> Axes:
-    """Gantt chart: a row per worker, worker 0 at the top; where transfers overlap computing, they are drawn below it.
+    """Draw a Gantt chart with a row for each worker, worker 0 at the top.
 
-    Of a factorisation the panels are dark and joined by a line in their order, and updates are the darker the later their step.
+    Transfers that overlap computing are drawn below it. In a factorisation the panels are dark and
+    joined by a line in their order, and updates of later steps are darker.
 
     Parameters
     ----------
     until : float, optional
-        Where the time axis ends at least, so that charts beside each other can have the same.
+        Least end of the time axis, so that charts side by side can have the same one.
     """
     p = len(trace.workers)
     events = [e for kind in _COLOURS for e in trace.events if e.kind == kind]
@@ -120,7 +122,7 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = No
 
 
 def _chain(events: Sequence[Event], looks: Sequence[tuple[str, int]]) -> NDArray[np.float64]:
-    """(2 * panels, 2): times and workers of a line from panel to panel, of each its start and its end."""
+    """(2 * panels, 2): times and workers of a line from panel to panel: start and end of each."""
     panels = sorted((step, e.start, e.end, e.worker) for e, (phase, step) in zip(events, looks, strict=True) if phase == "panel")
     if not 1 < len(panels) <= _LINKED:
         return np.empty((0, 2))
@@ -128,7 +130,7 @@ def _chain(events: Sequence[Event], looks: Sequence[tuple[str, int]]) -> NDArray
 
 
 def _handles(shown: set[str], steps: int, joined: bool) -> list[Any]:
-    """Of the legend."""
+    """Entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -146,28 +148,28 @@ def _handles(shown: set[str], steps: int, joined: bool) -> list[Any]:
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
-    """The trace that a plan predicts."""
+    """Draw the trace that a plan predicts."""
     return plot_trace(simulate(plan), ax)
 
 
 def plot_iterations(plan: StencilPlan, ax: Axes | None = None) -> Axes:
-    """The first three steps of an iteration."""
+    """Draw the first three steps of an iteration."""
     return plot_trace(simulate(replace(plan, iterations=min(3, plan.iterations))), ax)
 
 
 def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
-    """Gantt chart: the master's port on top, below it a row per worker."""
+    """Draw a Gantt chart: the master's port at the top, and below it a row for each worker."""
     return _plot_master(plan, "port", lambda step: plan.names[step.worker], plan.method, None, ax)
 
 
 def plot_star_lu(plan: StarLuPlan, ax: Axes | None = None) -> Axes:
-    """The same, with the master's panels in the row of its port."""
+    """Draw the same chart as `plot_star`, with the master's panels in the row of its port."""
     panels = [Step(0, "compute", panel.start, panel.end, f"panel {k}") for k, panel in enumerate(plan.panels)]
     return _plot_master(plan, "master", lambda step: plan.names[step.worker], plan.method, None, ax, panels)
 
 
 def plot_bus(plan: DivisibleLoad, ax: Axes | None = None) -> Axes:
-    """A Gantt chart with the bus above the workers."""
+    """Draw a Gantt chart with the bus above the workers."""
     return _plot_master(plan, "bus", lambda step: f"{plan.names[step.worker]} {step.what}", "simulated", plan.makespan, ax)
 
 
@@ -180,7 +182,10 @@ def _plot_master(
     ax: Axes | None,
     own: Iterable[Step] = (),
 ) -> Axes:
-    """The plan with a row above the workers for what the master does itself, and all transfers, called by what they are."""
+    """Draw a plan with a row above the workers for the work of the master and all transfers.
+
+    The work and the transfers are labelled by what they are.
+    """
     steps = plan.steps()
     sent = [step._replace(worker=0, what=what(step)) for step in steps if step.kind == "transfer"]
     rows = [step._replace(worker=step.worker + 1) for step in steps]

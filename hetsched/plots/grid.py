@@ -1,4 +1,4 @@
-"""Pictures of owner maps: who has which block and what the steps cost, who has which columns and where the wavefront is."""
+"""Plots of owner maps: owners of blocks and costs of steps; owners of columns and wavefronts."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ if TYPE_CHECKING:
     from ..planners.wavefront import Wavefront
 
 _FRONT = 400  # points of a front in each direction
-_NAMED = 24  # workers up to which there is a legend
+_NAMED = 24  # number of workers up to which there is a legend
 _ORDERED = "cividis"
 _LUMINANCE = (0.2126, 0.7152, 0.0722)
 _LEGEND = 0.25  # inches
-_KEYS = 13.0  # points: a row of the legend
-_APART = 5.0  # points of a block that has a line around it
+_KEYS = 13.0  # points: height of a row of the legend
+_APART = 5.0  # points: least size of a block that has a line around it
 
 
 def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
-    """The map, block (0, 0) at the top left: a colour for each worker; its number in the blocks, where they are large enough.
+    """Draw the map, block (0, 0) at the top left, with a colour for each worker.
+
+    Blocks that are large enough have the worker's number.
 
     Parameters
     ----------
     grid : LuGrid
-        Of more than eight workers the colours go from the slowest worker, dark, to the fastest.
+        With more than eight workers, the colours go from dark for the slowest worker to light for
+        the fastest.
     """
     n, p = len(grid.owner), len(grid.names)
     ax = _axes(ax, _with_legend(figure_size("boxes", max(p, n)), p))
@@ -90,9 +93,10 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
 
 
 def _worker_colours(cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
-    """(p, 3) a colour for each worker, and the workers in the order in which a legend has them.
+    """(p, 3) colours of the workers, and the workers in the order of the legend.
 
-    Colours that only go from dark to light have an order that every eye sees, and mean something in place of repeating.
+    Colours that only go from dark to light have an order that every eye sees, and have a meaning
+    instead of repeating.
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
@@ -111,7 +115,10 @@ def _with_legend(size: tuple[float, float], p: int) -> tuple[float, float]:
 
 
 def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
-    """The chunks of each worker, and lines that join tiles with the same start: the wavefront at equal intervals of time."""
+    """Draw the chunks of each worker, and the wavefront at equal intervals of time.
+
+    A line of the wavefront joins tiles with the same start.
+    """
     from matplotlib.lines import Line2D
 
     rows, cols = plan.shape
@@ -124,7 +131,7 @@ def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
     whole = (lambda first, lines: (0, first, rows, lines)) if plan.axis == 1 else (lambda first, lines: (first, 0, lines, cols))
     plot_boxes(plan.shape, [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()], plan.names, ax)
     if min(rows, cols) > 1:
-        step = -(-max(rows, cols) // _FRONT)  # as fine as a picture can be
+        step = -(-max(rows, cols) // _FRONT)  # as fine as a plot can be
         down, along = np.arange(0, rows, step), np.arange(0, cols, step)
         levels = plan.makespan * np.arange(1, 10) / 10
         if min(len(down), len(along)) > 1:

@@ -1,4 +1,4 @@
-"""Gantt charts that can be zoomed: one HTML file that needs nothing else, not even a network."""
+"""Gantt charts that can be zoomed, in one HTML file that needs nothing else, not even a network."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from .gantt import _DARK, phases, step_colour
 
 
 def gantt_page(trace: Trace) -> str:
-    """The page: bars on a canvas; the wheel or two fingers zoom, dragging moves, pointing at a bar says what it is.
+    """The page: bars on a canvas.
+
+    The wheel or two fingers zoom, dragging moves the chart, and pointing at a bar shows what it is.
 
     Parameters
     ----------
     trace : Trace
-        Of any length: its events travel as arrays of numbers, in base64, and waiting is the gaps between them.
+        A trace of any length. Its events are stored as arrays of numbers in base64; waiting is
+        shown as the gaps between them.
     """
     tracks = lanes(trace)
     events = [[e for e in lane.events if e.kind != "wait"] for lane in tracks]
@@ -48,7 +51,7 @@ def gantt_page(trace: Trace) -> str:
         "style": _packed([styles[look] for look in looks], "<u4"),
         "word": _packed([words[e.what or e.kind] for e in flat], "<u4"),
     }
-    # An end of a script within a name must not be one.
+    # A name may contain the end tag of a script, which must not end this script.
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     parts = {"title": escape(title), "script": _SCRIPT, "data": text}
     return re.sub("@(title|script|data)@", lambda found: parts[found[1]], _PAGE)

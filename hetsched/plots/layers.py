@@ -1,4 +1,4 @@
-"""Picture of a matrix product in layers."""
+"""Plot of a matrix product in layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEPTH = 0.45  # from the first layer to the last, across and down
 
 
 def plot_layers(plan: LayersPlan, ax: Axes | None = None) -> Axes:
-    """A cut into columns, B into rows, and the layers of C that they make, the first one in front."""
+    """Draw A cut into columns, B cut into rows, and the layers of C, the first one in front."""
     ax = _axes(ax, (9.0, 4.0))
     q = len(plan.order)
     step = min(0.16, _DEPTH / max(q - 1, 1))
@@ -30,7 +30,7 @@ def plot_layers(plan: LayersPlan, ax: Axes | None = None) -> Axes:
     members = f"{q} of {len(plan.counts)} workers"
     _heading(ax, f"{plan.mode}, {plan.method}, {members}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
 
-    owners = np.flatnonzero(plan.counts)  # as the columns are dealt
+    owners = np.flatnonzero(plan.counts)  # in the order in which columns are dealt
     first = plan.displs[owners].astype(np.float64) / max(plan.n, 1)
     last = (plan.displs + plan.counts)[owners].astype(np.float64) / max(plan.n, 1)
     colours = [_CELLS[k % len(_CELLS)] for k in range(q)]

@@ -1,4 +1,4 @@
-"""Pictures of layers on a network: who computes how many, and which links carry them."""
+"""Plots of layers on a network: how many each worker computes, and which links carry them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ if TYPE_CHECKING:
 
     from ..planners.mesh import MeshPlan
 
-_NODE = 0.56  # side of a node, where neighbours are 1 apart
+_NODE = 0.56  # side of a node; neighbours are 1 apart
 _SOURCE, _IDLE, _LINK, _UNUSED = "#eedd88", "#ffffff", "#77aadd", "#cccccc"
-_PALE, _FULL = np.array([0.90, 0.95, 1.00]), np.array([0.47, 0.67, 0.87])  # of the smallest and the largest share
+# colours of the smallest and the largest share
+_PALE, _FULL = np.array([0.90, 0.95, 1.00]), np.array([0.47, 0.67, 0.87])
 
 
 def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
-    """Nodes with their layers, the darker the more; links with the layers that they carry, the wider the more.
+    """Draw nodes with their layers and links with the layers that they carry.
+
+    A node with more layers is darker, and a link with more layers is wider.
 
     Parameters
     ----------
     plan : MeshPlan
-        A mesh lies as it is given; in another network the source is on the left, and links lead to the right.
+        A mesh is drawn as it is given. In another network the source is on the left, and links
+        lead to the right.
     """
     places = _places(plan)
     extent = places.max(0) + 1.0
@@ -50,7 +54,8 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     most = float(layers.max(initial=0.0)) or 1.0
     for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):
         (x0, y0), (x1, y1) = places[i], places[j]
-        away = _NODE / 2 / max(abs(x1 - x0), abs(y1 - y0))  # from the middle of a node to its border
+        # from the middle of a node to its border
+        away = _NODE / 2 / max(abs(x1 - x0), abs(y1 - y0))
         thick = max(0.6, widest * (carried / most) ** 0.5)
         style = f"simple,tail_width={thick},head_width={thick + 0.1 * min(units)},head_length={0.12 * min(units)}"
         ax.add_patch(
@@ -71,7 +76,7 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
         told = "source" if v == plan.source and counts[v] == 0 else number
         name = _short(plan.names[v])
         _fit_text(ax, (x, y), (_NODE * units[0], _NODE * units[1]), [(f"{name}\n{told}", 0), (told, 0)], "black", sizes)
-    if plan.shape is None:  # links may cross: no numbers
+    if plan.shape is None:  # links may cross, so they have no numbers
         return ax
     for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):
         x, y = ((places[i] + places[j]) / 2).tolist()
@@ -85,7 +90,7 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
 
 
 def _places(plan: MeshPlan) -> NDArray[np.float64]:
-    """(p, 2) x and y of each node, neighbours 1 apart."""
+    """(p, 2) x and y of each node; neighbours are 1 apart."""
     p = len(plan.cycle_times)
     if plan.shape is not None:
         rows, columns = np.divmod(np.arange(p), plan.shape[1])

@@ -1,4 +1,4 @@
-"""Pictures of rings: the slices around a circle, and how many workers are worth while."""
+"""Plots of rings: the slices around a circle, and how many workers are worth while."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _INK = "#222222"
 
 
 def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
-    """The ring clockwise from the top, each slice as long as its share; a border is the thicker the dearer its link is."""
+    """Draw the ring clockwise from the top. Each slice is as long as its share.
+
+    A border is the thicker, the more its link costs.
+    """
     ax = _axes(ax, figure_size("boxes", 2 * len(plan.ring)))
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Wedge
@@ -36,7 +39,8 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     ends = np.cumsum(shares)
     starts = ends - shares
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        colour = k % len(_CELLS) or (len(_CELLS) // 2 if k == len(starts) - 1 else 0)  # the last one is beside the first
+        # the last slice is beside the first
+        colour = k % len(_CELLS) or (len(_CELLS) // 2 if k == len(starts) - 1 else 0)
         angles = 90 - 360 * end, 90 - 360 * start
         ax.add_patch(Wedge((0, 0), _OUTER, *angles, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour]))
     if len(plan.ring) > 1:
@@ -62,7 +66,7 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
 
 
 def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
-    """Members of the best ring against work / volume, which is on a logarithmic axis."""
+    """Draw the members of the best ring against work / volume, which has a logarithmic axis."""
     ax = _axes(ax, (6.4, 3.6))
     jumps = profile.ratios[1:]
     positive = jumps[jumps > 0]

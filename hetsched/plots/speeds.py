@@ -1,4 +1,4 @@
-"""Pictures of measured speeds, and of how many workers are worth it."""
+"""Plots of measured speeds, and of how many workers are worth it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..machine.measure import MeasuredPlatform
     from ..planners.worth import WorkersWorth
 
-# Okabe and Ito's colours: one for each kernel.
+# The colours of Okabe and Ito, one for each kernel.
 _KERNELS = {"gemm": "#0072b2", "panel": "#d55e00", "trsm": "#009e73"}
 _STYLES = ("-", "--", ":", "-.")  # one for each dtype
 _MARKS = "osv^D<>p*h"  # one for each worker
@@ -22,7 +22,10 @@ _UNIT = {"gemm": "side", "panel": "rows", "trsm": "columns"}
 
 
 def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
-    """Speed against size for each worker, kernel and dtype, spread as bars; crosses are the speeds of all at once."""
+    """Draw speed against size for each worker, kernel and dtype.
+
+    Bars show the spread, crosses the speeds when all workers compute at the same time.
+    """
     from matplotlib.lines import Line2D
 
     ax = _axes(ax, (7.5, 5.0))
@@ -51,7 +54,7 @@ def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
 
 
 def plot_worth(plan: WorkersWorth, ax: Axes | None = None) -> Axes:
-    """Predicted time against the number of workers, the bound below it, and the number that is worth it."""
+    """Draw predicted time against the number of workers, with the bound and the number worth it."""
     ax = _axes(ax, (6.4, 4.0))
     counts = np.arange(1, len(plan.times) + 1)
     ax.plot(counts, plan.times, "o-", color="#0072b2", label="predicted")

@@ -1,4 +1,4 @@
-"""Pictures of partitions: zones with the cuts in the order in which they can be made, and methods side by side."""
+"""Plots of partitions: zones with cuts in a possible order, and several methods side by side."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ if TYPE_CHECKING:
 
     from ..planners.partition import Partition
 
-_WIDTHS = (3.2, 2.2, 1.5, 1.1, 0.8)  # points: of the cuts of the whole, of its parts, ...
-_NUMBERED = 16  # workers up to which the cuts are numbered
-_PANEL = 1.5  # inches: the least width of one of several
+_WIDTHS = (3.2, 2.2, 1.5, 1.1, 0.8)  # points: width of the cuts of the whole, of its parts, ...
+_NUMBERED = 16  # number of workers up to which the cuts are numbered
+_PANEL = 1.5  # inches: least width of one of several panels
 _INK = "#222222"
 
 Box = tuple[float, float, float, float]  # top, left, bottom, right
-Line = tuple[tuple[float, float], tuple[float, float]]  # (x, y) of its ends, x to the right and y down
+# (x, y) of both ends, x to the right and y down
+Line = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(eq=False)
 class _Node:
-    """A box of a floorplan; cuts that are parallel and next to each other have one node."""
+    """A box of a floorplan. Parallel cuts next to each other share one node."""
 
     op: int
     box: Box
@@ -59,7 +60,10 @@ class _Node:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """What divides a box of the given depth (0 is the whole): one line, four of a pinwheel, two around a corner."""
+    """What divides a box of the given depth: one line, four of a pinwheel, or two around a corner.
+
+    Depth 0 is the whole.
+    """
 
     op: int
     depth: int
@@ -75,21 +79,23 @@ def plot_boxes(
     zones: bool = False,
     note: str = "",
 ) -> Axes:
-    """Rectangles in a matrix, first row at the top, coloured by worker.
+    """Draw rectangles in a matrix, coloured by worker, with the first row at the top.
 
     Parameters
     ----------
     shape : (rows, columns)
     rects : sequence of (worker, row, col, height, width)
-        Empty ones are not drawn. A worker's largest is labelled with its name and its share of the matrix, the others
-        with its name.
+        Empty ones are not drawn. The largest one of a worker is labelled with its name and its
+        share of the matrix, the remaining ones with its name.
     names : (p,) sequence of str
     zones : bool
-        Those of a worker are one zone: no line where they touch, and one label.
+        Whether the rectangles of a worker are one zone, without lines where they touch and with
+        one label.
     note : str
-        A line below the picture.
+        A line of text below the plot.
     """
-    rows, columns = shape = shape[0] or 1, shape[1] or 1  # axes where there is nothing to show
+    # there are axes even if there is nothing to show
+    rows, columns = shape = shape[0] or 1, shape[1] or 1
     ax = _axes(ax, figure_size("boxes", len(names), _aspect(shape)))
     set_up(ax, shape, note)
     _settle(ax)
@@ -120,17 +126,17 @@ def plot_boxes(
 
 
 def set_up(ax: Axes, shape: tuple[float, float], note: str = "") -> None:
-    """The axes of a matrix, first row at the top."""
+    """Set up the axes of a matrix, with the first row at the top."""
     ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), xlabel=f"column\n{note}" if note else "column", ylabel="row")
     ax.set_box_aspect(_aspect(shape))
     ax.locator_params(nbins=5)
 
 
 def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
-    """The zones, first row at the top, with the workers' names and shares where they fit.
+    """Draw the zones, first row at the top, with the workers' names and shares where they fit.
 
-    The earlier a cut has to be made, the thicker it is; up to 16 workers a small number at its end says when. Groups have a
-    dark outline.
+    A cut that has to be made earlier is thicker. With up to 16 workers, a small number at its end
+    says when it is made. Groups have a dark outline.
     """
     shape = partition.shape or (1, 1)
     ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
@@ -151,12 +157,12 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
 
 
 def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet | None = None) -> Figure:
-    """Partitions side by side, each with method, cost and gap above it.
+    """Draw partitions side by side, each with its method, cost and gap above it.
 
     Parameters
     ----------
     partitions : mapping of str to Partition
-        Not empty; of the same shape.
+        Must not be empty; all partitions must have the same shape.
     """
     plans = list(partitions.values())
     aspect = _aspect(plans[0].shape or (1, 1))
@@ -167,7 +173,7 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet 
     down = math.ceil(len(plans) / across)
     width, height = (2.3 * side for side in (1 / math.sqrt(aspect), math.sqrt(aspect)))
     size = (across * (max(width, 1.6) + 0.15), down * (height + 0.5))
-    if isinstance(figure, Sheet):  # what is said above the panels does not shrink with them
+    if isinstance(figure, Sheet):  # the text above the panels does not shrink with them
         size = figure.width, down * (height * (figure.width / across - 0.15) / max(width, 1.6) + 0.5) + 0.25
     figure = figure_for(figure, size)
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
@@ -179,12 +185,15 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet 
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     if len(plans[0].areas) <= _NUMBERED:
         figure.supxlabel("small numbers: order of the cuts", fontsize=_SMALL)
-    _settle(panels[0])  # with squares to place, the layout is right only when it has been made once
+    _settle(panels[0])  # with squares to place, the layout is right only at the second time
     return figure
 
 
 def cuts_of(partition: Partition) -> list[Cut]:
-    """What divides the zones, in an order in which a guillotine cutter can do it: those of the whole first."""
+    """The cuts between the zones in an order in which a guillotine cutter can make them.
+
+    Cuts of the whole come first.
+    """
     spans: dict[int, Box] = {}
     for worker, row, col, height, width in partition.pieces.tolist():
         here = row, col, row + height, col + width
@@ -224,7 +233,7 @@ def _around(boxes: list[Box]) -> Box:
 
 
 def _edges(box: Box, whole: Box, op: int) -> list[Line]:
-    """The edges of a box inside the whole: the right one of BESIDE, the lower one of ABOVE, else all."""
+    """The edges of a box inside the whole: right for BESIDE, lower for ABOVE, else all edges."""
     top, left, bottom, right = box
     if op == BESIDE:
         return [((right, whole[0]), (right, whole[2]))]
@@ -239,7 +248,7 @@ def _draw_cuts(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
     from matplotlib.collections import LineCollection
 
     lines, widths = [], []
-    for cut in reversed(cuts):  # the first ones on top
+    for cut in reversed(cuts):  # the first cuts are on top
         for line in cut.lines:
             lines.append(line)
             room = _beside(line, pieces, _points(ax))
@@ -248,7 +257,7 @@ def _draw_cuts(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
 
 
 def _beside(line: Line, pieces: NDArray[np.float64], unit: tuple[float, float]) -> float:
-    """How near (points) the next parallel edge of a piece is that touches the line."""
+    """Distance in points to the nearest parallel edge of a piece that touches the line."""
     (x0, y0), (x1, y1) = line
     upright = x0 == x1
     at, low, high = (x0, y0, y1) if upright else (y0, x0, x1)
@@ -261,7 +270,7 @@ def _beside(line: Line, pieces: NDArray[np.float64], unit: tuple[float, float]) 
 
 
 def _number(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
-    """When each cut is made, at its end: where a zone has room for it beside its name."""
+    """Write the number of each cut at its end, where a zone has room for it beside its name."""
     taken = [text.get_window_extent() for text in ax.texts]
     ends = np.stack([pieces[:, 2], pieces[:, 1] + pieces[:, 3], pieces[:, 2] + pieces[:, 4], pieces[:, 1]], axis=1)
     zones = ax.transData.transform(ends.reshape(-1, 2)).reshape(-1, 4)
@@ -301,7 +310,7 @@ def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
     """Paint over the edge between two boxes of a worker."""
     from matplotlib.collections import LineCollection
 
-    across, down = (0.5 / unit for unit in _points(ax))  # leave the outline
+    across, down = (0.5 / unit for unit in _points(ax))  # leave the outline visible
     lines, inks = [], []
     for worker in np.flatnonzero(np.bincount(boxes[:, 0].astype(int)) > 1).tolist():
         for _, top, left, height, width in boxes[boxes[:, 0] == worker]:
@@ -318,7 +327,7 @@ def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
 
 
 def _cell_colours(boxes: NDArray[np.float64], p: int, slack: float) -> list[int]:
-    """An index of _CELLS for each worker, such that workers that touch differ."""
+    """An index of _CELLS for each worker, such that workers that touch have different ones."""
     worker, top, left = boxes[:, 0].astype(int), boxes[:, 1], boxes[:, 2]
     bottom, right = top + boxes[:, 3], left + boxes[:, 4]
     touching: list[set[int]] = [set() for _ in range(p)]

@@ -1,4 +1,4 @@
-"""The cells of a parameter study: with which arguments its function is called, and with which seed."""
+"""The cells of a parameter study: the arguments and the seed of each call of its function."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 
 from .._base import check
 
-#: What a cell of a table is.
+#: A value in a cell of a table.
 Scalar = None | bool | int | float | str
 
-#: Columns that are no parameters and no measures.
+#: Names of columns that are neither parameters nor measures.
 RESERVED = ("repeat", "seed", "seconds", "error")
-_MOST = 10**7  # runs: their table alone takes gigabytes
+_MOST = 10**7  # runs; a table of more rows takes gigabytes
 _NUMBERS = 2**63
 _BY_NAME = "give values of other kinds by name, as {'name': value}"
 
 
 class Value(NamedTuple):
-    """One value of a parameter: what the function is given, what identifies it, as plain values, and what the table shows."""
+    """One value of a parameter: the argument, its identity in plain values, its text in a table."""
 
     given: Any
     key: Any
@@ -32,7 +32,7 @@ class Value(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Arguments by name, the columns that show them, and a text that identifies the cell whatever else is in the grid."""
+    """Arguments by name, the columns that show them, and a key independent of other cells."""
 
     given: dict[str, Any]
     shown: dict[str, Scalar]
@@ -40,12 +40,15 @@ class Cell(NamedTuple):
 
 
 def text(value: str) -> str:
-    """The same without half surrogates, which no file takes."""
+    """Replace half surrogates in a string, which no file can hold."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def value_of(name: str, given: Any) -> Value:
-    """A number, a string, a list or table of these, or what has a name or a `to_dict`; ValueError for other things."""
+    """A number, a string, a list or table of these, or an object with a name or a `to_dict`.
+
+    Raises ValueError for other objects.
+    """
     plain = _plain(name, given)
     if plain is not None or given is None:
         if isinstance(plain, list | dict):
@@ -60,7 +63,7 @@ def value_of(name: str, given: Any) -> Value:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """What JSON holds; None for what it does not."""
+    """The value as JSON can hold it; None if JSON cannot hold it."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -85,7 +88,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def make_cells(grid: Any, samples: int | None, repeats: int, seed: int) -> list[Cell]:
-    """The cells of a grid, of a sequence of cells, or of a random design of so many; see `study`."""
+    """The cells of a grid, of a sequence of cells, or of a random design; see `study`."""
     if not isinstance(grid, Mapping):
         if samples is not None:
             raise ValueError("samples needs a grid that maps names to values or distributions, not a sequence of cells")
@@ -120,9 +123,9 @@ def _require_few(runs: int) -> None:
 
 
 def _values(name: str, given: Any) -> list[Value]:
-    """Those of a parameter, each another."""
+    """The values of a parameter, which must all be different."""
     if hasattr(given, "rvs") or callable(given):
-        raise ValueError(f"grid[{name!r}] is a distribution: say with samples how many cells are drawn")
+        raise ValueError(f"grid[{name!r}] is a distribution: give samples, how many cells to draw")
     found = _listed_values(name, given)
     for part in ("key", "shown"):
         if twice := check.repeated(json.dumps(getattr(value, part), sort_keys=True) for value in found):
@@ -160,14 +163,14 @@ def _listed(given: list[Any], repeats: int) -> list[Cell]:
 
 
 def _choices(name: str, given: Any) -> Any:
-    """What is drawn from: a distribution, a function of a generator, or values."""
+    """What a parameter is drawn from: a distribution, a function of a generator, or values."""
     if hasattr(given, "rvs") or callable(given):
         return given
     return _listed_values(name, given)
 
 
 def _drawn(choices: Mapping[str, Any], number: int, seed: int) -> Cell:
-    """Each parameter from a stream of its own: with more samples, or more parameters, the values stay as they were."""
+    """Draw each parameter from its own stream: more samples or parameters do not change values."""
     values: dict[str, Value] = {}
     for name, choice in choices.items():
         rng = np.random.default_rng(_sequence(f"{number} of {name}", seed))
@@ -180,7 +183,7 @@ def _drawn(choices: Mapping[str, Any], number: int, seed: int) -> Cell:
 
 
 def seed_of(cell: Cell, repeat: int, seed: int) -> int:
-    """Below 2**32, which every library takes; by the cell's own content, so that no other cell changes it."""
+    """A seed below 2**32, which every library accepts. It depends on no other cell."""
     return int(_sequence(f"repeat {repeat} of {cell.key}", seed).generate_state(1)[0])
 
 

@@ -1,4 +1,4 @@
-"""What every paper's experiments have: tables of its figures, its claims beside ours with a verdict, pictures."""
+"""What all reproduced papers have: tables of figures, claims beside ours with a verdict, plots."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ _SPREAD = re.compile(r"\s*±\s*[\d.]+")
 
 
 class Claim(NamedTuple):
-    """A number or a statement in the paper's text, the same from our plans, and why they differ where they do.
+    """A number or a statement of the paper, our value, and why they differ if they do.
 
-    The verdict is computed: each number that is shown of ours is compared with the paper's in its place (with the only one where
-    it has one), what stands after ± left out. A statement has `holds`, and in `within` the condition in words.
+    The verdict is computed. Each number in our text is compared with the number of the paper in the
+    same place, or with the only number if the paper has one. What follows ± is ignored. A statement
+    has `holds`, and `within` has its condition in words.
     """
 
     what: str
-    paper: str  #: empty where it is ours alone, and has no verdict
+    paper: str  #: empty if only we have it; it then has no verdict
     here: str
     why: str = ""
-    within: float | str = 0.0  #: how far off a number may be, relative to the paper's; 0: the numbers as printed
+    #: how much a number may differ, relative to the paper's; 0: the numbers must be as printed
+    within: float | str = 0.0
     holds: bool | None = None
     corrected: tuple[str, str] | None = None  #: paper and here after the correction that `why` names
 
@@ -39,7 +41,7 @@ class Claim(NamedTuple):
 
     @property
     def tolerance(self) -> str:
-        """Of the verdict, in words."""
+        """The tolerance of the verdict, in words."""
         if not self.paper:
             return ""
         if isinstance(self.within, str):
@@ -48,7 +50,7 @@ class Claim(NamedTuple):
 
     @property
     def row(self) -> tuple[str, str, str, str, str, str]:
-        """What is shown."""
+        """The cells that are shown."""
         return self.what, self.paper, self.here, self.tolerance, self.verdict, self.why
 
     def _agree(self, paper: str, here: str) -> bool:
@@ -64,11 +66,11 @@ class Claim(NamedTuple):
 
 
 class Study(DrawnFigure):
-    """Experiments again; printed, they are their tables and claims."""
+    """Reproduced experiments. Printed, they are their tables and claims."""
 
     @property
     def heading(self) -> str:
-        """Above the claims."""
+        """The heading of the column of claims."""
         return "figure or section: claim"
 
     def tables(self) -> str:
@@ -76,11 +78,11 @@ class Study(DrawnFigure):
         raise NotImplementedError
 
     def claims(self) -> list[Claim]:
-        """The numbers in the paper's text beside ours."""
+        """The numbers in the paper's text, beside ours."""
         raise NotImplementedError
 
     def counted(self) -> str:
-        """How many claims have which verdict."""
+        """How many claims have which verdict, in words."""
         return counted(self.claims())
 
     def __str__(self) -> str:
@@ -90,24 +92,28 @@ class Study(DrawnFigure):
 
 
 class Item(NamedTuple):
-    """A figure, a table or a section of a paper, and what became of its claims."""
+    """A figure, a table or a section of a paper, and the verdicts of its claims."""
 
     name: str
     met: int
     corrected: int
     missed: int
-    reasons: tuple[str, ...]  #: why those differ that are not met as printed, as far as we can say
+    #: why the claims that are not met as printed differ, as far as we can say
+    reasons: tuple[str, ...]
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """The verdict in words."""
         if self.missed:
             return f"{self.missed} of {self.met + self.corrected + self.missed} not reproduced"
         return "reproduced after a correction" if self.corrected else "reproduced"
 
 
 def items(claims: list[Claim]) -> list[Item]:
-    """The claims by the figure, table or section that each begins with, in the order in which these are first named."""
+    """The claims, grouped by the figure, table or section that each begins with.
+
+    The groups are in the order in which they are first named.
+    """
     groups: dict[str, list[Claim]] = {}
     for claim in claims:
         if claim.verdict:
@@ -123,12 +129,12 @@ def items(claims: list[Claim]) -> list[Item]:
 
 
 def numbers(text: str) -> list[float]:
-    """Those in a text, without what stands after ±."""
+    """The numbers in a text, without what follows ±."""
     return [float(number) for number in _NUMBER.findall(_SPREAD.sub("", text))]
 
 
 def counted(claims: list[Claim]) -> str:
-    """How many have which verdict, in words."""
+    """How many claims have which verdict, in words."""
     verdicts = [claim.verdict for claim in claims]
     met, corrected, missed = (verdicts.count(verdict) for verdict in (MET, CORRECTED, NOT_MET))
     return f"{met + corrected + missed} claims: {met} met, {corrected} met after the correction, {missed} not met"

@@ -10,11 +10,14 @@ from ..planners.partition import partition
 from .claims import Claim
 
 POWERS, SIDE = (1, 1, 2, 4), 8
-_HALF = 3  # rows and columns from the middle on, that included
+_HALF = 3  # rows and columns from the middle on, including it
 
 
 def example_claims() -> list[Claim]:
-    """Two matrices of 8 x 8 on workers of powers 1, 1, 2, 4: squares of C, as many layers for each, layers by power."""
+    """Two 8 x 8 matrices on workers of powers 1, 1, 2 and 4, divided in three ways.
+
+    The ways are squares of C, equal numbers of layers, and layers in proportion to the powers.
+    """
     squares = partition([1, 1, 1, 1], "columns", (SIDE, SIDE))
     by_power = layers_star(SIDE, [1 / power for power in POWERS])
     even = [SIDE // len(POWERS)] * len(POWERS)
@@ -36,7 +39,7 @@ def example_claims() -> list[Claim]:
 
 
 def _central_source() -> Claim:
-    """On a mesh that is the same in all four directions from the source, each quadrant gets as many layers."""
+    """On a mesh that looks the same in all four directions, each quadrant gets as many layers."""
     rng = np.random.default_rng(0)
     quadrant = rng.uniform(2e-4, 7e-4, (_HALF, _HALF))
     across, down = rng.uniform(3e-4, 8e-4, (_HALF, _HALF - 1)), rng.uniform(3e-4, 8e-4, (_HALF - 1, _HALF))
@@ -56,6 +59,9 @@ _SIDES = (slice(0, _HALF - 1), slice(_HALF, 2 * _HALF - 1))
 
 
 def _mirrored(quadrant: np.ndarray, shared: tuple[int, int]) -> np.ndarray:
-    """The quadrant below and to the right of the middle, and its images; shared: a row, a column of the middle."""
+    """Mirror the quadrant below and to the right of the middle to all quadrants.
+
+    shared: whether the quadrants share the middle row, and the middle column.
+    """
     both = np.concatenate((quadrant[:0:-1] if shared[0] else quadrant[::-1], quadrant))
     return np.concatenate((both[:, :0:-1] if shared[1] else both[:, ::-1], both), axis=1)

@@ -1,4 +1,4 @@
-"""Figures 7 to 9 of the paper on layers again: meshes of its section 6.2, drawn with a seed."""
+"""Figures 7 to 9 of the paper on layers, on meshes of its section 6.2, drawn with a seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIDES = tuple(range(1000, 2001, 100))
 MESHES = 10  # for each size and side: "each data point is an average of 10 independent experiments"
 _SEED = 1
 _TIMES, _COSTS = (2e-4, 7e-4), (3e-4, 8e-4)  # uniform
-#: Shown in the figures: name, label, colour, marker.
+#: Methods in the figures: name, label, colour, marker.
 SHOWN = (
     ("pmft", "LBP (PMFT)", "#0072b2", "o"),
     ("heuristic", "LBP-heuristic", "#56b4e9", "x"),
@@ -47,8 +47,10 @@ _SHARE, _EXCESS = 0.05, 0.05
 
 
 class Outcome(NamedTuple):
-    """Of one plan: makespan, elements over all links, linear programs and simplex iterations, in the end if none of these
-    programs starts from the basis of the one before; 0 where there are no programs.
+    """The outcome of one plan; 0 for what has no linear programs.
+
+    Its makespan, the elements sent over all links, the number of linear programs, their simplex
+    iterations, and the iterations if no program starts from the basis of the one before.
     """
 
     makespan: float
@@ -60,7 +62,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class LayersMesh(Study):
-    """Layers and what they are compared with, on random meshes.
+    """Layers and the methods that they are compared with, on random meshes.
 
     Attributes
     ----------
@@ -80,17 +82,23 @@ class LayersMesh(Study):
         return f"figure: claim, on {' / '.join(f'{size} x {size}' for size in self.sizes)}"
 
     def sides(self, size: int) -> list[int]:
-        """Of the matrices that were multiplied on meshes of a size."""
+        """Sides of the matrices that were multiplied on meshes of this size."""
         return [side for own, side in self.outcomes if own == size]
 
     def mean(self, size: int, side: int, method: str, value: str) -> tuple[float, float]:
-        """Mean and standard deviation over the meshes of makespan, volume (in n^2), lp_solves, iterations or from_scratch."""
+        """Mean and standard deviation of a value over the meshes.
+
+        value: makespan, volume (in n^2), lp_solves, iterations or from_scratch.
+        """
         unit = side**2 if value == "volume" else 1
         values = [getattr(outcome, value) / unit for outcome in self.outcomes[size, side][method]]
         return statistics.mean(values), statistics.pstdev(values)
 
     def excess(self, size: int, method: str, other: str = "pmft") -> tuple[float, float, float]:
-        """By how much a method's makespan exceeds another's, over all meshes: mean, its standard error, standard deviation."""
+        """Relative excess of a method's makespan over another's, over all meshes.
+
+        Returns the mean, its standard error and the standard deviation.
+        """
         found = [
             a.makespan / b.makespan - 1
             for side in self.sides(size)
@@ -119,7 +127,7 @@ class LayersMesh(Study):
         return "\n".join(lines[1:])
 
     def claims(self) -> list[Claim]:
-        """The numbers in the paper's text beside ours; time and volume over those of PMFT."""
+        """The numbers in the paper's text beside ours; time and volume relative to PMFT."""
         sizes = self.sizes
 
         def over(method: str, digits: int = 1) -> str:
@@ -178,8 +186,11 @@ class LayersMesh(Study):
 def reproduce_layers_mesh(
     sizes: Sequence[int] = SIZES, sides: Sequence[int] = SIDES, meshes: int = MESHES, seed: int = _SEED
 ) -> LayersMesh:
-    """Plan products of matrices of these sides on so many random meshes of these sizes, by PMFT, the heuristic and the rivals."""
-    draw = random.Random(seed).random  # the one generator that Python promises to keep as it is
+    """Plan matrix products on random meshes by PMFT, the heuristic and the rivals.
+
+    There are `meshes` random meshes for each size and each side of the matrices.
+    """
+    draw = random.Random(seed).random  # the only generator that Python promises not to change
     outcomes: dict[tuple[int, int], dict[str, list[Outcome]]] = {}
     for size in sizes:
         for side in sides:
@@ -205,7 +216,7 @@ def iterations_from_scratch(n: int, mesh: Sequence[NDArray[np.float64]], method:
 
 
 def random_mesh(size: int, draw: Callable[[], float]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Cycle-times, right and down of a mesh of section 6.2; draw() is uniform in [0, 1)."""
+    """Cycle-times, right and down of a mesh as in section 6.2; draw() is uniform in [0, 1)."""
 
     def uniform(shape: tuple[int, int], low: float, high: float) -> NDArray[np.float64]:
         return np.array([[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])])

@@ -1,4 +1,4 @@
-"""Figure 6 of the paper on layer based partition again: layers against rectangles on a star."""
+"""Figure 6 of the paper on layer based partition: layers against rectangles on a star."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..planners.partition import partition
 from .claims import Claim, Study
 from .layers_example import example_claims
 
-#: What the paper calls a method of `partition`, and the factor that it proves over the lower bound.
+#: The paper's name of a method of `partition`, and its proven factor over the lower bound.
 RECTANGLES = {"NRRP": ("nonrectangular", 2 / 3**0.5), "Recursive": ("nagamochi-abe", 1.25), "PERI-SUM": ("columns", 1.75)}
 LAYERS, SUMMED, EVEN, BOUND = "LBP", "LBP and the sum", "Even-Col", "lower bound"
 METHODS = (LAYERS, *RECTANGLES, EVEN)
@@ -34,14 +34,15 @@ class Sweep:
     Attributes
     ----------
     axis : {"N", "p"}
-        What varies.
+        The quantity that varies.
     points : tuple of int
     sizes : tuple of int
         N at each point.
     volumes : dict of str to (points, seeds) float64 array
-        Elements of A and B that are sent; of LBP also with its sum; and the lower bound of rectangles, 2 N^2 sum sqrt(share).
+        Elements of A and B that are sent, for LBP also with its sum, and the lower bound of
+        rectangles, 2 N^2 sum sqrt(share).
     times : dict of str to (points, seeds) float64 array
-        Finishing time of each method, all messages at once and work after them.
+        Finishing time of each method, with all messages at the same time and work after them.
     """
 
     axis: str
@@ -56,11 +57,11 @@ class Sweep:
         return {name: values / squares for name, values in self.volumes.items()}
 
     def relative_times(self) -> Values:
-        """The times over those of LBP."""
+        """The times relative to LBP."""
         return {name: values / self.times[LAYERS] for name, values in self.times.items()}
 
     def tables(self) -> str:
-        """Means over the seeds and, after ±, standard deviations."""
+        """Means over the seeds, and standard deviations after ±."""
         lines = []
         for title, values, form in (
             ("volume / N^2", self.per_square(), ".2f"),
@@ -80,16 +81,16 @@ class LayersStar(Study):
     Attributes
     ----------
     by_size : Sweep
-        16 workers, N from 100 to 1000.
+        16 workers and N from 100 to 1000.
     by_workers : Sweep
-        N = 1000, more and more workers.
+        N = 1000 and increasing numbers of workers.
     """
 
     by_size: Sweep
     by_workers: Sweep
 
     def claims(self) -> list[Claim]:
-        """The numbers in the paper's text beside the means here, at the largest N."""
+        """The numbers in the paper's text beside our means, at the largest N."""
         volumes = {name: values[-1] for name, values in self.by_size.volumes.items()}
         times = {name: values[-1] for name, values in self.by_size.times.items()}
 
@@ -131,9 +132,10 @@ class LayersStar(Study):
 def reproduce_star(
     sizes: Sequence[int] = tuple(range(100, 1001, 100)), workers: Sequence[int] = (2, 4, 8, 16, 32, 64), seeds: int = 10
 ) -> LayersStar:
-    """Figure 6: `layers_star` and rectangles of `partition` on random stars as in section 6.1, one for each seed.
+    """Reproduce figure 6: `layers_star` and rectangles of `partition` on random stars.
 
-    sizes are those of a star of 16, workers the numbers of workers at the largest of the sizes.
+    The stars are as in section 6.1, one for each seed. sizes are the matrix sizes on a star of 16
+    workers; workers are the numbers of workers at the largest size.
     """
     most = max(sizes)
     return LayersStar(
@@ -142,7 +144,7 @@ def reproduce_star(
 
 
 def random_star(p: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cycle-times and link costs of section 6.1."""
+    """Cycle-times and link costs as in section 6.1."""
     rng = np.random.default_rng([p, seed])
     return rng.uniform(*_CYCLE, p), rng.uniform(*_LINK, p)
 
@@ -170,13 +172,13 @@ def _sweep(axis: str, points: Sequence[int], cases: Sequence[tuple[int, int]], s
 
 
 def _even_columns(n: int, p: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rows and columns, and cells, of as many columns for each."""
+    """Rows and columns, and number of cells, if each worker has equally many columns."""
     columns = distribute(n, np.ones(p)).counts.astype(np.float64)
     return np.stack((np.where(columns > 0, n, 0), columns), axis=1), n * columns
 
 
 def spread(values: Iterable[float], form: str) -> str:
-    """Mean ± standard deviation; the latter is left out where it is 0."""
+    """Mean ± standard deviation; a standard deviation of 0 is left out."""
     own = np.array(list(values))
     deviation = float(own.std())
     return f"{own.mean():{form}}" + (f" ± {deviation:{form}}" if deviation > 0 else "")

@@ -1,4 +1,4 @@
-"""Studies of the papers on one page of HTML, and their claims as JSON and CSV."""
+"""Studies of the papers on one HTML page, and their claims as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MARKS = {MET: "good", CORRECTED: "better", NOT_MET: "bad"}
 
 
 class Part(NamedTuple):
-    """A study, under the name of its paper."""
+    """A study and the name of its paper."""
 
     paper: str
     title: str
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 
 def html(parts: Sequence[Part]) -> str:
-    """One page without anything from elsewhere: for each study what became of each figure, its claims, pictures and tables."""
+    """A self-contained page: the verdicts by figure, claims, plots and tables of each study."""
     body = "\n".join(map(_section, parts))
     return _PAGE.format(title="The papers' numbers again", style=_STYLE, version=escape(__version__), body=body)
 
@@ -67,7 +67,7 @@ def _section(part: Part) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], marked: int, marks: Sequence[str]) -> str:
-    """An HTML table; the cell of each row in a column has a mark."""
+    """An HTML table in which one cell of each row, in column `marked`, has a mark."""
     lines = ["<tr>" + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr>"]
     for row, mark in zip(rows, marks, strict=True):
         kinds = [f' class="{mark}"' if k == marked and mark else "" for k in range(len(row))]

@@ -1,4 +1,4 @@
-"""Pictures of the papers' experiments."""
+"""Plots of the papers' experiments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .ppopp2008 import Ppopp2008, Table
     from .static2001 import Static2001
 
-# Okabe and Ito's, with a shape for each method that the eye finds again without colour.
+# The colours of Okabe and Ito, and for each method a shape that is recognised without colour.
 _STYLES = {
     "het": ("#d55e00", "o"),
     "oddoml": ("#0072b2", "s"),
@@ -34,7 +34,7 @@ _STYLES = {
     "ommoml": ("#cc79a7", "p"),
     "best": ("#d4b000", "*"),
 }
-# Colour, mark, line, and where the marks are drawn beside those that would hide them, in steps of _APART.
+# Colour, marker, line, and the shift of the markers in steps of _APART, where they would be hidden.
 _LAYERS = {
     LAYERS: ("#d55e00", "o", "-", 0.0),
     SUMMED: ("#d55e00", "*", "--", 0.6),
@@ -45,13 +45,14 @@ _LAYERS = {
     EVEN: ("#000000", "X", "-", -0.6),
 }
 _MESHES = {"pmft": -1.0, "heuristic": 1.0}
-_LEAST = 6.5  # inches: several panels beside each other
-_APART = 0.015  # of the axis: between the marks of two methods at the same place, which would hide each other
-_SUMMARY = ("bmm", "oddoml", "het", "best")  # figure 9; the last one on top
+_LEAST = 6.5  # inches: several panels side by side
+# fraction of the axis between markers at the same place, which would hide each other
+_APART = 0.015
+_SUMMARY = ("bmm", "oddoml", "het", "best")  # methods in figure 9; the last one is on top
 
 
 def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
-    """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and below them figure 9."""
+    """Figures 4 to 8 of the 2008 paper, relative cost above relative work, and figure 9 below."""
     figure = figure_for(figure, (14, 9), 0.5, _LEAST)
     tables = study.relative("makespan"), study.relative("processor_time")
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
@@ -60,7 +61,8 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
     rows = upper.subplots(2, len(FIGURES), sharex="col", sharey="row", gridspec_kw={"width_ratios": [max(n, 3) for n in counts]})
     for (cost, work), (number, what, names) in zip(rows.T, FIGURES, strict=True):
         title = f"{number}: {what}"
-        _name(cost, title.replace(" platform", "\nplatform") if _narrow(figure, 12.0) else title)  # it has the fewest places
+        # figure 8 has the fewest instances, so it is narrow
+        _name(cost, title.replace(" platform", "\nplatform") if _narrow(figure, 12.0) else title)
         for ax, table in ((cost, tables[0]), (work, tables[1])):
             _marks(ax, {i: row for i, row in table.items() if i[0] in names}, study.seconds, joined=False)
         first = next(i for i in study.plans if i[0] in names)
@@ -94,17 +96,17 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
 
 
 def _narrow(part: Any, inches: float = 9.0) -> bool:
-    """Whether a figure is less wide, as those for a page are."""
+    """Whether a figure is narrower than this, as figures for a page are."""
     return bool(part.bbox.width / part.dpi < inches)
 
 
 def _name(ax: Axes, text: str) -> None:
-    """What a panel shows, above it."""
+    """Write what a panel shows above it."""
     ax.set_title(text, loc="left", fontsize=8 if _narrow(ax.figure.canvas.figure) else 10)
 
 
 def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> None:
-    """An instance per place, a mark per method: joined by lines, or side by side."""
+    """Draw an instance per place and a marker per method, joined by lines or side by side."""
     shown = list(methods)
     for k, method in enumerate(shown):
         colour, marker = _STYLES[method]
@@ -128,7 +130,10 @@ def _rule(ax: Axes) -> None:
 
 
 def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
-    """Figures 7 and 10 of the 2001 paper, measured on emulated workers; below them figures 5, 12 to 15 and 19 drawn."""
+    """Figures 7 and 10 of the 2001 paper, measured on emulated workers.
+
+    Figures 5, 12 to 15 and 19 are drawn below them.
+    """
     figure = figure_for(figure, (10.0, 9.6), 0.5, _LEAST)
     parts: Any = figure.subfigures(2, 1, height_ratios=[3.4, 6.2])
     axes: Any = parts[0].subplots(1, 2)
@@ -155,7 +160,7 @@ def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
 
 
 def _drawings(rows: Any) -> None:
-    """Figures without numbers: tiles that wait for their neighbours, and zones."""
+    """Draw the figures without numbers: tiles that wait for their neighbours, and zones."""
     tiles, *others = rows.ravel()
     for row in range(4):
         for col in range(6):
@@ -178,7 +183,10 @@ def _square(col: int, row: int) -> Any:
 
 
 def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
-    """Figure 6: volumes over N^2 and finishing times over those of LBP, by size and by workers; bars are standard deviations."""
+    """Figure 6: volumes over N^2 and finishing times relative to LBP, by size and by workers.
+
+    Bars are standard deviations.
+    """
     figure = figure_for(figure, (11, 7.2), 0.5, _LEAST)
     from matplotlib.ticker import ScalarFormatter
 
@@ -225,14 +233,14 @@ def _lines(ax: Axes, sweep: Sweep, values: Values, names: tuple[str, ...]) -> No
 
 
 def _beside(points: Sequence[int], steps: float, logarithmic: bool) -> NDArray[np.float64]:
-    """Where marks are drawn that are moved to the right by so many steps."""
+    """Places of markers that are shifted to the right by this many steps."""
     places: NDArray[np.float64] = np.log(points) if logarithmic else np.asarray(points, float)
     places = places + _APART * steps * np.ptp(places)
     return np.exp(places) if logarithmic else places
 
 
 def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
-    """Figures 7 and 8 of the paper, one below the other for each size of the mesh, and below them figure 9."""
+    """Figures 7 and 8 of the paper, in a column for each mesh size, with figure 9 below them."""
     figure = figure_for(figure, (13, 10), 0.5, _LEAST)
     parts: Any = figure.subfigures(2, 1, height_ratios=[2.1, 1])
     rows = parts[0].subplots(2, len(study.sizes), sharex="col", squeeze=False)
@@ -297,7 +305,7 @@ def _curve(
     line: str,
     steps: float = 0.0,
 ) -> None:
-    """Means, and a band of one standard deviation."""
+    """Draw means, with a band of one standard deviation."""
     means, spreads = np.array([study.mean(size, side, method, value) for side in study.sides(size)]).T
     sides = _beside(study.sides(size), steps, logarithmic=False)
     ax.plot(

@@ -1,4 +1,7 @@
-"""Experiments of the 2008 paper again, simulated and on emulated workers: what `hetsched reproduce ppopp2008` prints."""
+"""Experiments of the 2008 paper, simulated and on emulated workers.
+
+`hetsched reproduce ppopp2008` prints them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from .claims import Claim, Study
 from .ppopp2008_runs import Run, emulated
 from .ppopp2008_sentences import sentences
 
-#: Figure of the 2008 paper, what it varies, its platforms.
+#: Number of a figure in the 2008 paper, what it varies, its platforms.
 FIGURES = (
     (4, "memory", ("memory",)),
     (5, "links", ("links",)),
@@ -28,13 +31,13 @@ _ASKED = "here every worker asks at time 0 and gets columns, also over 1 MB/s"
 _PLATFORMS = "the paper's random platforms are not printed"
 _SPEED = "S is not printed; {:g} times ours would give {}"
 _FASTER = 1.8
-_TIME = _RATIO = 0.1  # run times and ratios read off curves; counts are as printed
+_TIME = _RATIO = 0.1  # run times and ratios are read off curves; counts are as printed
 _EXAMPLE = "c = 2, w = 4.5, mu = 4, t = 100, five workers; {} if it overlaps, the time of C on the port"
 _RULE = "by its own rule the ten with 1 GB are faster"
 
 Instance = tuple[str, tuple[int, int, int]]
 Table = dict[Instance, dict[str, float]]
-_LEAST = (14, 6)  # widths, in the tables of all figures
+_LEAST = (14, 6)  # column widths in the tables of all figures
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,9 @@ class Ppopp2008(Study):
     ----------
     plans : dict of (name, (r, s, t)) to dict of method to StarPlan
     seconds : dict of str to float
-        CPU time in which each method planned all of them.
+        CPU time in which each method planned all instances.
     runs : dict of (name, (r, s, t)) to dict of method to Run
-        The same on emulated workers; empty where they were not run.
+        The plans on emulated workers; empty if they were not run.
     """
 
     plans: dict[Instance, dict[str, StarPlan]]
@@ -55,7 +58,10 @@ class Ppopp2008(Study):
     runs: dict[Instance, dict[str, Run]]
 
     def relative(self, value: str) -> Table:
-        """makespan or processor_time of each plan over the least of the paper's seven methods; below 1 is better than all."""
+        """makespan or processor_time of each plan over the least of the paper's seven methods.
+
+        A value below 1 is better than all seven.
+        """
         table = {}
         for instance, plans in self.plans.items():
             least = min(getattr(plans[method], value) for method in PAPER)
@@ -63,7 +69,7 @@ class Ppopp2008(Study):
         return table
 
     def tables(self) -> str:
-        """Figures 4 to 9: relative cost, relative work, and how many workers are enrolled."""
+        """Figures 4 to 9: relative cost, relative work, and the number of enrolled workers."""
         header = ("", *self.seconds)
         lines: list[str] = []
         for title, values, form, mean in (
@@ -81,7 +87,7 @@ class Ppopp2008(Study):
         return "\n".join(lines[1:] + self._measured())
 
     def _measured(self) -> list[str]:
-        """Makespans of the runs beside those of the model."""
+        """Makespans of the runs, beside the makespans of the model."""
         if not self.runs:
             return []
         header, lines = ("", *self.seconds), []
@@ -94,7 +100,7 @@ class Ppopp2008(Study):
         return [*lines, "", "Figure 9, all instances: measured over simulated", table([header, *rows], "<>", _LEAST)]
 
     def claims(self) -> list[Claim]:
-        """The numbers in the paper's text beside those of its seven methods here."""
+        """The numbers in the paper's text, beside our numbers for its seven methods."""
         cost = self.relative("makespan")
         memory, links, speeds, mixed, (new, old) = (self._of(names) for _, _, names in FIGURES)
         late_bmm = _span((row["bmm"] - 1 for i, row in cost.items() if i[0] == "links"), ".0%")
@@ -173,14 +179,14 @@ class Ppopp2008(Study):
         return sentences(cost, work, enrolled, PAPER)
 
     def enrolled(self) -> Table:
-        """How many workers each plan enrolls."""
+        """The number of workers that each plan enrolls."""
         return {i: {m: float(len(plan.enrolled)) for m, plan in plans.items()} for i, plans in self.plans.items()}
 
     def _of(self, names: tuple[str, ...]) -> list[dict[str, StarPlan]]:
         return [plans for (name, _), plans in self.plans.items() if name in names]
 
     def compared(self) -> str:
-        """Each method against Het and against the lower bounds, and how long planning took."""
+        """Each method against Het and against the lower bounds, and the time of planning."""
         rows = [("", "over Het", "over the bound", "over steady state", "CPU time of all plans")]
         for method, seconds in self.seconds.items():
             ratios = []
@@ -198,8 +204,9 @@ class Ppopp2008(Study):
 def reproduce_ppopp2008(
     methods: tuple[str, ...] = (*PAPER, "best"), platforms: Callable[[str], Platform] = ppopp2008, run_seconds: float = 0.3
 ) -> Ppopp2008:
-    """Plan the 29 instances of the 2008 paper's section 6 by these methods, the paper's seven among them, and run each plan on
-    emulated workers in so many seconds; with 0 not.
+    """Plan the 29 instances of the 2008 paper's section 6, and run each plan on emulated workers.
+
+    methods must contain the paper's seven. A run takes about run_seconds; with 0 none is made.
     """
     if not set(PAPER) <= set(methods):
         raise ValueError(f"methods must contain {', '.join(PAPER)}, got {methods!r}")
@@ -217,19 +224,22 @@ def reproduce_ppopp2008(
 
 
 def _lost(method: str, memory: int) -> str:
-    """By how much section 4's example is slower than without C."""
+    """How much slower section 4's example is with the traffic of C than without."""
     plan = plan_product(4, 400, 100, Platform.star([4.5] * 5, [2] * 5, [memory] * 5), method)
     return f"{plan.makespan / plan.bounds['steady state'] - 1:.1%}"
 
 
 def _faster(plan: StarPlan) -> float:
-    """Het's makespan with workers _FASTER times as fast."""
+    """Makespan of Het if the workers are _FASTER times as fast."""
     platform = Platform.star(plan.cycle_times / _FASTER, plan.link_costs, plan.memory.tolist())
     return plan_product(*plan.shape, platform, "het").makespan
 
 
 def steady_state(plan: StarPlan) -> float:
-    """The time of the steady state of section 5, in which mu is what the memory allows, even above r; without C's traffic."""
+    """The time of the steady state of section 5, without the traffic of C.
+
+    mu is what the memory allows, even above r.
+    """
     r, s, t = plan.shape
     port, rate = 1.0, 0.0
     users = [i for i, side in enumerate(plan.mu) if side]
@@ -242,7 +252,7 @@ def steady_state(plan: StarPlan) -> float:
 
 
 def label(instance: Instance) -> str:
-    """The platform, with s where it has more than one."""
+    """The platform, with s if it has several instances."""
     name, (_, s, _) = instance
     return f"{name}, {s}" if name in ("memory", "links", "speeds") else name
 
@@ -252,6 +262,6 @@ def _cells(values: Iterable[float], form: str) -> list[str]:
 
 
 def _span(values: Iterable[float], form: str) -> str:
-    """The least and the largest, or one where they look the same."""
+    """The least and the largest value, or one value if both look the same."""
     found = sorted(values)
     return " to ".join(dict.fromkeys(f"{x:{form}}" for x in (found[0], found[-1])))

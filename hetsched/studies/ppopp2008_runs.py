@@ -1,4 +1,4 @@
-"""The 2008 paper's experiments as runs: plans on emulated workers, with data, in a fraction of a second each."""
+"""Runs of the 2008 paper's plans on emulated workers, with data, in a fraction of a second each."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from ..runners.pool import Pool
 
 
 class Run(NamedTuple):
-    """A product by a plan on emulated workers: makespans in the plan's unit, of the model and as measured."""
+    """A product by a plan on emulated workers: predicted and measured makespan, in plan units."""
 
     predicted: float
     measured: float
 
     @property
     def late(self) -> float:
-        """What was measured over what was predicted, less 1."""
+        """Measured over predicted makespan, less 1."""
         return self.measured / self.predicted - 1
 
 
 def emulated(plan: StarPlan, seconds: float) -> Run:
-    """Run a plan with blocks of one element so that it should take so many seconds. ArithmeticError for a wrong product."""
+    """Run a plan with blocks of one element, so that it should take this many seconds.
+
+    Raises ArithmeticError if the product is wrong.
+    """
     rng = np.random.default_rng(0)
     r, s, t = plan.shape
     A, B = (rng.integers(-9, 10, shape).astype(np.float64) for shape in ((r, t), (t, s)))

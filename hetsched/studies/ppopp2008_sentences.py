@@ -1,4 +1,4 @@
-"""What section 6.3 of the 2008 paper says in words of its figures 4 to 9, and whether it holds for our plans."""
+"""Statements in section 6.3 of the 2008 paper on its figures 4 to 9, checked for our plans."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 
 from .claims import Claim
 
-#: Of some instances the values of each method: relative costs, relative works, or workers.
+#: For some instances the values of each method: relative costs, relative works, or workers.
 Rows = list[dict[str, float]]
 _CLOSE, _ROUGHLY = 0.1, (0.1, 0.3)
 _NEAR = "10 % of it"
-_SUMMARY = ("het", "oddoml", "bmm")  # what figure 9 shows
+_SUMMARY = ("het", "oddoml", "bmm")  # methods in figure 9
 
 
 def sentences(cost: dict[str, Rows], work: dict[str, Rows], enrolled: dict[str, Rows], methods: Sequence[str]) -> list[Claim]:
     """One claim for each sentence that compares methods.
 
-    cost, work and enrolled map "4", "5", "6", "7", "2007", "2006" and "all" to the instances of a figure; methods are the paper's
-    seven.
+    cost, work and enrolled map "4", "5", "6", "7", "2007", "2006" and "all" to the instances of a
+    figure. methods are the paper's seven.
     """
     others = [method for method in methods if method != "het"]
     best = {name: [[m for m in methods if row[m] == min(row[x] for x in methods)] for row in rows] for name, rows in cost.items()}

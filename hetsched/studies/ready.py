@@ -1,6 +1,7 @@
-"""Parameter studies that are there by name, one for each paper: `hetsched study --list`.
+"""Parameter studies that are available by name, one for each paper: `hetsched study --list`.
 
-Each compares the methods on the same random platform, a new one for every call, so it returns a row for each method.
+Each call compares the methods on one random platform, which is new for every call. So it returns a
+row for each method.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _LAYERS = 1000
 
 
 class Ready(NamedTuple):
-    """The arguments of `study`, and what is compared in a line."""
+    """The arguments of `study`, and one line that says what is compared."""
 
     what: str
     function: Callable[..., Rows]
@@ -31,8 +32,11 @@ class Ready(NamedTuple):
 
 
 def star2008(ratio: float, columns: int, seed: int) -> Rows:
-    """The seven methods of the 2008 paper on eight workers whose speeds, links and memory are between the usual ones of its
-    experiments and `ratio` times worse, C having 100 rows and so many columns of blocks."""
+    """The seven methods of the 2008 paper on eight random workers.
+
+    Their speeds, links and memory are between the usual ones of its experiments and `ratio` times
+    worse. C has 100 rows and this many columns of blocks.
+    """
     usual = datasets.ppopp2008("real2007").workers[0]
     assert usual.memory is not None
     platform = datasets.random(
@@ -54,8 +58,10 @@ def star2008(ratio: float, columns: int, seed: int) -> Rows:
 
 
 def partition2001(kind: str, p: int, seed: int) -> Rows:
-    """What partitions of the square among random workers cost over the lower bound, two times the sum of the sides of squares of
-    these areas."""
+    """Cost of partitions of the square among random workers over the lower bound.
+
+    The bound is two times the sum of the sides of squares of these areas.
+    """
     areas = datasets.random(kind, p, seed=seed).speeds
     rows = []
     for method in _PARTITIONS:
@@ -65,8 +71,10 @@ def partition2001(kind: str, p: int, seed: int) -> Rows:
 
 
 def ring2003(work: float, p: int, seed: int) -> Rows:
-    """How many of p random workers with random links take part in an iteration of so much work per volume, and how far the
-    heuristic of the 2003 paper is from the best ring."""
+    """How many of p random workers with random links take part in an iteration on a ring.
+
+    work is the work per volume. The heuristic of the 2003 paper is compared with the best ring.
+    """
     platform = datasets.random("uniform", p, seed=seed, topology="complete", link_costs=(0.1, 1.0))
     plans = {method: slice_ring(platform, work=work, volume=1.0, method=method) for method in ("greedy", "exact")}
     best = plans["exact"].makespan
@@ -77,8 +85,10 @@ def ring2003(work: float, p: int, seed: int) -> Rows:
 
 
 def layers(p: int, seed: int) -> Rows:
-    """The four modes of communication of layers on a star as in section 6.1 of the paper on layer based partition, N = 1000, by
-    the paper's rule and by the exact method."""
+    """The four modes of communication of layers on a star, by the paper's rule and exactly.
+
+    The star is as in section 6.1 of the paper on layer based partition, with N = 1000.
+    """
     cycle_times, link_costs = random_star(p, seed)
     rows = []
     for mode in _MODES:
@@ -97,7 +107,7 @@ def layers(p: int, seed: int) -> Rows:
     return rows
 
 
-#: By name.
+#: The studies by name.
 READY = {
     "partition2001": Ready(
         "cost of partitions over the lower bound, by method, number of workers and distribution of their speeds",

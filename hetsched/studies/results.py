@@ -1,4 +1,4 @@
-"""The results of a parameter study: as a table, in files, and in a journal that survives being killed at any moment."""
+"""Results of a parameter study: a table, files, and a journal that survives a kill at any time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FLOAT = re.compile(r"-?(\d+\.?\d*(e[-+]?\d+)?|inf|nan)")
 
 
 class Run(NamedTuple):
-    """What became of one call: a row of measures, or several, the seconds that it took, and its error in words."""
+    """The result of one call: rows of measures, its duration in seconds, its error in words."""
 
     rows: list[dict[str, Scalar]]
     seconds: float
@@ -42,7 +42,7 @@ class Run(NamedTuple):
 
 
 class Design(NamedTuple):
-    """All calls of a study in their order."""
+    """All calls of a study, in their order."""
 
     function: str
     cells: list[Cell]
@@ -51,22 +51,22 @@ class Design(NamedTuple):
     seed: int
 
     def fingerprint(self) -> dict[str, Scalar]:
-        """Equal for equal studies. Of two functions only the names can be told apart."""
+        """A dict that is equal for equal studies. Functions are told apart by their names only."""
         digest = hashlib.sha256("\n".join(cell.key for cell in self.cells).encode()).hexdigest()
         return {"function": self.function, "grid": digest, "repeats": self.repeats, "seed": self.seed}
 
     def parameters(self) -> list[str]:
-        """Their names, in the order in which they are met."""
+        """Names of the parameters, in the order in which they are met."""
         return list(dict.fromkeys(chain.from_iterable(cell.shown for cell in self.cells)))
 
     def place(self, number: int) -> tuple[Cell, int, int]:
-        """Cell, repeat and seed of a call."""
+        """The cell, the repeat and the seed of a call."""
         cell, repeat = divmod(number, self.repeats)
         return self.cells[cell], repeat, self.seeds[number]
 
 
 def frame(design: Design, runs: dict[int, Run]) -> DataFrame:
-    """A row for each row of measures, whatever the order in which the calls ended."""
+    """A table with a row for each row of measures, whatever the order in which the calls ended."""
     pandas = need("pandas", "study")
     rows: list[dict[str, Scalar]] = []
     measures: dict[str, None] = {}
@@ -81,7 +81,7 @@ def frame(design: Design, runs: dict[int, Run]) -> DataFrame:
 
 
 def _column(pandas: Any, name: str, values: list[Scalar]) -> Any:
-    """One kind of values in each column, so that every file takes it; what is missing stays missing."""
+    """A column of one kind of values, as every file format needs; missing values stay missing."""
     kinds = {type(value) for value in values if value is not None}
     missing = None in values
     if kinds == {bool}:
@@ -96,7 +96,7 @@ def _column(pandas: Any, name: str, values: list[Scalar]) -> Any:
 
 
 def require_output(path: str | os.PathLike[str]) -> Path:
-    """A file that can be written, before any work."""
+    """Check before any work that a file can be written."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be the name of a file, got {path!r}")
     found = Path(path)
@@ -112,11 +112,11 @@ def require_output(path: str | os.PathLike[str]) -> Path:
 
 
 def write(path: Path, table: DataFrame, design: Design) -> None:
-    """As the file's name says, whole or not at all."""
+    """Write a table in the format of the file's suffix, completely or not at all."""
     with replace_file(path) as file:
         if path.suffix == ".csv":
             text = table.to_csv(index=False, lineterminator="\n")
-            if "\r" in text:  # which readers take for the end of a line, and writers do not quote
+            if "\r" in text:  # readers take it for the end of a line, and writers do not quote it
                 text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
             file.write(text.encode())
             return
@@ -127,7 +127,7 @@ def write(path: Path, table: DataFrame, design: Design) -> None:
 
 
 def read(path: Path, design: Design) -> dict[int, Run]:
-    """The runs in a file that `write` has written; ValueError if they are not those of this study, or damaged."""
+    """The runs in a file of `write`; ValueError if it is damaged or belongs to another study."""
     rows = _csv_rows(path) if path.suffix == ".csv" else _parquet_rows(path, design)
     others = {*design.parameters(), *RESERVED}
     runs: dict[int, Run] = {}
@@ -156,7 +156,7 @@ def _damaged(path: Path, what: str, do: str = _ANEW) -> ValueError:
 
 
 def _checksum(rows: list[dict[str, Scalar]]) -> int:
-    """zlib.crc32 of all that the table says."""
+    """zlib.crc32 of all contents of the table."""
     result = 0
     for row in rows:
         result = zlib.crc32(json.dumps(row).encode(), result)
@@ -171,10 +171,10 @@ def _parquet_rows(path: Path, design: Design) -> list[dict[str, Scalar]]:
             rows: list[dict[str, Scalar]] = table.to_pylist()
     except (ImportError, MemoryError):
         raise
-    except Exception as error:  # whatever Arrow meets in a broken one
+    except Exception as error:  # whatever Arrow raises for a broken file
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise ValueError(f"path: {path} is no Parquet file that can be read: {error}; {_ANEW}") from None
+        raise ValueError(f"path: {path} is not a readable Parquet file: {error}; {_ANEW}") from None
     for name, value in design.fingerprint().items():
         if not isinstance(about, dict) or about.get(name) != value:
             raise _other(path, f"another {name}")
@@ -195,7 +195,7 @@ def _csv_rows(path: Path) -> list[dict[str, Scalar]]:
 
 
 def _parsed(entry: str) -> Scalar:
-    """CSV knows no kinds: what looks like a number is one."""
+    """CSV has no types: an entry that looks like a number is one."""
     if entry in ("", "True", "False"):
         return {"": None, "True": True, "False": False}[entry]
     if _INTEGER.fullmatch(entry):
@@ -204,18 +204,19 @@ def _parsed(entry: str) -> Scalar:
 
 
 class Journal:
-    """The runs that are done, a line of JSON for each, beside the file that they will be in; the first line says of which study.
+    """The completed runs, a line of JSON for each, beside the file that they will be in.
 
-    It is locked against other processes. Each line has a checksum. A last line without an end was cut short, and does not count.
+    The first line says to which study it belongs. The file is locked against other processes. Each
+    line has a checksum. A last line without an end was cut short, and is ignored.
 
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process holds the lock.
     FileExistsError
         If a file of that name is not a journal.
     ValueError
-        If it is of another study, of another version, or damaged.
+        If it belongs to another study or another version, or is damaged.
     """
 
     def __init__(self, path: Path, design: Design) -> None:
@@ -243,7 +244,7 @@ class Journal:
             except OSError:
                 self._file.close()
                 raise
-            self._file.close()  # the process that had it has just removed it
+            self._file.close()  # the process that held the lock has just removed the file
 
     def _read(self, design: Design) -> dict[int, Run]:
         header = {"format": _FORMAT, "version": _VERSION, **design.fingerprint()}
@@ -269,7 +270,7 @@ class Journal:
         return runs
 
     def _require_header(self, line: bytes, header: dict[str, Any]) -> None:
-        """Raise unless the first line says that."""
+        """Raise unless the first line is this header."""
         if not line.startswith(_START):
             raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", str(self.path))
         content = content_of(line)
@@ -283,28 +284,28 @@ class Journal:
                 raise _other(self.path, f"another {name}")
 
     def add(self, number: int, run: Run) -> None:
-        """A run is done; it is in the file when this returns."""
+        """Add a completed run; it is in the file when this returns."""
         self._add({"run": number, **run._asdict()})
 
     def _add(self, content: dict[str, Any]) -> None:
         line = line_of(json.dumps(content).encode())
-        if self._file.write(line) != len(line):  # a full disk; the rest would say so
+        if self._file.write(line) != len(line):  # a full disk; a write of the rest would report it
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
     def remove(self) -> None:
-        """The results are in their file."""
+        """Remove the journal: the results are in their file."""
         self.path.unlink()
 
     def close(self) -> None:
         self._file.close()
 
 
-#: What the first line of every version begins with.
+#: The beginning of the first line in every version.
 _START = json.dumps({"format": _FORMAT})[:-1].encode()
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
-    """Of a line; None where it is no object in JSON."""
+    """The JSON object in a line; None if there is none."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
@@ -313,7 +314,7 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def _run_of(line: bytes | None) -> tuple[int, Run | None]:
-    """The number of a run and what became of it, of the content of a line; None where it says no such thing."""
+    """The number and the result of a run, from the content of a line; None if there is none."""
     match None if line is None else _decoded(line):
         case {"run": int(number), "rows": [*rows], "seconds": float(seconds), "error": str() | None as error}:
             if rows and all(isinstance(row, dict) for row in rows):

@@ -1,4 +1,4 @@
-"""Rings of the 2003 paper again: figure 3, tables 5 and 6 and tables that follow from its platforms."""
+"""Rings of the 2003 paper, reproduced: figure 3, tables 5 and 6, and tables from its platforms."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from ..planners.ring import RingProfile, ring_profile, slice_ring
 from ..platform import Platform
 from .claims import Claim, Study
 
-#: Tables 5 and 6, times 6000: the greedy heuristic for 3 workers and more, and the integer program, for all workers only.
+#: Tables 5 and 6, times 6000: the greedy heuristic for 3 workers and more, and the integer program,
+#: for all workers only.
 PRINTED = {
     "Lyon": (1202, 556, 1152, 906, 2240, 3238, 4236, 5234, 6232, 7230, 8228, 10077),
     "Strasbourg": (1520, 2112, 3144, 3736, 4958, 5668, 7353, 8505, 10195, 12490, 15759),
 }
 PIP = {"Lyon": 9059, "Strasbourg": 14757}
 NUMBER = {"Lyon": 5, "Strasbourg": 6}
-#: Work over volume of the tables that take their place.
+#: Work over volume in the tables that replace them.
 RATIOS = (10.0, 100.0, 300.0, 1000.0)
 LENGTH, TIME, OPEN = "not a length", "not a time", ""
-_LARGE = 1e6  # work over volume where all workers are best
+_LARGE = 1e6  # work over volume at which all workers are best
 
 
 class Best(NamedTuple):
-    """Rings of q workers: the shortest one, its length, and the least time of a step with the volume 1 for each of the ratios.
+    """Rings of q workers: the shortest one, its length, and the least time of a step.
 
-    Where the ring of the least time would leave a member without work the time is a lower bound, and its place in `proven` False.
+    times has the least time for each of the ratios, with volume 1. If the ring of the least time
+    would leave a member without work, the time is a lower bound and its entry in `proven` is False.
     """
 
     q: int
@@ -43,11 +45,12 @@ class Best(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of table 5 or 6: what is printed, the least that a length could be there, and which readings are ruled out.
+    """A row of table 5 or 6: the printed value, the least possible length, and readings ruled out.
 
     least    D(q) over D(p), times the integer program's value for all p workers
-    length   whether the row is below it: it cannot be the length of a ring, in any unit
-    time     whether it is below the time of every ring of q workers, for every ratio of work and volume, in any unit
+    length   whether the row is below `least`: it cannot be the length of a ring, in any unit
+    time     whether it is below the time of every ring of q workers, for every ratio of work and
+             volume, in any unit
     """
 
     q: int
@@ -58,7 +61,7 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the row cannot be; empty where neither is ruled out."""
+        """What the row cannot be; empty if nothing is ruled out."""
         return " and ".join(text for text, out in ((LENGTH, self.length), (TIME, self.time)) if out) or OPEN
 
 
@@ -73,11 +76,12 @@ class Campus:
         The best rings for every ratio of work and volume.
     ratios : (k,) float64 array
     greedy, second : (k,) int64 array
-        Workers of the heuristic's best ring at each ratio: from the fastest, of equals the first or the last.
+        Workers of the heuristic's best ring at each ratio. It starts from the fastest worker, of
+        equal ones from the first or from the last.
     greedy_length : float
-        Of the heuristic's ring of all workers.
+        Length of the heuristic's ring of all workers.
     search_length : float
-        Of the ring of all workers that the local search finds.
+        Length of the ring of all workers that the local search finds.
     best : tuple of Best
         For 1, 2, ..., p workers.
     rows : tuple of Row
@@ -94,13 +98,13 @@ class Campus:
     rows: tuple[Row, ...]
 
     def exact(self) -> NDArray[np.int64]:
-        """(k,) workers of the best ring at each ratio."""
+        """(k,) number of workers of the best ring at each ratio."""
         return self.profile.sizes[[self.profile.at(ratio) for ratio in self.ratios.tolist()]]
 
 
 @dataclass(frozen=True)
 class Ring2003(Study):
-    """Both platforms by name.
+    """Both platforms, by name.
 
     Attributes
     ----------
@@ -112,7 +116,7 @@ class Ring2003(Study):
     heading = "figure, table or section: number"
 
     def claims(self) -> list[Claim]:
-        """The numbers and statements of section 6 beside ours."""
+        """The numbers and statements of section 6, beside ours."""
         claims = []
         for name, jumps in (("Lyon", "1 14"), ("Strasbourg", "1 10 11 13")):
             campus = self.campuses[name]
@@ -155,7 +159,7 @@ class Ring2003(Study):
         ]  # fmt: skip
 
     def tables(self) -> str:
-        """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds in their place."""
+        """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds instead of them."""
         lines = ["Figure 3: workers of the best ring, and from which work / volume on"]
         for name, campus in self.campuses.items():
             profile = campus.profile
@@ -182,7 +186,7 @@ def printed_rows(campus: Campus) -> list[tuple[str, ...]]:
 
 
 def best_rows(campus: Campus) -> list[tuple[str, ...]]:
-    """Cells of the table in its place; ≥ stands before lower bounds."""
+    """Cells of the table that replaces table 5 or 6; ≥ marks lower bounds."""
     return [
         (
             str(best.q),
@@ -195,7 +199,10 @@ def best_rows(campus: Campus) -> list[tuple[str, ...]]:
 
 
 def reproduce_rings(points: int = 200) -> Ring2003:
-    """Rings on the platforms of tables 1 to 4; figure 3 at so many ratios of work and volume from 1 to 1000."""
+    """Rings on the platforms of tables 1 to 4.
+
+    Figure 3 is computed at this many ratios of work and volume from 1 to 1000.
+    """
     platforms = {"Lyon": datasets.lyon(), "Strasbourg": datasets.strasbourg()}
     return Ring2003({name: _campus(name, platform, points) for name, platform in platforms.items()})
 
@@ -214,7 +221,7 @@ def _campus(name: str, platform: Platform, points: int) -> Campus:
 
 
 def _best(times: NDArray[np.float64], links: NDArray[np.float64]) -> tuple[Best, ...]:
-    """All subsets by their shortest rings."""
+    """The best rings of all subsets of the workers, from their shortest rings."""
     p = len(times)
     lengths = Ring(times, links, 1.0, 1.0).lengths()
     within = np.arange(2**p)[:, None] >> np.arange(p) & 1
@@ -237,15 +244,19 @@ def _best(times: NDArray[np.float64], links: NDArray[np.float64]) -> tuple[Best,
 
 
 def _ring(times: NDArray[np.float64], links: NDArray[np.float64], subset: int) -> NDArray[np.int64]:
-    """The shortest of some workers."""
+    """The shortest ring of a subset of the workers."""
     members = np.flatnonzero(subset >> np.arange(len(times)) & 1)
     order = Ring(times[members], np.ascontiguousarray(links[np.ix_(members, members)]), 1.0, 1.0).shortest()
     return members[order]
 
 
 def _rows(name: str, times: NDArray[np.float64], best: Sequence[Best]) -> tuple[Row, ...]:
-    """A row over PIP's value is at least that of q workers over that of all: of lengths D, or of times
-    (1 + h D(q)) / (the q largest rates), whose two sides, cleared of denominators, are linear in h = volume / work >= 0."""
+    """The rows of table 5 or 6 with the readings that they rule out.
+
+    A row over PIP's value is at least the value of q workers over the value of all. The value is
+    the length D(q) if rows are lengths, and (1 + h D(q)) / (the q largest rates) if they are times.
+    The two sides of the latter, cleared of denominators, are linear in h = volume / work >= 0.
+    """
     fastest, pip = np.cumsum(np.sort(1 / times)[::-1]), PIP[name]
     longest = best[-1].length
     rows = []
@@ -258,11 +269,11 @@ def _rows(name: str, times: NDArray[np.float64], best: Sequence[Best]) -> tuple[
 
 
 def _jumps(sizes: NDArray[np.int64]) -> str:
-    """The numbers of workers that are met, in order."""
+    """The numbers of workers that occur, in increasing order."""
     return " ".join(map(str, np.unique(sizes).tolist()))
 
 
 def _turns(values: Sequence[float]) -> bool:
-    """Whether they fall and rise."""
+    """Whether the values both fall and rise."""
     signs = np.sign(np.diff(values))
     return bool((signs > 0).any() and (signs < 0).any())

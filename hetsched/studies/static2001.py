@@ -1,4 +1,7 @@
-"""Numbers of the 2001 paper again: its examples planned, figures 7 and 10 run; what `hetsched reproduce static2001` prints."""
+"""Numbers of the 2001 paper, reproduced: its examples, and runs of figures 7 and 10.
+
+`hetsched reproduce static2001` prints them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ from .claims import Claim, Study
 
 TIMES = (3, 5, 8)
 AREAS = (0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3)
-#: The distribution of figure 4, in blocks, and the step of figure 7; the slice of figure 10.
+#: The distribution of figure 4 in blocks, the step of figure 7, and the slice of figure 10.
 BLOCKS, STEP, SLICE = 78, 33, 10
-#: The rows of the paper's tables: counts and time of algorithm 2; f in so many columns, and where its last column starts.
+#: Rows of the paper's tables: counts and time of algorithm 2; f in a number of columns, and where
+#: the last of them starts.
 TABLE1 = ("39 23 14 117", "40 23 14 120", "40 24 14 120")
 TABLE2 = (
     "1.05 1.2 1.54 2.12 2.9 4 5.9 9", "2.1 2.28 2.56 2.94 3.5 4.38 5.76", "3.18 3.38 3.66 4 4.58 5.5", "4.28 4.48 4.78 5.2 5.88",
@@ -34,7 +38,10 @@ _FIGURE8 = "3 2.5 2 2 1.8 1.67 1.71 1.87 1.67 1.6"
 
 
 class Run(NamedTuple):
-    """An emulated LU factorisation: makespans in seconds, and per step and worker how long it updated, in the paper's unit."""
+    """An emulated LU factorisation: makespans in seconds, and update times in the paper's unit.
+
+    updates has, for each step and worker, how long it updated.
+    """
 
     predicted: float
     measured: float
@@ -43,12 +50,13 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Static2001(Study):
-    """The 2001 paper's printed numbers beside ours.
+    """The printed numbers of the 2001 paper, beside ours.
 
     Attributes
     ----------
     figure7 : dict of str to Run
-        78 block columns on t = (3, 5, 8): "contiguous", the distribution that is right for products, and "pattern".
+        78 block columns on t = (3, 5, 8): "contiguous", the distribution that is right for
+        products, and "pattern".
     figure10 : dict of str to Run
         Ten block columns: "pattern" and "cyclic".
     """
@@ -59,7 +67,10 @@ class Static2001(Study):
     heading = "figure: number"
 
     def claims(self) -> list[Claim]:
-        """Numbers of the text, of tables 1 and 2 and of figures 4 to 23 that can be computed, and why some differ."""
+        """Numbers of the text, of tables 1 and 2 and of figures 4 to 23, and why some differ.
+
+        Only numbers that can be computed are included.
+        """
         counts = [distribute(n, TIMES) for n in (BLOCKS, SLICE)]
         averages = " ".join(f"{distribute(n, TIMES).makespan / n:.3g}" for n in range(1, SLICE + 1))
         pattern, cyclic, blocks = (
@@ -117,7 +128,7 @@ class Static2001(Study):
         ]  # fmt: skip
 
     def tables(self) -> str:
-        """Figures 7 and 10 as they were measured on emulated workers."""
+        """Figures 7 and 10 as measured on emulated workers."""
         lines = [f"Figure 7, measured: time of the updates in step {STEP} of {BLOCKS}, workers of cycle-times 3, 5, 8"]
         rows = [(f"  {name}", *(f"{value:.1f}" for value in run.updates[STEP - 1])) for name, run in self.figure7.items()]
         lines.append(table(rows, "<>", (14, 6)))
@@ -137,7 +148,10 @@ class Static2001(Study):
 
 
 def drawn_partitions() -> list[tuple[str, Partition]]:
-    """What figures 12 to 15 and 19 draw, with a title. The areas are the paper's in figure 19; it has none for the others."""
+    """The partitions in figures 12 to 15 and 19, with titles.
+
+    The areas of figure 19 are the paper's; it has none for the other figures.
+    """
     thirteen = [1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8]
     clusters = [k // 3 for k in range(12)]
     return [
@@ -154,8 +168,11 @@ def _longest(counts: list[int]) -> float:
 
 
 def _in_its_box(plan: Partition) -> float:
-    """The half perimeters of columns of the first areas where they are not scaled to a square, but stand in the box of height 1
-    that they fill: each column costs its height, and what else there is of the square's cost shrinks with the width."""
+    """Half perimeters of columns of the first areas, in the box of height 1 that they fill.
+
+    They are not scaled to a square. Each column costs its height; the rest of the square's cost
+    shrinks with the width.
+    """
     count = len(plan.columns)
     return count + sum(AREAS[: len(plan.areas)]) * (plan.cost - count)
 
@@ -165,7 +182,7 @@ def _before_the_last(plan: Partition) -> int:
 
 
 def _depth(floorplan: tuple[int, ...]) -> int:
-    """Cuts above each other."""
+    """Number of levels of cuts."""
     depths: list[int] = []
     for entry in floorplan:
         if entry < 0:
@@ -176,7 +193,10 @@ def _depth(floorplan: tuple[int, ...]) -> int:
 
 
 def reproduce_static2001(seconds: float = 1.5) -> Static2001:
-    """Plan the 2001 paper's examples and factor matrices on emulated workers as in figures 7 and 10, so many seconds each."""
+    """Plan the 2001 paper's examples, and factor matrices on emulated workers (figures 7 and 10).
+
+    Each factorisation should take this many seconds.
+    """
     runs = {
         (blocks, name): _factored(blocks, width, name, seconds)
         for blocks, width, names in ((BLOCKS, 8, ("contiguous", "pattern")), (SLICE, 40, ("pattern", "cyclic")))
@@ -186,7 +206,10 @@ def reproduce_static2001(seconds: float = 1.5) -> Static2001:
 
 
 def _factored(blocks: int, width: int, owner: str, seconds: float) -> Run:
-    """A random matrix of so many block columns. Without look-ahead a worker's updates of a step follow each other."""
+    """Factor a random matrix of this many block columns.
+
+    Without look-ahead, the updates of a worker in a step follow each other.
+    """
     n, platform = blocks * width, Platform.star(TIMES)
     matrix = np.random.default_rng(0).standard_normal((n, n))
     with Pool(platform, emulate=True) as pool:
@@ -198,7 +221,10 @@ def _factored(blocks: int, width: int, owner: str, seconds: float) -> Run:
 
 
 def _update_times(plan: FactorPlan, trace: Trace, scale: float) -> tuple[tuple[float, ...], ...]:
-    """From the first start to the last end of each worker's updates of a step; an update by a worker of cycle-time 1 takes 1."""
+    """Time from the first start to the last end of each worker's updates of a step.
+
+    The unit is an update by a worker of cycle-time 1.
+    """
     steps, p = len(plan.step_times), len(plan.names)
     tasks = plan.tasks[plan.tasks["panel"] != plan.tasks["block"]]
     unit = np.full(steps, np.inf)

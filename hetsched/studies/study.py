@@ -1,4 +1,4 @@
-"""A function over a grid of parameters, or a random design: a row for each call, with its seed, its time and its error."""
+"""A function over a grid of parameters or a random design: rows with seeds, times and errors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _PROCESSES = 2**16
-_LOOK = 0.5  # seconds between looks at the parent
-_LOKY = "LokyProcess"  # what joblib calls its processes; those of other backends may be on other computers
+_LOOK = 0.5  # seconds between checks that the parent is alive
+# prefix of the names of joblib's processes; processes of other backends may be elsewhere
+_LOKY = "LokyProcess"
 _Call = tuple[int, dict[str, Any]]
 
 
@@ -40,57 +41,64 @@ def study(
     path: str | os.PathLike[str] | None = None,
     progress: bool | Progress | None = None,
 ) -> DataFrame:
-    """Call a function for every combination of its parameters' values and collect what it returns in a table.
+    """Call a function for every combination of parameter values and collect the results in a table.
 
     Parameters
     ----------
     function : callable
-        Called with a cell's parameters by name, and with `seed`, an int below 2**32, if it takes an argument of that name. It
-        returns a number (column "value"), a mapping or named tuple of measures, a list of mappings (a row for each), or a Plan
-        (columns "value", "bound", "gap" and "optimal"). What it raises becomes the row's error.
+        Called with the parameters of a cell by name, and with `seed`, an int below 2**32, if it has
+        an argument of that name. It returns a number (column "value"), a mapping or named tuple of
+        measures, a list of mappings (a row for each), or a Plan (columns "value", "bound", "gap"
+        and "optimal"). If it raises an exception, this becomes the error of the row.
     grid : mapping of str to sequence, or sequence of mappings
-        The values of each parameter, of which all combinations are taken, the last parameter varying fastest; or the cells one by
-        one. Values are numbers, strings, lists or tables of these, and what has a name or a `to_dict`, such as a Platform. A
-        mapping in the place of a sequence gives names to values of any kind, and the table shows the names.
+        The values of each parameter; all combinations are taken, and the last parameter varies
+        fastest. Or the cells one by one. Values are numbers, strings, lists or tables of these, and
+        objects with a name or a `to_dict`, such as a Platform. A mapping instead of a sequence
+        names values of any kind; the table shows the names.
     samples : int, optional
-        So many cells are drawn instead: of each parameter from a distribution of scipy.stats, by a function of a
-        numpy.random.Generator, or with equal chances from a sequence.
+        Number of cells to draw instead. Each parameter is drawn from a distribution of scipy.stats,
+        by a function of a numpy.random.Generator, or with equal chances from a sequence.
     repeats : int
-        How often each cell is called, each time with another seed.
+        Number of calls for each cell, each with another seed.
     seed : int
-        >= 0. The seed of a call depends on this one, the cell's own values and the number of the repeat: more values, more
-        samples, more repeats and another order leave the others as they were.
+        >= 0. The seed of a call depends on this seed, on the cell's own values and on the number of
+        the repeat. More values, more samples, more repeats and another order do not change the
+        seeds of the remaining calls.
     n_jobs : int
-        Processes, of joblib; -1 for one on each core, -2 for one less. With 1 the function is called in this process.
+        Number of processes, by joblib; -1 for one on each core, -2 for one less. With 1 the
+        function is called in this process.
     path : str or path, optional
-        A .parquet or .csv file for the table. Until it is complete, each call that has ended is in `path`.journal, and the same
-        call of `study` goes on where an earlier one was interrupted or killed. Where the file is complete nothing is called: it
-        is read. Neither is taken from a study with another function name (which a .csv file does not have), grid, repeats or
-        seed. Damage is an error, found by checksums of the journal's lines and of a .parquet file; a .csv file has none. Calls
-        that failed are not tried again: remove the file for that.
+        A .parquet or .csv file for the table. Until it is complete, each completed call is kept in
+        `path`.journal, and the same call of `study` continues where an earlier one was interrupted
+        or killed. If the file is complete, it is read and nothing is called. A file or journal of a
+        study with another function name (which a .csv file does not have), grid, repeats or seed
+        is refused. Damage is an error; checksums detect it in the journal's lines and in a
+        .parquet file, but a .csv file has none. Calls that failed are not tried again: remove the
+        file to repeat them.
     progress : bool or callable, optional
         True for a bar on standard error, or a function that is called with the fraction done.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each call, or each mapping of its list, in the order of the grid: the parameters, "repeat", "seed", the
-        measures, "seconds" that the call took, and "error", missing where there was none.
+        A row for each call, or for each mapping of its list, in the order of the grid. Columns: the
+        parameters, "repeat", "seed", the measures, "seconds" that the call took, and "error", which
+        is missing if there was none.
 
     Raises
     ------
     ValueError
-        For names, values and sizes that cannot be, and where `path` is of another study, or damaged.
+        If a name, a value or a size is invalid, or `path` belongs to another study or is damaged.
     TypeError
         If the function does not take the names of the grid.
     OSError
         If a file cannot be read or written, or another process is writing it.
     ImportError
-        If pandas is not there, or pyarrow for .parquet files, or joblib for several processes.
+        If pandas is not installed, or pyarrow for .parquet files, or joblib for several processes.
 
     Notes
     -----
-    Ctrl-C ends the processes, also in the middle of a call, and keeps what is done.
+    Ctrl-C ends the processes, even in the middle of a call, and keeps completed calls.
 
     Examples
     --------
@@ -128,16 +136,16 @@ def study(
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Which function it is: the same in another process."""
+    """The name of a function, which is the same in another process."""
     inner = function.func if isinstance(function, partial) else function
     return f"{inner.__module__}:{getattr(inner, '__qualname__', type(inner).__qualname__)}"
 
 
 def _takes_seed(function: Callable[..., Any], cells: Iterable[Cell]) -> bool:
-    """Whether it takes an argument of that name; TypeError if it does not take the cells'."""
+    """Whether the function takes an argument `seed`; TypeError if it does not take the cells'."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin that does not say
+    except (TypeError, ValueError):  # a builtin without a signature
         return False
     named = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     with_seed = "seed" in named or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
@@ -158,7 +166,7 @@ def _completed(
     runs: dict[int, Run],
     journal: Journal | None,
 ) -> dict[int, Run]:
-    """The runs that are done, with those that are not."""
+    """All runs: the given ones, and the missing ones, which are computed here."""
     left: list[_Call] = []
     for number in range(len(design.seeds)):
         if number not in runs:
@@ -177,7 +185,7 @@ def _completed(
 
 
 def _results(run: Callable[[_Call], tuple[int, Run]], calls: list[_Call], jobs: int) -> Generator[tuple[int, Run]]:
-    """As they end."""
+    """The results, in the order in which the calls end."""
     if jobs != 1 and len(calls) > 1:
         joblib = need("joblib", "n_jobs")
         processes = min(joblib.effective_n_jobs(jobs), len(calls))
@@ -192,7 +200,7 @@ def _results(run: Callable[[_Call], tuple[int, Run]], calls: list[_Call], jobs: 
 
 @cache
 def _follow(parent: int) -> None:
-    """A process of joblib does not outlive its parent, not even to end its call."""
+    """End this process of joblib when its parent ends, even in the middle of a call."""
 
     def look() -> None:
         while os.getppid() == parent:
@@ -204,7 +212,7 @@ def _follow(parent: int) -> None:
 
 def _run(function: Callable[..., Any], master: int, call: _Call) -> tuple[int, Run]:
     if os.getpid() != master and multiprocessing.current_process().name.startswith(_LOKY):
-        if os.getppid() != master:  # it died while the call was on its way
+        if os.getppid() != master:  # the parent died while the call was being sent
             os._exit(1)
         _follow(master)
     number, given = call
@@ -217,7 +225,7 @@ def _run(function: Callable[..., Any], master: int, call: _Call) -> tuple[int, R
 
 
 def _rows(result: Any, given: dict[str, Any]) -> list[dict[str, Scalar]]:
-    """The measures that a function has returned, in rows."""
+    """The measures that a function has returned, as rows."""
     if isinstance(result, list):
         return [_measures(row, given) for row in result] or [{}]
     if isinstance(result, Plan):
@@ -233,7 +241,7 @@ def _measures(result: Any, given: dict[str, Any]) -> dict[str, Scalar]:
         raise TypeError(f"a list that the function returns must have mappings, got {type(found).__name__}")
     for name in found:
         if not isinstance(name, str):
-            raise TypeError(f"the function returned a measure whose name is {name!r}, not a string")
+            raise TypeError(f"the name of a measure must be a string, got {name!r} from the function")
         if name in given or name in RESERVED:
-            raise ValueError(f"the function returned a measure {name!r}, and the table has another column of that name")
+            raise ValueError(f"the function returned a measure {name!r}, but the table has another column of that name")
     return {text(name): value_of(f"the measure {name!r}", value).shown for name, value in found.items()}
