@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .._base.regular import read_regular
 from .cpus import Cache, Cpu
 
-_CPUS = "sys/devices/system/cpu"
+_CPUS, _NODES = "sys/devices/system/cpu", "sys/devices/system/node"
 _CAPACITY, _FREQUENCY = "cpu_capacity", "cpufreq/cpuinfo_max_freq"  # files of a cpu
 #: Where Intel's hybrids list their cpus by type: one counter device for each.
 _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower": "efficiency"}
@@ -19,24 +22,30 @@ _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower":
 _GAP = 0.8
 _ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\"))  # the backslash last
 MOST_CPUS = 2**20  # what claims more is no list of cpus
+MOST_ONLINE = 2**16  # cpus of a machine: eight times what Linux can be built for
+_MOST_BYTES = 2**26  # of a file in a tree: several times the /proc/cpuinfo of the largest machine
+_MOST_CACHES = 10  # of a cpu
+#: Lists in the topology of a cpu, each with its name since Linux 5.3 and the one before.
+_CORE, _PACKAGE = ("core_cpus", "thread_siblings"), ("package_cpus", "core_siblings")
+#: Errors of files that no recorded tree has: pipes and devices, sockets, loops of links, files that are too large.
+_REFUSED = (errno.EINVAL, errno.ENXIO, errno.ELOOP, errno.EFBIG)
 
 
 def facts(root: str, sample: float) -> dict[str, Any]:
     """The fields of a Topology."""
-    online = cpu_list(read(root, f"{_CPUS}/online"))
-    guessed = not online
-    if guessed:
-        online = tuple(range(os.cpu_count() or 1))
+    online = _online(root)
     allowed, source, masked = _allowed(root, online)
     types, type_source, compared = _types(root, online)
-    siblings = _siblings(root, allowed)
+    there = frozenset(online)
+    siblings = {cpu: _both(cpus, there) for cpu in allowed if (cpus := _beside(root, cpu, _CORE))}
+    packages = _packages(root, online)
     nodes = _nodes(root)
     busy = _busy(root, sample) if sample else {}
     logical = tuple(
         Cpu(
             number=cpu,
             core=min(siblings[cpu]) if cpu in siblings else None,
-            package=natural(read(root, f"{_CPUS}/cpu{cpu}/topology/physical_package_id")),  # -1: unknown
+            package=packages.get(cpu),
             node=nodes.get(cpu),
             siblings=siblings.get(cpu),
             type=types.get(cpu, "unknown"),
@@ -49,12 +58,12 @@ def facts(root: str, sample: float) -> dict[str, Any]:
     )
     found = list(quotas(root))
     quota, quota_source = min(found, key=lambda pair: pair[0], default=(math.inf, ""))
-    model = value(read(root, "proc/cpuinfo"), "model name") or read(root, "proc/device-tree/model").strip("\0\n ")
+    model = value(read(root, "proc/cpuinfo"), "model name") or read(root, "proc/device-tree/model")
     return dict(
         model=model or None,
         logical=logical,
         online=len(online),
-        caches=_caches(root, allowed),
+        caches=_caches(root, allowed, there, siblings),
         memory=1024 * (natural(value(read(root, "proc/meminfo"), "MemTotal").removesuffix("kB")) or 0) or None,
         type_source=type_source,
         quota=None if quota == math.inf else quota,
@@ -62,7 +71,6 @@ def facts(root: str, sample: float) -> dict[str, Any]:
         cpuset_source=source,
         load=load(read(root, "proc/loadavg")),
         unknown=[
-            *(["online"] if guessed and root != "/" else []),
             *([] if masked else ["affinity"]),
             *([] if compared else ["type"]),
             *([] if found else ["quota"]),
@@ -74,8 +82,11 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
     """The affinity mask and what a cpuset leaves of it, the cpuset if it leaves less, and whether there is a mask."""
     mask: tuple[int, ...] = ()
     if root != "/":
-        listed = set(cpu_list(value(read(root, "proc/self/status"), "Cpus_allowed_list")))
-        mask = tuple(cpu for cpu in online if cpu in listed)  # cpus that are not there are listed too
+        status = read(root, "proc/self/status")
+        listed = _as_cpus(root, "Cpus_allowed_list in proc/self/status", value(status, "Cpus_allowed_list"))
+        if listed is None:
+            listed = _as_cpus(root, "Cpus_allowed in proc/self/status", value(status, "Cpus_allowed"), masked=True)
+        mask = _both(online, frozenset(listed or ()))  # cpus that are not there are listed too
     elif hasattr(os, "sched_getaffinity"):
         try:
             mask = tuple(sorted(os.sched_getaffinity(0)))
@@ -88,25 +99,82 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
     return mask or online, source if cpus and len(cpus) < len(online) else "", bool(mask)
 
 
-def _siblings(root: str, allowed: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    """The cpus of each cpu's core."""
-    found: dict[int, tuple[int, ...]] = {}
-    for cpu in allowed:
-        for name in ("core_cpus_list", "thread_siblings_list"):  # the second is the name before Linux 5.3
-            cpus = cpu_list(read(root, f"{_CPUS}/cpu{cpu}/topology/{name}"))
-            if cpu in cpus:
-                found[cpu] = cpus
-                break
-    return found
+def _online(root: str) -> tuple[int, ...]:
+    """The cpus that are online. Of a recorded tree without that list, which Linux has since 2.6.26, those of the folders of cpus,
+    or else of /proc/cpuinfo."""
+    online = _cpus_in(root, f"{_CPUS}/online")
+    if root == "/":
+        return online or tuple(range(os.cpu_count() or 1))
+    if online is None:
+        online = tuple(cpu for cpu in _numbered(root, _CPUS, "cpu") if _is_online(root, f"{_CPUS}/cpu{cpu}/online"))
+    if not online:
+        online = cpu_list(",".join(re.findall(r"^processor\s*:?\s*(\d+)", read(root, "proc/cpuinfo"), re.M)))
+    if not online:
+        raise ValueError(
+            f"{root} must have the tree of a recorded machine: no {_CPUS}/online, cpu0 or proc/cpuinfo says its cpus"
+        )
+    if len(online) > MOST_ONLINE:
+        raise ValueError(f"{root}: {_CPUS}/online must list at most {MOST_ONLINE} cpus, it lists {len(online)}")
+    return online
+
+
+def _is_online(root: str, file: str) -> bool:
+    """What the file of a cpu says; those that cannot be taken offline have none."""
+    text = read(root, file)
+    if text not in ("", "0", "1") and root != "/":
+        raise ValueError(f"{root}: {file} must be 0 or 1, got {text!r:.60}")
+    return text != "0"
+
+
+def _packages(root: str, online: tuple[int, ...]) -> dict[int, int | None]:
+    """The package of each cpu: its number, or its lowest cpu where some package has no number of its own.
+
+    The number is -1 on POWER and Arm; the sockets of an s390 have the same numbers in each book.
+    """
+    numbers = {cpu: natural(read(root, f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online}
+    first: dict[int, int] = {}
+    for cpu in online:
+        if cpu not in first:
+            own = _beside(root, cpu, _PACKAGE)
+            if not own:
+                return numbers
+            for other in own:
+                first.setdefault(other, cpu)
+    of_packages = [numbers[cpu] for cpu in online if first[cpu] == cpu]
+    if None not in of_packages and len(set(of_packages)) == len(of_packages):
+        return {cpu: numbers[first[cpu]] for cpu in online}
+    return {cpu: first[cpu] for cpu in online}
+
+
+def _beside(root: str, cpu: int, names: Iterable[str]) -> tuple[int, ...]:
+    """The cpus of the first of these lists in a cpu's topology, or masks of the same names, that has the cpu itself."""
+    for name in names:
+        path = f"{_CPUS}/cpu{cpu}/topology/{name}"
+        if cpus := _own(root, cpu, f"{path}_list", path):
+            return cpus
+    return ()
+
+
+def _own(root: str, cpu: int, path: str, mask: str) -> tuple[int, ...] | None:
+    """The cpus of a list or else of a mask that has the cpu itself; () where neither has it, None where there is neither."""
+    listed = _as_cpus(root, path, read(root, path))
+    if listed is not None and cpu in listed:
+        return listed
+    masked = _as_cpus(root, mask, read(root, mask), masked=True)
+    if masked is not None and cpu in masked:
+        return masked
+    return None if listed is None and masked is None else ()
 
 
 def _nodes(root: str) -> dict[int, int]:
-    directory = "sys/devices/system/node"
-    return {
-        cpu: node
-        for node in cpu_list(read(root, f"{directory}/online"))
-        for cpu in cpu_list(read(root, f"{directory}/node{node}/cpulist"))
+    """The node of each cpu; of several the one with the fewest cpus, of equal ones the first."""
+    listed = _cpus_in(root, f"{_NODES}/online")
+    cpus = {
+        node: _cpus_in(root, f"{_NODES}/node{node}/cpulist", f"{_NODES}/node{node}/cpumap") or ()
+        for node in _numbered(root, _NODES, "node")
+        if listed is None or node in listed
     }
+    return {cpu: node for node in sorted(cpus, key=lambda node: (-len(cpus[node]), -node)) for cpu in cpus[node]}
 
 
 def _of_cpu(root: str, cpu: int, file: str, unit: int = 1) -> int | None:
@@ -121,7 +189,7 @@ def _base_frequency(root: str, cpu: int) -> int | None:
 def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, bool]:
     """The types of the cpus, what told, and whether there was anything that could have. Cpus that are not allowed count: those
     that are may all be of one type."""
-    lists = {device: cpu_list(read(root, f"sys/devices/{device}/cpus")) for device in _DEVICES}
+    lists = {device: _cpus_in(root, f"sys/devices/{device}/cpus") or () for device in _DEVICES}
     listed = {cpu: _DEVICES[device] for device, cpus in lists.items() for cpu in cpus}
     if len(set(listed.values())) == 2:
         return listed, " and ".join(device for device, cpus in lists.items() if cpus), True
@@ -148,23 +216,27 @@ def split_types(speeds: dict[int, int]) -> dict[int, str]:
     return {cpu: "performance" if speed >= cut else "efficiency" for cpu, speed in speeds.items()}
 
 
-def _caches(root: str, allowed: Iterable[int]) -> tuple[Cache, ...]:
+def _caches(
+    root: str, allowed: Iterable[int], online: Collection[int], siblings: dict[int, tuple[int, ...]]
+) -> tuple[Cache, ...]:
     found: list[Cache] = []
     seen: set[tuple[int, int, str]] = set()  # (cpu, level, type)
     for cpu in allowed:
-        index = 0
-        while kind := read(root, f"{_CPUS}/cpu{cpu}/cache/index{index}/type").strip().lower():
+        for index in range(_MOST_CACHES):
             directory = f"{_CPUS}/cpu{cpu}/cache/index{index}"
-            level = natural(read(root, f"{directory}/level"))
+            if not (text := read(root, f"{directory}/level")):
+                break
+            level, kind = natural(text), read(root, f"{directory}/type").lower() or "unified"
             if kind in ("data", "instruction", "unified") and level and (cpu, level, kind) not in seen:
-                shared = cpu_list(read(root, f"{directory}/shared_cpu_list")) or None
-                size = read(root, f"{directory}/size").strip()
+                shared = _own(root, cpu, f"{directory}/shared_cpu_list", f"{directory}/shared_cpu_map")
+                if shared is not None:
+                    shared = _both(shared or siblings.get(cpu, ()), online) or None  # the masks are empty on IA-64
+                size = read(root, f"{directory}/size")
                 kib = natural(size.removesuffix("K")) if size.endswith("K") else None
                 line = natural(read(root, f"{directory}/coherency_line_size")) or None
                 ways = natural(read(root, f"{directory}/ways_of_associativity")) or None
                 found.append(Cache(level, kind, kib * 1024 if kib else None, line, shared, ways))
                 seen.update((other, level, kind) for other in shared or ())
-            index += 1
     return tuple(sorted(found, key=lambda cache: (cache.level, cache.type)))
 
 
@@ -225,12 +297,19 @@ def quotas(root: str) -> Iterator[tuple[float, str]]:
 def cpuset(root: str) -> tuple[tuple[int, ...], str]:
     """The cpus of the nearest cgroup that says which, and its source. Its ancestors need not have them: a partition takes its
     cpus from its parent."""
-    names = {2: ("cpuset.cpus.effective",), 1: ("cpuset.effective_cpus", "cpuset.cpus")}
-    for version, directory, group in _groups(root, "cpuset"):
+    names = {2: ("cpuset.cpus.effective",), 1: ("cpuset.effective_cpus", "cpuset.cpus", "cpus")}  # the last: mounted noprefix
+    for version, directory, group in chain(_groups(root, "cpuset"), _named_cpuset(root)):
         for name in names[version]:
-            if cpus := cpu_list(read(root, f"{directory}/{name}")):
+            if cpus := _cpus_in(root, f"{directory}/{name}"):
                 return cpus, f"cgroup v{version} {group} {name}"
     return (), ""
+
+
+def _named_cpuset(root: str) -> Iterator[tuple[int, str, str]]:
+    """See `_groups`: the cpuset that /proc/self/cpuset names, for kernels before cgroups and trees without /proc/self/cgroup."""
+    if name := read(root, "proc/self/cpuset"):
+        for version, kind, controller in ((2, "cgroup2", ""), (1, "cgroup", "cpuset"), (1, "cpuset", "")):
+            yield from ((version, *found) for found in _ancestors(root, name, kind, controller))
 
 
 def memory_room(root: str = "/") -> int:
@@ -263,14 +342,9 @@ def _groups(root: str, controller: str) -> Iterator[tuple[int, str, str]]:
 
 def _ancestors(root: str, path: str, kind: str, controller: str) -> Iterator[tuple[str, str]]:
     """(directory, name) of a cgroup and of its ancestors, where the hierarchy is mounted."""
-    mounts: dict[str, str] = {}  # mount point -> the group that is seen there
-    for line in read(root, "proc/self/mountinfo").splitlines():
-        head, _, tail = line.partition(" - ")
-        fields, source = head.split(" "), tail.split(" ")
-        if len(fields) < 6 or len(source) < 3 or source[0] != kind:
-            continue
-        if not controller or controller in source[2].split(","):
-            mounts[_unescape(fields[4])] = _unescape(fields[3])
+    mounts = {
+        point: top for point, top, type_, options in _mounts(root) if type_ == kind and (not controller or controller in options)
+    }
     views = [(point, top, inner) for point, top in mounts.items() if (inner := _inside(path, top)) is not None]
     if not views:  # a container whose mount does not show what /proc/self/cgroup names: its top is the nearest known
         views = [(point, top, []) for point, top in list(mounts.items())[:1]]
@@ -278,6 +352,21 @@ def _ancestors(root: str, path: str, kind: str, controller: str) -> Iterator[tup
         for depth in range(len(inner), -1, -1):
             below = "/".join(inner[:depth])
             yield f"{point}/{below}", f"{top.rstrip('/')}/{below}".rstrip("/") or "/"
+
+
+def _mounts(root: str) -> Iterator[tuple[str, str, str, list[str]]]:
+    """(mount point, group that is seen there, type, options) of what is mounted."""
+    if text := read(root, "proc/self/mountinfo"):
+        for line in text.splitlines():
+            head, _, tail = line.partition(" - ")
+            fields, source = head.split(" "), tail.split(" ")
+            if len(fields) >= 6 and len(source) >= 3:
+                yield _unescape(fields[4]), _unescape(fields[3]), source[0], source[2].split(",")
+        return
+    for line in read(root, "proc/mounts").splitlines():  # which is what hwloc-gather-topology records
+        fields = line.split(" ")
+        if len(fields) >= 4:
+            yield _unescape(fields[1]), "/", fields[2], fields[3].split(",")
 
 
 def _inside(path: str, top: str) -> list[str] | None:
@@ -297,11 +386,50 @@ def _unescape(field: str) -> str:
 
 
 def read(root: str, path: str) -> str:
-    """A file's text; "" if it cannot be read."""
-    try:
-        return read_regular(os.path.join(root, path.lstrip("/"))).decode(errors="surrogateescape")
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    """A file's text, without the blank space and the NULs at its end; "" if it cannot be read.
+
+    OSError where a file of a recorded tree is of a kind that no such tree has: a pipe, a device, a loop of links, one that is too
+    large.
+    """
+    inner = path.lstrip("/")
+    if ".." in inner.split("/"):  # of a tree that names mount points outside itself
         return ""
+    try:
+        data = read_regular(os.path.join(root, inner), _MOST_BYTES)
+    except ValueError:  # a NUL in the path
+        return ""
+    except OSError as error:
+        if root != "/" and error.filename is not None and error.errno in _REFUSED:
+            raise
+        return ""
+    return data.decode(errors="surrogateescape").rstrip("\0 \t\r\n")
+
+
+def _numbered(root: str, directory: str, name: str) -> tuple[int, ...]:
+    """The numbers of the entries of a directory that are called `name` and a number."""
+    try:
+        entries = os.listdir(os.path.join(root, directory))
+    except OSError:
+        return ()
+    numbers = (natural(entry.removeprefix(name)) for entry in entries if entry.startswith(name))
+    return tuple(sorted(number for number in numbers if number is not None and number < MOST_CPUS))
+
+
+def _cpus_in(root: str, path: str, mask: str = "") -> tuple[int, ...] | None:
+    """The cpus of a list or, where there is none, of a mask beside it; None without either."""
+    cpus = _as_cpus(root, path, read(root, path))
+    return _as_cpus(root, mask, read(root, mask), masked=True) if cpus is None and mask else cpus
+
+
+def _as_cpus(root: str, where: str, text: str, masked: bool = False) -> tuple[int, ...] | None:
+    """The cpus of a list or of a mask; None where there is no text. ValueError where a recorded tree has something else there."""
+    if not text:
+        return None
+    cpus = cpu_mask(text) if masked else cpu_list(text) or None
+    if cpus is None and root != "/":
+        form = 'words of 32 bits such as "1,000000ff"' if masked else 'a list such as "0-3,8"'
+        raise ValueError(f"{root}: {where} must be {form}, of cpus below {MOST_CPUS}, got {text!r:.60}")
+    return cpus
 
 
 def value(text: str, key: str) -> str:
@@ -322,13 +450,31 @@ def natural(text: str) -> int | None:
 def cpu_list(text: str) -> tuple[int, ...]:
     """Parse "0-3,8"; () if it is anything else."""
     cpus: set[int] = set()
-    for part in text.split(","):
+    listed = 0
+    for part in text.split(",") if len(text) <= MOST_CPUS else ("",):
         first, dash, last = part.partition("-")
         low, high = natural(first), natural(last if dash else first)
         if low is None or high is None or not low <= high < MOST_CPUS:
             return ()
+        listed += high - low + 1
+        if listed > 2 * MOST_CPUS:  # ranges within each other, without end
+            return ()
         cpus.update(range(low, high + 1))
     return tuple(sorted(cpus))
+
+
+def cpu_mask(text: str) -> tuple[int, ...] | None:
+    """Parse "1,000000ff", words of 32 bits in hexadecimal digits, the highest first; None if it is anything else."""
+    words = text.strip().split(",")
+    if len(words) > MOST_CPUS // 32 or not all(re.fullmatch("[0-9a-fA-F]{1,8}", word) for word in words):
+        return None
+    bits = int("".join(word.zfill(8) for word in words), 16)
+    return tuple(one.start() for one in re.finditer("1", f"{bits:b}"[::-1]))
+
+
+def _both(one: Iterable[int], other: Collection[int]) -> tuple[int, ...]:
+    """The numbers of the one that the other has, too."""
+    return tuple(number for number in one if number in other)
 
 
 def ranges(cpus: Iterable[int]) -> str:

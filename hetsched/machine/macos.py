@@ -7,7 +7,9 @@ import sys
 from typing import Any
 
 from .cpus import Cache, Cpu
-from .linux import load, natural, read, value
+from .linux import MOST_ONLINE, load, natural, read, value
+
+_MOST_LEVELS = 16  # kinds of core
 
 
 def sysctl(root: str) -> str:
@@ -25,19 +27,25 @@ def sysctl(root: str) -> str:
         return ""
 
 
-def facts(text: str) -> dict[str, Any]:
-    """The fields of a Topology, of the output of sysctl. The system neither numbers its cpus nor pins threads to them."""
+def facts(root: str, text: str) -> dict[str, Any]:
+    """The fields of a Topology, of the output of sysctl. The system neither numbers its cpus nor pins threads to them.
+
+    ValueError where the output on another machine does not count its cpus.
+    """
 
     def number(name: str) -> int | None:
         return natural(value(text, name)) or None
 
-    prefixes = [f"hw.perflevel{level}." for level in range(number("hw.nperflevels") or 0)]
+    prefixes = [f"hw.perflevel{level}." for level in range(min(number("hw.nperflevels") or 0, _MOST_LEVELS))]
     complete = prefixes and all(number(f"{prefix}logicalcpu") for prefix in prefixes)
     levels = prefixes if complete else ["hw."]
     logical: list[Cpu] = []
     caches: list[Cache] = []
     for i, prefix in enumerate(levels):
-        cpus = number(f"{prefix}logicalcpu") or os.cpu_count() or 1
+        cpus = number(f"{prefix}logicalcpu")
+        if root != "/" and (cpus is None or cpus > MOST_ONLINE):
+            raise ValueError(f"{root}: sysctl.txt must have {prefix}logicalcpu from 1 to {MOST_ONLINE}, got {cpus}")
+        cpus = cpus or os.cpu_count() or 1
         cores = number(f"{prefix}physicalcpu")
         first = len(logical)
         numbers = range(first, first + cpus)

@@ -238,8 +238,10 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     Parameters
     ----------
     source : str or path, optional
-        "/" is this machine. Another directory is the root of a tree with its /proc and /sys, where the affinity is that of
-        /proc/self/status, and a file sysctl.txt is what `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
+        "/" is this machine. Another directory is the root of a recorded tree with the /proc and /sys of a machine, as
+        hwloc-gather-topology makes it. The affinity is that of its /proc/self/status, lists of cpus may be masks, and without the
+        list of online cpus the folders of the cpus count. Or it has a file sysctl.txt, which is what
+        `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
         A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it, or a description of ours, whose name ends in .toml
         (docs/guide/unequal-cores.md); these do not know quota and load. Where the environment variable HETSCHED_TOPOLOGY names
         such a file, "/" is what it says, with the quota, the thread limit and the load of this machine.
@@ -256,10 +258,12 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     Raises
     ------
     OSError
-        For a source that is not there or cannot be read.
+        For a source that is not there or cannot be read; for a recorded tree with a pipe, a device, a loop of links or a file of
+        more than 64 MiB in the place of one of its files.
     ValueError
         For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus; for a description with a wrong key or value,
-        which is named. Of HETSCHED_TOPOLOGY the message says so.
+        which is named. For a directory without a recorded tree, or with something else in the place of a list or mask of cpus:
+        the message names the directory and the file. Of HETSCHED_TOPOLOGY the message says so.
 
     Notes
     -----
@@ -314,7 +318,7 @@ def _facts(source: str, sample: float) -> dict[str, Any]:
     if not os.path.isdir(source):
         return _of_file(source)
     if text := macos.sysctl(source):
-        return macos.facts(text)
+        return macos.facts(source, text)
     found = linux.facts(source, sample)
     told = source != "/" or any(cpu.core is not None for cpu in found["logical"])
     return found if told else hwloc.here(found)
