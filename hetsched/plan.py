@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ._base import check, schema
 from ._base.drawn import Drawn
 from ._base.frozen import Frozen
-from ._base.regular import read_regular
+from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
 from .platform import Platform, Unit, relative_speeds
@@ -129,7 +129,7 @@ class _Load:
             If it is not such a plan; the message names the file and the key.
         """
         try:
-            content = json.loads(read_regular(path), object_pairs_hook=_object, parse_constant=_constant)
+            content = json.loads(read_text(path), object_pairs_hook=_object, parse_constant=_constant)
             if not isinstance(content, dict) or not {"format", "version"} <= set(content):
                 raise ValueError("this is no file of a plan, or of a later version")
             return kind.from_dict(content)

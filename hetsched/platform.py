@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ._base import check
 from ._base.frozen import Frozen
 from ._base.later import later
-from ._base.regular import read_regular
+from ._base.regular import read_text
 from ._base.replace import replace_file
+from ._base.schema import require_unicode
 from ._base.toml import read_toml
 from ._engine.dtypes import DTYPES, flops_per_update
 from ._engine.kernels import Blocking
@@ -577,8 +578,18 @@ class Platform(Frozen):
         ----------
         path : path
             Its suffix says which of the two.
+
+        Raises
+        ------
+        ValueError
+            For another suffix; for .toml and a name with half of a surrogate pair, which UTF-8 cannot hold.
         """
-        text = json.dumps(self.to_dict(), indent=2) + "\n" if file_kind(path) == ".json" else _toml(self.to_dict())
+        if file_kind(path) == ".json":
+            text = json.dumps(self.to_dict(), indent=2) + "\n"
+        else:
+            for name in (*self.names, *(self.nodes or ())):
+                require_unicode("names", name)
+            text = _toml(self.to_dict())
         with replace_file(path) as file:
             file.write(text.encode())
 
@@ -600,7 +611,7 @@ class Platform(Frozen):
         """
         kind = file_kind(path)
         try:
-            return cls.from_dict(json.loads(read_regular(path).decode()) if kind == ".json" else read_toml(path))
+            return cls.from_dict(json.loads(read_text(path)) if kind == ".json" else read_toml(path))
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -39,3 +40,22 @@ def read_regular(path: str | os.PathLike[str], most: int = MOST) -> bytes:
         if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"has more than {most} bytes", os.fspath(path))
         return file.read()
+
+
+def read_text(path: str | os.PathLike[str], most: int = MOST) -> str:
+    """All of a regular file of text in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    OSError
+        See `read_regular`.
+    ValueError
+        For bytes that are not UTF-8; the message does not name the file.
+    """
+    data = read_regular(path, most)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:2]:
+        raise ValueError("it must be text in UTF-8, and is in UTF-16 or another encoding of two or four bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it must be text in UTF-8, and has the byte 0x{data[error.start]:02x} at {error.start}") from None

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any
 
-from .regular import read_regular
+from .regular import read_text
 
 _MOST_PARTS = 16
 #: How strings and comments of TOML begin, and how each of them ends. An escape in a string of
@@ -35,7 +35,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     import tomllib
 
-    text = read_regular(path).decode()
+    text = read_text(path)
     # tomllib takes n^2 steps for a key of n parts
     for run in re.split(r"[^\w\t .-]", _without_strings(text)):
         if run.count(".") > _MOST_PARTS:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
-from .._base.regular import read_regular
+from .._base.regular import read_text
 from .._base.replace import replace_file
 from .._base.table import table
 from .._base.version import __version__
@@ -94,7 +94,7 @@ def _machine() -> str:
 def _read(path: str) -> dict[str, dict[str, float]]:
     """The times in a file of this command."""
     try:
-        content = json.loads(read_regular(path).decode())
+        content = json.loads(read_text(path))
         if content["format"] != _FORMAT:
             raise KeyError("format")
         return {name: {who: float(t) for who, t in own.items()} for name, own in content["seconds"].items()}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._base.lines import content_of, line_of
 from .._base.need import need
-from .._base.regular import open_regular, read_regular, require_regular
+from .._base.regular import open_regular, read_text, require_regular
 from .._base.replace import replace_file
 from .cells import RESERVED, Cell, Scalar
 
@@ -185,7 +185,7 @@ def _parquet_rows(path: Path, design: Design) -> list[dict[str, Scalar]]:
 
 def _csv_rows(path: Path) -> list[dict[str, Scalar]]:
     try:
-        names, *rows = list(csv.reader(io.StringIO(read_regular(path, sys.maxsize).decode(), newline=""))) or [[]]
+        names, *rows = list(csv.reader(io.StringIO(read_text(path, sys.maxsize), newline=""))) or [[]]
         for i, row in enumerate(rows):
             if len(row) != len(names):
                 raise ValueError(f"row {i + 1} has {len(row)} entries, not {len(names)}")
