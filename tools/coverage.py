@@ -110,7 +110,7 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
     found: dict[Key, list[int]] = defaultdict(list)
     for name, lines in sorted(files.items()):
         if name.split("/")[1] in EXECUTORS:
-            text = (ROOT / name).read_text().splitlines()
+            text = (ROOT / name).read_text(encoding="utf-8").splitlines()
             for number, (reached, _) in sorted(merged(lines).items()):
                 if not reached:
                     found[name, text[number - 1].strip()].append(number)
@@ -120,7 +120,7 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
 def reasons() -> list[dict]:
     """Each with its file, the texts of its lines (one that occurs twice is there twice), why they are not reached, and whether
     some may be: on another machine, or where the turns of threads fall otherwise."""
-    return tomllib.loads(REASONS.read_text())["unreached"]
+    return tomllib.loads(REASONS.read_text(encoding="utf-8"))["unreached"]
 
 
 def ranges(numbers: list[int]) -> str:
@@ -176,7 +176,7 @@ one of gcc's: a line with several conditions has two for each, and code that is 
 Each with its reason (tools/unreached.toml, by the text of the line); `make coverage` fails where a line has none.
 """
     parts = [head, table(files), "", exec_, "| File | Lines | Why |", "| --- | --- | --- |", *rows, ""]
-    PAGE.write_text("\n".join(parts))
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
     sys.exit("\n".join(wrong) or None)
 
 

@@ -40,8 +40,8 @@ class ProgressBar:
         self._bar: Any = None
         self._start = time.monotonic()
         self._shown = False
-        self._seen = _bars
-        if not _bars:
+        self._seen = _bars and sys.stderr is not None and not sys.stderr.closed
+        if not self._seen:
             return
         try:
             from tqdm import tqdm

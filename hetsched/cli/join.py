@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..platform import Platform, file_kind
+from .streams import as_text
 
 
 def add_parser(commands: Any) -> None:
@@ -26,7 +27,7 @@ def add_parser(commands: Any) -> None:
 
 def _join(given: argparse.Namespace) -> None:
     file_kind(given.output)
-    names = given.names or [Path(path).stem for path in given.files]
+    names = [as_text("--names", name) for name in given.names or [Path(path).stem for path in given.files]]
     platform = Platform.join([Platform.load(path) for path in given.files], names, links=given.link)
     platform.save(given.output)
     print(f"{given.output}: {len(platform)} workers in {len(set(platform.nodes or ()))} nodes")

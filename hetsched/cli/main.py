@@ -5,34 +5,42 @@ from __future__ import annotations
 import argparse
 import dis
 import os
-import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 
 from .._base.progress import no_bars
 from .._base.version import __version__
-from . import bench, completion, demo, exec, info, join, measure, mpi, planning, reproduce, run, study
+from . import bench, completion, demo, exec, info, join, measure, mpi, planning, reproduce, run, streams, study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 after Ctrl-C."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
+    streams.prepare()
+    try:
+        status = _run(_parser().parse_args(arguments))
+    except SystemExit as end:  # after --help, wrong usage, an error on another rank
+        if not streams.finish() and not end.code:
+            end.code = 1
+        raise
+    return status if streams.finish() else status or 1
+
+
+def _run(given: argparse.Namespace) -> int:
+    """The exit status of a command."""
     try:
         with _hushed(given) if given.quiet else nullcontext():
             given.command(given)
-        sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as stopped:
-        print(f"hetsched: interrupted{stopped}", file=sys.stderr)
+        streams.say(f"interrupted{stopped}")
         return 130
     except Exception as error:
         if given.verbose:
-            traceback.print_exception(error)
-        print(f"hetsched: {_sentence(error) if _is_the_users(error) else _fault(error)}", file=sys.stderr)
+            streams.say(traceback.format_exc())
+        if not isinstance(error, OSError) or error.filename or streams.finish():  # else it was that of the output, and is told
+            streams.say(_sentence(error) if _is_the_users(error) else _fault(error))
         return 1
     return 0
 
@@ -42,7 +50,7 @@ def _hushed(given: argparse.Namespace) -> Iterator[None]:
     """No bars; nothing on standard output either, unless it is for programs."""
     with no_bars(), ExitStack() as stack:
         if not (getattr(given, "json", False) or getattr(given, "csv", False)):
-            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
+            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w", encoding="utf-8", errors="replace"))))
         yield
 
 

@@ -65,7 +65,6 @@ def _measure(given: argparse.Namespace) -> None:
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
     found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, blocks=given.blocks, **options)
-    print(json.dumps(found.record(), indent=1) if given.json else found.table())
     if given.output:
         found.save(given.output)
     if given.plot:
@@ -74,3 +73,4 @@ def _measure(given: argparse.Namespace) -> None:
         figure = Figure(figsize=(9.0, 5.0), layout="constrained")
         found.plot(figure.add_subplot())
         write_picture(figure, given.plot)
+    print(json.dumps(found.record(), indent=1) if given.json else found.table())

@@ -79,14 +79,14 @@ def _run(given: argparse.Namespace) -> None:
             return
         assert done.trace is not None
         assert done.plan is not None
+        if given.trace:
+            write_trace(done.trace, given.trace)
         m, n = done.shape
         print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {done.flops / done.seconds / 1e9:.4g} GFLOP/s")
         print(_ranks_table(done.plan, done.trace))
         if idle := _not_enrolled(done.plan):
             print(idle)
         print(f"plan: {done.plan.certificate}")
-        if given.trace:
-            write_trace(done.trace, given.trace)
 
 
 def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
@@ -168,7 +168,7 @@ def _measure(given: argparse.Namespace) -> None:
         mpi.agree(comm, writable)
         found = mpi.measure(comm, seconds=given.seconds, dtype=given.dtype)
         if comm.Get_rank() == 0:
-            print(found.table())
-            print(f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in {found.seconds:.3g} s")
             if given.output:
                 found.save(given.output)
+            print(found.table())
+            print(f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in {found.seconds:.3g} s")

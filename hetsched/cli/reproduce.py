@@ -75,8 +75,6 @@ def _reproduce(given: argparse.Namespace) -> None:
         parts.append(part)
         if not (given.json or given.csv):
             print(part.study, flush=True)
-    if given.json or given.csv:
-        print((page.to_json if given.json else page.to_csv)(parts).rstrip())
     if suffix in _TEXTS:
         with replace_file(given.output) as file:
             file.write(_TEXTS[suffix](parts).encode())
@@ -85,3 +83,5 @@ def _reproduce(given: argparse.Namespace) -> None:
         for part in parts:
             own = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{part.paper.rpartition('-')[2]}")
             write_picture(part.study.plot(), own)
+    if given.json or given.csv:
+        print((page.to_json if given.json else page.to_csv)(parts).rstrip())

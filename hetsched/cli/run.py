@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -21,6 +20,7 @@ from ..machine import linux
 from ..platform import Platform
 from ..runners.pool import Pool
 from .output import require_trace, worker_table, write_trace
+from .streams import say
 
 
 def add_parser(commands: Any) -> None:
@@ -94,7 +94,7 @@ def _run(given: argparse.Namespace) -> None:
         print(worker_table(plan, trace))
         print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate}")
     for warning in caught:
-        print(f"hetsched: warning: {warning.message}", file=sys.stderr)
+        say(f"warning: {warning.message}")
 
 
 def _run_files(given: argparse.Namespace) -> None:

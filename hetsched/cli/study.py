@@ -18,6 +18,7 @@ from ..studies.ready import READY
 from ..studies.results import SUFFIXES
 from ..studies.study import study
 from .output import require_folder
+from .streams import say
 
 _EXAMPLES = """examples:
   hetsched study --list                          the studies that are there by name
@@ -85,7 +86,7 @@ def _study(given: argparse.Namespace) -> None:
         place = f"{given.output}: " if given.output else ""
         print(f"{place}{len(frame)} rows, {len(failed)} with an error, {time.monotonic() - start:.3g} s")
     if len(failed):
-        print(f"hetsched: {len(failed)} of {len(frame)} rows have an error, the first: {failed.iloc[0]}", file=sys.stderr)
+        say(f"{len(failed)} of {len(frame)} rows have an error, the first: {failed.iloc[0]}")
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def measured(host: Topology, library: Path) -> dict[str, float | None]:
     """Times both at each function and type beside NumPy's own library, keeps and returns the multiply-adds from which ours is no
     later; None where it never is. In a process of its own, for a library without one of the functions ends it. Half a minute."""
     child = [sys.executable, "-c", f"from {__name__} import compare; compare({str(library)!r})"]
-    done = subprocess.run(child, capture_output=True, text=True, check=False)
+    done = subprocess.run(child, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if done.returncode:
         raise OSError(f"NumPy's BLAS could not be compared with: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
     least: dict[str, float | None] = json.loads(done.stdout)
@@ -77,7 +77,7 @@ def table(least: dict[str, float | None]) -> str:
 def compare(path: str) -> None:
     """The child's part: prints name -> multiply-adds as JSON."""
     ours = ctypes.CDLL(path)
-    wheel = "openblas64_" in Path("/proc/self/maps").read_text()  # that of NumPy's wheels, with names and integers of its own
+    wheel = b"openblas64_" in Path("/proc/self/maps").read_bytes()  # that of NumPy's wheels, with names and integers of its own
     calls = [_Call(ours, name, wheel) for name in _names()]
     times = []
     for least in (b"0", b"inf"):  # first all of ours: for a while after a call the threads of others look for work

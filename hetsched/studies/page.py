@@ -100,7 +100,7 @@ def to_json(parts: Sequence[Part]) -> str:
         claims = part.study.claims()
         found = [{**item._asdict(), "reasons": list(item.reasons), "verdict": item.verdict} for item in items(claims)]
         studies.append({"paper": part.paper, "title": part.title, "items": found, "claims": [_claim(claim) for claim in claims]})
-    return json.dumps({"hetsched": __version__, "studies": studies}, indent=1, ensure_ascii=False)
+    return json.dumps({"hetsched": __version__, "studies": studies}, indent=1)
 
 
 def to_csv(parts: Sequence[Part]) -> str:
