@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+import re
+import stat
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +15,59 @@ from .regular import require_regular
 
 #: Disk errors for which the system does not name the file.
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_MOUNTS = "/proc/self/mountinfo"
+
+
+def require_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError with that name unless `replace_file` can write it, for calls that work long before they write; nothing is
+    changed.
+
+    A file that may not be written is not replaced, though the system allows that in a folder that may be written: who took its
+    permission to write away meant its content. Nor can a file that is a mount point be replaced, as a container has them
+    (docker -v file:file).
+    """
+    target, name = os.path.realpath(path), os.fspath(path)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "its folder cannot be written to", name)
+    if not os.path.lexists(target):
+        return
+    require_regular(target, path)
+    if not os.stat(target).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):  # the superuser could write it all the same
+        raise PermissionError(errno.EACCES, "is read-only", name)
+    try:
+        os.close(os.open(target, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)))
+    except OSError as error:
+        error.filename = name
+        raise
+    if _is_mount_point(target):
+        raise OSError(errno.EBUSY, "is a mount point, which cannot be replaced; give a file in a folder that is mounted", name)
+    if _is_kept(target, folder):
+        raise PermissionError(errno.EPERM, "cannot be replaced: it is another user's, in a folder with the sticky bit", name)
+
+
+def _is_mount_point(target: str) -> bool:
+    try:
+        with open(_MOUNTS, "rb") as mounts:
+            points = [line.split()[4] for line in mounts]
+    except OSError:  # not Linux
+        return os.stat(target).st_dev != os.stat(os.path.dirname(target)).st_dev
+    return os.fsencode(target) in (re.sub(rb"\\(\d{3})", lambda code: bytes([int(code[1], 8)]), point) for point in points)
+
+
+def _is_kept(target: str, folder: str) -> bool:
+    """Whether only its owner, the folder's owner and the superuser can rename another file to it."""
+    own, around = os.stat(target), os.stat(folder)
+    return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in (0, own.st_uid, around.st_uid)
+
+
+def require_others(name: str, path: str | os.PathLike[str], inputs: Mapping[str, str | os.PathLike[str]]) -> None:
+    """ValueError where the file that is to be written is one of the files that are read, by whatever names."""
+    for argument, given in inputs.items():
+        if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
+            raise ValueError(f"{name} and {argument} are the same file, {os.fspath(given)}; give {name} a name of its own")
 
 
 @contextmanager
@@ -20,14 +75,12 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file beside `path` and rename it to `path` when the block ends.
 
     If the block fails, the file is removed. If path is a symbolic link, the file that it points to
-    is replaced; if path is something else, such as a device, OSError is raised. A replaced file
+    is replaced. If the file cannot be replaced, OSError is raised before the block. A replaced file
     keeps its permissions, a new one gets the permissions that the umask leaves.
     """
+    require_replaceable(path)
     target = Path(os.path.realpath(path))
-    mode = None
-    if target.exists():
-        require_regular(target, path)
-        mode = target.stat().st_mode & 0o7777
+    mode = target.stat().st_mode & 0o7777 if target.exists() else None
     name = target.parent / f".{os.urandom(16).hex()}.part"  # no other file has this name
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     try:

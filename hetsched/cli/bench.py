@@ -18,7 +18,7 @@ from .._base.regular import read_text
 from .._base.replace import replace_file
 from .._base.table import table
 from .._base.version import __version__
-from .output import require_folder
+from .output import require_output
 
 _EXAMPLES = """examples:
   hetsched bench                                  products and systems beside NumPy, some ten seconds
@@ -63,7 +63,7 @@ def _bench(given: argparse.Namespace) -> None:
     sizes = [check.integer("--sizes", n, low=1, high=10**5) for n in given.sizes]
     dtype = check.dtype(given.dtype, [np.dtype(d) for d in ("float32", "float64", "complex64", "complex128")], "--dtype")
     if given.output:
-        require_folder("--output", given.output)
+        require_output("--output", given.output)
     before = _read(given.compare) if given.compare else {}
     times: dict[str, dict[str, float]] = {}
     rows = [("", "hetsched", "NumPy", "NumPy / hetsched", *(["before", "before / now"] if before else []))]

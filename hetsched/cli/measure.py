@@ -11,7 +11,7 @@ from ..machine import measure as measuring
 from ..machine.dropin import library
 from ..machine.topology import topology
 from ..platform import file_kind
-from .output import require_folder, require_picture, write_picture
+from .output import require_output, require_picture, write_picture
 
 
 def add_parser(commands: Any) -> None:
@@ -57,7 +57,7 @@ def _measure(given: argparse.Namespace) -> None:
         require_picture("--plot", given.plot)
     if given.output:
         file_kind(given.output)
-        require_folder("--output", given.output)
+        require_output("--output", given.output)
     if given.blas:
         multiply_adds = least.measured(topology(), library())
         print(json.dumps(multiply_adds, indent=1) if given.json else least.table(multiply_adds))

@@ -14,7 +14,7 @@ from ..mpi.ranks import world
 from ..mpi.workers import work
 from ..planners.star import METHODS as CHUNKS
 from ..platform import Platform, Worker, file_kind
-from .output import require_folder, require_trace, write_trace
+from .output import require_output, require_trace, write_trace
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -162,7 +162,7 @@ def _measure(given: argparse.Namespace) -> None:
     def writable() -> None:
         if given.output:
             file_kind(given.output)
-            require_folder("--output", given.output)
+            require_output("--output", given.output)
 
     with _one_voice() as comm:
         mpi.agree(comm, writable)

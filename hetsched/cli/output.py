@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._base.replace import replace_file
+from .._base.replace import replace_file, require_replaceable
 from .._base.table import table
 
 if TYPE_CHECKING:
@@ -24,9 +24,15 @@ def require_folder(option: str, path: str) -> None:
         raise ValueError(f"{option}: there is no folder {str(folder)!r}")
 
 
+def require_output(option: str, path: str) -> None:
+    """The same, and the name of a file that cannot be replaced."""
+    require_folder(option, path)
+    require_replaceable(path)
+
+
 def require_picture(option: str, path: str, *others: str) -> None:
     """The same, and the name of a picture that would be of another kind; others may stand there too."""
-    require_folder(option, path)
+    require_output(option, path)
     if Path(path).suffix not in _PICTURES:
         names = (*others, *_PICTURES)
         raise ValueError(f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}")
@@ -43,8 +49,8 @@ def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
 
 
 def require_trace(option: str, path: str) -> None:
-    """Refuse the name of a trace of a kind that is not written, or in a folder that is not there."""
-    require_folder(option, path)
+    """Refuse the name of a trace of a kind that is not written, or that `require_output` refuses."""
+    require_output(option, path)
     if Path(path).suffix not in _TRACES:
         raise ValueError(f"{option} must end in {', '.join(_TRACES)}, got {path!r}")
 

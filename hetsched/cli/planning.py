@@ -17,7 +17,7 @@ from ..planners.partition import Partition, partition
 from ..platform import Platform
 from ..plots.canvas import free_figure
 from ..trace import Trace
-from .output import require_folder, require_picture, require_trace, write_picture, write_trace
+from .output import require_output, require_picture, require_trace, write_picture, write_trace
 
 _DISTRIBUTE = """examples:
   hetsched distribute 78 3 5 8            78 chunks for workers with these cycle-times
@@ -128,7 +128,7 @@ def _plan(given: argparse.Namespace) -> None:
 def _require_files(given: argparse.Namespace) -> None:
     """Before any work: whether what is to be written can be."""
     if given.output:
-        require_folder("--output", given.output)
+        require_output("--output", given.output)
     if given.plot:
         require_picture("--plot", given.plot)
 

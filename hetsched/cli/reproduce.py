@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.replace import replace_file
 from ..studies import page
-from .output import require_folder, require_picture, write_picture
+from .output import require_output, require_picture, write_picture
 
 _EXAMPLES = """examples:
   hetsched reproduce rings                     tables, and claims beside ours with a verdict each
@@ -67,7 +67,7 @@ def _parts(papers: Sequence[str]) -> Iterator[page.Part]:
 def _reproduce(given: argparse.Namespace) -> None:
     suffix = Path(given.output).suffix if given.output else ""
     if suffix in _TEXTS:
-        require_folder("--output", given.output)
+        require_output("--output", given.output)
     elif given.output:
         require_picture("--output", given.output, *_TEXTS)
     parts = []

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._base.replace import replace_file
+from .._base.replace import replace_file, require_others, require_replaceable
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
-from ..files.matrices import read_matrix
+from ..files.matrices import read_matrix, split_name
 from ..files.product import matmul_files, plan_files
 from ..machine import linux
 from ..platform import Platform
@@ -61,8 +61,12 @@ def _run(given: argparse.Namespace) -> None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform: it says how fast each worker is")
+    inputs = {"A": split_name(given.A)[0], "B": split_name(given.B)[0]}
+    require_replaceable(given.output)
+    require_others("--output", given.output, inputs)
     if given.trace:
         require_trace("--trace", given.trace)
+        require_others("--trace", given.trace, inputs | ({"--platform": given.platform} if given.platform else {}))
     platform = Platform.load(given.platform) if given.platform else None
     a, b = read_matrix("A", given.A), read_matrix("B", given.B)
     if a.ndim != 2 or b.ndim != 2:

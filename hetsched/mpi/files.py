@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._base.progress import Progress
-from .._base.replace import replace_file
+from .._base.replace import replace_file, require_others, require_replaceable
 from .._engine.dtypes import flops_per_update
-from ..files.matrices import read_matrix
+from ..files.matrices import read_matrix, split_name
 from ..plan import Plan
 from ..platform import Platform
 from ..runners.pool import Pool
@@ -82,7 +82,7 @@ def matmul_files(
     """
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks:
-        ranks.agree(lambda: _writable(out) if call.at_root else None)
+        ranks.agree(lambda: _writable(out, {"a": a, "b": b}) if call.at_root else None)
         arrays: list[Any] = [None, None]
 
         def read() -> int:
@@ -110,12 +110,14 @@ def _matrix(name: str, path: str | PathLike[str]) -> Any:
     return found
 
 
-def _writable(out: str | PathLike[str]) -> None:
+def _writable(out: str | PathLike[str], inputs: dict[str, str | PathLike[str]]) -> None:
     path = Path(out)
     if path.suffix.lower() != ".npy":
         raise ValueError(f"out ({path}) must end in .npy")
     if not path.parent.is_dir():
         raise ValueError(f"out: there is no folder {str(path.parent)!r}")
+    require_replaceable(path)
+    require_others("out", path, {name: split_name(given)[0] for name, given in inputs.items()})
 
 
 def _write(out: str | PathLike[str], product: Any) -> tuple[tuple[int, int], str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .._base import check
 from .._base.need import need
 from .._base.progress import Progress, reporting
+from .._base.replace import require_replaceable
 from ..plan import Plan
 from . import results
 from .cells import RESERVED, Cell, Scalar, make_cells, seed_of, text, value_of
@@ -128,6 +129,7 @@ def study(
             return results.frame(design, _completed(design, function, with_seed, jobs, tell, {}, None))
         if output.exists() and not os.path.exists(f"{output}.journal"):
             return results.frame(design, results.read(output, design))
+        require_replaceable(output)
         with closing(Journal(output, design)) as journal:
             table = results.frame(design, _completed(design, function, with_seed, jobs, tell, journal.runs, journal))
             results.write(output, table, design)
