@@ -14,7 +14,7 @@ import pytest
 import hetsched as hs
 from hetsched._engine import ffi
 from hetsched._engine.rows import over_rows
-from hetsched.files.matrices import Raw
+from hetsched.files.stored import Raw
 
 LIMIT = 20.0  # seconds after which what is not interrupted ends by itself, and the test fails
 

@@ -61,7 +61,7 @@ def bad_platform():
         (lambda: os.truncate("A.npy", 0), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
         (lambda: Path("B.npy").write_text("hello"), ["A.npy", "B.npy"], "B (B.npy) is not a complete .npy file"),
         (lambda: np.savez("A.npz", np.ones(3)), ["A.npz", "B.npy"], "is an archive"),
-        (lambda: np.save("A.npy", np.ones((2, 3), object)), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
+        (lambda: np.save("A.npy", np.ones((2, 3), object)), ["A.npy", "B.npy"], "A (A.npy) has dtype object; numbers are needed"),
         (None, ["B.npy", "B.npy"], "A has 180 columns and B has 120 rows"),
         (lambda: np.save("A.npy", np.ones(120)), ["A.npy", "B.npy"], "must be matrices"),
         (None, ["A.npy", "B.npy", "--emulate"], "--emulate needs --platform"),

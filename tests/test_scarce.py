@@ -14,8 +14,8 @@ import hetsched as hs
 from hetsched.files import plan as files_plan
 from hetsched.files import product
 from hetsched.files.journal import Journal
-from hetsched.files.matrices import Raw
 from hetsched.files.output import OutputFile
+from hetsched.files.stored import Raw
 
 
 class Scarce:

@@ -1,29 +1,125 @@
-"""Old .mat files (MATLAB 5 to 7.2), looked at before SciPy reads a variable: it believes the types of the parts that it finds.
+"""Old .mat files: MATLAB 5 to 7.2, and 4. SciPy reads a variable whole.
 
-A file has elements, each a tag of a type and a size, then so many bytes. That of a variable, perhaps compressed by zlib,
-is made of elements: flags, dimensions, a name, the real parts and the imaginary ones (MathWorks, "MAT-File Format", chapter 1).
+A file of version 5 to 7.2 has elements, each a tag of a type and a size, then so many bytes. A variable is an element, perhaps
+compressed by zlib, that is made of elements: flags, dimensions, a name, the real parts and the imaginary ones (MathWorks,
+"MAT-File Format", chapter 1). They are looked at here before SciPy reads the variable, for two reasons. SciPy lists no variables
+of a file that also holds an object, such as a string or a date. And it believes the types and sizes of the parts that it finds.
 """
 
 from __future__ import annotations
 
+import io
+import math
+import os
 import struct
 import zlib
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from .._base.need import need
+from .._base.regular import open_regular
+from .matlab import CLASSES, meant_dtype, require_numeric
+from .stored import Held
 
 _HEAD = 128  # bytes before the first element
 _MATRIX, _COMPRESSED = 14, 15
-_NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)  # types of elements: integers of 8 to 64 bits, single, double
-_COMPLEX = 0x800  # of the flags
+#: Bytes of the numbers in elements by type: integers of 8 to 64 bits, single, double.
+_NUMBERS = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+_CLASSES = (
+    "unknown", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16", "int32",
+    "uint32", "int64", "uint64", "function", "opaque", "object",
+)  # fmt: skip
+_LOGICAL, _COMPLEX = 0x200, 0x800  # of the flags, whose lowest byte is the class
 _SMALL = 2**16  # bytes of what comes before the numbers
 _AT_ONCE = 2**18
+
+
+class Variable(NamedTuple):
+    """What a file says of a variable. `place` and `size` are those of its element, with the tag; 0 in files of version 4."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    parts: int = 1
+    place: int = 0
+    size: int = 0
+
+
+def version_of(file: BinaryIO) -> int | None:
+    """4 or 5 (up to 7.2), as SciPy finds it: by zeros at the start, which are no text, or by the version after the text."""
+    file.seek(0)
+    head = file.read(_HEAD)
+    if 0 in head[:4]:
+        return 4
+    minor_major = head[-4:-2] if head[-2:] == b"IM" else head[-4:-2][::-1]
+    return 5 if len(head) == _HEAD and head[-2:] in (b"IM", b"MI") and minor_major[1] == 1 else None
+
+
+def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: int | None) -> Held:
+    """A variable of an old file, which takes its size twice while SciPy reads it; ValueError where that is more than `memory`."""
+    if version is None:
+        raise ValueError(f"{name} is not a .mat file that SciPy can read: it says no version that is known")
+    scipy_io, version5 = need("scipy.io", name), version == 5
+    with open_regular(path) as file:
+        try:
+            variables = list(_variables(file)) if version5 else [Variable(n, k, s) for n, s, k in scipy_io.whosmat(path)]
+        except Exception as error:  # whatever SciPy meets in a broken file
+            raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
+        found = _choose(name, path, inner, variables)
+        size = 2 * math.prod(found.shape) * found.parts * CLASSES[found.kind].itemsize
+        if size > memory:
+            better = "save it with MATLAB's -v7.3, or as .npy or HDF5"
+            raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; {better}")
+        try:
+            if version5:
+                _require_numbers(file, found)
+            alone = io.BufferedReader(_Alone(file, found)) if version5 else path
+            array = scipy_io.loadmat(alone, variable_names=[found.name])[found.name]
+        except Exception as error:
+            raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
+    if not isinstance(array, np.ndarray) or array.shape != found.shape:
+        rows, cols = found.shape
+        raise ValueError(f"{name}: {found.name} is not the full matrix of {rows} x {cols} that its header says")
+    if found.kind == "single" and array.dtype.kind in "biu":  # small integers, where an array of this class holds no others
+        array = array.astype(np.float32)
+    matrix = Held(name, array, path)
+    meant = meant_dtype(found.kind, array.dtype)
+    if meant.kind == "b" or np.can_cast(array.dtype, meant):
+        matrix.meant = meant
+    matrix.identity["inner"] = found.name
+    matrix.extra = 2 * array.nbytes
+    return matrix
+
+
+def _choose(name: str, path: str, inner: str | None, variables: list[Variable]) -> Variable:
+    """The variable that is asked for, which is a full matrix of numbers."""
+    there = f"its variables are {', '.join(variable.name for variable in variables) or 'none'}"
+    if inner is None and len(variables) != 1:
+        raise ValueError(f"{name}: say which variable, as in {path}:name; {there}")
+    asked = variables[0].name if inner is None else inner.strip("/")
+    found = [variable for variable in variables if variable.name == asked]
+    if not found:
+        raise ValueError(f"{name}: there is no variable {asked}; {there}")
+    if len(found) > 1:
+        raise ValueError(f"{name}: there are {len(found)} variables {asked}")
+    require_numeric(name, asked, found[0].kind)
+    if len(found[0].shape) != 2 or min(found[0].shape) < 0:
+        raise ValueError(f"{name}: {asked} has shape {found[0].shape}, a matrix has 2 dimensions")
+    return found[0]
+
+
+# ---- version 5 to 7.2 -----------------------------------------------------------------------------------------------
 
 
 class _Body:
     """The bytes of an element, one part after the other."""
 
-    def __init__(self, file: BinaryIO, size: int, compressed: bool) -> None:
+    def __init__(self, file: BinaryIO, order: str, size: int, compressed: bool) -> None:
         self._file, self._left = file, size
         self._unpack = zlib.decompressobj() if compressed else None
+        self.order = order
 
     def take(self, count: int) -> bytes:
         """So many bytes; ValueError where there are fewer."""
@@ -52,50 +148,103 @@ class _Body:
         self._left -= len(found)
         return found
 
+    def head(self) -> tuple[int, int]:
+        """Type and size of a variable's element."""
+        kind, size = struct.unpack(f"{self.order}II", self.take(8))
+        return kind, size
 
-def require_numbers(file: BinaryIO, variable: str) -> None:
-    """ValueError if a variable of that name says that its elements are something else than numbers, or the file ends before."""
-    try:
-        file.seek(_HEAD - 2)
-        order = ">" if file.read(2) == b"MI" else "<"
-        place = _HEAD
-        while len(head := file.read(8)) == 8:
-            kind, size = struct.unpack(f"{order}II", head)
-            body = _Body(file, size, kind == _COMPRESSED)
-            if kind == _COMPRESSED:
-                kind, _ = struct.unpack(f"{order}II", body.take(8))
-            if kind == _MATRIX:
-                _require_numbers(body, order, variable)
-            place += 8 + size
-            file.seek(place)
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
+    def tag(self) -> tuple[int, int, bytes]:
+        """Type and size of a part, and the data of one that has at most 4 bytes, which are in the tag."""
+        head = self.take(8)
+        kind, size = struct.unpack(f"{self.order}II", head)
+        return (kind & 0xFFFF, kind >> 16, head[4:]) if kind >> 16 else (kind, size, b"")
+
+    def small(self) -> bytes:
+        """The data of a part that is no long one."""
+        _, size, inside = self.tag()
+        if size > (len(inside) or _SMALL):
+            raise ValueError(f"a part of {size} bytes comes before its elements")
+        data = inside or self.take(size)
+        self.skip(0 if inside else -size % 8)
+        return data[:size]
 
 
-def _require_numbers(body: _Body, order: str, variable: str) -> None:
-    flags, _, name = (_small(body, order) for _ in range(3))
-    if name and name.decode("latin-1") != variable:  # SciPy makes up a name for one without
-        return
-    (bits,) = struct.unpack_from(f"{order}I", flags.ljust(4, b"\0"))
-    for _ in range(2 if bits & _COMPLEX else 1):
-        kind, size, inside = _tag(body, order)
+def _variables(file: BinaryIO) -> Iterator[Variable]:
+    """All variables with a name; MATLAB keeps the contents of objects in one without."""
+    file.seek(_HEAD - 2)
+    order = ">" if file.read(2) == b"MI" else "<"
+    place, end = _HEAD, os.fstat(file.fileno()).st_size
+    while place < end:
+        body, size = _open_variable(file, order, place)
+        found = _describe(body, place, size)
+        if found.name:
+            yield found
+        place += size
+
+
+def _open_variable(file: BinaryIO, order: str, place: int) -> tuple[_Body, int]:
+    """What is in the element of a variable, and the size of the element with its tag."""
+    file.seek(place)
+    kind, size = _Body(file, order, 8, False).head()
+    body = _Body(file, order, size, kind == _COMPRESSED)
+    if kind == _COMPRESSED:
+        kind, _ = body.head()
+    if kind != _MATRIX:
+        raise ValueError(f"an element of type {kind} is where a variable should be")
+    return body, 8 + size
+
+
+def _describe(body: _Body, place: int, size: int) -> Variable:
+    (flags,) = struct.unpack_from(f"{body.order}I", body.small().ljust(4, b"\0"))
+    kind = _CLASSES[flags & 0xFF] if flags & 0xFF < len(_CLASSES) else "unknown"
+    shape: tuple[int, ...] = ()
+    if kind != "opaque":  # which has no dimensions
+        lengths = body.small()
+        shape = struct.unpack(f"{body.order}{len(lengths) // 4}i", lengths[: len(lengths) // 4 * 4])
+    name = body.small().decode("latin-1")
+    if kind in CLASSES and flags & _LOGICAL:
+        kind = "logical"
+    return Variable(name, kind, shape, 2 if flags & _COMPLEX else 1, place, size)
+
+
+def _require_numbers(file: BinaryIO, variable: Variable) -> None:
+    """ValueError unless the parts of a variable say that they are as many numbers as it has elements, and are there."""
+    file.seek(_HEAD - 2)
+    order = ">" if file.read(2) == b"MI" else "<"
+    body, _ = _open_variable(file, order, variable.place)
+    _describe(body, 0, 0)
+    for _ in range(variable.parts):
+        kind, size, inside = body.tag()
         if kind not in _NUMBERS:
             raise ValueError(f"its elements are of type {kind}")
+        if size != math.prod(variable.shape) * _NUMBERS[kind]:
+            raise ValueError(f"{size} bytes are not {math.prod(variable.shape)} elements of type {kind}")
         if not inside:
             body.skip(size + -size % 8)
 
 
-def _tag(body: _Body, order: str) -> tuple[int, int, bytes]:
-    """Type and size, and the data of an element that has at most 4 bytes, which are in the tag."""
-    head = body.take(8)
-    kind, size = struct.unpack(f"{order}II", head)
-    return (kind & 0xFFFF, kind >> 16, head[4:]) if kind >> 16 else (kind, size, b"")
+class _Alone(io.RawIOBase):
+    """A file as if it had one variable: its head, and the element of the variable."""
 
+    def __init__(self, file: BinaryIO, variable: Variable) -> None:
+        self._file, self._variable, self._at = file, variable, 0
 
-def _small(body: _Body, order: str) -> bytes:
-    _, size, inside = _tag(body, order)
-    if size > (len(inside) or _SMALL):
-        raise ValueError(f"a part of {size} bytes comes before its elements")
-    data = inside or body.take(size)
-    body.skip(0 if inside else -size % 8)
-    return data[:size]
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: _HEAD + self._variable.size}[whence]
+        self._at = start + offset
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        head = self._at < _HEAD
+        self._file.seek(self._at if head else self._variable.place + self._at - _HEAD)
+        left = (_HEAD if head else _HEAD + self._variable.size) - self._at
+        found = self._file.read(max(0, min(len(buffer), left)))
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)

@@ -16,8 +16,11 @@ import numpy as np
 
 from .._base.need import need
 from .._base.regular import require_regular
+from .._base.replace import require_replaceable
 from ..runners.operands import require_unmasked
-from .matrices import Array, Matrix, Range, Raw, split_name
+from .hdf5 import files_of, is_dataset
+from .matrices import split_name
+from .stored import Array, Matrix, Range, Raw, open_file
 
 _SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
 _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
@@ -29,6 +32,8 @@ class OutputFile:
     Attributes
     ----------
     path, partial, journal : str
+    places : set of str
+        All of them.
     transposed : bool
         Columns are contiguous, as in .mat files.
     identity : dict
@@ -46,8 +51,10 @@ class OutputFile:
         self.path = os.path.realpath(path)
         if not os.path.isdir(os.path.dirname(self.path)):
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
+        require_replaceable(path)
         self.partial, self.journal = f"{self.path}.partial", f"{self.path}.journal"
-        for there in (self.path, self.partial, self.journal):
+        self.places = {self.path, self.partial, self.journal}
+        for there in (self.partial, self.journal):
             if os.path.exists(there):
                 require_regular(there, there)
         self.shape, self.dtype, self._kind = shape, dtype, kind
@@ -140,9 +147,8 @@ class OutputFile:
     def open(self, offset: int, opened: ExitStack) -> Raw:
         """The elements of the partial file, to be written and read."""
         stored = self.stored if math.prod(self.shape) else (0, 0)
-        matrix = Raw(self.name, stored, self.dtype, self.transposed, self.partial, offset, writable=True)
-        opened.callback(matrix.close)
-        return matrix
+        file = open_file(self.partial, opened, os.O_RDWR)
+        return Raw(self.name, stored, self.dtype, self.transposed, self.partial, file, offset)
 
     def finish(self, file: int) -> None:
         """The partial file becomes the output."""
@@ -171,8 +177,11 @@ class OutputArray:
             raise ValueError("out is read-only")
         self._array = given
         self.transposed = False
-        file = getattr(given, "filename", None) if isinstance(given, np.ndarray) else given.file.filename
-        self.path = None if file is None else os.path.realpath(file)
+        if isinstance(given, np.ndarray):
+            file = getattr(given, "filename", None)
+            self.places = set() if file is None else {os.fspath(file)}
+        else:
+            self.places = files_of(given)
 
     def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
         """Write a block that lies in `flat` row by row."""
@@ -188,18 +197,13 @@ def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs
     output: Output
     if isinstance(given, str | bytes | os.PathLike):
         output = OutputFile(given, shape, dtype)
-    elif isinstance(given, np.ndarray) or hasattr(given, "read_direct"):
+    elif isinstance(given, np.ndarray) or is_dataset(given):
         output = OutputArray(given, shape, dtype)
     else:
         raise TypeError(f"out must be a path, an array or an HDF5 dataset, got {type(given).__name__}")
     for argument, (value, matrix) in inputs.items():
-        for path in (output.path, *((output.partial, output.journal) if isinstance(output, OutputFile) else ())):
-            if path is not None and matrix.path is not None and _same_file(path, matrix.path):
-                raise ValueError(f"out and {argument} are the same file, {matrix.path}")
+        if any(matrix.is_in(place) for place in output.places):
+            raise ValueError(f"out and {argument} are the same file, {matrix.path}")
         if isinstance(value, np.ndarray) and isinstance(given, np.ndarray) and np.may_share_memory(value, given):
             raise ValueError(f"out overlaps {argument}; give it memory of its own")
     return output
-
-
-def _same_file(one: str, other: str) -> bool:
-    return one == other or (os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other))

@@ -15,7 +15,7 @@ from .._engine.dtypes import DTYPES, flops_per_update
 from ..errors import InfeasibleError
 from ..plan import Plan, certified
 from ..platform import UNIT
-from .matrices import STAGE
+from .stored import STAGE
 
 Int = NDArray[np.int64]
 Real = NDArray[np.float64]

@@ -25,9 +25,10 @@ from ..runners.operands import SUPPORTED, scalar
 from ..runners.pool import Pool, accumulate
 from ..runners.shared import shared_pool
 from .journal import Blocks, Journal
-from .matrices import STAGE, Array, Matrix, Raw, checksum, open_matrix
+from .matrices import open_matrix
 from .output import Output, OutputFile, open_output
 from .plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
+from .stored import STAGE, Array, Matrix, Raw, checksum
 
 #: Seconds between two reports of progress where updates are too short to report it themselves.
 _BEAT = 0.1

@@ -1,0 +1,256 @@
+"""Matrices in HDF5 files and in MATLAB's of version 7.3.
+
+A dataset is read as plain bytes of its file only where these are known to be its elements:
+
+- the file is open with HDF5's usual driver, and the file of that name is the one that is open;
+- the layout is contiguous, without filters, in this file alone, and its room is allocated;
+- the stored type is, bit for bit, the type that HDF5 makes of the NumPy dtype. HDF5 has many numbers that NumPy has not
+  (bfloat16, integers with unused bits, complex numbers in another order); h5py then names the dtype that they are converted to.
+
+HDF5 reads and converts everything else.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from .._base.need import need
+from .matlab import CLASSES, class_of, meant_dtype, require_stored_as
+from .stored import STRETCH, Array, Held, Matrix, Raw, open_file
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_FIRST = 512  # bytes of the smallest block of the user's before the signature; each further one has twice as many
+#: Bytes of elements that a dataset may leave out, where all of it is to be in memory.
+_MADE_UP = 2**26
+
+
+def is_hdf5(file: BinaryIO) -> bool:
+    """Whether HDF5's signature is at one of the places where it may be."""
+    size, place = os.fstat(file.fileno()).st_size, 0
+    while place < size:
+        file.seek(place)
+        if file.read(len(_SIGNATURE)) == _SIGNATURE:
+            return True
+        place = max(2 * place, _FIRST)
+    return False
+
+
+def is_dataset(given: Any) -> bool:
+    h5py = sys.modules.get("h5py")
+    return h5py is not None and isinstance(given, h5py.Dataset)
+
+
+def open_hdf5(name: str, path: str, inner: str | None, matlab: bool, opened: ExitStack) -> Matrix:
+    """The dataset of that name, or the only matrix that there is. matlab: rows and columns are exchanged."""
+    h5py = need("h5py", name)
+    with _refusing(name), ExitStack() as here:
+        file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
+        matrix = open_dataset(name, _find_dataset(name, file, inner), matlab, opened)
+        if isinstance(matrix, Dataset):
+            opened.push(here.pop_all())
+        return matrix
+
+
+def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Matrix:
+    """A dataset of an open file."""
+    if not dataset:
+        raise ValueError(f"{name} is a dataset of a file that is closed")
+    with _refusing(name):
+        if dataset.shape is None:
+            raise ValueError(f"{name} has no elements, not even a shape")
+        kind, path = class_of(name, dataset), _own_path(dataset)
+        if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:  # what is stored is the shape
+            return Held(name, np.zeros(_empty_shape(name, dataset), CLASSES[kind or "double"]), path)
+        elements = _find_elements(name, dataset)
+        if kind is not None:
+            require_stored_as(name, dataset, kind, elements.parts)
+        matrix = _open_raw(name, dataset, elements, matlab, opened) or Dataset(name, dataset, elements, matlab, path)
+        if kind is not None:
+            matrix.meant = meant_dtype(kind, matrix.dtype)
+        return matrix
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """What HDF5 says of a file that is broken becomes a ValueError with the name of the argument."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno is not None or str(error).startswith(name):
+            raise
+        raise ValueError(f"{name} is not HDF5 that can be read: {error}") from error
+
+
+def _find_dataset(name: str, file: Any, inner: str | None) -> Any:
+    matrices: list[str] = []
+
+    def visit(path: str, item: Any) -> None:
+        matrix = len(getattr(item, "shape", None) or ()) == 2 or "MATLAB_empty" in item.attrs
+        if matrix and not path.startswith("#"):  # MATLAB keeps the contents of cells in #refs#
+            matrices.append(path)
+
+    if inner is None or inner.strip("/") not in file or not hasattr(file[inner], "read_direct"):
+        if inner is not None and inner.strip("/") in file:
+            class_of(name, file[inner])  # a sparse matrix and a struct are groups
+        file.visititems(visit)
+        there = f"its matrices are {', '.join(matrices[:20]) or 'none'}"
+        if inner is not None:
+            raise ValueError(f"{name}: there is no dataset {inner}; {there}")
+        if len(matrices) != 1:
+            raise ValueError(f"{name}: say which dataset, as in {file.filename}:name; {there}")
+        return file[matrices[0]]
+    return file[inner]
+
+
+class _Elements(NamedTuple):
+    """Types of a dataset's elements: as the matrix has them, as HDF5 is asked for them, and as h5py says that they (or the real
+    and the imaginary parts) are stored."""
+
+    dtype: np.dtype[Any]
+    asked: np.dtype[Any]
+    parts: tuple[np.dtype[Any], ...]
+
+
+def _find_elements(name: str, dataset: Any) -> _Elements:
+    try:
+        own = dataset.dtype
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"{name} has a type of HDF5 that NumPy has not: {error}") from error
+    if own.kind == "c":
+        return _Elements(own, own, (own.type().real.dtype, own.type().imag.dtype))
+    for names in (("real", "imag"), ("r", "i")):  # MATLAB's and other programs' complex numbers
+        if own.names is not None and set(own.names) == set(names):
+            parts = own[names[0]], own[names[1]]
+            if all(part.kind in "iuf" for part in parts):
+                part = _common_part(*parts)
+                return _Elements(np.dtype(f"{part.byteorder}c{2 * part.itemsize}"), np.dtype([(n, part) for n in names]), parts)
+    if own.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {own}; numbers are needed")
+    return _Elements(own, own, (own,))
+
+
+def _common_part(real: np.dtype[Any], imag: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the parts of complex numbers that have such parts."""
+    if real == imag and real.kind == "f" and real.itemsize > 2:
+        return real
+    return np.result_type(real, imag, np.float32) if real.kind == imag.kind == "f" else np.dtype(np.float64)
+
+
+def _own_path(dataset: Any) -> str | None:
+    """The file that a dataset is in, by name; None where it has none, in memory for instance."""
+    from h5py import h5fd
+
+    path, own = os.fsdecode(dataset.file.filename), dataset.file.id.get_access_plist()
+    if own.get_driver() == h5fd.CORE and not own.get_fapl_core()[1]:  # a name alone
+        return None
+    return path if _handle(dataset) is not None or os.path.exists(path) else None
+
+
+def _handle(dataset: Any) -> int | None:
+    """The descriptor by which HDF5 reads the file of a dataset; None for all drivers but the usual one, and for a dataset that is
+    in a file mounted in that one."""
+    from h5py import h5fd, h5o
+
+    own = dataset.file.id
+    usual = own.get_access_plist().get_driver() == h5fd.SEC2 and h5o.get_info(own).fileno == h5o.get_info(dataset.id).fileno
+    return int(own.get_vfd_handle()) if usual else None
+
+
+def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened: ExitStack) -> Raw | None:
+    """The dataset as plain bytes of its file; None where they may be something else."""
+    from h5py import h5d, h5t
+
+    layout, handle = dataset.id.get_create_plist(), _handle(dataset)
+    dataset.file.flush()
+    if (
+        handle is None
+        or layout.get_layout() != h5d.CONTIGUOUS
+        or layout.get_nfilters()
+        or layout.get_external_count()
+        or elements.dtype.kind not in "iufc"
+        or h5t.py_create(elements.asked) != dataset.id.get_type()
+    ):
+        return None
+    offset, path = dataset.id.get_offset(), os.fsdecode(dataset.file.filename)
+    if offset is None:  # nothing has been written
+        return None
+    try:
+        file = open_file(path, opened)
+    except OSError:  # it has lost its name, or the folder was another when it was opened
+        return None
+    if not os.path.samestat(os.fstat(file), os.fstat(handle)):
+        return None
+    return Raw(name, dataset.shape, elements.dtype, matlab, path, file, offset)
+
+
+class Dataset(Matrix):
+    """A dataset that HDF5 reads."""
+
+    def __init__(self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None) -> None:
+        handle = _handle(dataset)
+        places = tuple(place for place in (path if handle is None else handle, *_other_files(dataset)) if place is not None)
+        super().__init__(name, dataset.shape, elements.dtype, transposed, path, places)
+        self._dataset, self._asked = dataset, elements.asked
+        self.identity |= {"inner": dataset.name, "transposed": transposed}
+        self.extra = 2**20  # in which HDF5 converts
+        if dataset.chunks:
+            self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
+            cache = dataset.id.get_access_plist().get_chunk_cache()[1]
+            self.extra += cache + 2 * math.prod(dataset.chunks) * self.dtype.itemsize  # with what filters take
+        if self.nbytes:  # fails now where HDF5 cannot convert the elements
+            self._fetch(0, 0, np.empty((1, 1), self.dtype), lambda: False)
+
+    def require_stored(self) -> None:
+        """ValueError where the shape promises much more than there is in the file, for which HDF5 would make up zeros."""
+        own = self._dataset
+        if own.is_virtual or own.external:  # it is in other files
+            return
+        there = own.id.get_num_chunks() * math.prod(own.chunks) * self.dtype.itemsize if own.chunks else own.id.get_storage_size()
+        if self.nbytes - there > _MADE_UP:
+            raise ValueError(f"{self.name} is cut short: {self.nbytes} bytes were expected, it has {there}")
+
+    def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
+        if not block.size:
+            return
+        target = block.view(self._asked)
+        grain = self._dataset.chunks[0] if self._dataset.chunks else 1
+        step = max(1, STRETCH // (block[0].nbytes * grain)) * grain
+        place = line
+        while place < line + len(block):
+            if stop():
+                raise InterruptedError
+            end = min(line + len(block), (place // step + 1) * step)  # whole chunks
+            try:
+                self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
+            except (OSError, RuntimeError) as error:  # a chunk that is damaged
+                raise ValueError(f"{self.name} is not HDF5 that can be read: {error}") from error
+            place = end
+
+
+def _other_files(dataset: Any) -> set[str]:
+    """The files beside its own that hold elements of a dataset, as far as they are there."""
+    names = [name for name, _, _ in dataset.external or ()]
+    if dataset.is_virtual:
+        names += [source.file_name for source in dataset.virtual_sources()]
+    folder = os.path.dirname(os.fsdecode(dataset.file.filename))
+    return {path for name in names for path in (name, os.path.join(folder, name)) if os.path.isfile(path)}
+
+
+def files_of(dataset: Any) -> set[str]:
+    """All files that hold elements of a dataset."""
+    path = _own_path(dataset)
+    return _other_files(dataset) | ({path} if path is not None else set())
+
+
+def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
+    lengths = dataset[()].tolist() if dataset.dtype.kind in "ui" and dataset.shape == (2,) else []
+    if 0 not in lengths or not all(0 <= length < 2**40 for length in lengths):
+        raise ValueError(f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty matrix")
+    return tuple(lengths)

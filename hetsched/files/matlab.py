@@ -1,0 +1,65 @@
+"""What MATLAB's classes of variables mean, in its files of all versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Classes of full matrices of numbers, with the dtype of their elements.
+CLASSES: dict[str, np.dtype[Any]] = {
+    "double": np.dtype(np.float64), "single": np.dtype(np.float32), "logical": np.dtype(np.bool_),
+    **{f"{kind}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+_LOGICAL = 1  # MATLAB_int_decode of logical values
+
+
+def require_numeric(name: str, variable: str, kind: str) -> None:
+    """TypeError unless variables of this class are full matrices of numbers."""
+    if kind not in CLASSES:
+        raise TypeError(f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed")
+
+
+def meant_dtype(kind: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a class, where the elements are stored as `dtype`: complex integers have none, and are complex128."""
+    own = CLASSES[kind]
+    if dtype.kind != "c":
+        return own
+    return np.result_type(own if own.kind == "f" else np.float64, np.complex64)
+
+
+def class_of(name: str, item: Any) -> str | None:
+    """The class that the attributes of an HDF5 dataset or group of version 7.3 say; None where they say none.
+
+    Raises
+    ------
+    TypeError
+        If variables of this class are no full matrices of numbers.
+    """
+    variable, given = item.name.strip("/"), item.attrs.get("MATLAB_class")
+    kind = None if given is None else _text(given)
+    if "MATLAB_sparse" in item.attrs:
+        require_numeric(name, variable, f"{kind}, sparse")
+    if "MATLAB_object_decode" in item.attrs:
+        require_numeric(name, variable, f"{kind}, an object")
+    if kind is not None:
+        require_numeric(name, variable, kind)
+    return kind
+
+
+def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[Any], ...]) -> None:
+    """TypeError unless the elements of a dataset, or their real and imaginary parts, are stored as numbers of their class."""
+    own, decode = CLASSES[kind], np.ravel(dataset.attrs.get("MATLAB_int_decode", 0)).tolist()
+    if own.kind == "b":
+        fits = decode in ([0], [_LOGICAL]) and len(parts) == 1 and parts[0].kind in "bui" and parts[0].itemsize == 1
+    else:
+        fits = (own.kind != "f" or decode == [0]) and all(np.can_cast(part, own) for part in parts)
+    if not fits:
+        stored = " and ".join(map(str, parts))
+        raise TypeError(f"{name}: {dataset.name.strip('/')} is of class {kind}, but its elements are stored as {stored}")
+
+
+def _text(given: Any) -> str:
+    """An attribute: bytes, or a str, perhaps in an array of one."""
+    (value,) = np.ravel(given).tolist()
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
