@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .stored import Array, require_bytes
+from .stored import Array, open_file, require_bytes
 
 _MAPS = "/proc/self/maps"
 
@@ -50,10 +50,9 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
     if array.filename is None:
         return None
     try:
-        descriptor = os.open(array.filename, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = open_file(array.filename, opened)
     except OSError:  # it has no name any more, or cannot be read by it
         return None
-    opened.callback(os.close, descriptor)
     try:
         with mmap.mmap(descriptor, 1, access=mmap.ACCESS_READ) as named:
             mapped, candidate = _entries(first, _address(named))

@@ -232,6 +232,6 @@ class Held(Matrix):
 
 def open_file(path: str, opened: ExitStack, flags: int = os.O_RDONLY) -> int:
     """A descriptor, which `opened` closes."""
-    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))  # else opening a pipe may wait
     opened.callback(os.close, file)
     return file
