@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.files import matrices
+from hetsched.files import hdf5, matrices
 from hetsched.files.hdf5 import Dataset
 from hetsched.files.stored import STAGE, Raw
 
@@ -451,3 +451,11 @@ def test_nothing_written_yet():
     found, how = read("a.h5:A")
     assert how is Dataset
     np.testing.assert_array_equal(found, np.full((3, 4), 2.5))
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "chunked", "compact"])
+def test_elements_that_are_stored_in_fewer_bytes(monkeypatch, layout):
+    """They are all there, however many bytes they have in memory."""
+    monkeypatch.setattr(hdf5, "_MADE_UP", 0)
+    create(BFLOAT, layout, A)
+    np.testing.assert_array_equal(matrices.read_matrix("A", "a.h5:A"), A)

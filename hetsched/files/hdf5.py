@@ -212,7 +212,11 @@ class Dataset(Matrix):
         own = self._dataset
         if own.is_virtual or own.external:  # it is in other files
             return
-        there = own.id.get_num_chunks() * math.prod(own.chunks) * self.dtype.itemsize if own.chunks else own.id.get_storage_size()
+        if own.chunks:
+            count = own.id.get_num_chunks() * math.prod(own.chunks)
+        else:
+            count = own.id.get_storage_size() // own.id.get_type().get_size()
+        there = count * self.dtype.itemsize
         if self.nbytes - there > _MADE_UP:
             raise ValueError(f"{self.name} is cut short: {self.nbytes} bytes were expected, it has {there}")
 
