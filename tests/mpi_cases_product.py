@@ -444,6 +444,12 @@ def case_files(comm):
     _same_error(comm, OSError, "No such file", again("none.npy"))
     _same_error(comm, ValueError, "no folder", again(out="none/C.npy"))
     _same_error(comm, ValueError, "must end in .npy", again(out="C.mat"))
+    _same_error(comm, ValueError, "out and b are the same file", again(out="B.npy"))
+    if comm.rank == 0:
+        (folder / "C.npy").chmod(0o444)
+    _same_error(comm, OSError, "is read-only", again())
+    if comm.rank == 0:
+        (folder / "C.npy").chmod(0o644)
     if comm.rank == 0:  # as on a full disk
         import resource
 

@@ -119,7 +119,8 @@ def test_numbers_beside_objects(order, compressed):
         writer.opaque(b"people", b"table", not compressed), writer.handle(b"f", compressed),
         writer.element(writer.head("cell", (0, 0), b"empty"), compressed=compressed),
         writer.element(writer.head("char", (1, 2), b"word"), writer.part(4, b"\0a\0b" if order == ">" else b"a\0b\0")),
-        writer.matrix(b"cube", np.ones((2, 3, 4))), writer.matrix(b"B", A + 9, compressed=compressed),
+        writer.matrix(b"cube", np.ones((2, 3, 4))), writer.element(writer.head("double", (1,) * 40, b"deep")),
+        writer.matrix(b"B", A + 9, compressed=compressed),
     ]  # fmt: skip
     own = writer.matrix(b"A", A, compressed=compressed)
     for place in range(len(rest) + 1):
@@ -135,7 +136,7 @@ def test_numbers_beside_objects(order, compressed):
         with pytest.raises((TypeError, ValueError), match=rf"^A \(a.mat:{name}\): {name} (is|has) {words}"):
             read(f"a.mat:{name}")
     with pytest.raises(
-        ValueError, match="there is no variable C; its variables are when, text, people, f, empty, word, cube, B, A"
+        ValueError, match="there is no variable C; its variables are when, text, people, f, empty, word, cube, deep, B, A"
     ):
         read("a.mat:C")
     with pytest.raises(ValueError, match="say which variable"):

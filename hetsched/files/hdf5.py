@@ -154,33 +154,27 @@ def _own_path(dataset: Any) -> str | None:
 
 
 def _handle(dataset: Any) -> int | None:
-    """The descriptor by which HDF5 reads the file of a dataset; None for all drivers but the usual one, and for a dataset that is
-    in a file mounted in that one."""
-    from h5py import h5fd, h5o
+    """The descriptor by which HDF5 reads the file of a dataset; None for all drivers but the usual one."""
+    from h5py import h5fd
 
     own = dataset.file.id
-    usual = own.get_access_plist().get_driver() == h5fd.SEC2 and h5o.get_info(own).fileno == h5o.get_info(dataset.id).fileno
-    return int(own.get_vfd_handle()) if usual else None
+    return int(own.get_vfd_handle()) if own.get_access_plist().get_driver() == h5fd.SEC2 else None
 
 
 def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened: ExitStack) -> Raw | None:
     """The dataset as plain bytes of its file; None where they may be something else."""
-    from h5py import h5d, h5t
+    from h5py import h5t
 
-    layout, handle = dataset.id.get_create_plist(), _handle(dataset)
     dataset.file.flush()
+    handle, offset = _handle(dataset), dataset.id.get_offset()  # of contiguous elements in this file that have got their room
     if (
         handle is None
-        or layout.get_layout() != h5d.CONTIGUOUS
-        or layout.get_nfilters()
-        or layout.get_external_count()
+        or offset is None
         or elements.dtype.kind not in "iufc"
         or h5t.py_create(elements.asked) != dataset.id.get_type()
     ):
         return None
-    offset, path = dataset.id.get_offset(), os.fsdecode(dataset.file.filename)
-    if offset is None:  # nothing has been written
-        return None
+    path = os.fsdecode(dataset.file.filename)
     try:
         file = open_file(path, opened)
     except OSError:  # it has lost its name, or the folder was another when it was opened

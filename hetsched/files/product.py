@@ -101,10 +101,12 @@ def matmul_files(
     a, b : path, array, or HDF5 dataset
         .npy, HDF5, MATLAB's .mat. A matrix inside a file is named as in "file.h5:/group/name" or "file.mat:name"; the name of
         the only one may be left out. Files of version 7.3 and HDF5 need h5py. Older .mat files need SciPy, and must fit into
-        memory twice.
+        memory twice. What is no full matrix of numbers is refused. An open dataset or memory map keeps its own numbers, whatever
+        file has its name by now.
     out : path, array, or HDF5 dataset
         .npy, HDF5 or .mat (version 7.3); inside a file the name is "C" unless given. A file is written beside its place, as
-        out.partial with out.journal, and takes its place when it is complete. An array is written in place.
+        out.partial with out.journal, and takes its place when it is complete. A file that is read-only, a mount point or an
+        operand is refused. An array is written in place.
     memory : int or str
         Bytes that this call may take beside what the process has: 2_000_000_000, "2G", "512M", "1.5GiB" (powers of 1024).
     dtype : dtype_like, optional

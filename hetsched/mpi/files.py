@@ -65,7 +65,7 @@ def matmul_files(
         .npy, HDF5 or .mat, as in `hs.matmul_files`. They and the product must fit into the memory
         of the root.
     out : path
-        A .npy file.
+        A .npy file other than a and b.
     plan, root, method, platform, block, order, pool, trace, progress, timeout :
         See `matmul`.
 
