@@ -1,6 +1,7 @@
 """Matrices in files: every format, read and written, and what is wrong with them."""
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import hetsched as hs
+from hetsched.cli.main import main as cli
 from hetsched.files import matrices as files
 
 h5py = pytest.importorskip("h5py")
@@ -304,6 +306,33 @@ def test_bad_arguments(arguments, error, words):
     with pytest.raises(error, match=words):
         hs.matmul_files(np.ones((2, 2)), np.ones((2, 2)), "C.npy", **{"memory": MEMORY, **arguments})
     assert os.listdir(".") == []
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", ">i2", "f2", ">f2", "f4", ">f8", "c8", ">c16", "g", "G"])
+@pytest.mark.parametrize("order", "CF")
+def test_npy_dtypes(dtype, order):
+    """Also those that are not computed in, if they are converted; products in memory are in any dtype of numbers."""
+    A = np.asarray(numbers((17, 23), dtype), order=order)
+    np.save("A.npy", A)
+    np.save("I.npy", np.eye(23))
+    wide = np.complex128 if A.dtype.kind == "c" else np.float64
+    hs.matmul_files("A.npy", "I.npy", "C.npy", memory=MEMORY, dtype=wide)
+    np.testing.assert_array_equal(np.load("C.npy"), A.astype(wide))
+    if A.dtype.itemsize > np.dtype(wide).itemsize:
+        with pytest.raises(TypeError, match="give dtype, one of float32"):
+            hs.matmul_files("A.npy", "I.npy", "D.npy", memory=MEMORY)
+    assert cli(["run", "A.npy", "I.npy", "-o", "D.npy"]) == 0
+    np.testing.assert_array_equal(np.load("D.npy"), A @ np.eye(23))
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "m8[s]", "S3", "U2", "V8", "O", "f4,f8"])
+def test_npy_dtypes_that_are_no_numbers(capsys, dtype):
+    np.save("A.npy", np.ones((3, 4), dtype))
+    words = f"A (A.npy) has dtype {np.load('A.npy', allow_pickle=True).dtype}; numbers are needed"
+    with pytest.raises(TypeError, match=re.escape(words)):
+        hs.matmul_files("A.npy", np.eye(4), "C.npy", memory=MEMORY)
+    assert cli(["run", "A.npy", "A.npy", "-o", "C.npy"]) == 1
+    assert words in capsys.readouterr().err
 
 
 HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5)}\n"

@@ -248,7 +248,7 @@ def test_bit_fields(bits):
     except OSError:
         want = None
     if want is None:
-        with pytest.raises(ValueError, match=r"^A \(a.h5:A\) is not HDF5 that can be read"):
+        with pytest.raises(TypeError, match=r"^A \(a.h5:A\) has a type of HDF5 that it cannot convert to uint8"):
             hs.matmul_files("a.h5:A", np.eye(4), "C.npy", memory="16M")
         assert os.listdir() == ["a.h5"]
     else:
@@ -452,6 +452,15 @@ def test_nothing_written_yet():
     found, how = read("a.h5:A")
     assert how is Dataset
     np.testing.assert_array_equal(found, np.full((3, 4), 2.5))
+
+
+def test_a_chunk_larger_than_the_memory(monkeypatch):
+    """It is refused before it is read."""
+    with h5py.File("a.h5", "w") as file:
+        file.create_dataset("A", (2**14, 2**13), ">f8", chunks=(2**14, 2**13))  # 1 GiB, not written
+    monkeypatch.setattr(Dataset, "_fetch", lambda *_: pytest.fail("was read"))
+    with pytest.raises(hs.InfeasibleError):
+        hs.matmul_files("a.h5:A", np.ones((2**13, 1)), "C.npy", memory="64M")
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "chunked", "compact"])

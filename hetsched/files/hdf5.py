@@ -188,6 +188,10 @@ class Dataset(Matrix):
     """A dataset that HDF5 reads."""
 
     def __init__(self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None) -> None:
+        from h5py import h5t
+
+        if h5t.find(dataset.id.get_type(), h5t.py_create(elements.asked)) is None:
+            raise TypeError(f"{name} has a type of HDF5 that it cannot convert to {elements.asked}")
         handle = _handle(dataset)
         places = tuple(place for place in (path if handle is None else handle, *_other_files(dataset)) if place is not None)
         super().__init__(name, dataset.shape, elements.dtype, transposed, path, places)
@@ -198,8 +202,6 @@ class Dataset(Matrix):
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
             cache = dataset.id.get_access_plist().get_chunk_cache()[1]
             self.extra += cache + 2 * math.prod(dataset.chunks) * self.dtype.itemsize  # with what filters take
-        if self.nbytes:  # fails now where HDF5 cannot convert the elements
-            self._fetch(0, 0, np.empty((1, 1), self.dtype), lambda: False)
 
     def require_stored(self) -> None:
         """ValueError where the shape promises much more than there is in the file, for which HDF5 would make up zeros."""
