@@ -9,14 +9,16 @@ tells another device than /proc/self/maps.)
 
 from __future__ import annotations
 
-import mmap
 import os
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .stored import Array, open_file, require_bytes
+
+if TYPE_CHECKING:
+    import mmap
 
 _MAPS = "/proc/self/maps"
 
@@ -38,8 +40,12 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
     ValueError
         If the file has been cut short: elements that it no longer has cannot be read, and who tries is killed by a signal.
     """
+    if not isinstance(array, np.memmap) or not array.size:
+        return None
+    import mmap  # a library of its own, which programs without maps need not load
+
     mapping = getattr(array, "_mmap", None)
-    if not isinstance(array, np.memmap) or not isinstance(mapping, mmap.mmap) or not array.size:
+    if not isinstance(mapping, mmap.mmap):
         return None
     first, end = _bounds(array)
     base = _address(mapping)
