@@ -1,4 +1,4 @@
-/* How wide the blocks of a factorisation are. */
+/* Chooses the width of the blocks of a factorisation. */
 #include "core/numbers.h"
 #include "factor/columns.h"
 
@@ -6,7 +6,7 @@ int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32
 {
     enum { CHOICES = 5 };
     static const int64_t blocks[CHOICES] = {128, 96, 48, 32, 16};
-    /* QR: T takes the cube of it */
+    /* QR: the work for T grows with the cube of the width. */
     static const int64_t from[3][CHOICES] = {
         {2500, 768, 300, 96}, {2500, 1500, 700, 96}, {INT64_MAX, 768, 400, 96}};
     if (kind < HS_LU || kind > HS_QR || dtype < 0 || dtype > 3) return 0;
@@ -14,8 +14,9 @@ int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32
     hs__column_type_init(&type, hs__kernel_current(), dtype);
     const int64_t rank = hs__min(m, n), across = type.slice.across;
     int choice = 0;
-    /* Something for everyone, and panels that others do not wait for long: more than two workers
-     * have narrower blocks. What is subtracted at a time decides how it is rounded. */
+    /* Each worker needs some blocks, and must not wait long for a panel: with more than two workers
+     * the blocks are narrower. The width also decides how results are rounded, as so many terms are
+     * subtracted at a time. */
     while (choice + 1 < CHOICES && (rank < from[kind][choice] ||
                                     (workers > 2 && rank < 3 * (int64_t)workers * blocks[choice])))
         choice++;

@@ -1,5 +1,5 @@
-/* Cholesky: A = L L^H, of which the lower triangle is read. Panels in strips, updates of columns
- * from their diagonal on. */
+/* Cholesky factorisation A = L L^H; of A the lower triangle is read. Panels are factored in strips,
+ * and updates change each column from its diagonal on. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void set_part(const hs__column_type *t, char *at, int32_t index, double v
     else ((float *)(void *)at)[index] = (float)value;
 }
 
-/* Rows of L in columns at .. at + half - 1, conjugated: the rows of U = L^H. */
+/* Packs minus the rows of U = L^H: the rows of L in columns at .. at + half - 1, conjugated. */
 static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t width)
 {
     const hs__panel_strips *f = h->strips;
@@ -45,7 +45,7 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
     }
 }
 
-/* Those columns of a diagonal block that have been found, in their own rows. */
+/* Writes the finished columns of a diagonal block to their places in the panel. */
 static void put_back(const hs__panel_strips *f, int64_t at, int32_t width,
                      double (*l)[HS__BASE_COLUMNS][2])
 {
@@ -60,7 +60,7 @@ static void put_back(const hs__panel_strips *f, int64_t at, int32_t width,
         }
 }
 
-/* The diagonal block element by element, then the rows below it in whole strips. */
+/* Factors the diagonal block element by element, then the rows below it in whole strips. */
 static void base(const hs__halving *halving, int64_t at, int32_t width)
 {
     const hs__panel_strips *f = halving->strips;
@@ -135,8 +135,8 @@ static int has_failed(const hs__task_data *x)
     return atomic_load_explicit(x->failed, memory_order_relaxed) < INT64_MAX;
 }
 
-/* Packed columns of U = L^H for `count` columns, which are rows from `row` on of L, in the slices
- * of the panel's block, which are `from`. */
+/* Packs `count` columns of U = L^H. They are rows of L, from `row` on, in the slices of the panel's
+ * block, which have the type `from`. */
 static void pack_u(const hs__column_type *t, const hs__column_type *from, const hs__columns *panel,
                    int64_t width, int64_t row, int64_t count, char *packed)
 {
@@ -166,7 +166,7 @@ static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work
                work + j / across * bytes);
 }
 
-/* Of each slice from its diagonal on. */
+/* Updates each slice from its diagonal on. */
 static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t last,
                  char *work, hs__member *self)
 {

@@ -1,3 +1,4 @@
+/* Slices of columns: their sizes, products, and copies to and from matrices (factor/columns.h). */
 #include "factor/columns.h"
 
 #include <string.h>
@@ -148,7 +149,8 @@ void hs__to_rows(const hs__column_type *t, int64_t cols, int64_t depth, const ch
                  int64_t stride, int64_t depth_stride, char *to)
 {
     const int32_t across = t->slice.across;
-    if (t->element <= 8) { /* as reals of the same size */
+    /* As reals of the same size. */
+    if (t->element <= 8) {
         const hs__pack how = {t->element == 8, HS__REAL, across, 0, 0};
         hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
         return;
@@ -159,8 +161,8 @@ void hs__to_rows(const hs__column_type *t, int64_t cols, int64_t depth, const ch
             memcpy(to + (l * across + i) * 16, from + (i * stride + l * depth_stride) * 16, 16);
 }
 
-/* Whether a column of the matrix begins where its slice does, or where its rows are in the opposite
- * order ends there. */
+/* Whether a column of the matrix begins where its slice does, or ends there if its rows are in
+ * reverse order. */
 static int is_same(const hs__matrix *from, int64_t col, const char *slice)
 {
     return hs__at(from, 0, col) == slice || hs__at(from, from->rows - 1, col) == slice;
@@ -184,7 +186,7 @@ void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first,
     }
 }
 
-/* `count` elements of a column of a matrix. */
+/* Writes `count` elements to a column of a matrix. */
 static void put(const hs__matrix *to, int64_t row, int64_t col, int64_t count, const char *from)
 {
     const ptrdiff_t e = to->element;
@@ -195,14 +197,14 @@ static void put(const hs__matrix *to, int64_t row, int64_t col, int64_t count, c
             memcpy(column + e * q * to->row_stride, from + q * e, (size_t)e);
 }
 
-/* A square of a slice, from its row i on, to columns col .. of a matrix, from row on; of the first
- * square of a lower triangle only that. */
+/* Copies a square of a slice, or its first rows and columns, to a matrix at (row, col). lower: only
+ * its lower triangle. */
 static void put_square(const hs__column_type *t, const char *from, int64_t rows, int64_t cols,
                        const hs__matrix *to, int64_t row, int64_t col, int lower, char *square)
 {
     const int64_t across = t->slice.across, e = (int64_t)t->element;
     hs__to_rows(t, rows, across, from, across, 1, square);
-    /* short lines: hs__copy would take a hundredth of all the time */
+    /* for these short lines, hs__copy would take a hundredth of the whole time */
     for (int64_t l = 0; l < cols; l++) {
         const int64_t above = lower ? l : 0;
         if (above < rows)

@@ -1,4 +1,5 @@
-/* Factorisations: their arguments, and how they are cut. */
+/* The public functions of factorisations: they check arguments, choose blocks, and start a run of
+ * tasks, or for small matrices the loops of stacks. */
 #include "core/numbers.h"
 #include "factor/tasks.h"
 #include "stack/item.h"
@@ -23,10 +24,10 @@ static double volume(const hs_factor *x)
     return (double)x->m * (double)x->n * (double)hs__min(x->m, x->n);
 }
 
-/* Whether the caller does all alone. */
+/* Whether the caller does everything. */
 static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume(x)); }
 
-/* Whether the loops of stacks, which need no slices, are faster: measured with two workers. */
+/* Whether the loops of stacks, which need no slices, are faster; measured with two workers. */
 static int is_for_loops(const hs_factor *x)
 {
     if (!x->cooperative || x->m != x->n) return 0;
@@ -66,7 +67,7 @@ static int is_valid(const hs_factor *x, const double *pace, const hs_pool *pool,
     return !x->costs || !(x->costs->panels || x->costs->links) || pace;
 }
 
-/* A small LU or Cholesky factorisation, by the loops of stacks. */
+/* Does a small LU or Cholesky factorisation with the loops of stacks. */
 static hs_status factor_item(hs_pool *pool, hs_factor *x, const hs__matrix *given,
                              const hs__matrix *wanted, const hs_options *options)
 {

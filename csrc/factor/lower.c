@@ -1,3 +1,5 @@
+/* Functions that several kinds of tasks share: copies of blocks, and updates with a lower triangle
+ * (tasks.h). */
 #include "factor/tasks.h"
 
 #include <float.h>
@@ -24,7 +26,7 @@ void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
     }
     if (t->parts == 1) {
         scale[1] = 1.0 / re;
-    } else if (fabs(re) >= fabs(im)) { /* Smith */
+    } else if (fabs(re) >= fabs(im)) { /* Smith's method */
         const double ratio = im / re, divisor = re + im * ratio;
         scale[1] = 1.0 / divisor;
         scale[2] = -ratio / divisor;
@@ -79,7 +81,7 @@ size_t hs__lower_bytes(const hs__column_type *t, int64_t m, int64_t width, int64
     return packed > moved ? packed : moved;
 }
 
-/* The rows of the panel in one slice. */
+/* Solves with the diagonal block of the panel for the block's rows beside it, in one slice. */
 static void solve_slice(const hs__column_type *t, const hs__packed_panel *p, char *x,
                         const double (*scales)[3], char *packed)
 {

@@ -1,4 +1,4 @@
-/* LU with partial pivoting: panels in strips, updates of columns in slices. */
+/* LU with partial pivoting: panels are factored in strips, and columns are updated in slices. */
 #include <string.h>
 
 #include "core/numbers.h"
@@ -10,8 +10,8 @@ typedef struct {
     hs__task_data *x;
 } factoring;
 
-/* Solves with the unit lower triangle of `width` rows and columns at `at`, for cols columns from
- * col on, and packs the negative result. The triangle is in one strip, or starts one. */
+/* Solves with the unit lower triangle of `width` rows and columns at `at`, for `cols` columns from
+ * `col` on, and packs the negative result. The triangle lies in one strip, or begins one. */
 static void solve(const hs__panel_strips *f, int64_t at, int64_t width, int64_t col, int64_t cols,
                   char *packed)
 {
@@ -40,7 +40,8 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
         solve(f, at, half, right + j, hs__min(across, cols - j), f->packed + j / across * bytes);
 }
 
-/* Rows of the strips beyond the diagonal block's are those of the matrix that follow it. */
+/* Returns the row of the matrix for a row of the strips. Below the diagonal block the strips
+ * continue with the row of the matrix that follows the block. */
 static int64_t matrix_row(const hs__panel_strips *f, int64_t q)
 {
     const int64_t padded = hs__top_strips(&f->type->panel, f->width) * f->type->panel.rows;
@@ -50,7 +51,7 @@ static int64_t matrix_row(const hs__panel_strips *f, int64_t q)
 static void base(const hs__halving *halving, int64_t at, int32_t width)
 {
     const hs__panel_strips *f = halving->strips;
-    /* it begins with the halving */
+    /* a factoring begins with its halving */
     hs__task_data *data = ((const factoring *)(const void *)halving)->x;
     const hs__column_type *t = f->type;
     const int64_t strip = at / t->panel.rows, above = strip * t->panel.rows;
@@ -64,7 +65,8 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
         t->vector.column(&strips, (int32_t)(at - above), j, 0, scale, &largest);
         const int64_t pivot = above + largest.row;
         data->pivots[f->first + own] = (int32_t)matrix_row(f, pivot);
-        if (pivot != own) /* of complex elements their products with i, too */
+        /* Exchange the rows; of complex elements also their products with i. */
+        if (pivot != own)
             hs__swap_elements((ptrdiff_t)t->element, f->width * t->parts, hs__in_panel(f, own, 0),
                               hs__in_panel(f, pivot, 0), t->panel.l.tile * (ptrdiff_t)t->real);
         if (largest.size == 0.0) hs__fail(data, f->first + own);
@@ -104,7 +106,7 @@ static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first
     hs__lower_rows(&x->type, &x->panel[k], &x->columns[block], first, end, work, self);
 }
 
-/* With the rows that later panels have exchanged. */
+/* Copies a block back, with the exchanges of rows by later panels. */
 static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     const int32_t panels = x->blocks.panels;

@@ -1,3 +1,4 @@
+/* QR factorisation of a block by one thread (factor/qr_panel.h). */
 #include "factor/qr_panel.h"
 
 #include <math.h>
@@ -7,9 +8,9 @@
 #include "core/numbers.h"
 
 enum {
-    TOGETHER = 256, /* columns that reflectors are applied to at a time */
-    PANEL = 32,     /* columns factored by recursion where T is not asked for */
-    BAND = 48       /* of a triangle in a product, its zeros beside which are left out */
+    TOGETHER = 256, /* columns to which reflectors are applied at a time */
+    PANEL = 32,     /* columns factored by recursion if T is not wanted */
+    BAND = 48       /* columns of a triangle multiplied at a time; zeros beside are skipped */
 };
 
 void hs__qr_type_init(hs__qr_type *type, int32_t dtype)
@@ -18,8 +19,8 @@ void hs__qr_type_init(hs__qr_type *type, int32_t dtype)
         .vector = hs__qr_vector_for(dtype), .dtype = dtype, .element = hs__element_bytes(dtype)};
 }
 
-/* Parts of the work, each from a cache line on: V's triangle, two products with it, a packed
- * operand, and T where it is not asked for. */
+/* The parts of the work, each beginning with a cache line: the triangle of V, two products with it,
+ * a packed operand, and T if it is not wanted by the caller. */
 typedef struct {
     char *triangle, *product, *turned, *packed, *t;
 } parts;
@@ -64,7 +65,7 @@ int hs__qr_is_finite(int32_t dtype, const void *tau)
     return isfinite(two[0]) && (dtype < HS_COMPLEX64 || isfinite(two[1]));
 }
 
-/* The first column of which T is not finite on its diagonal, or `width`. */
+/* Returns the first column in which T is not finite on its diagonal, or `width`. */
 static int64_t bad_column(const hs__qr_type *type, int64_t width, const void *t, int64_t t_ld)
 {
     int64_t i = 0;
@@ -74,15 +75,15 @@ static int64_t bad_column(const hs__qr_type *type, int64_t width, const void *t,
 
 /* ---- triangles ------------------------------------------------------------------------------- */
 
-/* A band ends where a column with NaN begins: zeros of a triangle times NaN do not get into what
- * does not depend on that column. */
+/* Returns the size of a band. A band ends where a column with NaN begins: the zeros of a triangle
+ * times NaN must not reach results that do not depend on that column. */
 static int64_t band_at(int64_t i, int64_t width, int64_t bad)
 {
     const int64_t most = hs__min(BAND, width - i);
     return i < bad ? hs__min(most, bad - i) : most;
 }
 
-/* to (width x cols, without gaps, as all here) += Lᴴ c for a lower triangle. */
+/* to += Lᴴ c for a lower triangle. `to` is width x cols, without gaps, as in all functions here. */
 static void add_lower_adjoint(const hs__qr_type *type, int64_t width, const char *l, int64_t cols,
                               const char *c, int64_t c_ld, char *to)
 {
@@ -102,7 +103,7 @@ static void subtract_lower(const hs__qr_type *type, int64_t width, int64_t bad, 
     }
 }
 
-/* to += T w, adjoint: Tᴴ w, for an upper triangle. */
+/* to += T w, or with adjoint Tᴴ w, for an upper triangle. */
 static void add_upper(const hs__qr_type *type, int64_t width, int64_t bad, const void *t,
                       int64_t t_ld, int adjoint, int64_t cols, const char *w, char *to,
                       char *packed)
@@ -119,8 +120,8 @@ static void add_upper(const hs__qr_type *type, int64_t width, int64_t bad, const
     }
 }
 
-/* c (rows x width) += sign x u for an upper triangle u, but for its first `skipped` rows, which are
- * zeros times what is in x. */
+/* c (rows x width) += sign x u for an upper triangle u, except its first `skipped` rows: these meet
+ * columns of x that are zeros. */
 static void add_times_upper(const hs__qr_type *type, int64_t rows, int64_t width, int64_t skipped,
                             int64_t bad, const void *x, int64_t ld, const void *u, int64_t u_ld,
                             void *c, int64_t c_ld, int sign, char *packed)
@@ -168,7 +169,7 @@ void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const vo
     }
 }
 
-/* Ones on the diagonal of a matrix of zeros. */
+/* Sets the diagonal of a matrix of zeros to ones. */
 static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld)
 {
     const float one = 1;
@@ -179,8 +180,8 @@ static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld
                real);
 }
 
-/* Columns j .. j + cols - 1 of T V1ᴴ s, for triangles: c is those of s, and of the product as many
- * rows count. */
+/* Computes columns j .. j + cols - 1 of T V1ᴴ s, where all factors are triangles. c has these
+ * columns of s; of the product only the first j + cols rows count. */
 static void turn_band(const hs__qr_type *type, int64_t n, int64_t j, int64_t cols, const void *t,
                       int64_t t_ld, const char *c, int64_t c_ld, const parts *p)
 {
@@ -250,14 +251,15 @@ static char *t_at(const factoring *f, int64_t row, int64_t col)
     return in(f->type, f->t, f->t_ld, row - f->origin, col - f->origin);
 }
 
-/* The rows that columns before `end` may have anything in, `end` of them at least. */
+/* Returns the rows in which columns before `end` may have elements other than zero; at least
+ * `end`. */
 static int64_t rows_of(const factoring *f, int64_t end)
 {
     const hs__qr_part *part = f->part;
     return part->stair ? hs__min(part->rows, end * part->stair) : part->rows;
 }
 
-/* The block of T that joins two neighbours: -T1 (V1ᴴ V2) T2. */
+/* Computes the block of T that joins two neighbours: -T1 (V1ᴴ V2) T2. */
 static void join(factoring *f, int64_t first, int64_t left, int64_t right)
 {
     const hs__qr_vector *do_ = &f->type->vector;
@@ -283,7 +285,8 @@ static void join(factoring *f, int64_t first, int64_t left, int64_t right)
         memset(t_at(f, second, j), 0, (size_t)right * f->type->element);
 }
 
-/* The left half, what it does to the right one, the right half. */
+/* Factors the left half, applies it to the right half, and factors that. Returns non-zero after a
+ * cancel. */
 static int factor(factoring *f, int64_t first, int64_t width)
 {
     const hs__qr_type *type = f->type;

@@ -1,5 +1,5 @@
-/* QR by blocks of Householder reflectors: I - V T V^H of each panel, applied to columns in
- * slices. */
+/* QR factorisation by block reflectors: I - V T V^H of each panel is applied to columns in slices.
+ * Also multiplies by Q. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "factor/qr_panel.h"
 #include "factor/tasks.h"
 
-/* How a panel is packed: minus V in strips as of hs__packed_panel, V^H in strips `rows` deep, T or
- * T^H in strips `width` deep; then T column by column. */
+/* The parts of a packed panel: minus V in strips (see hs__packed_panel), V^H in strips `rows` deep,
+ * T or T^H in strips `width` deep, and then T column by column. */
 typedef struct {
     char *v, *adjoint, *t, *plain;
 } packed;
@@ -44,7 +44,7 @@ static packed packed_of(const hs__column_type *t, const hs__packed_panel *p)
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Memory for a panel: V column by column; T; a square; what hs__qr_factor needs. */
+/* Memory for a panel: V column by column; T; a square; work for hs__qr_factor. */
 typedef struct {
     hs__qr_type type;
     char *v, *t, *square, *work;
@@ -73,7 +73,8 @@ static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel
     return r;
 }
 
-/* Packs V, of which what is not below the diagonal is replaced, and T. Non-zero after a cancel. */
+/* Packs V and T. Elements of V on and above the diagonal are first replaced by ones and zeros.
+ * Returns non-zero after a cancel. */
 static int pack(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r,
                 int adjoint, hs__member *self)
 {
@@ -146,11 +147,11 @@ static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, 
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* Depth of a product that stays in the first level cache. */
+/* Returns the depth of a product that stays in the L1 cache. */
 static int64_t depth_of(const hs__column_type *t) { return t->kernel->depth / t->parts; }
 
-/* For each slice of a block W = V^H C as it is, and T^H W packed; besides a W, and rows of C
- * packed. */
+/* For each slice of a block W = V^H C as computed, and T^H W packed; besides, memory for one more
+ * W, and for packed rows of C. */
 typedef struct {
     int64_t w_bytes, u_bytes;
     char *w, *u, *one, *rows;
@@ -184,7 +185,7 @@ static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int
     return all > moved ? all : moved;
 }
 
-/* Rows of a slice as a packed operand, if need be in `aside`. */
+/* Returns rows of a slice as a packed operand; they are packed to `aside` if needed. */
 static const char *operand(const hs__column_type *t, const char *rows, int64_t depth, char *aside)
 {
     if (hs__is_packed(t, rows)) return rows;
@@ -206,7 +207,7 @@ static void project(const hs__column_type *t, const hs__packed_panel *p, int64_t
                            w + i * row, f->across, l + size, u);
 }
 
-/* The product of a triangular T, upper or as its adjoint lower, and W, packed. */
+/* Packs the product of T and W. T is upper triangular, or as its adjoint lower triangular. */
 static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoint, const char *w,
                  const products *x, char *to)
 {
@@ -229,7 +230,7 @@ static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoin
     if (t->parts == 2) hs__pack_panels(&f->u, f->across, p->width, result, 1, f->across, to);
 }
 
-/* U = T^H V^H C, or without the adjoint, for the columns of a block, to x->u. */
+/* U = T^H V^H C, or T V^H C without the adjoint, for the columns of a block; to x->u. */
 static void make_u(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block,
                    int adjoint, const products *x, hs__member *self)
 {
@@ -250,7 +251,7 @@ static void make_u(const hs__column_type *t, const hs__packed_panel *p, const hs
         turn(t, p, adjoint, x->w + j / across * x->w_bytes, x, x->u + j / across * x->u_bytes);
 }
 
-/* C <- C - V U in some strips of V. */
+/* C <- C - V U for strips s0 .. last - 1 of V. */
 static void subtract(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block,
                      const char *all, int64_t s0, int64_t last, hs__member *self)
 {
@@ -264,7 +265,8 @@ static void subtract(const hs__column_type *t, const hs__packed_panel *p, const 
         for (int64_t j = 0; j < block->cols; j += across) {
             char *slice = hs__slice_at(t, block, j) + p->first * row;
             const char *u = all + j / across * hs__u_bytes(t, f, p->width);
-            for (int64_t s = s0; s < top && s < end; s++) { /* a triangle */
+            /* The strips of the diagonal block are a triangle. */
+            for (int64_t s = s0; s < top && s < end; s++) {
                 const int64_t i = s * f->rows, h = hs__min(f->rows, p->width - i);
                 const char *l = p->strips + s * hs__l_bytes(t, f, p->width);
                 hs__strip_multiply(t, f, h, across, i + h, l, u, slice + i * row, across, l, u);
@@ -328,7 +330,7 @@ const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes,
 
 /* ---- the product with Q ---------------------------------------------------------------------- */
 
-/* LAPACK's larft: T from V, a unit lower trapezium, and tau. */
+/* Computes T as LAPACK's larft does, from V, a unit lower trapezium, and tau. */
 #define COLUMNS_OF_T(NAME, TYPE)                                                     \
     static void NAME(int64_t width, const TYPE *tau, TYPE *t)                        \
     {                                                                                \
@@ -381,7 +383,8 @@ static void apply_reflectors(const hs__task_data *x, int32_t k, int32_t block, c
     apply(&x->type, &x->panel[k], &x->columns[block], x->adjoint, work, self);
 }
 
-/* Of the identity, backwards: a column is as it was until the panels reach its one. */
+/* With the identity, panels come backwards, and a column does not change until they reach its
+ * one. */
 static int32_t begin(const hs__task_data *x, int32_t block)
 {
     const int64_t last =
@@ -397,9 +400,9 @@ static const hs__task_kind tasks = {.panel_bytes = panel_bytes,
                                     .update = apply_reflectors,
                                     .store = hs__store_all,
                                     .begin = begin,
-                                    .widest = 64}; /* wide ones take long to make */
+                                    .widest = 64}; /* wide panels take long to make */
 
-/* Reflectors before the first that saw NaN or infinities. */
+/* Returns the number of reflectors before the first one that has seen NaN or infinities. */
 static int64_t finite_reflectors(const hs_factor *qr)
 {
     const int64_t count = hs__min(qr->m, qr->n), e = hs__element_bytes(qr->dtype);
@@ -425,7 +428,7 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     hs__matrix to = all;
     int64_t count = hs__min(qr->m, qr->n);
     const int64_t finite = identity ? finite_reflectors(qr) : count;
-    /* columns before it are not touched by it, all others are */
+    /* columns before the first bad reflector do not depend on it, all other columns do */
     if (finite < hs__min(count, cols)) {
         to.cols = cols = count = finite;
         const hs__matrix others = hs__part(&all, 0, cols, qr->m, all.cols - cols);
@@ -443,7 +446,8 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
                           .backwards = !adjoint};
     j.x.reflectors = (hs__matrix){qr->matrix, e, qr->m, qr->n, qr->row_stride, qr->col_stride};
     hs__column_type_init(&j.x.type, hs__kernel_current(), qr->dtype);
-    if (qr->n == 0 && identity) { /* no reflectors */
+    /* No reflectors. */
+    if (qr->n == 0 && identity) {
         hs__scale(qr->dtype, &to, (const double[2]){0.0, 0.0});
         for (int64_t i = 0; i < hs__min(qr->m, cols); i++)
             hs__set_one(&j.x.type, hs__at(&to, i, i));

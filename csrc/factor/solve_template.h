@@ -1,5 +1,5 @@
-/* Triangular systems of one type, included once for each: NAME(x) names things, TYPE is the type.
- * Both end with the file. */
+/* Triangular systems of one type. The file is included once for each type: NAME(x) gives the names,
+ * TYPE is the type. Both are undefined at its end. */
 
 /* y <- y - a x for n elements. */
 static void NAME(axpy)(int64_t n, TYPE a, const TYPE *x, int64_t x_stride, TYPE *y,
@@ -32,8 +32,8 @@ static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y,
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* x <- T^-1 x, one right-hand side after the other; along columns of T or along its rows, whichever
- * lie together. */
+/* x <- T^-1 x, one right-hand side after the other, along the columns of T or along its rows,
+ * whichever are contiguous. */
 static void NAME(substitute)(const triangle *a, const hs__matrix *b)
 {
     const TYPE *t = (const TYPE *)(const void *)a->t.data;

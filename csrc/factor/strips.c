@@ -1,10 +1,11 @@
+/* Copies panels to strips and back, and factors them by recursion (factor/strips.h). */
 #include "factor/strips.h"
 
 #include <string.h>
 
 #include "core/numbers.h"
 
-/* A tile of the triangular solve; a micro-tile aside. */
+/* Returns the bytes of a tile of the triangular solve. */
 static int64_t solve_bytes(const hs__column_type *t)
 {
     return hs__round_up((int64_t)t->panel.rows * t->parts * t->lanes * (int64_t)t->real, 64);
@@ -18,7 +19,7 @@ size_t hs__panel_strips_bytes(const hs__column_type *t, int64_t rows, int64_t wi
                     packed + solve_bytes(t) + aside + 64);
 }
 
-/* Rows of strip s of a form, from the slices, as it wants them. */
+/* Packs the rows of strip s from the slices, in a given form. */
 static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, int64_t s,
                        const hs__columns *block, char *to)
 {
@@ -73,7 +74,7 @@ int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel,
                hs__row_of_strip(l, width, packed) + hs__rows_of_strip(l, f->rows, width, packed) <=
                    row + h;
              packed++)
-            /* what is still in the cache */
+            /* rows that are still in the cache */
             pack_strip(f, l, packed, block, panel->strips + packed * size);
     }
     return 0;
@@ -102,7 +103,9 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
     const int64_t bytes = hs__u_bytes(t, &t->panel, half);
     const int64_t stride = hs__column_step(t) / t->parts;
     int64_t s = right / rows;
-    if (right % rows) { /* rows of U and of L in one strip: aside, then those of L are added */
+    /* A strip with rows of U and of L: it is multiplied into `aside`, then its rows of L are
+     * added. */
+    if (right % rows) {
         for (int64_t j = 0; j < cols; j += across) {
             const int64_t n = hs__min(across, cols - j);
             const int64_t above = right % rows * t->parts;

@@ -1,19 +1,19 @@
-/* Systems with factored and with triangular matrices. */
+/* Solves systems with triangular matrices, and with the factors of LU. */
 #include <string.h>
 
 #include "core/numbers.h"
 #include "factor/tasks.h"
 
-/* The lower triangle of t. An upper one is this with all indices reversed. */
+/* The lower triangle of t. An upper triangle becomes lower when all indices are reversed. */
 typedef struct {
     hs__matrix t;
     int unit; /* ones on the diagonal */
 } triangle;
 
-enum { LEAF = 48, FEW = 6 }; /* rows, and right-hand sides, that are too few to be shared */
+enum { LEAF = 48, FEW = 6 }; /* too few rows, and right-hand sides, to be shared */
 
-/* Complex numbers are multiplied and divided as Fortran does (CMakeLists.txt): quotients by Smith's
- * method, no search for infinities. */
+/* Complex numbers are multiplied and divided as in Fortran (CMakeLists.txt): quotients by Smith's
+ * method, without a search for infinities. */
 #define NAME(x) float_##x
 #define TYPE float
 #include "factor/solve_template.h"
@@ -30,13 +30,13 @@ enum { LEAF = 48, FEW = 6 }; /* rows, and right-hand sides, that are too few to 
 #define TYPE double _Complex
 #include "factor/solve_template.h"
 
-/* What to do for each hs_dtype. */
+/* The function for each hs_dtype. */
 static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {
     float_substitute, double_substitute, complex_float_substitute, complex_double_substitute};
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* A packed panel is minus T in strips, then the inverse of its diagonal, unless that is ones. */
+/* A packed panel is minus T in strips, then the inverse of its diagonal unless that is ones. */
 static size_t scales_at(const hs__column_type *t, int64_t rows, int64_t width)
 {
     return (size_t)hs__round_up((int64_t)hs__strips_bytes(t, rows, width), 64);
@@ -67,7 +67,7 @@ static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
         if (hs__attend(self)) return 1;
         const int64_t row = hs__row_of_strip(l, p->width, s);
         const int64_t h = hs__rows_of_strip(l, p->rows, p->width, s);
-        /* what is above the diagonal is nobody's */
+        /* elements above the diagonal are not read */
         const int64_t depth = s < top ? hs__min(p->width, row + h) : p->width;
         hs__pack_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride,
                         a->col_stride, p->strips + s * size);
@@ -92,7 +92,8 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
     hs__lower_update(&x->type, p, &x->columns[block], NULL, scales, work, self);
 }
 
-/* Of the identity L^-1 is lower triangular. */
+/* With the identity the result L^-1 is lower triangular: a block changes only from its diagonal
+ * on. */
 static int32_t begin(const hs__task_data *x, int32_t block)
 {
     return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels)
@@ -113,16 +114,16 @@ typedef struct {
     hs_pool *pool;
     int32_t dtype;
     hs_options options;
-    const double *factor; /* [2] of the right-hand sides; NULL: 1 */
+    const double *factor; /* [2] multiplies the right-hand sides; NULL: 1 */
 } solver;
 
-/* By one thread. */
+/* Multiplies right-hand sides by the factor, with one thread. */
 static void multiply(const solver *s, const hs__matrix *b)
 {
     if (s->factor) hs__scale(s->dtype, b, s->factor);
 }
 
-/* One right-hand side after the other, by the caller alone. */
+/* Solves for one right-hand side after the other, by the caller alone. */
 static hs_status substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {
     hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
@@ -138,8 +139,8 @@ static hs_status substitute(const solver *s, const triangle *a, const hs__matrix
     return hs__cancelled(&run.cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-/* B <- T^-1 B, by who holds the pool; identity: B is taken for that. Where there is no memory each
- * right-hand side by itself. */
+/* B <- T^-1 B, for a thread that holds the pool. identity: B is taken to be the identity. If there
+ * is no memory, each right-hand side is solved by itself. */
 static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, int identity)
 {
     const int64_t n = a->t.rows, cols = b->cols;
@@ -162,7 +163,7 @@ static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, 
     return substitute(s, a, b);
 }
 
-/* With its rows from the last one on. */
+/* Returns the matrix with its rows in reverse order. */
 static hs__matrix reversed(hs__matrix x)
 {
     x.data = hs__at(&x, x.rows - 1, 0);
@@ -170,7 +171,7 @@ static hs__matrix reversed(hs__matrix x)
     return x;
 }
 
-/* With rows and columns from the last ones on. */
+/* Returns the matrix with its rows and its columns in reverse order. */
 static hs__matrix turned(hs__matrix x)
 {
     return hs__transposed(reversed(hs__transposed(reversed(x))));
@@ -187,7 +188,7 @@ static hs_status solve_or_substitute(const solver *s, const triangle *a, const h
     return HS_OK;
 }
 
-/* The lower triangle, or the upper one turned with the right-hand sides reversed. */
+/* Solves with a lower triangle, or with an upper one and the right-hand sides in reverse order. */
 static hs_status solve_triangle(const solver *s, const hs__matrix *t, int upper, int unit,
                                 const hs__matrix *b)
 {
@@ -218,7 +219,7 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
         multiply(&s, &b);
         return HS_OK;
     }
-    /* the pool is asked for before b is changed: it may refuse, or wait be cancelled */
+    /* the pool is locked before b is changed: it may refuse, or the wait may be cancelled */
     const int shares = is_shared(x->n, x->cols);
     hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
     if (status) return status;
@@ -229,7 +230,7 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
 
 /* ---- systems with the factors of LU ---------------------------------------------------------- */
 
-/* Whether those are what hs_run_factor leaves of a square matrix. */
+/* Whether `lu` is what hs_run_factor leaves of a square matrix. */
 static int is_factored(const hs_factor *lu)
 {
     if (!lu || lu->kind != HS_LU || lu->dtype < 0 || lu->dtype > 3 || lu->m != lu->n || lu->n < 0 ||
@@ -247,7 +248,7 @@ static hs__matrix factors_of(const hs_factor *lu)
                         lu->col_stride};
 }
 
-/* The exchanges of rows, in their order or, backwards, in the opposite one. */
+/* Exchanges rows, in the order of the pivots or, backwards, in the opposite order. */
 static void permute(const int32_t *pivots, int backwards, const hs__matrix *b)
 {
     for (int64_t j = 0; j < b->cols; j++)

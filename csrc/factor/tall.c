@@ -1,4 +1,14 @@
-/* Runs QR factorisations of tall matrices: blocks of rows and a tree of what is left of them. */
+/* Runs QR factorisations of tall matrices, by a tree (TSQR).
+ *
+ * A is cut into blocks of rows. Each block is factored by one worker, and its R is passed to a
+ * parent, which stacks the R of up to TOGETHER children and factors them in the same way, up to the
+ * root: its R is the result. If Q is wanted, the tree is then passed from the root down: each node
+ * multiplies its rows of the parent's Q by its own reflectors, and blocks write their rows of Q.
+ *
+ * An item is one node on the way up, or on the way down. Workers take items from one counter: the
+ * blocks first, then the nodes above, level by level, then the same backwards. What an item waits
+ * for has a lower number, so a worker has taken it before. The tree depends on the sizes alone, and
+ * so do the bits of the result. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,21 +19,24 @@
 #include "run/matrix.h"
 
 enum { TOGETHER = 8, LINE = 64 }; /* triangles stacked at a time; bytes */
-/* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+/* up to so many multiply-adds the caller does everything, since waking the other workers takes as
+ * long */
 static const double SMALL = 2e6;
 
-/* A block of rows of A, or the rows of its children's R in turn: row i of child c is row i *
- * children + c. */
+/* A block of rows of A, or the stacked R of its children: row i of child c is row i * children +
+ * c. */
 typedef struct {
-    int64_t first, rows, ld; /* first: row of A, of a block; child */
-    /* -1: the root; its place among the parent's children; 0: a block */
+    int64_t first, rows, ld; /* first: row of A, for a block; else the first child */
+    /* parent: -1 for the root; place: index among the parent's children; children: 0 for a block */
     int32_t parent, place, children;
-    /* columns ld apart; x of children only: their R and Qᴴ B, then V and R; q its Q */
+    /* columns ld apart. x: with children only, their R and Qᴴ B, then V and R. q: with children
+     * only, its Q */
     char *x, *q, *t;
-    double *squares; /* [k] of what B leaves here */
-    /* when the last of its tasks has ended on the clock of the emulated platform */
+    double *squares; /* [k] sums of squares, of the rows of B that stay here */
+    /* when its last task has ended on the clock of the emulated platform */
     double due;
-    /* children whose R is there, and of the root one more: its own; 1: q is there */
+    /* children with their R here, and for the root one more when its own R is done; 1: q is
+     * computed */
     _Atomic int64_t arrived, formed;
 } node;
 
@@ -36,7 +49,7 @@ typedef struct {
     int32_t count;
     int64_t most; /* the largest ld of a block */
     double *done; /* [workers] flops */
-    /* item that nobody has taken: node, then with Q count + (count - 1 - node) */
+    /* first item that no worker has taken: node, or with Q count + (count - 1 - node) */
     _Atomic int64_t next;
 } job;
 
@@ -47,8 +60,7 @@ static size_t padded(int64_t elements, size_t element)
 
 /* ---- a worker's memory ----------------------------------------------------------------------- */
 
-/* A block with its columns of B; the same for Q where V has to be copied; what Q begins with; tau;
- * work. */
+/* A block with its columns of B; V, if it has to be copied for Q; the seed of Q; tau; work. */
 typedef struct {
     char *x, *v, *seed, *tau, *work;
 } scratch;
@@ -85,7 +97,8 @@ static hs__matrix columns(const job *j, const void *data, int64_t rows, int64_t 
     return (hs__matrix){(char *)data, (ptrdiff_t)j->type.element, rows, cols, 1, ld};
 }
 
-/* to <- from; matrices whose lines cross, and those of `to` follow without gaps, in squares. */
+/* to <- from. If their lines cross and the lines of `to` are contiguous without gaps, it copies in
+ * squares. */
 static void copy(const job *j, hs__matrix to, hs__matrix from, hs__member *self)
 {
     const size_t e = j->type.element;
@@ -102,7 +115,7 @@ static void copy(const job *j, hs__matrix to, hs__matrix from, hs__member *self)
     hs__pack_panels(&how, to.rows, to.cols, from.data, from.row_stride, 1, to.data);
 }
 
-/* The upper triangle of R, with zeros below it. */
+/* Copies the upper triangle of R, and sets zeros below it. */
 static void copy_upper(const job *j, hs__matrix to, const char *x, int64_t ld)
 {
     const size_t e = j->type.element;
@@ -128,8 +141,8 @@ static void add_squares(const job *j, const char *x, int64_t count, double *sum)
     *sum = found;
 }
 
-/* Where V of a block is kept: in the rows of Q that it becomes, column by column where there is
- * room for that. */
+/* Returns where V of a block is kept: in the rows of Q that it becomes, column by column if there
+ * is room for that. */
 static hs__matrix place_of(const job *j, const node *x)
 {
     const hs__matrix own = hs__part(&j->q, x->first, 0, x->rows, j->tall->n);
@@ -150,7 +163,7 @@ static void tell(job *j, _Atomic int64_t *counter)
     hs__signal_send(j->run.signals);
 }
 
-/* R, and what B has become, of x: to the parent, or out. */
+/* Passes R, and what B has become, to the parent of x, or to the results. */
 static void hand_up(const job *j, const node *x, const char *from)
 {
     const hs_tall *tall = j->tall;
@@ -205,8 +218,9 @@ static int go_up(job *j, hs__member *self, node *x)
     return hs__stopped(self);
 }
 
-/* Q of a node from its seed and V. Rows of a block's Q are made some at a time, to be copied out of
- * the second level cache, over V where it lies in their place. Returns non-zero after a cancel. */
+/* Forms Q of a node from its seed and V. For a block, some rows of Q are computed at a time and
+ * copied from the L2 cache to their place, over V if that lies there. Returns non-zero after a
+ * cancel. */
 static int form(job *j, hs__member *self, const node *x, hs__matrix v, const scratch *s)
 {
     enum { ROWS = 384 };
@@ -232,7 +246,7 @@ static int form(job *j, hs__member *self, const node *x, hs__matrix v, const scr
     return hs__stopped(self);
 }
 
-/* Forms a node's Q from that of its parent. Returns non-zero after a cancel. */
+/* Forms a node's Q from its parent's. Returns non-zero after a cancel. */
 static int go_down(job *j, hs__member *self, node *x)
 {
     const int64_t n = j->tall->n;
@@ -304,9 +318,10 @@ static hs_status check(const void *context)
     return HS_OK;
 }
 
-/* Rows of a block: many times n, so that the tree above has little to do, and some blocks for
- * everyone, but more than a call is worth and about what the second level cache holds. An odd
- * number of cache lines: columns do not meet in the same part of the first one. */
+/* Returns the rows of a block. A block has many times n rows, so that the tree above has little to
+ * do. There are some blocks for each worker. But a block is large enough to be worth a call, and
+ * has about the size of the L2 cache. The number of cache lines of a column is odd, so that columns
+ * do not meet in the same part of the L1 cache. */
 static int64_t block_rows(const hs_tall *x, size_t element)
 {
     enum { BYTES = 1 << 20, BLOCKS = 16, MANY = 8, FEW = 4, LEAST = 4096 };
@@ -317,7 +332,8 @@ static int64_t block_rows(const hs_tall *x, size_t element)
     return ((rows / line - 1) | 1) * line;
 }
 
-/* Blocks of that many rows, or pairs of cache lines more; the last has what is left. */
+/* Lays out the blocks and returns their number. Blocks have that many rows, or some pairs of cache
+ * lines more; the last one has the rest. */
 static int32_t lay_out_blocks(job *j, node *nodes)
 {
     const int64_t m = j->tall->m;
@@ -335,7 +351,7 @@ static int32_t lay_out_blocks(job *j, node *nodes)
     return (int32_t)count;
 }
 
-/* The nodes above them, level by level; returns the number of all. */
+/* Lays out the nodes above the blocks, level by level. Returns the number of all nodes. */
 static int32_t lay_out_tree(job *j, node *nodes, int32_t blocks)
 {
     const int64_t line = LINE / (int64_t)j->type.element;
@@ -359,7 +375,7 @@ static int32_t lay_out_tree(job *j, node *nodes, int32_t blocks)
     return to;
 }
 
-/* Memory of the nodes. */
+/* Takes the memory of the nodes. Returns 0 if there is none. */
 static int open_nodes(job *j)
 {
     const hs_tall *x = j->tall;

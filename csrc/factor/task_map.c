@@ -1,5 +1,6 @@
-/* The executor for owners in both directions: heads and parts of updates, each by its own
- * worker. */
+/* The executor for owners in both directions (allocate/factor_map.h). An update is divided by rows:
+ * the owner of the block in row k does the head (Cholesky has none), and each worker with rows
+ * below does its part. No task changes hands; a worker waits for the counters of hs__task_block. */
 #include <math.h>
 
 #include "core/numbers.h"
@@ -7,7 +8,7 @@
 
 typedef hs__tasks job;
 
-/* With pace: a task begins no earlier. */
+/* With pace: a task begins no earlier than `ready`. */
 static void begin_at(const job *j, hs__member *self, double ready)
 {
     if (j->run.options.pace) self->deadline = fmax(self->deadline, ready);
@@ -22,7 +23,7 @@ static void load(job *j, hs__member *self, int32_t block)
     hs__task_tell(j);
 }
 
-/* An update has ended, with all of its parts. */
+/* Counts an update as done, when all of its parts have ended. */
 static void finish(job *j, int32_t k, int32_t block)
 {
     hs__task_block *c = &j->block[block];
@@ -65,8 +66,8 @@ static void do_whole(job *j, hs__member *self, int32_t k, int32_t block)
     finish(j, k, block);
 }
 
-/* Strips with their first row in blocks of the worker; a strip with the diagonal of a Cholesky
- * update in it counts from there. */
+/* Updates the strips that have their first row in a block of the worker. If a strip of a Cholesky
+ * update contains the diagonal, its first row is that of the diagonal. */
 static void do_strips(job *j, hs__member *self, int32_t k, int32_t block)
 {
     const hs__task_data *x = &j->side->x;
@@ -127,7 +128,7 @@ static void do_panel(job *j, hs__member *self, int32_t next)
     hs__task_factor(j, self, next);
 }
 
-/* The last step in which a worker has something to do. */
+/* Returns the last step in which a worker has something to do. */
 static int32_t last_step(const job *j, int32_t worker)
 {
     const int32_t count = j->x.blocks.count;

@@ -1,12 +1,12 @@
-/* What a run of tasks needs before it begins: who has which block, where blocks and panels lie,
- * what each domain has for itself. */
+/* Opens a run of tasks: owners of blocks, places of blocks and panels, and the memory of each
+ * domain. */
 #include "core/numbers.h"
 #include "factor/task_state.h"
 
 typedef hs__tasks job;
 typedef hs__task_block block_state;
 
-/* Whether the slices can be where the result goes: then they are the same memory, column for
+/* Whether the slices can lie in the matrix of the result: they are then the same memory, column for
  * column. */
 static int fits_in_place(const job *j)
 {
@@ -14,7 +14,7 @@ static int fits_in_place(const job *j)
     if ((x->row_stride != 1 && x->row_stride != -1) || x->col_stride != x->rows ||
         (uintptr_t)x->data % j->x.type.element)
         return 0;
-    if (j->x.kept == HS__LOWER) return 0; /* what is above the diagonal stays as it is */
+    if (j->x.kept == HS__LOWER) return 0; /* elements above the diagonal must not change */
     for (int32_t i = 0; i < j->x.blocks.count; i++) {
         const hs__column_type *t = j->x.types[i];
         const int32_t across = t->slice.across;
@@ -31,8 +31,8 @@ static size_t block_bytes(const job *j, int32_t block)
            hs__slice_bytes(t, j->x.blocks.m);
 }
 
-/* Where the blocks lie: in the matrix itself if they can, but for a slice that is not full, else in
- * a copy. */
+/* Finds the places of the blocks: in the matrix itself if possible, except for a slice that is not
+ * full; else in a copy. */
 static hs_status lay_out(job *j, char *last)
 {
     const hs__factor_blocks *b = &j->x.blocks;
@@ -55,7 +55,7 @@ static hs_status lay_out(job *j, char *last)
     return HS_OK;
 }
 
-/* Where heads leave what the parts need. */
+/* Takes the memory in which heads leave what the parts need. */
 static hs_status hold(job *j, int64_t width)
 {
     const hs__factor_blocks *b = &j->x.blocks;
@@ -76,14 +76,15 @@ static hs_status hold(job *j, int64_t width)
 
 static size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-/* Columns of the widest panel. */
+/* Returns the columns of the widest panel. */
 static int64_t panel_width(const job *j)
 {
     return hs__min(j->steps.block, hs__min(j->steps.m, j->steps.n));
 }
 
-/* Memory that its first worker keeps for a side: packed panels, `make` for the one that is being
- * made, `more` behind it. */
+/* Takes memory for a side, in the scratch of its first worker: packed panels, `make` bytes for the
+ * panel that is being made, `more` bytes behind it. Returns where the last ones begin; NULL: out of
+ * memory. */
 static char *open_panels(job *j, hs__task_side *side, int32_t worker, size_t make, size_t more)
 {
     const size_t panel =
@@ -102,8 +103,8 @@ static char *open_panels(job *j, hs__task_side *side, int32_t worker, size_t mak
     return side->make + make;
 }
 
-/* Scratch: of the sides' first workers their panels, and a slice that is not full; of each what it
- * has for itself. */
+/* Takes scratch: for the first worker of each side its panels and a slice that is not full, for
+ * each worker what it needs for itself. */
 static hs_status open_scratch(job *j)
 {
     const hs__factor_blocks *b = &j->x.blocks;
@@ -112,7 +113,7 @@ static hs_status open_scratch(job *j)
     char *last = NULL;
     size_t own = 0;
     size_t make = 0;
-    /* of all: who takes over has tasks and panels of other sides */
+    /* The largest sizes of all sides: a worker may take over tasks and panels of other sides. */
     for (int32_t s = 0; s < j->sides; s++) {
         const hs__column_type *t = &j->side[s].x.type;
         const size_t panel = whole_pages(j->kind->make_bytes(t, m, width));
@@ -131,8 +132,8 @@ static hs_status open_scratch(job *j)
     return status ? status : lay_out(j, last);
 }
 
-/* A side for each domain, or one: emulated workers and those with owners in both directions
- * multiply with one kernel. */
+/* Opens a side for each domain. There is one side only, with one kernel, for emulated workers, for
+ * owners in both directions, and if the caller does everything. */
 static hs_status open_sides(job *j)
 {
     const hs__domains *domains = hs__pool_domains(j->run.pool);
@@ -161,8 +162,8 @@ static hs_status open_sides(job *j)
         j->side_of[w] = one ? 0 : hs__pool_domain(j->run.pool, w);
         j->place[w] = j->side[j->side_of[w]].members++;
     }
-    for (int32_t s = 0; s < j->sides; s++) /* whose workers have no blocks, and help others */
-    {
+    /* A side without blocks needs no panels: its workers help other sides. */
+    for (int32_t s = 0; s < j->sides; s++) {
         atomic_store(&j->side[s].taken, j->x.panels);
         atomic_store(&j->side[s].packed, j->x.panels);
     }
@@ -176,8 +177,8 @@ static hs_status open_sides(job *j)
     return HS_OK;
 }
 
-/* As given, else in turn; of a dynamic run where some workers are slow of late the last blocks,
- * with the most work, first. */
+/* Finds the owners: as given, else in turn. In a dynamic run they follow the workers' speeds of
+ * late, and the last blocks, which have the most work, are assigned first. */
 static hs_status deal(job *j, int32_t *owner)
 {
     const int32_t p = j->workers, count = j->x.blocks.count;
@@ -203,8 +204,8 @@ static hs_status deal(job *j, int32_t *owner)
     return status;
 }
 
-/* Where the panels are, and which blocks they update: of a factorisation those to their right, else
- * all, but for those that are done with before they begin. */
+/* Finds the columns of the panels, and the blocks that they update: in a factorisation the blocks
+ * to their right, else all blocks, except those that begin with a later step. */
 static void set_steps(job *j)
 {
     const hs__factor_blocks *s = &j->steps;

@@ -1,4 +1,4 @@
-/* A run of tasks, from its arguments to its end. */
+/* Runs tasks, from their arguments to the end. */
 #include <stdlib.h>
 
 #include "core/numbers.h"
@@ -27,7 +27,7 @@ static void release(void *context)
     hs__factor_map_end(&j->map);
 }
 
-/* Who makes the tasks has checked their arguments. */
+/* The functions that make the tasks have checked the arguments. */
 static hs_status check(const void *context)
 {
     (void)context;
@@ -49,7 +49,7 @@ hs_status hs__tasks_do(hs__tasks *tasks) { return hs__run_do(&tasks->run); }
 
 hs_status hs__tasks_held(hs__tasks *tasks) { return hs__run_held(&tasks->run); }
 
-/* Columns of a block that all panels update: some blocks for everyone. */
+/* Returns the columns of a block that all panels update: each worker gets some blocks. */
 static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
 {
     enum { WIDEST = 192, EACH = 4, MOST = 40000 };

@@ -1,3 +1,31 @@
+/* The executor of tasks: the steps of one worker.
+ *
+ * The matrix is cut into blocks of columns, each with an owner; the first blocks are the panels.
+ * There are three kinds of tasks. A block is copied to slices (update -1). Panel k is factored when
+ * its block has had updates 0 .. k - 1. Update k of a block is done when panel k is packed and the
+ * block has had update k - 1. In a run that `applies`, panels are packed from another matrix and
+ * all blocks have all updates.
+ *
+ * At step k a worker waits for panel k. If it owns panel k + 1, it does update k of that block
+ * first and factors it at once (unless costs->late_panel), because this is the critical path. Then
+ * it does update k of its other blocks, from the left.
+ *
+ * A block has two counters: updates begun (claimed) and ended (done). If they are equal the next
+ * update is free, and a worker takes it by raising `claimed` with a compare-and-swap. In the same
+ * way `taken` and `factored` count panels, and `taken` and `packed` the panels of a side. So any
+ * worker can do any task of these steps. In a dynamic run a worker that would have to wait does one
+ * for another worker (help): what the next panel needs, else an update from the right, as owners
+ * work from the left.
+ *
+ * Workers of different domains have different kernels. Each domain has a side with panels packed
+ * for its kernel; the side that factors a panel packs it for itself, and a worker of another side
+ * packs it again (repack). At full speed packed panels use HS__PANEL_BUFFERS buffers in turn: a
+ * panel is made when the last panel in its buffer has done all its updates.
+ *
+ * Example: four blocks, owned by workers 0 1 0 1. Worker 0 factors panel 0 while worker 1 copies
+ * its blocks. Worker 1 then does update 0 of block 1, factors panel 1, and does update 0 of block
+ * 3; worker 0 does update 0 of block 2 meanwhile and waits for panel 1. In a dynamic run it does
+ * update 0 of block 3 instead of waiting. */
 #include "factor/task_state.h"
 
 #include <math.h>
@@ -19,8 +47,8 @@ void hs__task_tell(job *j)
     hs__signal_send(j->run.signals);
 }
 
-/* A counter that is to reach a value; or, where there may then be something to help with, that
- * anything has ended. */
+/* Waits for a counter to reach a value; in a dynamic run also for any task to end, as there may
+ * then be something to help with. */
 typedef struct {
     const job *j;
     const _Atomic int32_t *counter;
@@ -50,13 +78,13 @@ void hs__task_wait(job *j, hs__member *self, const _Atomic int32_t *counter, int
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Where the due time of panel k for a worker is. */
+/* Returns the index in j->due of panel k for a worker. */
 static size_t due_at(const job *j, int32_t k, int32_t worker)
 {
     return j->sent ? (size_t)k * (size_t)j->workers + (size_t)worker : (size_t)k;
 }
 
-/* The message that brought panel k, on the clock of the emulated platform. */
+/* Records the message that brought panel k, on the clock of the emulated platform. */
 static void record_message(job *j, hs__member *self, int32_t k)
 {
     if (!j->sent || !hs__records(&j->run) || j->owner[k] == self->worker ||
@@ -87,7 +115,7 @@ void hs__task_end(job *j, hs__member *self, int32_t k, int32_t block, double sta
     hs__attend(self);
 }
 
-/* Multiply-adds of a task. */
+/* Returns the multiply-adds of a task. */
 static double work_of(const job *j, int32_t k, int32_t block)
 {
     if (!j->applies)
@@ -98,14 +126,14 @@ static double work_of(const job *j, int32_t k, int32_t block)
            (double)hs__block_width(&j->x.blocks, block);
 }
 
-/* The matrix as the tasks of a block see it. */
+/* Returns the matrix as the tasks of a block see it. */
 static const hs__task_data *data_of(const job *j, int32_t block)
 {
     return &j->side[j->block[block].side].x;
 }
 
-/* Update k of a block that has been claimed; -1 is the copy to slices, after which updates begin
- * with the block's first. */
+/* Does update k of a block, which the worker has claimed. -1 is the copy to slices; after it,
+ * updates begin with the block's first. */
 static void update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     block_state *c = &j->block[block];
@@ -125,8 +153,8 @@ static void update(job *j, hs__member *self, int32_t k, int32_t block)
     hs__task_tell(j);
 }
 
-/* With pace: memory of panels that are needed no more, which is so in the order in which they are
- * factored. */
+/* With pace: collects the memory of panels that are not needed any more. Panels become so in the
+ * order in which they are factored. */
 static void collect_spares(job *j, int32_t k)
 {
     for (; j->oldest < k && atomic_load(&j->finished[j->oldest]) >= j->updates[j->oldest];
@@ -138,10 +166,10 @@ static void collect_spares(job *j, int32_t k)
     }
 }
 
-/* Memory for panel k, packed. At full speed HS__PANEL_BUFFERS panels take turns. An emulated worker
- * may be many panels behind, which must not hold the others up: then there is a buffer for each
- * panel that is still needed, if there is memory, and HS__PANEL_BUFFERS at least. Returns 0 after a
- * cancel. */
+/* Finds memory for panel k, packed. At full speed HS__PANEL_BUFFERS buffers are used in turn. An
+ * emulated worker may be many panels behind, which must not delay the other workers: then each
+ * panel that is still needed has a buffer, as long as there is memory, and there are at least
+ * HS__PANEL_BUFFERS. Returns 0 after a cancel. */
 static int find_strips(job *j, hs__member *self, int32_t k)
 {
     hs__packed_panel *panel = &j->x.panel[k];
@@ -162,7 +190,7 @@ static int find_strips(job *j, hs__member *self, int32_t k)
     return 0;
 }
 
-/* The side of a worker: panels that are not made of columns each side makes for itself. */
+/* Returns the side of a worker. Each side makes panels that are not made of columns for itself. */
 static hs__task_side *own_side(const job *j, const hs__member *self)
 {
     return &j->side[j->side_of[self->worker]];
@@ -180,8 +208,8 @@ static void make_panel(job *j, hs__member *self, hs__task_side *side, int32_t k)
         hs__count_task(&j->run);
     }
     atomic_store(&side->taken, k + 1);
-    atomic_store(&side->packed,
-                 k + 1); /* its columns have had all panels before: these are packed */
+    /* All panels before k are packed, since they have updated the columns of panel k. */
+    atomic_store(&side->packed, k + 1);
     if (!j->applies) atomic_store(&j->factored, k + 1);
     hs__task_tell(j);
 }
@@ -191,8 +219,8 @@ void hs__task_factor(job *j, hs__member *self, int32_t k)
     make_panel(j, self, j->applies ? own_side(j, self) : &j->side[j->block[k].side], k);
 }
 
-/* Packs panel k for a side where that is the next thing to do and nobody does it. Its buffer is
- * free: the panel that had it has done all its updates, or k would not be factored. */
+/* Packs panel k for a side, if it is the next to be packed and no worker does it. Its buffer is
+ * free: the panel that used it has done all its updates, or k would not be factored. */
 static void repack(job *j, hs__member *self, hs__task_side *side, int32_t k)
 {
     if (j->applies || k >= atomic_load(&j->factored) || !take(&side->taken, k)) return;
@@ -201,8 +229,8 @@ static void repack(job *j, hs__member *self, hs__task_side *side, int32_t k)
     hs__task_tell(j);
 }
 
-/* The next update of a block, if nobody has begun it and there is its panel, which is packed if
- * need be. */
+/* Does the next update of a block if no worker has begun it and its panel is there. The panel is
+ * packed for the side first if needed. Returns whether it did the update. */
 static int try_update(job *j, hs__member *self, int32_t block)
 {
     block_state *c = &j->block[block];
@@ -215,13 +243,14 @@ static int try_update(job *j, hs__member *self, int32_t block)
     return 1;
 }
 
-/* Whether the columns of a panel, if it is made of any, have had all their updates. */
+/* Whether the columns of a panel, if it is made of columns, have had all their updates. */
 static int is_ready(const job *j, int32_t panel)
 {
     return j->applies || atomic_load(&j->block[panel].done) == panel;
 }
 
-/* Panels that there are for a worker's side, and those that are being made. */
+/* Return the counter of the panels that a worker's side has, and the counter that includes the one
+ * being made. */
 static _Atomic int32_t *made(const job *j, const hs__member *self)
 {
     return j->applies ? &own_side(j, self)->packed : (_Atomic int32_t *)&j->factored;
@@ -231,8 +260,9 @@ static _Atomic int32_t *begun(job *j, const hs__member *self)
     return j->applies ? &own_side(j, self)->taken : &j->taken;
 }
 
-/* The next panel of another side, if nobody has begun it and there is a buffer: of a side whose
- * workers all come late, or not at all, nobody else makes any. */
+/* Makes the next panel of another side, if no worker has begun it and there is a buffer: if all
+ * workers of that side come late, or not at all, no other worker makes it. Returns whether it
+ * did. */
 static int make_for_others(job *j, hs__member *self)
 {
     for (int32_t s = 0; s < j->sides; s++) {
@@ -248,8 +278,8 @@ static int make_for_others(job *j, hs__member *self)
     return 0;
 }
 
-/* Takes over a task of another worker: what the next panel needs, else an update from the right, of
- * the own side first. */
+/* Takes over a task of another worker: first what the next panel needs, else an update from the
+ * right, on the own side first. Returns whether there was one. */
 static int help(job *j, hs__member *self, int panels)
 {
     const int32_t next = atomic_load(made(j, self));
@@ -269,7 +299,7 @@ static int help(job *j, hs__member *self, int panels)
     return j->applies && make_for_others(j, self);
 }
 
-/* Until the worker's side has panel k. */
+/* Waits until the worker's side has panel k. */
 static void await_panel(job *j, hs__member *self, int32_t k)
 {
     hs__task_wait(j, self, made(j, self), k + 1, 1);
@@ -280,7 +310,7 @@ static void await_panel(job *j, hs__member *self, int32_t k)
     hs__task_wait(j, self, &side->packed, k + 1, 1);
 }
 
-/* The worker's part of update k of one of its blocks: it may be in other hands. */
+/* Does update k of one of the worker's blocks, unless another worker has taken it over. */
 static void own_update(job *j, hs__member *self, int32_t k, int32_t block)
 {
     block_state *c = &j->block[block];
@@ -289,8 +319,9 @@ static void own_update(job *j, hs__member *self, int32_t k, int32_t block)
     if (!hs__stopped(self) && take(&c->claimed, k)) update(j, self, k, block);
 }
 
-/* The next panel, if it is the worker's: its last update, and its factorisation. Panels that are
- * not made of columns are made in turn. */
+/* Does the worker's part of the next panel: if it is the owner, the last update of the panel's
+ * block and its factorisation. Panels that are not made of columns are made by the workers of a
+ * side in turn. */
 static void own_panel(job *j, hs__member *self, int32_t next)
 {
     if (j->applies ? next % own_side(j, self)->members != j->place[self->worker]
@@ -303,14 +334,16 @@ static void own_panel(job *j, hs__member *self, int32_t next)
     if (!hs__stopped(self) && take(begun(j, self), next)) hs__task_factor(j, self, next);
 }
 
-/* Of each panel the next one, if that is the worker's own, then its blocks from the left. */
+/* For each panel: first the next panel, if the worker owns it, then the worker's blocks from the
+ * left. */
 void hs__task_steps(job *j, hs__member *self)
 {
     const int32_t count = j->x.blocks.count;
     const int32_t panels = j->x.panels;
     const int32_t late_panel = j->costs && j->costs->late_panel;
     const int all = j->dynamic || j->applies;
-    int32_t last = all ? panels : count - 1; /* who has no blocks left has ended */
+    /* A worker without blocks left has ended. */
+    int32_t last = all ? panels : count - 1;
     while (!all && last >= 0 && j->block[last].owner != self->worker) last--;
     for (int32_t k = -1; k < panels && k < last && !hs__stopped(self); k++) {
         const int32_t next = k + 1, is_next = next < panels, late = late_panel && k >= 0;
@@ -327,8 +360,8 @@ void hs__task_steps(job *j, hs__member *self)
     while (j->dynamic && !hs__stopped(self) && help(j, self, 1)) {}
 }
 
-/* Until nobody reads a block any more: where it lies may be where it is stored. Other sides pack a
- * panel from its columns. */
+/* Waits until no worker reads a block any more, because its slices may be memory of the result.
+ * Other sides pack a panel from its columns. */
 static void await_stillness(job *j, hs__member *self, int32_t block)
 {
     hs__task_wait(j, self, &j->block[block].done, j->block[block].end, 1);

@@ -1,4 +1,4 @@
-/* Times one kernel again and again on the pool's workers, one of them or all at once, each with
+/* Measures a kernel. It is repeated on one worker of the pool, or on all at once, each with
  * operands of its own. */
 #include <math.h>
 #include <string.h>
@@ -7,27 +7,29 @@
 #include "factor/tasks.h"
 #include "product/gang.h"
 
-/* Longer repetitions are likely to lose the core in between: then the thread's own clock counts. It
+/* Longer repetitions are likely to be preempted, so they are timed by the thread's own clock, which
  * costs a system call. */
 static const double sliced = 100e-6;
-/* a sample: shorter kernels are repeated, for the clock's and the counter's sake */
+/* shortest sample; shorter kernels are repeated, because of the resolution of the clock and of the
+ * counter */
 static const double shortest = 20e-6;
 
-/* What one worker works on. */
+/* The kernel and the operands of one worker. */
 typedef struct {
     const hs__kernel *kernel;
     int32_t dtype;
     int64_t size, width; /* width: of the panel of an LU factorisation */
     hs__panel_product gemm;
-    hs__task_data lu; /* of one panel and one block */
+    hs__task_data lu; /* with one panel and one block */
     hs__packed_panel panel;
     hs__columns block;
-    size_t bytes; /* of the columns, which are as given before each repetition */
+    size_t bytes; /* of the columns, which are restored from `given` before each repetition */
     char *given, *packed, *work;
     int32_t *pivots;
-    _Atomic int64_t failed; /* of b->lu, which nobody reads */
+    _Atomic int64_t failed; /* for b->lu; not read */
     int by_own_clock;
-    /* has the memory, of this thread so that it is near the core; nobody cancels it */
+    /* owns the memory; it belongs to this thread, so that memory is near its core. It is never
+     * cancelled */
     hs__run run;
     hs__member member;
 } bench;
@@ -37,8 +39,8 @@ typedef struct {
     hs_measurement *what;
     hs__kernel *kernel; /* [domains] */
     int running;
-    atomic_int ready, done; /* workers that have their operands, that have had their time */
-    atomic_int scarce;      /* there is no memory for somebody's */
+    atomic_int ready, done; /* workers that have their operands; that have measured */
+    atomic_int scarce;      /* non-zero: a worker had no memory */
 } job;
 
 static void fill(void *memory, size_t bytes, int32_t dtype)
@@ -71,8 +73,8 @@ static int open_gemm(bench *b)
     return b->packed && b->work;
 }
 
-/* A block of `cols` columns and `rows` rows in slices, what it is before each repetition, and a
- * packed panel of b->width columns. */
+/* Allocates a block of `cols` columns and `rows` rows in slices, its content before each
+ * repetition, and a packed panel of b->width columns. */
 static int open_lu(bench *b, int64_t rows, int64_t cols)
 {
     hs__column_type_init(&b->lu.type, b->kernel, b->dtype);
@@ -99,7 +101,7 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
 
 static void factor(bench *b) { hs__lu_tasks.factor(&b->lu, 0, b->work, &b->member); }
 
-/* The triangle of a factored square, and columns to solve for beside it. */
+/* Prepares the triangle of a factored square, and the columns beside it for which to solve. */
 static int open_trsm(bench *b)
 {
     const int64_t width = b->width, across = b->size > width ? b->size : width;
@@ -125,7 +127,8 @@ static int bench_open(bench *b, const hs_measurement *what, const hs__kernel *ke
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
 }
 
-/* Seconds of one repetition. What an LU kernel changes is put back first, which does not count. */
+/* Returns the seconds of one repetition. The operands that an LU kernel changes are restored first,
+ * outside of the measured time. */
 static double once(bench *b, int32_t kernel)
 {
     static const int never = 0;
@@ -146,8 +149,8 @@ static int all_ready(const void *what)
     return atomic_load(&((const job *)what)->ready) >= ((const job *)what)->running;
 }
 
-/* All start together, and go on until all have had their time, so that none is measured on a
- * machine that is idle again. */
+/* Measures one worker. All workers start together and repeat the kernel until all have measured
+ * long enough, so that none is measured on a machine that is partly idle. */
 static void repeat(job *j, bench *b, int32_t worker)
 {
     hs_measurement *what = j->what;
@@ -200,7 +203,8 @@ static hs_status check(const void *context)
 {
     const job *j = context;
     const hs_measurement *w = j->what;
-    const int64_t most = 1 << 15; /* sizes whose squares and products stay far from every limit */
+    /* Squares and products of these sizes stay far from every limit. */
+    const int64_t most = 1 << 15;
     if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3)
         return HS_ERROR_VALUE;
     if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) ||
@@ -234,7 +238,7 @@ static hs_status open(void *context)
         what->elapsed[i] = what->busy[i] = 0.0;
     }
     j->running = what->worker < 0 ? j->run.workers : 1;
-    j->run.total = 1; /* of which nothing is done before the end */
+    j->run.total = 1; /* counts as done only at the end */
     return HS_OK;
 }
 
@@ -243,7 +247,7 @@ static hs_status report(void *context, hs_status status)
     return atomic_load(&((job *)context)->scarce) ? HS_ERROR_MEMORY : status;
 }
 
-/* The calling thread only looks for a cancel: it may be on the core of a worker. */
+/* The calling thread only looks for a cancel, as it may be on the core of a worker. */
 static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
 
 void hs_measurement_default(hs_measurement *what, int64_t size)

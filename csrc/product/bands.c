@@ -1,3 +1,17 @@
+/* How the domains of a machine share one box.
+ *
+ *   1. man      The workers of each domain form a crew.
+ *   2. divide   The box is halved again and again over the crews, by their speeds; each crew's
+ *               share is cut into bands.
+ *   3. provide  Each band gets memory for the tables of the gang of any crew, because any crew may
+ *               take it.
+ *   4. work     The members of a crew follow one list of bands (crew->first, then band->next), so
+ *               that all of them compute the same bands in the same order. The member that first
+ *               reaches the end of the list takes the lock and appends a band: the next own one,
+ *               else one stolen from the crew that would end last (choose).
+ *
+ * Bands of other crews are stolen from the back. A part of the last band of a share is cut off, so
+ * that another crew can still take some of the work when the rest has begun. */
 #include "product/bands.h"
 
 #include <math.h>
@@ -9,14 +23,14 @@
 
 /* ---- crews ----------------------------------------------------------------------------------- */
 
-/* Who is in which domain, and how fast it is. */
+/* Assigns each worker to the crew of its domain and adds up the speeds. */
 static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speeds, int alone)
 {
     const hs__domains *domains = hs__pool_domains(x->run->pool);
     x->workers = alone ? 1 : x->run->workers;
     x->crews = domains->count;
     const size_t workers = (size_t)x->workers;
-    /* the second half for what follows */
+    /* the second half is for the two arrays that follow */
     double *all = hs__run_zeros(x->run, 2 * workers, sizeof *all);
     x->crew = hs__run_zeros(x->run, (size_t)x->crews, sizeof *x->crew);
     if (!all || !x->crew) return HS_ERROR_MEMORY;
@@ -43,10 +57,11 @@ static hs_status man(hs__bands *x, const hs__kernel *kernel, const double *speed
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-/* columns or rows: of half a box that is dealt on; of the last band of a share, if it is cut off */
+/* In columns or rows. LEAST: of half of a box that is divided further. TAIL: of the small last band
+ * of a share. */
 enum { LEAST = 128, TAIL = 192 };
 
-/* The lines (columns, or rows) first .. first + count - 1 of a box. */
+/* Returns the part of a box with lines (columns, or rows) first .. first + count - 1. */
 static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
 {
     hs_box part = *box;
@@ -66,7 +81,7 @@ static double work_of(const hs__bands *x, const hs_box *box)
     return hs__triangle_elements(&triangle, 0, box->height, 0, box->width);
 }
 
-/* The least number of lines with that much work. */
+/* Returns the least number of lines that have at least that much work. */
 static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int64_t lines,
                          double work)
 {
@@ -81,8 +96,9 @@ static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int
     return low;
 }
 
-/* Bands of a share of so many lines, each of at most `most`; the last one is cut, that another crew
- * can take some of it over. Writes the ends to end unless it is NULL. */
+/* Cuts a share of `lines` lines into bands of at most `most` lines, and returns their number. A
+ * part of the last band is cut off so that another crew can take it. Writes the end of each band to
+ * `end` unless that is NULL. */
 static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several, int64_t *end)
 {
     const int64_t each = several ? hs__even_parts(lines, most, unit) : lines;
@@ -96,9 +112,10 @@ static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several,
     return count;
 }
 
-/* Halves of the crews have halves of the box by their speed, along its longer side, and so on: what
- * each packs of A and B is little where its share is nearly square. A box too small for that is the
- * fastest one's. turned: which side of a square counts as longer. */
+/* Divides a box over crews, recursively: half of the crews get half of the box, in proportion to
+ * their speeds, along its longer side. Nearly square shares need little packing of A and B. A box
+ * too small to divide goes to the fastest of its crews. turned: which side of a square counts as
+ * the longer one. */
 static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t count, int turned,
                  const hs__panel_product *seen, hs_box *share)
 {
@@ -125,11 +142,11 @@ static void deal(const hs__bands *x, hs_box box, const int32_t *crews, int32_t c
          share);
 }
 
-/* How a share is cut: lines are its rows or columns, along the columns of C as the kernel sees
- * them, for of these each operand is packed as often as in one piece; along the other dimension if
- * that is much longer. */
+/* How a share is cut into bands: its `lines` are the rows or columns that are divided. They are the
+ * columns of C as the kernel sees it, since then each operand is packed as often as without a cut;
+ * but they are the rows if that dimension is much longer. */
 typedef struct {
-    int by_rows, several; /* several: others may take bands over */
+    int by_rows, several; /* several: other crews may take bands */
     int64_t lines, most, unit;
 } cut;
 
@@ -145,7 +162,7 @@ static cut cut_of(const hs__bands *x, const hs__panel_product *seen)
                  .unit = unit};
 }
 
-/* The cut of a crew's share; no lines: it has none, or nothing to multiply. */
+/* Returns the cut of a crew's share, with 0 lines if it has no share or nothing to multiply. */
 static cut cut_share_of(const hs__bands *x, const hs__crew *crew, const hs_box *share)
 {
     hs__panel_product seen;
@@ -155,7 +172,7 @@ static cut cut_share_of(const hs__bands *x, const hs__crew *crew, const hs_box *
     return cut_of(x, &seen);
 }
 
-/* The bands of one crew, whose room begins at x->count. */
+/* Makes the bands of one crew, stored from x->band[x->count] on. */
 static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const cut *cuts,
                        int64_t *end)
 {
@@ -166,7 +183,7 @@ static void fill_share(hs__bands *x, hs__crew *crew, const hs_box *share, const 
         hs__band *band = &x->band[x->count];
         band->box = part_of(share, cuts->by_rows, first, end[i] - first);
         band->work = work_of(x, &band->box);
-        if (!(band->work > 0.0)) continue; /* beside the triangle */
+        if (!(band->work > 0.0)) continue; /* outside of the triangle */
         crew->rest += band->work;
         x->count++;
         crew->back++;
@@ -199,7 +216,7 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
     return HS_OK;
 }
 
-/* Shares of those that have a speed, then their bands. */
+/* Divides the box over the crews that have a speed, then makes their bands. */
 static hs_status divide(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
 {
     if (x->crews == 1) return make_bands(x, box);
@@ -222,7 +239,8 @@ static size_t panel_space(const hs__panel_product *x)
 
 static size_t larger(size_t x, size_t y) { return x > y ? x : y; }
 
-/* What a crew needs for a band: raises *tables to its bytes, and the crew's own needs. */
+/* Raises *tables to the bytes of a band's tables, and the crew's needs to what it takes for the
+ * band. */
 static hs_status need(const hs__bands *x, hs__crew *crew, const hs__band *band, size_t *tables,
                       int64_t *tiles)
 {
@@ -247,7 +265,8 @@ static int are_equal(const hs__band *x, const hs__band *y)
     return x->box.height == y->box.height && x->box.width == y->box.width;
 }
 
-/* Of all bands; those of a share are of two or three sizes, but of a triangle each is another. */
+/* Does so for all bands, as a crew may take any of them. The bands of a share have two or three
+ * sizes, but with a triangle each is different. */
 static hs_status need_all(hs__bands *x, hs__crew *crew, size_t *tables)
 {
     int64_t tiles = 0;
@@ -262,7 +281,7 @@ static hs_status need_all(hs__bands *x, hs__crew *crew, size_t *tables)
     return HS_OK;
 }
 
-/* Room for the gang of each band, whoever takes it, and scratch for the packed operands. */
+/* Takes memory for the gang of each band, for any crew, and scratch for the packed operands. */
 static hs_status provide(hs__bands *x)
 {
     size_t tables = 0;
@@ -308,8 +327,8 @@ void hs__bands_close(hs__bands *x)
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* The crew that would need the longest for what it has begun, half of which is done, and what
- * nobody has taken of its own; NULL: all is taken. */
+/* Returns the crew that needs the longest to end, and how long: for its own bands that are not
+ * taken, and for half of the band that it has begun. NULL: all bands are taken. */
 static hs__crew *latest(const hs__bands *x, double *seconds)
 {
     hs__crew *found = NULL;
@@ -326,14 +345,15 @@ static hs__crew *latest(const hs__bands *x, double *seconds)
     return found;
 }
 
-/* Its next own band from the front, else one of another's from the back, if that one would need
- * longer for what it has. NULL: neither. */
+/* Chooses the next band of a crew: its own next one from the front. Else it steals from the back of
+ * the crew that would end last, if that crew needs longer for its work than this one for the stolen
+ * band. NULL: neither. */
 static hs__band *choose(hs__bands *x, hs__crew *crew)
 {
     double seconds = 0.0;
     hs__crew *from = crew->front < crew->back ? crew : latest(x, &seconds);
     if (!from) return NULL;
-    /* without a speed: never, but of one that has not begun */
+    /* a crew without a speed steals only from a crew that has not begun */
     if (from != crew && seconds < from->own[from->back - 1].work / crew->speed) return NULL;
     hs__band *band = from == crew ? &crew->own[crew->front++] : &from->own[--from->back];
     from->rest -= band->work;
@@ -365,7 +385,8 @@ static int is_decided(const void *what)
     return atomic_load(x->next) || !atomic_load(&x->bands->left);
 }
 
-/* 0 after a cancel, without the lock. Who has it may have lost its core. */
+/* Takes the lock. Returns 0, without the lock, after a cancel. It does not block: the worker that
+ * holds the lock may have lost its core and need help. */
 static int lock_bands(hs__bands *x, hs__member *self)
 {
     for (unsigned rounds = 0; pthread_mutex_trylock(&x->lock); hs__relax(&rounds)) {
@@ -375,14 +396,15 @@ static int lock_bands(hs__bands *x, hs__member *self)
     return 1;
 }
 
-/* The band that the crew does after `now`, NULL for the first one; NULL: none is left. Who does not
- * take one over stays until all are taken: one whose crew does not come after all is not to be
- * left. */
+/* Returns the band that the crew computes after `now`; with NULL, its first one. NULL: none is
+ * left. A worker that finds no profitable steal stays until every band is taken, so that the bands
+ * of a crew that never starts are still computed. */
 static hs__band *next_band(hs__bands *x, hs__crew *crew, hs__band *now, hs__member *self)
 {
     const turn what = {x, now ? &now->next : &crew->first};
     while (!hs__stopped(self)) {
-        const int32_t left = atomic_load(&x->left); /* before the band, which is stored before it */
+        /* Read before the band, which is stored before `left` is lowered. */
+        const int32_t left = atomic_load(&x->left);
         hs__band *next = atomic_load(what.next);
         if (next || !left) return next;
         if (!lock_bands(x, self)) return NULL;
@@ -412,7 +434,7 @@ double hs__bands_work(hs__bands *x, int32_t worker, void *block, hs__member *sel
 
 void hs__bands_wait(const hs__bands *x, hs__member *self)
 {
-    /* after a cancel some may be half made */
+    /* after a cancel some gangs may be incomplete */
     for (int32_t i = 0; i < x->count && !hs__stopped(self); i++)
         hs__gang_wait(&x->band[i].gang, self);
 }

@@ -1,4 +1,4 @@
-/* From plans to what hs_run_product runs. */
+/* Converts plans (counts, zones, cuboids) to the boxes that hs_run_product runs. */
 #include "hetsched.h"
 
 hs_status hs_boxes_of_counts(int32_t axis, int64_t m, int64_t n, int64_t k, int32_t p,

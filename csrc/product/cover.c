@@ -1,29 +1,31 @@
-/* Whether boxes tile the iterations of a product.
+/* Checks whether boxes tile the iterations of a product.
  *
- * Let f(x) be the number of boxes that hold the element x = (depth, row, col). Its mixed
- * difference, in steps of one along the three axes, is zero but at the corners of the boxes, where
- * each counts +1 or -1; and f(x) is the sum of these differences over all y <= x. So the boxes tile
- * exactly if the corners cancel each other everywhere but for the first corner of the whole. No
- * volume is computed, and nothing can overflow. At the least x, in the order of depth, row, col,
- * where they do not cancel, all before is as it should be, and what is left over there is f(x) - 1:
- * x is the first element that is in no box, or in two.
+ * Let f(x) be the number of boxes that contain the element x = (depth, row, col). The mixed
+ * difference of f, in steps of one along the three axes, is zero except at the corners of the
+ * boxes, where each corner counts +1 or -1; and f(x) is the sum of these differences over all y <=
+ * x. So the boxes tile exactly if the corners cancel everywhere except at the first corner of the
+ * whole. No volume is computed, and nothing can overflow.
  *
- * Corners behind the last element of an axis count for nothing, as no box reaches beyond. What
- * remains is sorted level by level of the depth: time O(b log b) for b boxes. A plan in two
- * dimensions has one level, and at most four corners for each box.
+ * Take the least x, in the order of depth, row, col, at which the corners do not cancel. Everything
+ * before x is covered once, and the rest at x is f(x) - 1: x is the first element that is in no
+ * box, or in two.
  *
- * With each corner weighted by its worker, the same sums say whether the worker changes along the
- * depth: at an inner level they are zero if no element has another worker than before.
+ * Corners behind the last element of an axis are dropped, as no box reaches beyond it. The
+ * remaining corners are sorted level by level of the depth: time O(b log b) for b boxes. A plan in
+ * two dimensions has one level, and at most four corners for each box.
  *
- * Of a triangle only what lies on and below the diagonal counts. That is no box, but together with
- * its mirror image it consists of boxes: what a box has below the diagonal, once as it is and once
- * mirrored, and a square around the part of the diagonal in it. */
+ * If each corner is weighted by its worker, the same sums show whether the worker changes along the
+ * depth: at an inner level they are zero if each element has the same worker as before.
+ *
+ * With a triangle, only elements on and below the diagonal count. The part of a box there is no
+ * box, but the part and its mirror image together are made of boxes: the part below the diagonal,
+ * its mirror image, and a square around the piece of the diagonal. */
 #include <stdlib.h>
 
 #include "core/numbers.h"
 #include "hetsched.h"
 
-/* An end of a box along the depth, where it begins (sign 1) or has ended (-1). */
+/* One end of a box along the depth: it begins here (sign 1), or has ended (-1). */
 typedef struct {
     int64_t depth;
     int32_t box, sign;
@@ -31,22 +33,22 @@ typedef struct {
 
 typedef struct {
     int64_t row, col;
-    int64_t weight;   /* boxes */
-    uint64_t workers; /* the sum of their workers + 1, modulo 2^64 */
+    int64_t weight;   /* number of boxes */
+    uint64_t workers; /* sum of their workers + 1, modulo 2^64 */
 } corner;
 
-enum { CORNERS = 4, PARTS = 5 }; /* of a rectangle; of a box in a triangle, rectangles */
+enum { CORNERS = 4, PARTS = 5 }; /* of a rectangle; rectangles of a box in a triangle */
 
 typedef struct {
     int64_t m, n, k;
     int32_t triangle, one_worker, count;
     const hs_box *box;
-    corner *corner; /* of the level */
+    corner *corner; /* corners of the level */
     size_t corners;
 } tiling;
 
-/* The box as it is compared: of an upper triangle its mirror image; without an inner dimension all
- * have one layer. */
+/* Returns a box in the form in which boxes are compared: the mirror image if the triangle is the
+ * upper one, and a single layer if there is no inner dimension. */
 static hs_box seen(const tiling *t, int32_t i)
 {
     hs_box box = t->box[i];
@@ -74,7 +76,7 @@ static void add_corner(tiling *t, int64_t row, int64_t col, int64_t weight, int3
         (corner){row, col, weight, (uint64_t)weight * ((uint64_t)(uint32_t)worker + 1)};
 }
 
-/* Rows first .. end - 1, columns left .. right - 1. */
+/* Adds the corners of rows first .. end - 1, columns left .. right - 1. */
 static void add_rectangle(tiling *t, int64_t first, int64_t end, int64_t left, int64_t right,
                           int64_t weight, int32_t worker)
 {
@@ -102,7 +104,7 @@ static void add_face(tiling *t, const hs_box *box, int64_t weight)
         add_rectangle(t, first, end, left, right, weight, box->worker);
         return;
     }
-    /* of the diagonal, if from < to */
+    /* The piece of the diagonal in the box, if from < to. */
     const int64_t from = hs__max(first, left), to = hs__min(end, right);
     if (from >= to) {
         if (first >= right) add_below(t, first, end, left, right, weight, box->worker);
@@ -130,7 +132,7 @@ static int by_place(const void *a, const void *b)
     return (x->col > y->col) - (x->col < y->col);
 }
 
-/* Adds up the corners of each place. */
+/* Adds up the corners at the same place. */
 static void add_up(tiling *t)
 {
     size_t places = 0;
@@ -153,8 +155,8 @@ static int holds(const hs_box *box, int64_t depth, int64_t row, int64_t col)
            col - box->col < box->width;
 }
 
-/* The boxes with that element, and for HS_TWO_WORKERS those with the one before it along the
- * depth. */
+/* Finds the boxes with the faulty element; for HS_TWO_WORKERS also the one with the element before
+ * it along the depth. */
 static void name_boxes(const tiling *t, hs_cover *cover)
 {
     const int64_t before = cover->depth - (cover->fault == HS_TWO_WORKERS);
@@ -168,7 +170,7 @@ static void name_boxes(const tiling *t, hs_cover *cover)
     }
 }
 
-/* The first fault of a level whose corners are added up, if there is one. */
+/* Finds the first fault of a level, after its corners are added up. Returns 0 if there is none. */
 static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
 {
     const corner *at = NULL;
@@ -183,7 +185,7 @@ static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
             cover->fault = HS_TWO_WORKERS;
         }
     if (!at) return 0;
-    /* its mirror image is where the boxes are */
+    /* the boxes contain its mirror image */
     const int turned = t->triangle && at->row < at->col;
     cover->depth = depth;
     cover->row = turned ? at->col : at->row;
@@ -199,8 +201,8 @@ static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* The ends of all boxes that are not empty, by depth; those at the end of the whole count for
- * nothing. */
+/* Lists the ends of all boxes that are not empty, by depth. Ends at the end of the whole are left
+ * out. */
 static size_t list_faces(const tiling *t, face *faces)
 {
     size_t count = 0;
@@ -232,7 +234,8 @@ static hs_status compare(tiling *t, const face *faces, size_t count, hs_cover *c
     t->corner = calloc(1 + most * (t->triangle ? CORNERS * PARTS : CORNERS), sizeof *t->corner);
     if (!t->corner) return HS_ERROR_MEMORY;
     size_t first = 0;
-    do { /* level 0 also where no box begins there */
+    /* Level 0 is checked even if no box begins there. */
+    do {
         const int64_t depth = first ? faces[first].depth : 0;
         size_t end = first;
         t->corners = 0;

@@ -1,3 +1,25 @@
+/* How the members of a gang compute a box together.
+ *
+ * The columns of C are cut into groups of panel_cols columns, and the inner dimension into levels.
+ * A panel is one level of B for one group of columns; panels are computed in order, all levels of a
+ * group before the next group. The rows and columns of C in a group are cut into tiles, planned for
+ * the members in proportion to their speeds (deal_tiles). For each panel a member does the
+ * following (hs__gang_work):
+ *
+ *   1. It waits until the panel that the buffer held before is finished.
+ *   2. It packs chunks of B, which all members take from one counter, and waits until all chunks
+ *      are packed.
+ *   3. It computes tiles from the front of its own queue, then steals tiles from the back of the
+ *      other members' queues.
+ *
+ * There is no barrier: members wait for three counters only, the packed chunks of a panel, its
+ * finished tiles, and the panels that have been added to a tile. With two buffers a member that
+ * finishes early packs the next panel while the other members still compute this one.
+ *
+ * Example: two members with speeds 2 and 1 and a panel of 9 tiles. Member 0 gets tiles 0 to 5,
+ * member 1 tiles 6 to 8. If member 1 is late and still computes tile 6 when member 0 has done tile
+ * 5, member 0 steals tile 8. It leaves tile 7 to its owner, which is likely to reach it before a
+ * thief would finish it, unless this is the last panel. */
 #include "product/gang.h"
 
 #include <math.h>
@@ -6,12 +28,12 @@
 #include "core/numbers.h"
 #include "threads/wait.h"
 
-enum { MOST_TILES = (1 << 24) - 1 }; /* of a panel, as its queues count them */
+enum { MOST_TILES = (1 << 24) - 1 }; /* in one panel: its queues can count no more */
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Rows of the next tile where so many are left of a part: equal ones, and of a last panel ever
- * fewer, so that members end together. */
+/* Returns the rows of the next tile where `left` rows of a part are left. Tiles are equal, but in
+ * the last panel they become shorter and shorter, so that members end together. */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
     enum { SHORTEST = 48 };
@@ -20,14 +42,15 @@ static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
     return last && half < equal && half >= SHORTEST ? half : equal;
 }
 
-/* A place among the units of a panel's columns, row by row, and how many that are computed lie
- * before it. col 0: none of the row. */
+/* A position among the units (micro-tiles) of a panel's columns, counted row by row, and the number
+ * of computed units before it. col 0: no unit of this row lies before it. */
 typedef struct {
     int64_t row, col;
     double units;
 } place;
 
-/* The units of row `row` of units that meet the triangle, in the columns of a panel. */
+/* Finds the units *from .. *to - 1 of `rows` rows of units, beginning at row `row`, that meet the
+ * triangle within the columns of a panel. */
 static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t cols, int64_t row,
                          int64_t rows, int64_t *from, int64_t *to)
 {
@@ -38,7 +61,7 @@ static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t 
     *to = hs__max(hs__ceil_div(*to - panel_col, nu), *from);
 }
 
-/* The first row of units that has one. */
+/* Returns the first row of units that has such a unit. */
 static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
 {
     return x->triangle.which == HS_TRIANGLE_LOWER
@@ -46,7 +69,7 @@ static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
                : 0;
 }
 
-/* The place before which that many units lie, no earlier than `at`. */
+/* Returns the position with `units` computed units before it; it is not before `at`. */
 static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at,
                       double units)
 {
@@ -69,11 +92,11 @@ static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t col
     return at;
 }
 
-/* The tiles of one panel's columns: units (micro-rows x micro-columns, row by row) are dealt in
- * proportion to speed, so that the parts are even to a fraction of a micro-row; whole rows of units
- * are then cut into blocks. Of a triangle only units that meet it count, and tiles are as wide as
- * it is there. Writes to tile and first unless they are NULL; first[w] .. first[w + 1] are member
- * w's. Returns the number of tiles. */
+/* Lays out the tiles of one panel's columns and returns their number. The units, row by row, are
+ * divided in proportion to speed, so that the parts are even to a fraction of a micro-row; whole
+ * rows of units are then cut into blocks. With a triangle only units that meet it count, and a tile
+ * is as wide as the triangle is there. Writes to tile and first unless they are NULL; the tiles of
+ * member w are first[w] .. first[w + 1] - 1. */
 static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t cols, int last,
                           int32_t members, const double *speeds, hs__tile *tile, int32_t *first)
 {
@@ -81,7 +104,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     const int64_t nu = hs__col_unit(x);
     const int64_t row_units = hs__ceil_div(x->c.rows, mu);
     const int64_t col_units = hs__ceil_div(cols, nu);
-    place at = {.row = first_row(x, panel_col)}; /* of the next unit not dealt */
+    place at = {.row = first_row(x, panel_col)}; /* next unit to divide */
     const double units = x->triangle.which ? advanced(x, panel_col, cols, at, INFINITY).units
                                            : (double)row_units * (double)col_units;
     double total = 0.0;
@@ -117,8 +140,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     return count;
 }
 
-/* Slots are few, so that queues are small; but a number of 16 bits must tell the panels that one
- * slot sees apart. */
+/* Returns the number of slots for queues. Few slots keep the table small, but panels that use the
+ * same slot must differ in a number of 16 bits. */
 static int32_t slots_for(int64_t panels)
 {
     enum { LEAST = 4, NUMBERS = UINT16_MAX - 1 };
@@ -126,8 +149,8 @@ static int32_t slots_for(int64_t panels)
     return (int32_t)(needed > LEAST ? needed : LEAST);
 }
 
-/* Panels of equally wide columns are dealt alike, but those of a triangle are not; the last ones
- * end the run. */
+/* Returns the rows of gang->first. Without a triangle there are two: all groups of columns are
+ * divided alike, except the last, which ends the run. With a triangle each group differs. */
 static int64_t deals_of(const hs__panel_product *x)
 {
     return x->triangle.which ? hs__ceil_div(x->c.cols, x->panel_cols) : 2;
@@ -138,7 +161,7 @@ static int32_t *first_of(const hs__gang *gang, int64_t col)
     return gang->first + (gang->members + 1) * (gang->x.triangle.which ? j : last);
 }
 
-/* The panels of one panel's columns, level by level, and their tiles from *next on. */
+/* Lays out the panels of one group of columns, level by level, and its tiles from *next on. */
 static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds,
                             int64_t *next)
 {
@@ -163,8 +186,8 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
     *next += count;
 }
 
-/* Tables one after the other, that of the tiles last: how many there are does not matter to the
- * others. Returns where they end. */
+/* Lays out the tables one after the other and returns where they end. The tiles come last, so that
+ * their number does not matter to the other tables. */
 static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 {
     const size_t count = (size_t)gang->members;
@@ -183,7 +206,7 @@ static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
     return (at + 63) / 64 * 64;
 }
 
-/* The parts that need no tables; 0: too many panels. */
+/* Fills in the fields that need no tables. Returns 0 if there are too many panels. */
 static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t members)
 {
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__level_count(x);
@@ -194,7 +217,8 @@ static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t memb
     return 1;
 }
 
-/* Tiles of all columns, one for all levels; -1: too many. Where the gang ends there are most. */
+/* Returns the number of tiles of all columns, each counted once for all levels; -1: too many. It
+ * counts for a gang that ends together, which has the most tiles. */
 static int64_t count_tiles(const hs__panel_product *x, int32_t members, const double *speeds)
 {
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
@@ -225,7 +249,8 @@ hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const do
     return HS_OK;
 }
 
-/* What its members must have finished before a panel takes the place of another. */
+/* Continues where an earlier gang of the same members ends: its last two panels must be finished
+ * before their buffers are used again. */
 static void follow(hs__gang *gang, const hs__gang *after)
 {
     const int64_t count = after->panel_count;
@@ -274,15 +299,16 @@ static int is_reached(const void *what)
     return atomic_load(x->counter) >= x->value;
 }
 
-/* For what other members have to do first. Not every tile that is done is worth waking those who
- * wait for one: they look again. */
+/* Waits for a counter that other members raise. A tile that is done does not always wake the
+ * members that wait for it, as a wake-up costs more than it gains: they look again after a
+ * while. */
 static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
     const level what = {counter, value};
     if (!is_reached(&what)) hs__await_others(self, is_reached, &what);
 }
 
-/* One more of those that make up a panel; the last wakes who waits for it. */
+/* Counts one part of a panel. The last part wakes the members that wait for the panel. */
 static void count_one(const hs__run *run, _Atomic int32_t *counter, int32_t all)
 {
     if (atomic_fetch_add(counter, 1) + 1 == all && run->signals) hs__signal_send(run->signals);
@@ -305,7 +331,7 @@ static hs__queue *queues_of(const hs__gang *gang, int64_t at)
     return gang->queue + at % gang->slots * gang->members;
 }
 
-/* Of the panels that one slot sees the first is 1: 0 is none. */
+/* Returns the number of a panel within its slot, from 1 on; 0 stands for no panel. */
 static uint64_t number_of(const hs__gang *gang, int64_t at)
 {
     return (uint64_t)(at / gang->slots + 1);
@@ -316,8 +342,8 @@ static uint64_t queue_of(uint64_t number, int32_t next, int32_t end)
     return number << 2 * FIELD | (uint64_t)end << FIELD | (uint64_t)next;
 }
 
-/* The members' queues of a panel: those of the panel before in this slot are empty, as it is
- * finished. */
+/* Fills the members' queues for a panel. The queues of the panel before in this slot are empty, as
+ * that panel is finished. */
 static void fill_queues(hs__gang *gang, int64_t at)
 {
     const int32_t *first = first_of(gang, gang->panel[at].col);
@@ -327,7 +353,8 @@ static void fill_queues(hs__gang *gang, int64_t at)
                               memory_order_relaxed);
 }
 
-/* The owner takes from the front, others from the back. -1: none left. */
+/* Takes a tile: the owner takes from the front, other members from the back unless only `leave`
+ * tiles are left. -1: none. */
 static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32_t leave)
 {
     const uint64_t field = ((uint64_t)1 << FIELD) - 1;
@@ -345,7 +372,8 @@ static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Who packs the first chunk also fills the queues: nobody looks at them before all are packed. */
+/* Packs chunks of a panel until none is left. The member that packs the first chunk also fills the
+ * queues: no member reads them before all chunks are packed. */
 static void pack_panel(hs__gang *gang, const hs__run *run, int64_t at, char *packed)
 {
     const hs__panel_product *x = &gang->x;
@@ -387,7 +415,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         hs__panel *panel = &gang->panel[at];
         char *packed = gang->panels[(at + gang->turn) & 1];
         const int last = gang->ends && at + 1 == gang->panel_count;
-        const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in its buffer */
+        const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in this buffer */
         if (old) wait_until(self, &old->finished, old->tile_count);
         pack_panel(gang, run, at, packed);
         wait_until(self, &panel->packed, panel->chunk_count);
@@ -396,15 +424,15 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         const uint64_t number = number_of(gang, at);
         for (int32_t offset = 0; offset < members && !hs__stopped(self); offset++) {
             int32_t victim = (member + offset) % members;
-            /* Taking a tile over pays where its owner is behind by more than the tile, or nothing
-             * else is left to do. One that has not begun may not for long: its core is another
-             * program's. */
+            /* Stealing a tile pays if its owner is behind by more than that tile, or if nothing
+             * else is left to do. An owner that has not begun may not begin for a long time,
+             * because another program is on its core: all its tiles are taken. */
             const int all = offset == 0 || last ||
                             !atomic_load_explicit(&gang->present[victim], memory_order_relaxed);
             for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 &&
                              !hs__stopped(self);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
-                /* the earlier levels of this tile, maybe in other hands */
+                /* the earlier levels of this tile, which another member may compute */
                 const int32_t before = panel->before;
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;

@@ -1,3 +1,4 @@
+/* The layers of a product (product/layers.h): their depth, their memory, and their reduction. */
 #include "product/layers.h"
 
 #include <math.h>
@@ -9,11 +10,13 @@
 
 int64_t hs__layer_depth(const hs_product *x)
 {
-    /* depths; layers; of the operands */
+    /* PANEL, SHORT, SHORTEST: depths. FEW, MOST: numbers of layers. SHARE: layers take 1 / SHARE of
+     * the operands. */
     enum { PANEL = 256, SHORT = 1024, SHORTEST = 512, FEW = 4, MOST = 64, SHARE = 20 };
-    /* Layers take a twentieth of the operands as a rule, and a tenth at most. They are so deep that
-     * adding one to C takes about a hundredth of the time in which it is computed, whole panels of
-     * the usual depths, and if possible more than a few workers need. */
+    /* As a rule the layers take a twentieth of the operands, and never more than a tenth. They are
+     * deep enough that adding one to C takes about a hundredth of the time to compute it, and made
+     * of whole panels of the usual depths. If possible there are more layers than a few workers
+     * need. */
     const double layer = (double)x->m * (double)x->n;
     const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
     const double fit = fmin(room / fmax(layer, 1.0), MOST);
@@ -25,7 +28,7 @@ int64_t hs__layer_depth(const hs_product *x)
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-/* The first box of the worker that has this one: its part of C is that of all of them. */
+/* Returns the first box of the worker that has this box. All its boxes cover the same part of C. */
 static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
 {
     const hs_box *first = boxes->box;
@@ -33,12 +36,12 @@ static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
     return first;
 }
 
-/* Whether a box of a shared run begins a layer, rather than that it has more rows of the one before
+/* Whether a box of a shared run begins a layer, instead of continuing the rows of the layer before
  * it. */
 static int begins_layer(const hs_box *box) { return box->row == 0; }
 
-/* Whether the boxes of a shared run are layers of the whole of C, each in one box or in rows from
- * the first to the last. */
+/* Whether the boxes of a shared run are layers of the whole of C, each a single box or several
+ * boxes of rows, from the first row to the last. */
 static int are_layers(const hs_product *p, const hs_boxes *boxes)
 {
     int64_t rows = p->m; /* of the layer so far */
@@ -65,7 +68,7 @@ int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t worker
     }
     if (boxes->cooperative && !are_layers(p, boxes)) return 0;
     const int64_t *rows = boxes->sum_rows;
-    /* who takes part is not known before */
+    /* the workers that take part are not known before the run */
     if (boxes->cooperative && (rows || boxes->sum_receive)) return 0;
     if (rows && (rows[0] != 0 || rows[workers] != p->m)) return 0;
     for (int32_t w = 0; rows && w < workers; w++)
@@ -73,8 +76,9 @@ int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t worker
     return hs__valid_transfers(boxes->sum_receive, workers);
 }
 
-/* Memory as C has its lines, the longer way where there is one line only; apart by a stride that
- * spreads them over the cache. Returns whole pages; 0: more than there can be. */
+/* Lays out memory in the direction of C's lines; if there is only one line, along it. Strides
+ * between lines spread them over the cache. Returns the bytes, in whole pages; 0: more than can be
+ * counted. */
 static size_t lay_out(hs__matrix *x, const hs_product *p)
 {
     enum { SPREAD = 4096, LINE = 64, PAGE = 4096 };
@@ -107,7 +111,7 @@ static hs__layer *layer_of(const hs__layered *sum, int32_t box)
     return &sum->layer[sum->of[box]];
 }
 
-/* Which layer each box is of. */
+/* Assigns each box to its layer. */
 static void assign_layers(hs__layered *sum)
 {
     const hs_boxes *boxes = sum->boxes;
@@ -164,7 +168,8 @@ int hs__layered_product(const hs__layered *sum, int32_t box, const hs__kernel *k
     const hs_box *b = &sum->boxes->box[box];
     const hs__matrix *to = &layer_of(sum, box)->x;
     const hs__in_layers layers = {.depth = sum->depth};
-    if (like.triangle == HS_TRIANGLE_MIRRORED) like.triangle = HS_TRIANGLE_LOWER; /* the sum is */
+    /* The sum is mirrored, not each layer. */
+    if (like.triangle == HS_TRIANGLE_MIRRORED) like.triangle = HS_TRIANGLE_LOWER;
     like.c_row_stride = to->row_stride;
     like.c_col_stride = to->col_stride;
     return hs__panel_product_init(x, kernel, &like, b, sum->boxes->cooperative ? &layers : NULL, 1);
@@ -177,14 +182,14 @@ void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
     gang->x.c.data = hs__at(&layer->x, b->row - layer->row, 0);
     gang->x.beta[0] = !sum->boxes->cooperative && layer->begun;
     gang->x.beta[1] = 0.0;
-    /* of a shared run others may be at other rows of it */
+    /* in a shared run other workers may compute other rows of the same layer */
     if (!sum->boxes->cooperative) layer->begun = 1;
 }
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-/* The part of a layer in rows first .. end - 1 and columns left .. right - 1, onto C. Returns its
- * elements. */
+/* Adds the part of a layer in rows first .. end - 1 and columns left .. right - 1 to C. Returns the
+ * number of elements. */
 static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *layer, int64_t first,
                         int64_t end, int64_t left, int64_t right)
 {
@@ -199,7 +204,7 @@ static double add_layer(int32_t dtype, const hs__matrix *c, const hs__layer *lay
     return (double)rows * (double)cols;
 }
 
-/* The sum of rows first .. end - 1 and columns left .. right - 1. Returns its additions. */
+/* Sums up rows first .. end - 1 and columns left .. right - 1. Returns the number of additions. */
 static double sum_part(const hs__layered *sum, const hs__matrix *c, int64_t first, int64_t end,
                        int64_t left, int64_t right)
 {
@@ -214,8 +219,9 @@ static double sum_part(const hs__layered *sum, const hs__matrix *c, int64_t firs
     return fmax(added, 0.0);
 }
 
-/* In bands that stay in the cache while the layers come; of a triangle what all rows have together,
- * then what each has besides. Returns the flops: one for each number added to another. */
+/* Sums up rows in bands that stay in the cache while the layers pass. With a triangle, the columns
+ * that all rows of a band share come first, then the rest of each row. Returns the flops: one for
+ * each real number added to another. */
 static double sum_rows(const hs__layered *sum, int64_t first, int64_t end)
 {
     const hs_product *p = sum->product;
@@ -231,8 +237,9 @@ static double sum_rows(const hs__layered *sum, int64_t first, int64_t end)
     return added * (double)(1 << (p->dtype >> 1));
 }
 
-/* Who has taken a box has joined before; who joins later finds none, and comes at once. In this
- * order: an arrival between the two would else stand for somebody who still works. */
+/* Whether all workers that have joined have arrived. A worker joins before it takes a box; one that
+ * joins later finds no box left and arrives at once. `arrived` must be read before `joined`: else
+ * the arrival of a worker that joins in between could stand for one that still works. */
 static int all_arrived(const void *what)
 {
     const hs__layered *sum = what;

@@ -1,24 +1,25 @@
-/* Layers of a product: what each worker adds up for itself where the inner dimension is cut, and
- * their sum. */
+/* Layers of a product: where the inner dimension is cut, each worker sums up a part of it in memory
+ * of its own, and a reduction adds these parts to C. */
 #ifndef HS_PRODUCT_LAYERS_H
 #define HS_PRODUCT_LAYERS_H
 
 #include "product/gang.h"
 
-/* The depth of the layers whose sum a product of hs_gemm and of zones of C is: of equal ones, but
- * for the last. By its sizes alone, so that its bits do not depend on who computes what, nor on
- * whether several layers are computed at a time; k: it is not divided. */
+/* Returns the depth of the layers into which hs_gemm and products of zones of C cut the inner
+ * dimension. All are equal but the last. The depth depends on the sizes alone, so that the bits of
+ * the result depend neither on which worker computes what nor on how many layers are computed at a
+ * time. It is k if the inner dimension is not divided. */
 int64_t hs__layer_depth(const hs_product *product);
 
-/* Memory for one layer of the whole of C, as hs__in_layers wants it. */
+/* Allocates a matrix for one layer of the whole of C, for hs__in_layers. */
 hs_status hs__one_layer(hs__in_layers *layers, hs__run *run, const hs_product *product);
 
-/* Rows row.. and columns col.. of C. */
+/* The part of C that a layer covers, from (row, col) on. */
 typedef struct hs__layer {
     hs__matrix x;
     int64_t row, col;
     size_t bytes;
-    int32_t begun;   /* it holds something */
+    int32_t begun;   /* non-zero: it holds something */
     double deadline; /* when its paced worker ended */
 } hs__layer;
 
@@ -26,34 +27,35 @@ typedef struct hs__layered {
     hs__run *run;
     const hs_product *product;
     const hs_boxes *boxes;
-    /* [count] of each worker; in a shared run of each depth, whoever does its boxes: so the sum has
-     * one order */
+    /* [count] one for each worker. In a shared run one for each depth, whichever worker computes
+     * its boxes, so that the order of the sum is fixed. */
     hs__layer *layer;
     int32_t count;
     int32_t *of;   /* [boxes] the layer of each box */
-    int64_t depth; /* of the deepest box in a shared run */
-    /* workers that take part; in a shared run who has begun before all boxes were taken */
+    int64_t depth; /* length of the deepest box, in a shared run */
+    /* workers that take part; in a shared run the workers that began before all boxes were taken */
     atomic_int joined;
-    atomic_int arrived;       /* those that have ended their boxes */
-    _Atomic int64_t next_row; /* of C, not yet taken to be summed */
+    atomic_int arrived;       /* workers that have ended their boxes */
+    _Atomic int64_t next_row; /* first row of C that no worker has taken to sum */
 } hs__layered;
 
-/* Whether boxes and their sums may be layered. */
+/* Whether the boxes and their sums are valid for a layered run. */
 int hs__layered_valid(const hs_product *product, const hs_boxes *boxes, int32_t workers);
 
-/* Takes memory for all layers, and signals, of the run. */
+/* Takes memory for all layers, and signals, from the run. */
 hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product,
                            const hs_boxes *boxes);
 
-/* Sets up the product of a box with the strides of its layer in place of C's, as
- * hs__panel_product_init for one worker. */
+/* Sets up the product of a box, with the strides of its layer in place of the strides of C. Like
+ * hs__panel_product_init for one worker, it returns 0 if there is nothing to do. */
 int hs__layered_product(const hs__layered *sum, int32_t box, const hs__kernel *kernel,
                         hs__panel_product *x);
 
-/* Lets a gang of one add to the layer of its box. */
+/* Makes a gang of one add to the layer of its box. */
 void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang);
 
-/* When all who take part have come here: C <- beta C + the layers, each worker its rows. */
+/* Waits until all workers that take part have called it, then computes C <- beta C + the layers,
+ * each worker its own rows. */
 void hs__layered_sum(hs__layered *sum, hs__member *self);
 
 #endif

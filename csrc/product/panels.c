@@ -1,3 +1,4 @@
+/* Sets up a box of a product for the micro-kernels, and computes its tiles (product/panels.h). */
 #include "product/panels.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit)
 
 /* ---- the product as the kernel sees it ------------------------------------------------------- */
 
-/* C <- beta C and the layers: c takes the place of C for what the kernel does. */
+/* C <- beta C + the layers: for the kernel, the memory of a layer takes the place of C. */
 static void add_layers(hs__panel_product *x, const hs_box *box, const hs__in_layers *layers)
 {
     x->layer = hs__min(x->a.cols, layers->depth);
@@ -23,8 +24,8 @@ static void add_layers(hs__panel_product *x, const hs_box *box, const hs__in_lay
     x->c = hs__part(&layers->room, box->row, box->col, box->height, box->width);
 }
 
-/* Whether C^T = B^T A^T gives C the stride that the kernel likes. By the whole of it: one row of it
- * is no reason. */
+/* Whether to compute C^T = B^T A^T, because C then has the unit stride that the kernel prefers.
+ * This depends on the whole of C: a box of one row is no reason to transpose. */
 static int is_turned(const hs__panel_product *x, const hs_product *p)
 {
     const int rows_fast = x->c.col_stride == 1 && p->n > 1;
@@ -69,8 +70,8 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
         x->alpha[0] = 1.0;
         x->alpha[1] = 0.0;
     }
-    /* A complex C is a real matrix of doubled rows (columns) only where those lie side by side, and
-     * the kernels take a real alpha. */
+    /* A complex C is a real matrix of doubled rows (columns) only if these are contiguous. The
+     * kernels take a real alpha only. */
     int64_t fast = blocking->prefers_rows ? x->c.col_stride : x->c.row_stride;
     x->general = complex && (fast != 1 || x->alpha[1] != 0.0);
 
@@ -86,10 +87,11 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     x->block_rows = blocking->rows / (x->pack_a.form == HS__EXPANDED ? 2 : 1);
     int64_t tile_cols =
         x->pack_b.form == HS__EXPANDED ? blocking->tile_cols / 2 : blocking->tile_cols;
-    /* one is packed while others still read the last; one member alone does not overlap itself */
+    /* One panel is packed while other members still read the last. A single member overlaps
+     * nothing. */
     x->buffers = members > 1 ? 2 : 1;
-    /* All that is packed together takes no more than a twentieth of the operands, but panels hold
-     * the columns that hide the packing of A. */
+    /* All that is packed at a time takes at most a twentieth of the operands, but a panel has at
+     * least the columns that hide the packing of A. */
     enum { ENOUGH_COLS = 1024, SHARE = 20 };
     const double elements = (double)x->c.rows * (double)x->a.cols +
                             (double)x->a.cols * (double)x->c.cols +
@@ -103,7 +105,7 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     return 1;
 }
 
-/* Of a layer that is not cut off. */
+/* Returns the number of panels along the depth of a whole layer. */
 static int64_t levels_of_layer(const hs__panel_product *x)
 {
     return hs__ceil_div(x->layer, x->depth);
@@ -155,8 +157,8 @@ size_t hs__block_bytes(const hs__panel_product *x)
 
 /* ---- one tile -------------------------------------------------------------------------------- */
 
-/* z <- alpha product + z, or without the old z, along a line of C. Where alpha is real nothing is
- * multiplied by its imaginary zero. */
+/* z <- alpha product + z, or z <- alpha product, along a line of C. If alpha is real, nothing is
+ * multiplied by its zero imaginary part. */
 #define ADD(REAL)                                                                                 \
     static void add_##REAL(const hs__panel_product *x, int64_t count, const REAL *product,        \
                            int accumulate, REAL *z, int64_t stride)                               \
@@ -176,8 +178,8 @@ size_t hs__block_bytes(const hs__panel_product *x)
 ADD(float)
 ADD(double)
 
-/* A micro-tile at (row, col), computed aside, then added to C by any strides and with any alpha: of
- * a triangle its elements only. */
+/* Computes the micro-tile at (row, col) in a buffer, then adds it to C, for any strides and any
+ * alpha. With a triangle it adds only the elements that belong to it. */
 static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64_t col, int64_t n,
                        int64_t k, const void *a, const void *b, int accumulate, void *tile,
                        const void *a_next, const void *b_next)
@@ -189,7 +191,7 @@ static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64
     const void *alpha = type ? (const void *)&one : (const void *)&one_f;
     if (by_rows) x->kernel->run(m, parts * n, k, alpha, a, b, &zero, tile, fast, 1, a_next, b_next);
     else x->kernel->run(parts * m, n, k, alpha, a, b, &zero, tile, 1, fast, a_next, b_next);
-    /* Lines as the kernel has them. */
+    /* lines of C in the direction in which the kernel writes */
     const hs__triangle along = by_rows ? x->triangle : hs__triangle_transposed(x->triangle);
     const hs__matrix lines = by_rows ? x->c : hs__transposed(x->c);
     const int64_t first = by_rows ? row : col;
@@ -225,8 +227,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
 
     const int layered = x->onto.data != NULL, first = panel->level == 0;
     const hs__matrix *const c = layered ? &x->onto : &x->c;
-    /* Kernels are asked for a beta of 0 or 1 only: with another one they round in one way inside of
-     * C and in another at its edges. */
+    /* The kernel is given a beta of 0 or 1 only: with any other beta it rounds differently inside
+     * of C and at its edges. */
     const int scales =
         first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
     const double beta = layered            ? (panel->level % x->layer != 0)
@@ -237,13 +239,14 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
     const int accumulate = (x->pack_a.real_type ? beta : beta_f) != 0;
-    /* A complex C has twice the columns, where those are fast, or rows, and twice the other
-     * stride. */
+    /* A complex C has twice the columns, where they are contiguous, or twice the rows, and twice
+     * the stride of the other dimension. */
     const int64_t parts = 1 + x->complex;
     const int64_t n_reals = x->kernel->prefers_rows ? parts : 1;
     const int64_t m_reals = parts / n_reals;
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
-    enum { MIRRORED_BYTES = 1024 }; /* of a line: each is in another page */
+    /* Bytes of a line that are mirrored together: each line is in another page. */
+    enum { MIRRORED_BYTES = 1024 };
     const int64_t done = panel->level + panel->levels;
     const int ends = x->triangle.which && done == x->a.cols;
     const int adds = layered && (done % x->layer == 0 || done == x->a.cols);
@@ -271,7 +274,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
             x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at,
                            hs__at(&x->c, row, col), row_stride, col_stride, a_next, b_next);
         }
-        if (adds) { /* while it is in the cache */
+        /* Add the layer while it is in the cache. */
+        if (adds) {
             const hs__matrix from = hs__part(&x->c, t->row, col, t->rows, n);
             const hs__matrix to = hs__part(c, t->row, col, t->rows, n);
             hs__triangle_add(type_of(x), &x->triangle, &from, &to, t->row, col);

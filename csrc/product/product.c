@@ -1,4 +1,6 @@
-/* Runs products: boxes to the pool's workers, together in bands or each on its own. */
+/* Runs products. A shared box is computed by all workers of the pool, in bands (bands.c); other
+ * boxes are each computed by one worker, as a gang of one (gang.c). Layers that are computed at the
+ * same time are then added to C (layers.c). Thin products go to thin.c. */
 
 #include <math.h>
 
@@ -7,7 +9,8 @@
 #include "product/thin.h"
 #include "run/member.h"
 
-/* fewer multiply-adds are done by the caller alone: waking the others takes as long */
+/* up to so many multiply-adds the caller does everything, since waking the other workers takes as
+ * long */
 static const double SMALL = 5e5;
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
@@ -36,26 +39,28 @@ typedef struct {
     hs__run run;
     const hs_product *product;
     const hs_boxes *boxes;
-    hs_boxes *chosen;   /* the same where they may be cut in layers, else NULL */
+    hs_boxes *chosen;   /* equal to `boxes` if the run may choose layers, else NULL */
     hs__bands *bands;   /* [count] of boxes that all workers share, else NULL */
-    hs__gang *gang;     /* [count] of those that one worker does */
+    hs__gang *gang;     /* [count] of boxes that one worker computes */
     hs__kernel *kernel; /* [domains] */
     double *speeds;     /* [workers] of a shared run, as they are of late */
     double *done;       /* [workers] flops */
-    /* [workers] where there are layers to be kept: the least depth of its boxes; else NULL */
+    /* [workers] the least depth of the worker's boxes, if the caller keeps layers; else NULL */
     int64_t *depth;
     hs__layered sum;
-    /* of boxes with the whole of the depth, where those of all workers have one order */
+    /* for boxes with the whole depth: their layers, which are added up in the same order by all
+     * workers */
     hs__in_layers layers;
-    /* [count]: boxes of a cooperative layered run that a worker has taken; else NULL */
+    /* [count] non-zero: a worker has taken the box of a cooperative layered run; else NULL */
     atomic_int *taken;
-    /* [count] of these, for the tables of who takes them; NULL: nothing to multiply */
+    /* [count] for the same boxes, memory for the tables of the worker that takes it; NULL: nothing
+     * to multiply */
     void **room;
 } job;
 
 static int is_shared(const hs_boxes *boxes) { return boxes->cooperative && !boxes->layered; }
 
-/* Whether there is something to multiply in a box. */
+/* Whether a box has something to multiply. */
 static int has_work(const job *j, int32_t box)
 {
     if (j->bands) return j->bands[box].count > 0;
@@ -64,8 +69,8 @@ static int has_work(const job *j, int32_t box)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* The next box of a worker from *at on, where there are takers its own in order, then those of
- * others from the back; -1: none is left. */
+/* Returns the next box of a worker, from *at on; -1: none is left. If boxes are taken, the worker
+ * goes through its own ones in order, then through the boxes of other workers from the back. */
 static int32_t next_box(job *j, int32_t worker, int32_t *at)
 {
     const hs_boxes *boxes = j->boxes;
@@ -82,8 +87,8 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
     return -1;
 }
 
-/* A box and the product that it is of: with layers to be kept that of the worker's part of the
- * depth alone, in its own matrix. */
+/* Returns the product that a box belongs to. If the caller keeps layers, that is the product of the
+ * worker's part of the depth, in a matrix of its own, and the box's depth is counted from there. */
 static hs_product product_of(const job *j, hs_box *box)
 {
     hs_product own = *j->product;
@@ -106,13 +111,13 @@ static int has_all_depth(const job *j, const hs_box *box)
     return box->depth == 0 && box->length == j->product->k;
 }
 
-/* The layers that a box adds up one after the other, or NULL. */
+/* Returns the layers that a box adds up one after the other, or NULL. */
 static const hs__in_layers *layers_of(const job *j, const hs_box *box)
 {
     return j->layers.room.data && has_all_depth(j, box) ? &j->layers : NULL;
 }
 
-/* The box of one worker of a domain as its kernel sees it; 0: there is nothing to multiply. */
+/* Sets up a box for one worker of a domain. Returns 0 if there is nothing to multiply. */
 static int seen_by(const job *j, int32_t domain, int32_t i, hs__panel_product *x)
 {
     if (j->boxes->layered) return hs__layered_product(&j->sum, i, &j->kernel[domain], x);
@@ -130,7 +135,7 @@ static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__membe
         seen_by(j, hs__pool_domain(j->run.pool, worker), box, &x);
         hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
     }
-    /* of one: a single buffer */
+    /* a gang of one has a single buffer */
     gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
     if (boxes->layered) hs__layered_receive(&j->sum, box, gang);
     return hs__gang_work(gang, 0, block, self);
@@ -216,7 +221,7 @@ static hs_status check(const void *context)
                           boxes->count, boxes->box, NULL);
 }
 
-/* C <- beta C for a box at depth 0 in which there is nothing to multiply. */
+/* C <- beta C for a box at depth 0 that has nothing to multiply. */
 static void scale_box(const hs_product *p, const hs_box *box)
 {
     hs__matrix a, b, c;
@@ -228,7 +233,7 @@ static void scale_box(const hs_product *p, const hs_box *box)
     hs__triangle_finish(p->dtype, &triangle, &c, 0, box->height, 0, box->width);
 }
 
-/* Scratch of a worker for a gang of its own. */
+/* Takes scratch of a worker for a gang of its own. */
 static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
 {
     hs_pool *pool = j->run.pool;
@@ -238,7 +243,7 @@ static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
     return HS_OK;
 }
 
-/* A box that its worker computes. */
+/* Opens a box that its own worker computes. */
 static hs_status open_own(job *j, int32_t i)
 {
     hs__panel_product x;
@@ -248,7 +253,7 @@ static hs_status open_own(job *j, int32_t i)
     return status ? status : provide(j, worker, &x);
 }
 
-/* A layer that any worker may take: there is room for the gang of each domain. */
+/* Opens a layer that any worker may take: its memory is large enough for each domain. */
 static hs_status open_layer(job *j, int32_t i)
 {
     const hs__domains *domains = hs__pool_domains(j->run.pool);
@@ -280,10 +285,11 @@ static hs_status open_box(job *j, int32_t i)
     return j->taken ? open_layer(j, i) : open_own(j, i);
 }
 
-/* Boxes of equal work dealt to workers by their speeds, each some that follow each other. */
+/* A division of boxes of equal work over workers in proportion to their speeds; each gets adjacent
+ * boxes. */
 typedef struct {
     const double *speeds; /* [p] or NULL */
-    double total, sum;    /* of all, and of those up to `worker` */
+    double total, sum;    /* of all workers, and of workers 0 .. `worker` */
     int32_t p, worker;
 } deal;
 
@@ -294,7 +300,7 @@ static deal begin_deal(int32_t p, const double *speeds)
     return x;
 }
 
-/* Who has box i of count. */
+/* Returns the worker that owns box i of `count`. i must not decrease from call to call. */
 static int32_t owner_of(deal *x, int32_t i, int32_t count)
 {
     while (x->worker < 0 || (x->worker + 1 < x->p && (i + 0.5) * x->total >= x->sum * count)) {
@@ -306,7 +312,7 @@ static int32_t owner_of(deal *x, int32_t i, int32_t count)
 
 static int32_t common_divisor(int32_t x, int32_t y) { return y ? common_divisor(y, x % y) : x; }
 
-/* Rows of a layer before band i of so many with equal work. */
+/* Returns the rows of a layer before band i, if it is cut into `bands` bands of equal work. */
 static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
 {
     const double share = (double)i / bands, upper = 1.0 - sqrt(1.0 - share);
@@ -316,15 +322,15 @@ static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
     return i == bands ? x->m : (int64_t)((double)x->m * part);
 }
 
-/* hs_gemm_boxes. Layers are as deep as the sizes say, so there are not as many as are good for p
- * workers: those that are left over when all have as many as each other are cut into bands of rows,
- * all of them where there are less than workers. */
+/* hs_gemm_boxes for any product. The depth of the layers depends on the sizes alone, so their
+ * number need not suit p workers. The workers get equal numbers of whole layers, and the remaining
+ * layers are cut into bands of rows; if there are fewer layers than workers, all are cut. */
 static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes,
                              int32_t capacity)
 {
     enum { SHARE = 20, FEWEST = 32 };
-    /* A layer for each worker takes a twentieth of the operands at most: then their sum takes less
-     * than meeting at each panel. */
+    /* A layer for each worker takes at most a twentieth of the operands: then the reduction takes
+     * less time than meeting at each panel. */
     const int64_t depth = hs__layer_depth(x);
     const double layer = (double)x->m * (double)x->n / (x->triangle ? 4.0 / 3.0 : 1.0);
     const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
@@ -367,7 +373,7 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
     return HS_OK;
 }
 
-/* Memory for one layer, where the product is a sum of them that are not computed at the same
+/* Takes memory for one layer, if the product is a sum of layers that are not computed at the same
  * time. */
 static hs_status open_layers(job *j)
 {
@@ -381,7 +387,7 @@ static hs_status open_layers(job *j)
     return i < boxes->count ? hs__one_layer(&j->layers, &j->run, j->product) : HS_OK;
 }
 
-/* The arrays that this kind of boxes has. */
+/* Allocates the arrays that this kind of boxes needs. */
 static hs_status open_arrays(job *j)
 {
     const hs_boxes *boxes = j->boxes;
@@ -396,7 +402,7 @@ static hs_status open_arrays(job *j)
     return j->taken && j->room ? HS_OK : HS_ERROR_MEMORY;
 }
 
-/* Where each worker's part of the depth begins. */
+/* Finds where each worker's part of the depth begins. */
 static hs_status find_depths(job *j)
 {
     const hs_boxes *boxes = j->boxes;
@@ -444,7 +450,7 @@ static hs_status open(void *context)
     /* nothing can fail any more */
     for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) {
         hs_box box = boxes->box[i];
-        /* an empty box is beside one that is not */
+        /* an empty box lies beside one that is not empty */
         if (has_work(j, i) || (p->k && !box.length)) continue;
         const hs_product own = product_of(j, &box);
         scale_box(&own, &box);

@@ -1,5 +1,12 @@
-/* Runs products on a star: the caller is the master, who copies operands into the workers' arenas
- * and results back, one message at a time; a worker multiplies what has come. */
+/* Runs products on a star. The caller is the master: it copies operands into the workers' arenas
+ * and results back, one message at a time. A worker multiplies what has arrived.
+ *
+ * The messages and their order come from the simulation (hs_star_simulate), which the run repeats
+ * with real copies. Each message is a `step`. A message may have to wait until a panel of the same
+ * worker is computed (step.waits), since that panel's buffer is used again or its result is sent.
+ * Master and worker tell each other by the state of the step: the master sets SENT and wakes the
+ * worker, the worker sets COMPUTED and wakes the master. With HS_STAR_LISTED the master serves the
+ * messages in the order of the list, else the one that has been ready longest. */
 #include <math.h>
 
 #include "core/numbers.h"
@@ -10,38 +17,38 @@ enum { C = HS_STAR_HOLD_C, A = HS_STAR_HOLD_A, B = HS_STAR_HOLD_B, OPERANDS = 3 
 
 enum { SENT = 1, COMPUTED = 2 }; /* states of a panel */
 
-/* Part of an operand: blocks, and the block of the arena at which it begins. */
+/* Part of an operand, in blocks, and the block of the arena at which it begins. */
 typedef struct {
     int64_t row, col, height, width, at;
 } piece;
 
-/* What there is to know of a message beside what the simulation says. */
+/* What the run knows of a message besides the simulation. */
 typedef struct {
-    int64_t next;  /* of the same worker, -1: none */
-    int64_t waits; /* for this panel to be computed, or this load, -1: for none */
-    /* when it came, of a panel then when it was computed; with pace on the emulated platform's
+    int64_t next;  /* message of the same worker, -1: none */
+    int64_t waits; /* panel to be computed before it, or load, -1: none */
+    /* when it arrived, or for a panel when it was computed; with pace on the emulated platform's
      * clock */
     double due;
     _Atomic int64_t state; /* of a panel or a load */
 } step;
 
-/* What a worker has of the operands, and what is to come. */
+/* What a worker has of the operands, and its messages to come. */
 typedef struct {
     char *arena;
-    int64_t first, next;    /* message, -1: none; of all, and of those not sent */
+    int64_t first, next;    /* message, -1: none; `next` is the first that is not sent */
     double released;        /* end of its last load or result, on the same clock */
     _Atomic int64_t blocks; /* in the arena */
     int64_t peak;
 } __attribute__((aligned(64))) buffers;
 
-/* Where a chunk is in its worker's arena. Those each ahead of the one before, a chain, have a room
- * for panels where the arena begins, and behind it one for what two neighbours hold, who have its
- * two ends. */
+/* Where a chunk lies in its worker's arena. Chunks that are each ahead of the one before form a
+ * chain. A chain has room for panels at the start of the arena; behind it is room for what two
+ * neighbouring chunks hold, one at each end. */
 typedef struct {
-    int64_t first;      /* the chunk that begins the chain */
-    hs__chain chain;    /* of that one: all of the chain */
-    int32_t odd;        /* of the two ends, the second */
-    int32_t turn;       /* of two buffers, that of the first panel */
+    int64_t first;      /* chunk that begins the chain */
+    hs__chain chain;    /* of that chunk: the whole chain */
+    int32_t odd;        /* non-zero: its place is the second end */
+    int32_t turn;       /* of two buffers, the index of the first panel's */
     int64_t last_panel; /* message */
 } place;
 
@@ -55,13 +62,14 @@ typedef struct {
     /* how it lies in an arena: as at the master, so that whole lines are copied */
     int by_columns[OPERANDS];
     int64_t count;
-    /* [count] a worker's in the order of the model; the times become those measured */
+    /* [count] messages, each worker's in the order of the model; the times are replaced by measured
+     * ones */
     hs_star_message *list;
     step *steps;  /* [count] */
-    int64_t *log; /* [count] the port's order */
+    int64_t *log; /* [count] messages in the order in which the port served them */
     int64_t logged;
-    buffers *buffers; /* [p] what a worker has, as the master sees it */
-    int32_t p;        /* the master's signal is the one behind the workers' */
+    buffers *buffers; /* [p] as the master sees them */
+    int32_t p;        /* the master's signal follows the workers' */
 } job;
 
 /* ---- where things are ------------------------------------------------------------------------ */
@@ -70,7 +78,7 @@ static int64_t area(const piece *x) { return x->height * x->width; }
 
 static int64_t panels_of(int64_t length, int64_t depth) { return 1 + (length - 1) / depth; }
 
-/* Whether a chunk is ahead of one before. */
+/* Whether a chunk is loaded ahead of the result of the one before. */
 static int is_ahead(const job *j, int64_t chunk) { return j->places[chunk].first != chunk; }
 
 static const place *place_of(const job *j, const hs_star_chunk *chunk)
@@ -83,7 +91,7 @@ static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk)
     return &j->places[place_of(j, chunk)->first].chain;
 }
 
-/* The block of the arena at which begins what is held. */
+/* Returns the block of the arena at which the held operand begins. */
 static int64_t held_at(const job *j, const hs_star_chunk *chunk)
 {
     const hs__chain *chain = chain_of(j, chunk);
@@ -92,8 +100,8 @@ static int64_t held_at(const job *j, const hs_star_chunk *chunk)
                                  : 0);
 }
 
-/* Where the strips of a chunk are whose panels are streamed: rows of blocks, or columns, one after
- * the other. */
+/* Returns strip k of a chunk with streamed panels: a row of blocks, or a column. The strips lie one
+ * after the other. */
 static piece strip_of(const job *j, const hs_star_chunk *chunk, int64_t k)
 {
     const int64_t at = held_at(j, chunk);
@@ -102,7 +110,8 @@ static piece strip_of(const job *j, const hs_star_chunk *chunk, int64_t k)
     return (piece){chunk->row, chunk->col + k, chunk->height, 1, at + k * chunk->height};
 }
 
-/* What stays for a layer begins the room for panels, then comes the block that passes. */
+/* Finds the operands of a streamed panel. What stays for a layer lies at the start of the room for
+ * panels, and the block that passes lies behind it. */
 static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t panel,
                             piece pieces[OPERANDS])
 {
@@ -114,9 +123,9 @@ static void locate_streamed(const job *j, const hs_star_chunk *chunk, int64_t pa
     pieces[by_rows ? A : B].at = by_rows ? chunk->width : chunk->height;
 }
 
-/* What a panel of the chunk, that of layer `first`, multiplies. Each buffer holds a panel's two;
- * two of them are at both ends of their room, so that those of chunks of other sizes are not in the
- * way. */
+/* Finds the operands that a panel of the chunk multiplies; `first` is the panel's first layer. A
+ * buffer holds the two operands of a panel. Two buffers lie at both ends of their room, so that
+ * buffers of chunks of other sizes are not in the way. */
 static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piece pieces[OPERANDS])
 {
     if (hs__star_streams(chunk)) {
@@ -160,8 +169,8 @@ static hs__matrix in_arena(const job *j, int32_t worker, int o, const piece *x)
     return part;
 }
 
-/* Whether a message has that operand in it; a panel that is streamed brings what stays for a layer
- * with the layer's first block. */
+/* Whether a message carries operand o. A streamed panel carries what stays for a layer with the
+ * first block of that layer. */
 static int moves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
 {
     if (message->kind == HS_STAR_LOAD) return o == chunk->held;
@@ -171,14 +180,16 @@ static int moves(const hs_star_chunk *chunk, const hs_star_message *message, int
     return o == (by_rows ? A : B) || message->depth % (by_rows ? chunk->height : chunk->width) == 0;
 }
 
-/* Of the loads and results of a streamed chunk: each strip on its own. */
+/* Returns the number of parts of a message: each strip of a load or result of a streamed chunk,
+ * else 1. */
 static int64_t parts_of(const hs_star_chunk *chunk, const hs_star_message *message)
 {
     if (!hs__star_streams(chunk) || message->kind == HS_STAR_PANEL) return 1;
     return chunk->buffers == HS_STAR_STREAM_A ? chunk->height : chunk->width;
 }
 
-/* An operand's part to the arena; C comes multiplied by beta, and is not read where that is 0. */
+/* Copies a part of an operand to the arena. C is multiplied by beta there, and not read if beta is
+ * 0. */
 static void bring(const job *j, hs__member *self, int32_t worker, int o, const piece *x)
 {
     const hs_product *p = j->product;
@@ -191,7 +202,7 @@ static void bring(const job *j, hs__member *self, int32_t worker, int o, const p
 
 /* ---- master ---------------------------------------------------------------------------------- */
 
-/* When the worker could take part in its next message. */
+/* Returns when the worker was ready for the message. */
 static double pending_since(const job *j, int64_t message)
 {
     const step *own = &j->steps[message];
@@ -258,7 +269,8 @@ static void serve(job *j, hs__member *self, int64_t at)
 
 enum { NONE_PENDING = -1, NONE_LEFT = -2 };
 
-/* The message whose request is pending longest, ties to the lowest worker. */
+/* Returns the message that has been ready longest, ties to the lowest worker; NONE_PENDING if none
+ * is ready, NONE_LEFT if all are sent. */
 static int64_t oldest_request(const job *j)
 {
     int64_t found = NONE_LEFT;
@@ -296,7 +308,7 @@ static void lead(void *context)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* The product of a panel; 0 where there is nothing to multiply. */
+/* Sets up the product of a panel. Returns 0 if there is nothing to multiply. */
 static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
                          hs__panel_product *x)
 {
@@ -315,7 +327,7 @@ static int panel_product(const job *j, int64_t at, const piece pieces[OPERANDS],
                                   NULL, 1);
 }
 
-/* Whether an operand of a panel is not needed after it: what stays for a layer is free after the
+/* Whether an operand of a panel is not needed after it. What stays for a layer is free after the
  * layer's last block. */
 static int leaves(const hs_star_chunk *chunk, const hs_star_message *message, int o)
 {
@@ -348,7 +360,8 @@ static void compute(job *j, hs__member *self, int64_t at)
     if (hs__cancelled(&j->run.cancel)) return;
     message->compute_end = hs__since_start(&j->run);
     own->due = j->run.options.pace ? self->deadline : message->compute_end;
-    /* what only came is free; a C that came with the panel stays until its result has left */
+    /* operands that only pass are free now; a C that came with the panel stays until its result has
+     * left */
     for (int o = 0; o < OPERANDS; o++)
         if (o != chunk->held && o != C && leaves(chunk, message, o))
             atomic_fetch_sub(&j->buffers[self->worker].blocks, area(&pieces[o]));
@@ -389,7 +402,7 @@ static hs_status check(const void *context)
     return HS_OK;
 }
 
-/* Chains of chunks. */
+/* Finds the chains of chunks, and each chunk's place. */
 static hs_status place_chunks(job *j)
 {
     const hs_star_product *x = j->x;
@@ -416,8 +429,8 @@ static hs_status place_chunks(job *j)
     return HS_OK;
 }
 
-/* What a message waits for; last: the worker's last but one and last panel that count for it,
- * before there were so many the load. */
+/* Returns what a message waits for. last[0] and last[1] are the worker's last panel but one and
+ * last panel that count for it; before there are two panels, its load. */
 static int64_t waits_of(job *j, int64_t at, int64_t last[2])
 {
     const hs_star_message *message = &j->list[at];
@@ -437,7 +450,7 @@ static int64_t waits_of(job *j, int64_t at, int64_t last[2])
     return waits;
 }
 
-/* HS_ERROR_VALUE unless the chunks tile C. */
+/* Returns HS_ERROR_VALUE unless the chunks tile C. */
 static hs_status cover(job *j)
 {
     const hs_star_product *x = j->x;
@@ -456,7 +469,7 @@ static hs_status cover(job *j)
                           boxes, NULL);
 }
 
-/* The messages, and what each one waits for. */
+/* Lists the messages, and what each one waits for. */
 static hs_status list_messages(job *j)
 {
     const hs_star_product *x = j->x;
@@ -488,14 +501,14 @@ static hs_status list_messages(job *j)
     return HS_OK;
 }
 
-/* Arenas, and scratch for the kernel. */
+/* Takes memory for the arenas, and scratch for the kernel. */
 static hs_status open_arenas(job *j)
 {
     const hs_star_product *x = j->x;
     int64_t *rooms = hs__run_zeros(&j->run, (size_t)j->p, sizeof *rooms);
     if (!rooms) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
-        /* 0 where it does not begin a chain */
+        /* 0 unless the chunk begins a chain */
         const int64_t own = j->places[k].chain.held + j->places[k].chain.passing;
         if (own > rooms[x->chunks[k].worker]) rooms[x->chunks[k].worker] = own;
     }

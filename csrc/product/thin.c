@@ -1,3 +1,5 @@
+/* Runs thin products (product/thin.h): the large operand is cut into pieces that the workers take
+ * from one counter. */
 #include "product/thin.h"
 
 #include <string.h>
@@ -7,28 +9,29 @@
 #include "run/matrix.h"
 #include "run/member.h"
 
-static const double SMALL = 5e5; /* fewer multiply-adds are done by the caller alone */
+/* Up to so many multiply-adds the caller does everything. */
+static const double SMALL = 5e5;
 
-/* C <- alpha A B + beta C, turned so that A is the large operand. Pieces are `height` rows of A by
- * `depth` columns, those of the same rows one after the other; with more than one their sums are
- * kept aside, [parts][m][n], until all are there. */
+/* C <- alpha A B + beta C, transposed if needed so that A is the large operand. A piece is `height`
+ * rows of A by `depth` columns; the pieces of the same rows follow each other. With more than one
+ * piece per row, their sums are kept in `sums`, [parts][m][n], until all are computed. */
 typedef struct {
     hs__run run;
     const hs_product *product;
-    double factor[2], alpha[2]; /* of B; of A B */
+    double factor[2], alpha[2]; /* for B; for A B */
     hs__thin loops;
     hs__matrix a, b, c;
     int by_rows;
     int64_t height, depth, heights, parts;
-    char *packed;            /* B for all pieces, or NULL: each packs its part */
+    char *packed;            /* all of B packed, or NULL: each piece packs its part */
     char *sums;              /* or NULL */
-    size_t b_bytes, c_bytes; /* of a worker's: its part of B, its part of C */
+    size_t b_bytes, c_bytes; /* scratch of a worker: its part of B, its part of C */
     _Alignas(64) _Atomic int64_t next;
 } job;
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Whether A is the B of the product. */
+/* Transposes the product if its B is the large operand. Returns whether it did. */
 static int turn(const hs_product *p, hs__matrix *a, hs__matrix *b, hs__matrix *c)
 {
     hs__matrices_of(p, a, b, c);
@@ -57,13 +60,13 @@ int hs__is_thin(const hs_product *p)
     return a.row_stride == 1;
 }
 
-/* Reals of a packed column of B, by rows. */
+/* Returns the reals of a packed column of B, if A is read by rows. */
 static int64_t step_of(const job *j, int64_t depth)
 {
     return depth * (j->product->dtype >> 1 ? 4 : 1);
 }
 
-/* Columns of the part of B from row `first` on, times a factor, as hs__thin_rows wants them. */
+/* Packs `count` rows of B from row `first` on, times a factor, as hs__thin_rows reads them. */
 #define PACK(REAL)                                                                         \
     static void pack_##REAL(const hs__matrix *b, int complex, const double factor[2],      \
                             int64_t first, int64_t count, REAL *to)                        \
@@ -99,7 +102,7 @@ static void pack(const job *j, int64_t first, int64_t count, char *to)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Adds the sums of rows first .. to C, part by part. */
+/* Adds up the sums of rows first .., in the order of the parts, and adds the result to C. */
 static void add_up(const job *j, int64_t first, int64_t rows)
 {
     const int64_t n = j->c.cols;
@@ -179,11 +182,13 @@ static hs_status report(void *context, hs_status status)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* By the sizes alone: the results are the same with any number of workers. */
+/* Cuts the product by its sizes alone: the result is the same with any number of workers. */
 static void cut(job *j)
 {
-    enum { PIECE = 512 << 10, NEAR = 32 << 10 }; /* bytes of A by rows; of a part of C by columns */
-    enum { LONGEST = 8192, SHORTEST = 128, STEP = 64, ENOUGH = 32 }; /* elements; pieces */
+    /* Bytes of A in a piece, by rows; bytes of a part of C, by columns. */
+    enum { PIECE = 512 << 10, NEAR = 32 << 10 };
+    /* LONGEST, SHORTEST, STEP: elements. ENOUGH: pieces. */
+    enum { LONGEST = 8192, SHORTEST = 128, STEP = 64, ENOUGH = 32 };
     const int64_t m = j->a.rows, k = j->a.cols, e = j->c.element;
     int64_t depth = hs__min(k, LONGEST);
     if (j->by_rows) {
@@ -196,7 +201,7 @@ static void cut(job *j)
     j->parts = hs__ceil_div(k, depth);
     if (j->heights * j->parts < ENOUGH)
         j->parts = hs__min(hs__ceil_div(ENOUGH, j->heights), hs__ceil_div(k, SHORTEST));
-    j->depth = hs__round_up(hs__ceil_div(k, j->parts), 16); /* whole lines of a row */
+    j->depth = hs__round_up(hs__ceil_div(k, j->parts), 16); /* whole cache lines of a row */
     j->parts = hs__ceil_div(k, j->depth);
 }
 
@@ -227,7 +232,7 @@ static hs_status open(void *context)
 
 static hs_status check(const void *context)
 {
-    (void)context; /* by who calls hs__run_thin */
+    (void)context; /* checked by the callers of hs__run_thin */
     return HS_OK;
 }
 

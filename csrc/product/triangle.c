@@ -1,3 +1,5 @@
+/* Elements of the triangle of C that a product computes, and its mirror image
+ * (product/triangle.h). */
 #include "product/triangle.h"
 
 #include "kernel/pack.h"
@@ -34,15 +36,15 @@ double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, i
     return count;
 }
 
-/* What is asked of the parts of a triangle: x <- beta x, or x <- x + other. */
+/* Changes a part of a triangle: x <- beta x, or x <- x + other. */
 static void change(int32_t dtype, const hs__matrix *x, const double *beta, const hs__matrix *other)
 {
     if (other) hs__add(dtype, other, x);
     else hs__scale(dtype, x, beta);
 }
 
-/* Of the part from (row, col) on what is in the triangle, line by line where the diagonal crosses
- * it. */
+/* Changes the elements that are in the triangle, of the part from (row, col) on: line by line if
+ * the diagonal crosses the part. */
 static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
                        int64_t col, const double *beta, const hs__matrix *other)
 {
@@ -80,8 +82,8 @@ void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *fr
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
-/* Element (j, i) of `to` becomes (i, j) of `from`, for rows i and columns j; both have the strides
- * of C. The inner loop is along the lines that are written. */
+/* Copies element (i, j) of `from`, for rows i and columns j, to element (j, i) of `to`. Both have
+ * the strides of C. The inner loop runs along the lines that are written. */
 #define MIRROR(NAME, TYPE, CONJUGATE)                                                            \
     static inline __attribute__((always_inline)) void NAME##_lines(                              \
         int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t across, int64_t along)   \
@@ -116,7 +118,7 @@ MIRROR(mirror_complex_double, complex_double, SAME)
 MIRROR(mirror_conjugate_float, complex_float, CONJUGATED)
 MIRROR(mirror_conjugate_double, complex_double, CONJUGATED)
 
-/* Part of the triangle, without elements of the diagonal. */
+/* Mirrors a part of the triangle that has no elements of the diagonal. */
 static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
                    int64_t rows, int64_t col, int64_t cols)
 {
@@ -147,7 +149,7 @@ static void make_real(int32_t dtype, void *z)
     else ((float *)z)[1] = 0.0f;
 }
 
-/* A small part that the diagonal crosses. */
+/* Finishes a small part that the diagonal crosses. */
 static void finish_elements(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
                             int64_t rows, int64_t col, int64_t cols)
 {
@@ -165,8 +167,9 @@ void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix 
     enum { FEW = 8 };
     if (t->which == HS_TRIANGLE_NONE || !(t->mirrored || t->conjugate) || rows == 0 || cols == 0)
         return;
+    /* Distances from the diagonal. */
     const int64_t least = row - (col + cols - 1) - t->diagonal;
-    const int64_t most = row + rows - 1 - col - t->diagonal; /* distances from the diagonal */
+    const int64_t most = row + rows - 1 - col - t->diagonal;
     if (t->which == HS_TRIANGLE_LOWER ? most < 0 : least > 0) return;
     if (least > 0 || most < 0) {
         if (t->mirrored) mirror(dtype, t, c, row, rows, col, cols);

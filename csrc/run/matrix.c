@@ -1,3 +1,4 @@
+/* Copies, exchanges, scales and adds matrices with strides (run/matrix.h). */
 #include "run/matrix.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void copy_line(ptrdiff_t element, int64_t count, char *to, int64_t to_ste
             memcpy(to + 16 * i * to_step, from + 16 * i * from_step, 16);
 }
 
-/* Whether rows of `to` and columns of `from` lie side by side, of elements that can pass for
+/* Whether rows of `to` and columns of `from` are contiguous, and elements can be copied as
  * reals. */
 static int is_transposition(const hs__matrix *to, const hs__matrix *from)
 {
@@ -57,7 +58,7 @@ static int is_transposition(const hs__matrix *to, const hs__matrix *from)
            ((uintptr_t)to->data | (uintptr_t)from->data) % (size_t)to->element == 0;
 }
 
-/* Such a copy, some columns and rows at a time. */
+/* Copies such a matrix in blocks of FEW columns and MANY rows. */
 static void transpose(hs__member *self, const hs__matrix *to, const hs__matrix *from)
 {
     enum { FEW = 64, MANY = 2048 };
@@ -72,7 +73,8 @@ static void transpose(hs__member *self, const hs__matrix *to, const hs__matrix *
 
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
 {
-    /* elements of a line, where lines cross; bytes between two looks for a cancel */
+    /* FEW: elements of a line at a time where the lines of the two matrices cross. PAUSE: bytes
+     * between two looks for a cancel. */
     enum { FEW = 32, PAUSE = 1 << 20 };
     if (hs__by_columns(&to)) {
         to = hs__transposed(to);
@@ -122,7 +124,7 @@ int hs__factor_is(int32_t dtype, const double factor[2], double x)
     return re == x && (im == 0.0 || !(dtype >> 1));
 }
 
-/* Lines of a matrix of reals, or of complex elements of two. */
+/* Multiplies lines of a matrix by a factor; elements are reals, or complex numbers of two reals. */
 #define SCALE(REAL)                                                                        \
     static void scale_##REAL(const hs__matrix *lines, int complex, const double factor[2]) \
     {                                                                                      \
@@ -181,8 +183,8 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
 ADD(float)
 ADD(double)
 
-/* Real and imaginary parts go together where they are side by side in both, else element by
- * element. */
+/* Adds real and imaginary parts as one array where both matrices have contiguous elements, else
+ * element by element. */
 void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
 {
     const int complex = dtype >> 1, turned = hs__by_columns(from);

@@ -1,15 +1,15 @@
-/* Matrices with strides: what the runs cut, copy and multiply. */
+/* Matrices with strides: the form in which all runs cut, copy and multiply their operands. */
 #ifndef HS_RUN_MATRIX_H
 #define HS_RUN_MATRIX_H
 
 #include "core/element.h"
 #include "run/member.h"
 
-/* Element (i, j) is i * row_stride + j * col_stride elements behind the first. Operands that are
- * only read are of this type, too. */
+/* A matrix. Element (i, j) is i * row_stride + j * col_stride elements behind the first. Operands
+ * that are only read have this type, too. */
 typedef struct hs__matrix {
     char *data;
-    ptrdiff_t element; /* bytes */
+    ptrdiff_t element; /* bytes of one */
     int64_t rows, cols, row_stride, col_stride;
 } hs__matrix;
 
@@ -29,40 +29,45 @@ static inline hs__matrix hs__transposed(hs__matrix x)
     return (hs__matrix){x.data, x.element, x.cols, x.rows, x.col_stride, x.row_stride};
 }
 
-/* The operands of a product, and a product of matrices; alpha and beta remain to be set. */
+/* Convert a product to its three operands, and three operands to a product, of which alpha and beta
+ * are still to be set. */
 void hs__matrices_of(const hs_product *product, hs__matrix *a, hs__matrix *b, hs__matrix *c);
 hs_product hs__product_of(int32_t dtype, const hs__matrix *a, const hs__matrix *b,
                           const hs__matrix *c);
 
-/* Whether its columns rather than its rows are lines in memory. */
+/* Whether the columns, rather than the rows, are the lines in memory: the ones with the smaller
+ * stride between elements. */
 int hs__by_columns(const hs__matrix *x);
 
-/* to <- from, which has its size; along the lines of both as far as that goes. A `self` attends to
- * its run meanwhile, and ends with it. */
+/* Copies `from` to `to`, which has the same size, along contiguous lines of both as far as
+ * possible. With `self` it attends to the run meanwhile and stops after a cancel; self may be
+ * NULL. */
 void hs__copy(hs__member *self, hs__matrix to, hs__matrix from);
 
-/* Exchanges count elements from x and from y on, each `step` bytes behind the last. */
+/* Exchanges `count` elements at x with those at y. In both, consecutive elements are `step` bytes
+ * apart. */
 void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step);
 
-/* Factors are (real, imaginary), rounded to the type before use. Where one is real nothing is
- * multiplied by its imaginary zero, which would make NaN of infinities. */
+/* Factors are pairs (real, imaginary), rounded to the type before use. A factor with a zero
+ * imaginary part multiplies as a real number: 0 times infinity would give NaN. */
 
-/* Whether a factor is the real x, once rounded. */
+/* Whether a factor, once rounded, is the real number x. */
 int hs__factor_is(int32_t dtype, const double factor[2], double x);
 
-/* Whether a product multiplies B by alpha, rather than A B. */
+/* Whether alpha multiplies B before the product, rather than the product A B. */
 static inline int hs__scales_b(const hs_product *p)
 {
     return p->alpha_first && !hs__factor_is(p->dtype, p->alpha, 1.0);
 }
 
-/* x <- factor x; with 0 the old content does not matter. */
+/* x <- factor x. With factor 0 the old content of x is not read. */
 void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2]);
 
-/* to <- to + from, of one size. */
+/* to <- to + from, for matrices of the same size. */
 void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to);
 
-/* to <- alpha from + beta to, of one size; with beta 0 the old content does not matter. */
+/* to <- alpha from + beta to, for matrices of the same size. With beta 0 the old content of `to` is
+ * not read. */
 void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2],
                  const hs__matrix *to);
 

@@ -1,3 +1,4 @@
+/* A worker's part in a run (run/member.h): its times, events, waits, and emulated pace. */
 #define _GNU_SOURCE
 #include "run/member.h"
 
@@ -44,7 +45,7 @@ void hs__record(hs__member *self, hs_event_kind kind, double start, double end)
             return;
         }
     }
-    /* For hours, maybe: a counter that went on would wrap. */
+    /* Do not count further once the trace is full: in a run of hours the counter would wrap. */
     if (atomic_load_explicit(&run->event_count, memory_order_relaxed) >= trace->event_capacity)
         return;
     const int64_t at = atomic_fetch_add_explicit(&run->event_count, 1, memory_order_relaxed);

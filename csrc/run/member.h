@@ -1,15 +1,17 @@
-/* What every runner's worker does besides its work: it keeps an emulated pace, records events,
- * waits for others. */
+/* One worker of a run. What the workers of all kinds of runs do besides their work: they keep an
+ * emulated pace, record events, and wait for other workers. */
 #ifndef HS_RUN_MEMBER_H
 #define HS_RUN_MEMBER_H
 
 #include "run/run.h"
 
-/* Seconds of a core that this thread has had. */
+/* Returns the seconds of CPU time that this thread has had. */
 double hs__cpu_clock(void);
 
-/* One worker of a run. box is what it works on; event the index of its last event, -1 for none;
- * deadline when a paced worker ends what it has begun, in seconds from the start. */
+/* One worker of a run.
+ *   box        what it works on
+ *   event      index of its last event, -1: none
+ *   deadline   when a paced worker ends what it has begun, in seconds from the start of the run */
 typedef struct hs__member {
     hs__run *run;
     int32_t worker, is_caller, box, event;
@@ -17,55 +19,60 @@ typedef struct hs__member {
 } hs__member;
 
 hs__member hs__member_start(hs__run *run, int32_t worker, int is_caller);
-/* Fills in finish, late and busy. */
+/* Fills in the worker's finish, late and busy times. */
 void hs__member_end(hs__member *self);
 
 static inline int hs__stopped(const hs__member *self) { return hs__cancelled(&self->run->cancel); }
 
-/* One event for a box, unless there is a gap. */
+/* Records an event. It extends the worker's last event if kind and box are the same and there is no
+ * gap. */
 void hs__record(hs__member *self, hs_event_kind kind, double start, double end);
 
-/* A task of run->total has ended. */
+/* Counts one ended task of run->total. */
 static inline void hs__count_task(hs__run *run)
 {
     atomic_fetch_add_explicit(&run->done, 1, memory_order_relaxed);
 }
 
-/* Polls if this is the calling thread's part; whether the run was cancelled. */
+/* Polls if this is the calling thread. Returns whether the run was cancelled. */
 int hs__attend(hs__member *self);
 
-/* While it waits for others: attends, and in a shared run whose workers have cores of their own
- * sees to those who have lost theirs. */
+/* Called now and then while a worker waits for other workers: attends to the run. In a shared run
+ * of workers with cores of their own it also rescues a worker that has lost its core
+ * (hs__pool_rescue). */
 void hs__help_along(void *member);
 
-/* Waits until ready(what), or a cancel: looks for `spin` seconds, where workers have cores of their
- * own, then sleeps at `own`. Who makes it ready stores that, with sequential consistency, then
- * sends the signal. */
-enum { HS__SLEEP = 20 }; /* milliseconds: a cancel or a poll waits no longer */
+enum { HS__SLEEP = 20 }; /* longest sleep in milliseconds before a cancel or a poll is noticed */
+/* seconds of spinning before a sleep where the wait is likely to be short */
 static const double HS__GLANCE = 50e-6;
+/* Waits until ready(what), or for a cancel. Workers with cores of their own first spin for `spin`
+ * seconds; then the worker sleeps at the signal `own`. The thread that makes it ready stores the
+ * change with sequential consistency, then sends the signal. */
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what);
 
-/* In a shared run, for what others do in a moment: short, and the more so the more often it is
- * looked at, where each has a core of its own; else the run has a signal, for a thread that looks
- * keeps them from it. They send it when that is worth waking somebody. */
+/* Waits, in a shared run, for an event that other workers will cause within microseconds. If each
+ * worker has a core of its own it spins: the more often it looks, the shorter the wait. Else it
+ * sleeps at the run's signal, since a spinning thread would keep the other workers from their work.
+ * They send the signal when the event is worth waking a thread for. */
 void hs__await_others(hs__member *self, hs__ready *ready, const void *what);
 
-/* As hs__await, after a glance, for a counter that is to reach a value. */
+/* Waits until a counter reaches a value. See hs__await, with HS__GLANCE as `spin`. */
 void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter,
                      int64_t value);
 
-/* Sleeps until `until` seconds from the start, or a cancel: the caller, who polls, in pieces,
- * others without waking in between. */
+/* Sleeps until `until` seconds from the start of the run, or a cancel. The caller, which polls,
+ * sleeps in short pieces; other workers sleep without waking in between. */
 void hs__sleep_until(hs__member *self, double until);
 
-/* An emulated transfer, [start, end] in seconds from the start of the run, before the work on what
- * it brings and after it: this begins with the transfer if they overlap, else at its end, and ends
- * no earlier. One that takes no time is none. */
+/* Emulate a transfer [start, end], in seconds from the start of the run, of the data that a piece
+ * of work needs. hs__await_transfer is called before the work: it waits for the start of the
+ * transfer if the two overlap, else for its end. hs__end_transfer is called after the work: it
+ * waits for the end of the transfer. A transfer that takes no time is ignored. */
 void hs__await_transfer(hs__member *self, const double transfer[2], int overlap);
 void hs__end_transfer(hs__member *self, const double transfer[2]);
 
-/* A paced worker: moves the deadline on by `work` and sleeps until then. The emulated worker
- * computes all the time, the host's thread only some of it. */
+/* Moves the deadline of a paced worker on by `work` and sleeps until then. So the emulated worker
+ * computes all the time, and the thread of this machine only a part of it. */
 void hs__keep_pace(hs__member *self, double work);
 
 #endif

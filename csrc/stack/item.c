@@ -1,3 +1,5 @@
+/* Computes one item of a stack (stack/item.h). Large items are halved recursively down to the loops
+ * of kernel/small.h. A product is cut into pieces that stay in the caches. */
 #include "stack/item.h"
 
 #include <math.h>
@@ -5,15 +7,16 @@
 
 #include "core/numbers.h"
 
-/* A worker at its item: a padded matrix, row by row. */
+/* The padded matrix that a worker computes with, row by row. */
 typedef struct {
     const hs__small *loops;
     hs__member *self;
     char *data;
     int64_t row;
     ptrdiff_t element;
-    void *aside;      /* of the products */
-    hs__ahead *ahead; /* not NULL, but empty, where C is not in the caches: its tiles are fetched */
+    void *aside; /* memory for the loops of products */
+    /* Not NULL, but empty, if C is not in the caches: then its tiles are prefetched. */
+    hs__ahead *ahead;
 } worksheet;
 
 static char *at(const worksheet *w, int64_t i, int64_t j)
@@ -23,8 +26,9 @@ static char *at(const worksheet *w, int64_t i, int64_t j)
 
 static int64_t padded(const hs__small *loops, int64_t n) { return hs__round_up(n, loops->across); }
 
-/* Of a product at once, that its part of A stays in the second level cache; rows solved by the
- * loops alone; sides from which on a cancel is looked for within an item. */
+/* DEPTH, BLOCK: of a product in one piece, so that its part of A, of BLOCK bytes, stays in the L2
+ * cache. LEAF: rows that the loops solve without recursion. WATCHED: larger items look for a cancel
+ * while they are computed. */
 enum { DEPTH = 256, BLOCK = 512 << 10, LEAF = 16, WATCHED = 64 };
 
 enum { ASIDE = DEPTH * HS__SMALL_ASIDE };
@@ -33,14 +37,14 @@ static int64_t rows_at_once(ptrdiff_t element) { return BLOCK / DEPTH / element;
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* An operand whose rows are not side by side. */
+/* An operand with rows that are not contiguous. */
 typedef struct {
     const char *data;
     int64_t row, col;
 } strided;
 
-/* C <- A B, C + A B or C - A B for whole vectors of n, in pieces that stay in the caches; as the
- * flags say. Whether the run goes on. */
+/* C <- A B, C + A B or C - A B, as the flags say, for n of whole vectors, in pieces that stay in
+ * the caches. Returns whether the run goes on. */
 static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
                   int64_t b_row, char *c, int64_t c_row, int32_t flags)
 {
@@ -56,7 +60,7 @@ static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a
     return !hs__stopped(w->self);
 }
 
-/* C <- A B, B and C by rows, C as wide as a vector at least. */
+/* C <- A B, with B and C by rows, and C at least as wide as a vector. */
 static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
                      int64_t b_row, char *c, int64_t c_row)
 {
@@ -75,15 +79,15 @@ static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, stride
                     c_row, l ? HS__ADD : 0))
             return;
     }
-    /* its last vector lies over others */
+    /* the last vector overlaps the one before */
     for (int64_t i = 0; n > whole && i < m && !hs__attend(w->self); i += rows)
         w->loops->multiply(hs__min(rows, m - i), across, k, a.data + i * a.row * w->element, a.row,
                            a.col, b + tail, b_row, c + i * c_row * w->element + tail, c_row, 0,
                            NULL, NULL);
 }
 
-/* Whether C is better computed as C^T = B^T A^T: its columns lie side by side, or it is a vector
- * and the matrix lies better so. */
+/* Whether C is better computed as C^T = B^T A^T: its columns are contiguous, or it is a vector and
+ * the matrix lies better so. */
 static int is_turned(const hs_product *p)
 {
     if (p->m == 1) return p->n > 1 && p->b_col_stride != 1;
@@ -91,7 +95,7 @@ static int is_turned(const hs_product *p)
     return p->c_row_stride == 1 && p->c_col_stride != 1;
 }
 
-/* Whether C can be computed where it is. */
+/* Whether C can be computed in place. */
 static int is_direct(const hs_product *p)
 {
     const int64_t col = is_turned(p) ? p->c_row_stride : p->c_col_stride;
@@ -102,7 +106,8 @@ static int is_direct(const hs_product *p)
 
 static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
 
-/* One that is plain. What it shares with the next is there already. */
+/* Computes a plain product, and prefetches the next one. An operand that both share is not fetched
+ * again. */
 static void do_plain(const hs__items *x, const hs_product *p, const hs__operands *next,
                      char *memory)
 {
@@ -153,8 +158,8 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
 
 /* ---- triangular systems ---------------------------------------------------------------------- */
 
-/* X <- T^-1 X for h rows at x of n elements, whole vectors; by recursion. Whether the run goes
- * on. */
+/* X <- T^-1 X, by recursion, for h rows of X with n elements each, in whole vectors. Returns
+ * whether the run goes on. */
 static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char *x, int64_t x_row,
                       int32_t flags)
 {
@@ -174,8 +179,9 @@ static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char 
 
 /* ---- LU -------------------------------------------------------------------------------------- */
 
-/* Columns first .. end - 1 of m, from row `first` on; rows of `width` elements are exchanged. Adds
- * to *zero. Whether the run goes on. */
+/* Factors columns first .. end - 1 of m columns, from row `first` on, and exchanges rows of `width`
+ * elements. Sets *zero to the first zero pivot if it is not set yet. Returns whether the run goes
+ * on. */
 static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, int64_t end,
                   int32_t *pivots, int64_t *zero)
 {
@@ -195,7 +201,7 @@ static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, i
            factor(w, m, width, middle, end, pivots, zero);
 }
 
-/* NaN from a row on, or in the lower triangle from there on. */
+/* Fills rows `first` and below with NaN, or only their part of the lower triangle. */
 static void fill(const hs_product *p, const hs__matrix *c, int64_t first, int lower)
 {
     for (int64_t i = first; i < c->rows; i++)
@@ -217,7 +223,7 @@ static void set_identity(const worksheet *w, int32_t dtype, int64_t m, int64_t r
     }
 }
 
-/* SOLVE, INVERT and LU. */
+/* Does the operations SOLVE, INVERT and LU. */
 static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info,
                       const worksheet *w)
 {
@@ -248,8 +254,8 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* U^H U of the rows and columns first .. end - 1 in place of the upper triangle; *order as info.
- * Whether to go on. */
+/* Replaces the upper triangle of rows and columns first .. end - 1 by U with U^H U equal to it.
+ * *order as info in hs_stack. Returns whether to go on. */
 static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *order)
 {
     enum { BAND = 32 };
@@ -265,7 +271,8 @@ static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *ord
     if (!substitute(w, middle - first, stop - middle, l, at(w, first, middle), w->row,
                     HS__CONJUGATE))
         return 0;
-    for (int64_t i = middle; i < end; i += BAND) { /* whole vectors from about the diagonal on */
+    /* Update whole vectors, beginning near the diagonal. */
+    for (int64_t i = middle; i < end; i += BAND) {
         const strided a = {at(w, first, i), 1, w->row};
         if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row,
                     at(w, i, i), w->row, HS__SUBTRACT | HS__CONJUGATE))
@@ -274,7 +281,7 @@ static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *ord
     return cholesky(w, middle, end, order);
 }
 
-/* Copies what is from the diagonal on, some rows at a time, and a little of what is not. */
+/* Copies the elements from the diagonal on, in bands of rows, and a few elements below it. */
 static void copy_upper(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { BAND = 16 };
@@ -285,7 +292,7 @@ static void copy_upper(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
-/* The upper triangle of h rows. */
+/* Copies the upper triangle of h rows. */
 static void copy_corner(ptrdiff_t e, int64_t h, char *to, int64_t to_row, int64_t to_col,
                         const char *from, int64_t from_row)
 {
@@ -299,7 +306,7 @@ static void copy_corner(ptrdiff_t e, int64_t h, char *to, int64_t to_row, int64_
         }
 }
 
-/* Its exact form, for what is the caller's. */
+/* Copies exactly the upper triangle, to memory of the caller. */
 static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { BAND = 16 };
@@ -312,8 +319,8 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
-/* The transpose of A is its conjugate, whose U is L^T as it stands: nothing has to be
- * conjugated. */
+/* Factors the transpose of A, which is its conjugate. As it stands, the U of that is L^T, so
+ * nothing has to be conjugated. */
 static void do_cholesky(const hs_product *p, int leading, int64_t *info, const worksheet *w)
 {
     hs__matrix a, b, c;
@@ -331,14 +338,15 @@ static void do_cholesky(const hs_product *p, int leading, int64_t *info, const w
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* Elements of rows so long, that do not all meet in the same lines of the caches. */
+/* Returns the elements of a padded row. If there are many rows, their length spreads them over the
+ * lines of the caches. */
 static int64_t row_of(int64_t elements, int64_t rows, const hs__small *loops, ptrdiff_t element)
 {
     enum { LINES = 512, MANY = 16 };
     return rows > MANY && elements * element % LINES == 0 ? elements + loops->across : elements;
 }
 
-/* Bytes of so many rows. 0: too many. */
+/* Computes the bytes of `rows` rows. Returns 0 if they are too many. */
 static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
 {
     if (__builtin_mul_overflow((size_t)rows, (size_t)row, bytes) ||
@@ -348,8 +356,8 @@ static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
     return *bytes < SIZE_MAX / 4;
 }
 
-/* Of products whose operands are so large that it pays, and so small that they stay in the second
- * level cache. */
+/* Prepares prefetching for products with operands large enough that it pays, and small enough to
+ * stay in the L2 cache. */
 static void init_ahead(hs__items *x, const hs_product *p, int64_t rows, int64_t cols, ptrdiff_t e)
 {
     const double LEAST = 6 << 10;

@@ -1,4 +1,4 @@
-/* Stacks: the workers take items from one counter, a few at a time. */
+/* Runs stacks: the workers take items from one counter, a few at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -8,19 +8,20 @@
 #include "run/member.h"
 #include "stack/item.h"
 
-static const double SMALL = 1e6; /* with less work the caller is done before others are awake */
-/* flops of the items that are taken at once: some ten microseconds */
+/* With no more flops the caller is done before the other workers are awake. */
+static const double SMALL = 1e6;
+/* flops of the items that are taken at a time: some ten microseconds */
 static const double TOGETHER = 2e6;
 
 typedef struct {
     hs__run run;
     const hs_stack *stack;
-    int leading; /* as of hs__items */
+    int leading; /* see hs__items */
     hs__items items;
     double flops; /* of an item */
     double *done; /* [workers] flops */
     int64_t count, together;
-    int64_t streamed; /* bytes of a C, or 0 */
+    int64_t streamed; /* bytes of each C that are written past the caches, or 0 */
     _Alignas(64) _Atomic int64_t next;
 } job;
 
@@ -45,8 +46,8 @@ static hs__operands operands_of(const hs_stack *stack, int64_t i)
     };
 }
 
-/* The items first .. end - 1; the one that follows them is likely to be the first that nobody has
- * taken yet. */
+/* Computes the items first .. end - 1. The item after them is likely to be the first that no worker
+ * has taken yet. */
 static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
 {
     const hs_stack *stack = j->stack;
@@ -81,7 +82,7 @@ static void work(void *context, int32_t worker, int is_caller)
         if (first >= j->count) break;
         const int64_t end = hs__min(first + j->together, j->count);
         const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
-        /* of one who comes late there is nothing to do */
+        /* a worker that comes late may have nothing to do */
         if (fresh) memset(memory, 0, j->items.bytes);
         fresh = 0;
         do_items(j, first, end, memory, &self);
@@ -95,7 +96,7 @@ static void work(void *context, int32_t worker, int is_caller)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Items of the stack; -1: more than there can be. */
+/* Returns the number of items of the stack; -1: more than can be counted. */
 static int64_t count_of(const hs_stack *stack)
 {
     int64_t count = 1;
@@ -162,9 +163,9 @@ static hs_status check(const void *context)
     return !j->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
 }
 
-/* Bytes of a product, if they are written past the caches: small ones, side by side. From MANY
- * bytes of all on that is faster even with a caller who reads them at once (of 8 x 8 float64 each
- * took 82 ns instead of 118). Else 0. */
+/* Returns the bytes of a product if products are written past the caches, else 0. They are if each
+ * is small, they are contiguous, and all together have at least MANY bytes. This is faster even if
+ * the caller reads them at once (8 x 8 float64: 82 ns each instead of 118). */
 static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t count)
 {
     const double MANY = 16 << 20;

@@ -1,5 +1,5 @@
-/* Runs an iteration on slices of a matrix: the members of a ring keep theirs, and pass on only
- * columns at its borders. */
+/* Runs an iteration on slices of a matrix. Each member of a ring keeps a slice of columns and
+ * passes on only the columns at its borders. */
 #include <math.h>
 #include <string.h>
 
@@ -8,22 +8,22 @@
 #include "run/matrix.h"
 
 enum { LEFT = 0, RIGHT = 1 };
-/* bytes before a row; elements that are updated between two looks for a cancel */
+/* MARGIN: bytes before a row. PAUSE: elements that are updated between two looks for a cancel. */
 enum { MARGIN = 64, PAUSE = 1 << 17 };
 
-/* The rows that change lie in slots, of which there is one more. A step moves all rows to the slot
- * before, from the first row on, or to the one after, from the last row on: a new row replaces the
- * old one that only it still needs. So there is no second copy, and less than half of the memory
- * traffic. */
+/* The rows that change lie in slots, of which there is one more than rows. A step moves each row to
+ * the slot before it, from the first row to the last, or to the slot after it, from the last row to
+ * the first. So a new row replaces an old one that no later row of the step needs. There is no
+ * second copy of the matrix, and less than half of the memory traffic. */
 typedef struct {
-    char *data; /* lines: the matrix's first row, its last row, the slots */
-    /* its first and its last column after an even number of steps, and after an odd one */
+    char *data; /* lines: first row of the matrix, its last row, the slots */
+    /* first and last column after an even number of steps, and after an odd number */
     char *edges;
     size_t line, edge; /* bytes of each */
     int64_t first, width;
-    /* when the last steps, even and odd, ended on the emulated platform's clock */
+    /* when the last even and the last odd step ended, on the emulated platform's clock */
     double due[2];
-    _Atomic int64_t done; /* steps */
+    _Atomic int64_t done; /* steps done */
 } __attribute__((aligned(64))) slice;
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     hs__jacobi_row *update;
     ptrdiff_t element;
     int64_t rows;   /* that change */
-    int32_t *place; /* [p] in the ring, -1: none */
+    int32_t *place; /* [p] place in the ring, -1: none */
     slice *slices;  /* [size] */
 } job;
 
@@ -51,13 +51,14 @@ static char *edge(const slice *own, int64_t step, int side)
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* Rows of a slice that follow each other from `data` on. */
+/* Returns the matrix of `rows` rows of a slice that lie one after the other from `data` on. */
 static hs__matrix lines(const job *j, const slice *own, char *data, int64_t rows)
 {
     return (hs__matrix){data, j->element, rows, own->width, (int64_t)own->line / j->element, 1};
 }
 
-/* Rows of the slice and of the matrix, where they are before or after all steps. */
+/* Copies the slice's columns of the matrix into the slice before all steps, or out of it after
+ * them. */
 static void carry(const job *j, hs__member *self, const slice *own, hs__matrix outside, int in)
 {
     const int64_t m = outside.rows, shift = in || j->x->steps % 2 == 0;
@@ -128,7 +129,7 @@ static void update(const job *j, hs__member *self, slice *own, const slice *befo
     }
 }
 
-/* The exchanges with the next member and with the one before, where they take time. */
+/* Emulates the exchanges with the next member and with the one before, if they take time. */
 static void exchange(const job *j, hs__member *self, int32_t place)
 {
     const double *times = j->x->exchange + 2 * (size_t)place;
@@ -148,8 +149,8 @@ static void do_step(job *j, hs__member *self, int32_t place, int64_t step)
     slice *own = &j->slices[place];
     const slice *before = &j->slices[side[LEFT]];
     const slice *after = &j->slices[side[RIGHT]];
-    /* A neighbour that has done as many steps has read what this one is about to overwrite: its
-     * columns of the step before. */
+    /* Wait for both neighbours. A neighbour that has done as many steps has read the columns of the
+     * step before, which this step overwrites. */
     for (int k = 0; k < 2; k++) {
         const slice *beside = &j->slices[side[k]];
         hs__await_count(self, &j->run.signals[self->worker], &beside->done, step);
@@ -216,7 +217,7 @@ static hs_status open_slice(job *j, slice *own)
         edges > PTRDIFF_MAX / 16)
         return HS_ERROR_MEMORY;
     own->line = MARGIN + (row + 63) / 64 * 64;
-    /* rows at equal addresses modulo a page disturb each other */
+    /* Rows at equal addresses modulo a page slow each other down. */
     if (own->line % 4096 < 128) own->line += 128;
     own->edge = (edges + 63) / 64 * 64;
     if (__builtin_mul_overflow(own->line, rows + 3, &all) ||
@@ -254,7 +255,7 @@ static hs_status open(void *context)
     return status;
 }
 
-/* Loaded by its owner first, so that a slice's pages are near it. */
+/* The owner of a slice loads it first, so that its pages lie near that worker. */
 static const hs__kind kind = {
     .check = check, .open = open, .load = load, .work = work, .store = store};
 

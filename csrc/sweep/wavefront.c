@@ -1,5 +1,5 @@
-/* Runs wavefronts: each worker goes through its chunks tile by tile and waits for its left
- * neighbour's progress. */
+/* Runs wavefronts. Each worker goes through its chunks tile by tile, and waits until the chunk to
+ * the left is far enough. */
 #include <math.h>
 
 #include "allocate/wavefront.h"
@@ -12,13 +12,14 @@ typedef struct {
 typedef struct {
     hs__run run;
     const hs_wavefront *w;
-    int64_t length; /* rows, or columns with axis 0 */
-    int32_t lines;  /* the others, which are dealt: called columns below */
+    int64_t length; /* rows; with axis 0 columns */
+    /* The lines of the other dimension, which are divided; called columns below. */
+    int32_t lines;
     int32_t chunk_count;
     hs__chunk *chunk;
     progress *finished; /* [chunk_count] */
-    /* [chunk_count * length], or NULL: when the rows of its last column end on the emulated
-     * platform's clock */
+    /* [chunk_count * length] when each row of a chunk's last column ends, on the emulated
+     * platform's clock; or NULL */
     double *due;
 } job;
 
@@ -32,7 +33,7 @@ static void finish_row(job *j, int32_t chunk, int64_t row)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Where part i of an even division of `size` begins. */
+/* Returns where part i begins if `size` is divided evenly. */
 static int64_t cut(int64_t size, int64_t parts, int64_t i)
 {
     return size / parts * i + size % parts * i / parts;
