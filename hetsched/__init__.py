@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from . import _engine as _engine  # here: an engine that is not built is an error of the import
+from . import _engine as _engine  # imported here, so that an engine that is not built is an error of the import
 from ._base.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .studies.study import study
     from .trace import Trace
 
-#: Where public names come from: the module is loaded when the first of them is asked for.
+#: Modules of the public names; a module is loaded when the first of its names is asked for.
 _PUBLIC = {
     "_engine.kernels": ("Blocking",),
     "errors": ("EmulationWarning", "InfeasibleError", "TaskError"),
@@ -227,13 +227,13 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to which any name would be a name of the package
+if not TYPE_CHECKING:  # a type checker would take any name for a name of the package
     _loading = Lock()
 
     def __getattr__(name: str) -> Any:
-        """Load what the name stands for: something public, or a module of the package (PEP 562)."""
+        """Load a public name, or a module of the package (PEP 562)."""
         if name in _MODULE_OF:
-            with _loading:  # NumPy imports itself in circles: of threads that begin together some would see half of it
+            with _loading:  # threads that import NumPy together could see half of it: it imports itself in circles
                 import_module("numpy.typing")
             value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
             globals()[name] = value
@@ -243,8 +243,8 @@ if not TYPE_CHECKING:  # to which any name would be a name of the package
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-if "threadpoolctl" in sys.modules:  # else when the shared pool is first used
-    with suppress(ImportError, AttributeError):  # too old to be told of others
+if "threadpoolctl" in sys.modules:  # otherwise this happens when the shared pool is first used
+    with suppress(ImportError, AttributeError):  # threadpoolctl is too old to be told of other libraries
         import_module(".runners.threadpool", __name__)
 
 

@@ -18,28 +18,30 @@ __all__ = ["lyon", "ppopp2008", "ppopp2008_instances", "random", "strasbourg"]
 
 # 2008 paper, q = 80: the unit of data is a block, the unit of work a block update, the unit of time the second
 _UPDATE = 0.76e-3  # 1.35 GFLOP/s
-_BLOCK = 5.12e-3  # 10 MB/s: the "10 Mbps" in print does not go with the run times in print
-_BUFFERS = {256: 5242, 512: 10485, 1024: 20971}  # blocks in so many MB
+_BLOCK = 5.12e-3  # 10 MB/s: the "10 Mbps" in print does not agree with the run times in print
+_BUFFERS = {256: 5242, 512: 10485, 1024: 20971}  # MB of memory: blocks that fit
 _SEED = 2008
-_DEVIATIONS = 2.0  # of "lognormal", on either side
+_DEVIATIONS = 2.0  # standard deviations of "lognormal" on either side
 _SIZES = (800, 1000, 1200, 1400, 1600)
 
 
 def ppopp2008(name: str) -> Platform:
     """A platform of the experiments of the 2008 paper, sections 6.4 to 6.8.
 
-    Cycle-times are seconds per block update, link costs seconds per block, memory is in blocks of q = 80, float64. The paper
-    prints ratios only; 0.76 ms, 5.12 ms (10 MB/s) and 20971 blocks (1 GB) reproduce the run times and the numbers of
-    enrolled workers in its text.
+    Cycle-times are seconds per block update, link costs seconds per block, and memory is in blocks
+    of q = 80, float64. The paper prints ratios only. The values 0.76 ms, 5.12 ms (10 MB/s) and
+    20971 blocks (1 GB) reproduce the run times and the numbers of enrolled workers in its text.
 
     Parameters
     ----------
     name : str
-        "memory": 2 workers with 256 MB, 4 with 512 MB, 2 with 1 GB. "links": 2 of 10 MB/s, 4 of 5, 2 of 1. "speeds": 2 of
-        speed S, 4 of S/2, 2 of S/4. "ratio2", "ratio4": the eight combinations of two link costs, two cycle-times and two
-        memory sizes with that ratio. "random0" to "random9": speed, bandwidth and memory between a quarter and the whole of
-        the usual ones; the paper does not print its own, so these were drawn here, once. "real2007": 20 equal workers with
-        1 GB. "real2006": the first and the last five of them with 256 MB.
+        "memory": 2 workers with 256 MB, 4 with 512 MB, 2 with 1 GB. "links": 2 with 10 MB/s, 4 with
+        5, 2 with 1. "speeds": 2 of speed S, 4 of S/2, 2 of S/4. "ratio2", "ratio4": the eight
+        combinations of two link costs, two cycle-times and two memory sizes with that ratio.
+        "random0" to "random9": speed, bandwidth and memory between a quarter and the whole of the
+        usual ones. The paper does not print its own values, so these were drawn here, once.
+        "real2007": 20 equal workers with 1 GB. "real2006": the first and the last five of them with
+        256 MB.
 
     Returns
     -------
@@ -49,12 +51,13 @@ def ppopp2008(name: str) -> Platform:
     Raises
     ------
     ValueError
-        For another name.
+        For an unknown name.
 
     Notes
     -----
-    Dongarra, Pineau, Robert, Vivien (2008). The machines of the real platform ran at 2.4 to 2.8 GHz, which the paper calls
-    rather homogeneous and its numbers of enrolled workers (11, and 6 with small memories) confirm: here they are equal.
+    Dongarra, Pineau, Robert, Vivien (2008). The machines of the real platform ran at 2.4 to
+    2.8 GHz. The paper calls them rather homogeneous, and its numbers of enrolled workers (11, and 6
+    with small memories) confirm that. Here they are equal.
 
     Examples
     --------
@@ -69,7 +72,9 @@ def ppopp2008(name: str) -> Platform:
 
 
 def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
-    """The 29 instances of the 2008 paper's experiments: name for `ppopp2008`, and (r, s, t) in blocks.
+    """The 29 instances of the 2008 paper's experiments.
+
+    Each has a name for `ppopp2008`, and (r, s, t) in blocks.
 
     Returns
     -------
@@ -87,9 +92,9 @@ def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
 
 @cache
 def _platforms(seed: int) -> dict[str, Platform]:
-    """By name, with the random ones of this seed."""
+    """Platforms by name; the random ones are drawn with this seed."""
     small, middle, large = _BUFFERS.values()
-    rows: dict[str, list[tuple[float, float, int]]] = {  # cycle-time and link cost over the usual ones, blocks
+    rows: dict[str, list[tuple[float, float, int]]] = {  # relative cycle-time, relative link cost, blocks
         "memory": [(1.0, 1.0, m) for m in (small,) * 2 + (middle,) * 4 + (large,) * 2],
         "links": [(1.0, c, large) for c in (1.0,) * 2 + (2.0,) * 4 + (10.0,) * 2],
         "speeds": [(w, 1.0, large) for w in (1.0,) * 2 + (2.0,) * 4 + (4.0,) * 2],
@@ -97,7 +102,7 @@ def _platforms(seed: int) -> dict[str, Platform]:
     for ratio, least in ((2.0, middle), (4.0, small)):
         pairs = itertools.product((1.0, ratio), (1.0, ratio), (large, least))
         rows[f"ratio{ratio:g}"] = [(w, c, m) for c, w, m in pairs]
-    draw = Random(seed).random  # the one generator that Python promises to keep as it is
+    draw = Random(seed).random  # the only generator that Python promises to keep as it is
     for k in range(10):
         drawn = [tuple(0.25 + 0.75 * draw() for _ in range(3)) for _ in range(8)]
         rows[f"random{k}"] = [(1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn]
@@ -111,8 +116,9 @@ def _platforms(seed: int) -> dict[str, Platform]:
     }
 
 
-# Renard, Robert, Vivien, "Static Load-Balancing Techniques for Iterative Computations on Heterogeneous Clusters", HiPC 2003,
-# tables 1 to 4: seconds per megaflop, and milliseconds per megabit; - stands on the diagonal.
+# Renard, Robert, Vivien, "Static Load-Balancing Techniques for Iterative Computations on
+# Heterogeneous Clusters", HiPC 2003, tables 1 to 4: seconds per megaflop, and milliseconds per
+# megabit; "-" is the diagonal.
 _LYON_TIMES = "0.0291 0.00874 0.0206 0.0451 0.0206 0.0291 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206"
 _LYON_LINKS = """
 - 198 1702 1702 262 198 1702 1702 262 262 262 262 262 262
@@ -196,7 +202,7 @@ def _complete(times: str, links: str) -> Platform:
     return Platform.complete([float(time) for time in times.split()], np.array(table, np.float64) / 1000.0, unit=unit)
 
 
-#: How speeds are drawn by `random`.
+#: Distributions of the speeds in `random`.
 KINDS = ("equal", "uniform", "loguniform", "lognormal", "two-kinds", "zipf")
 TOPOLOGIES = ("star", "complete", "mesh")
 
@@ -213,31 +219,38 @@ def random(
     link_costs: ArrayLike = 0.0,
     memory: ArrayLike | None = None,
 ) -> Platform:
-    """A random platform: for the same arguments the same one up to rounding, with every version of NumPy.
+    """Make a random platform.
+
+    The same arguments give the same platform, up to rounding, with every version of NumPy.
 
     Parameters
     ----------
     kind : {"equal", "uniform", "loguniform", "lognormal", "two-kinds", "zipf"}
-        How the speeds are distributed between 1 / ratio and 1, where 1 is the speed of a worker with the `cycle_time`.
-        "equal": all are 1. "uniform": between the two. "loguniform": their logarithms are, so that slow ones are frequent.
-        "lognormal": around 1 / sqrt(ratio), a quarter of log(ratio) being the standard deviation, cut off at two of them.
-        "two-kinds": 1 and 1 / ratio. "zipf": the speed of the k-th fastest is a power of 1 / k, from 1 down to 1 / ratio.
+        Distribution of the speeds between 1 / ratio and 1, where 1 is the speed of a worker with
+        the `cycle_time`. "equal": all are 1. "uniform": uniform between the two. "loguniform":
+        their logarithms are uniform, so that slow workers are frequent. "lognormal": around
+        1 / sqrt(ratio), with a standard deviation of a quarter of log(ratio), cut off at two
+        standard deviations. "two-kinds": 1 and 1 / ratio. "zipf": the speed of the k-th fastest
+        worker is a power of 1 / k, from 1 down to 1 / ratio.
     p : int
-        How many workers, at least 1.
+        Number of workers, at least 1.
     seed : int
-        >= 0.
+        Seed, >= 0.
     ratio : float
-        >= 1: how much faster the fastest worker can be than the slowest.
+        How much faster the fastest worker can be than the slowest, >= 1.
     fast : float
-        Of "two-kinds": how many are fast, relative to p, from 0 to 1; which of them is drawn.
+        For "two-kinds": fraction of fast workers, from 0 to 1; which workers are fast is drawn.
     cycle_time : float
-        Of a worker of speed 1.
+        Cycle-time of a worker of speed 1.
     topology : {"star", "complete", "mesh"}
-        A master with a link to each worker, a link between every two, or rows and columns as equal as p allows.
+        A master with a link to each worker; a link between every two workers; or rows and columns
+        as equal as p allows.
     link_costs : float or (2,) array_like
-        Of every link, or the least and the largest, between which they are drawn uniformly.
+        Cost of every link, or the least and the largest cost, between which costs are drawn
+        uniformly.
     memory : int or (2,) array_like of int, optional
-        Of every worker, or the least and the largest, in buffers; drawn as well. Only a star has it.
+        Buffers of every worker, or the least and the largest number, between which it is drawn too.
+        Only for a star.
 
     Returns
     -------
@@ -247,7 +260,7 @@ def random(
     Raises
     ------
     ValueError
-        For another kind or topology, and for numbers outside of these ranges.
+        For an unknown kind or topology, and for numbers outside these ranges.
 
     Examples
     --------
@@ -295,7 +308,7 @@ def random(
 
 
 def _speeds(kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: float, fast: int) -> NDArray[np.float64]:
-    """From uniform numbers, or from a random order of the workers; in [1 / ratio, 1]."""
+    """Speeds in [1 / ratio, 1], from uniform numbers or from a random order of the workers."""
     p, low = len(u), 1.0 / ratio
     if kind == "equal":
         return np.ones(p)
@@ -318,13 +331,16 @@ def _speeds(kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: f
 
 
 def _uniform(seed: int, what: int, count: int) -> NDArray[np.float64]:
-    """In [0, 1), by bits that NumPy promises to keep as they are; it does not promise that of its distributions."""
+    """Numbers in [0, 1), from bits that NumPy promises to keep as they are.
+
+    NumPy does not promise that for its distributions.
+    """
     bits = np.random.PCG64(np.random.SeedSequence([_SEED, what, seed])).random_raw(count)
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _between(name: str, given: ArrayLike) -> tuple[float, float]:
-    """The least and the largest."""
+    """The least and the largest value."""
     values = np.atleast_1d(check.reals(f"{name} must be a number, or the least and the largest, got {given!r}", given))
     if values.ndim != 1 or not 1 <= len(values) <= 2:
         raise ValueError(f"{name} must be a number, or the least and the largest, got shape {values.shape}")

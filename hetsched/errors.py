@@ -1,4 +1,4 @@
-"""Exceptions and warnings of the package, beside the built-in ValueError, TypeError and MemoryError."""
+"""Exceptions and warnings of the package, besides ValueError, TypeError and MemoryError."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ class EmulationWarning(RuntimeWarning):
 
 
 class LinAlgWarning(RuntimeWarning):
-    """A matrix is singular; said in this form only where SciPy, which has a warning of this name, is not installed."""
+    """A matrix is singular.
+
+    This class is used only if SciPy, which has a warning of this name, is not installed.
+    """
 
 
 class TaskError(RuntimeError):
-    """A task of `map_tasks` failed; what it raised is the cause.
+    """A task of `map_tasks` failed; the exception that it raised is the cause.
 
     Attributes
     ----------
     index : int
-        Of the task.
+        Number of the task.
     """
 
     def __init__(self, message: str, index: int) -> None:

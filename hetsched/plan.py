@@ -1,4 +1,7 @@
-"""What every plan has: a method, a certificate (its value beside a proven bound), a predicted schedule, a file."""
+"""Common parts of all plans: the method, the certificate, the predicted schedule, and files.
+
+A certificate is the plan's value beside a proven bound.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from .trace import Trace
 
 P = TypeVar("P", bound="Plan")
 
-#: Entries of a predicted schedule at most: each takes some 200 bytes.
+#: Most entries of a predicted schedule; each takes some 200 bytes.
 MOST_STEPS = 3_000_000
 
 #: The module of each kind of plan, for plans that are read from a file.
@@ -55,12 +58,12 @@ KINDS = {
     "WorkersWorth": "planners.worth",
 }
 
-#: What a file begins with.
+#: First entries of a plan file.
 _FORMAT = {"format": "hetsched-plan", "version": 1}
 
 
 class Step(NamedTuple):
-    """A stretch of one worker's predicted time: kind is "compute" or "transfer"."""
+    """An interval of one worker's predicted time; kind is "compute" or "transfer"."""
 
     worker: int
     kind: str
@@ -70,23 +73,25 @@ class Step(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """How good a plan is, and what is proven of it. As a string it is one sentence.
+    """How good a plan is, and what is proven about it. As a string it is one sentence.
 
     Attributes
     ----------
     objective : str
-        What is minimised or maximised: the name of the plan's attribute, such as "makespan", "cost" or "tasks".
+        Name of the plan's attribute that is minimised or maximised, such as "makespan", "cost" or
+        "tasks".
     sense : {"min", "max"}
     value : float
-        Of the plan.
+        Value of the plan.
     bound : float
-        Proven: no plan has a lesser value (a larger one, if it is maximised), not only none of those that the method searches.
+        Proven bound: no plan has a smaller value (a larger one, if it is maximised). This holds for
+        all plans, not only for those plans that the method searches.
     gap : float
         abs(value - bound) / bound; 0.0 is a proof of optimality.
     optimal : bool
-        True only where optimality among all plans is proven.
+        True only if optimality among all plans is proven.
     scope : str
-        The class of plans among which the method finds the best, or "" if it is a heuristic.
+        The class of plans within which this plan is proven optimal; "" for a heuristic.
     method : str
         How the plan was found.
     """
@@ -108,7 +113,7 @@ class Certificate(NamedTuple):
 
 
 class _Load:
-    """`Plan.load(path)` reads a file. Of a plan, `load` is the work of each worker."""
+    """`Plan.load(path)` reads a file; on a plan, `load` is the work of each worker."""
 
     @overload
     def __get__(self, plan: None, kind: type[P]) -> Callable[[str | PathLike[str]], P]: ...
@@ -119,41 +124,41 @@ class _Load:
 
     @staticmethod
     def load(kind: type[P], path: str | PathLike[str]) -> P:
-        """Read what `save` wrote: it plots, simulates and runs the same.
+        """Read a plan that `save` wrote. It plots, simulates and runs like the original.
 
         Raises
         ------
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         ValueError
-            If it is not such a plan; the message names the file and the key.
+            If the file is not such a plan; the message names the file and the key.
         """
         try:
             content = json.loads(read_text(path), object_pairs_hook=_object, parse_constant=_constant)
             if not isinstance(content, dict) or not {"format", "version"} <= set(content):
-                raise ValueError("this is no file of a plan, or of a later version")
+                raise ValueError("not a hetsched plan file, or written by a newer hetsched")
             return kind.from_dict(content)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which each key is there once."""
+    """A JSON object with unique keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"the key {schema.shown(check.repeated(key for key, _ in pairs))} is there twice")
+        raise ValueError(f"the key {schema.shown(check.repeated(key for key, _ in pairs))} occurs twice")
     return found
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f'{name} is no number of JSON: infinities are the strings "Infinity" and "-Infinity"')
+    raise ValueError(f'{name} is not a JSON number: write infinities as the strings "Infinity" and "-Infinity"')
 
 
 _UNIT = {"work": schema.Text(), "data": schema.Text(), "flops": schema.Real(), "bytes": schema.Real()}
 
 
 class _Unit(schema.Field):
-    """A Unit, which checks its own fields."""
+    """A Unit; it checks its own fields."""
 
     def check(self, name: str, value: Any, sizes: schema.Sized) -> Any:
         if type(value) is not Unit:
@@ -171,29 +176,30 @@ class _Unit(schema.Field):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Plan(Frozen, Drawn):
-    """Base of all plans. Two are equal if all that they say is equal, but for how long it took to find it.
+    """Base of all plans. Two plans are equal if all fields but the planning time are equal.
 
     Attributes
     ----------
     method : str
         How the plan was found.
     bound : float
-        A proven bound on what `value` can be, over all plans (not only those that the method searches).
+        Proven bound on `value` over all plans, not only over the plans that the method searches.
     optimal : bool
-        True only where optimality among all plans is proven.
+        True only if optimality among all plans is proven.
     scope : str
-        The class of plans among which the method finds the best, or "" if it is a heuristic.
+        The class of plans within which this plan is proven optimal; "" for a heuristic.
     asked : str
-        The method asked for, such as "best"; `method` where none was.
+        The method asked for, such as "best"; equal to `method` if none was asked for.
     unit : Unit or None
-        What the numbers of the platform are per; None where it does not say.
+        The units of the platform's numbers; None if the platform does not say.
     names : tuple of str
-        Of the workers: the platform's, or P0, P1, ...
+        Names of the workers: the platform's, or P0, P1, ...
     sense : {"min", "max"}
-        Whether `value` is minimised or maximised. A maximised one has an `upper_bound` in the place of `lower_bound`.
+        Whether `value` is minimised or maximised. A maximised plan has an `upper_bound` instead of
+        a `lower_bound`.
     load : (p,) array
-        The work of each worker, in the unit of the cycle-times; together all of it. Of a type of plan, `load(path)` reads a
-        file that `save` wrote; `Plan.load` reads a plan of any type.
+        The work of each worker, in the unit of the cycle-times; the sum is all the work. On a type
+        of plan, `load(path)` reads a file that `save` wrote; `Plan.load` reads a plan of any type.
     """
 
     method: str
@@ -204,13 +210,13 @@ class Plan(Frozen, Drawn):
     unit: Unit | None = None
     names: tuple[str, ...]
 
-    _value: ClassVar[str] = "makespan"  # the name of the attribute that the bound is of
-    _scale: ClassVar[str] = "cycle_times"  # the arguments that make it too large for a double
-    _derived: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has besides the fields
-    _fixed: ClassVar[str] = ""  # why it has no meaning on other workers
+    _value: ClassVar[str] = "makespan"  # name of the attribute that the bound is for
+    _scale: ClassVar[str] = "cycle_times"  # the arguments that can make it too large for a double
+    _derived: ClassVar[tuple[str, ...]] = ()  # the keys of `to_dict` besides the fields
+    _fixed: ClassVar[str] = ""  # why the plan has no meaning on other workers
     sense: ClassVar[str] = "min"
 
-    #: Every field, of this type: with those of its bases all fields of a plan.
+    #: Every field of this type; together with the tables of its bases, all fields of a plan.
     _table: ClassVar[dict[str, schema.Field]] = {
         "method": schema.Text(),
         "bound": schema.Real(),
@@ -220,7 +226,7 @@ class Plan(Frozen, Drawn):
         "unit": schema.Maybe(_Unit()),
         "names": schema.Tuple(schema.Text(), "p"),
     }
-    _checks: ClassVar[list[tuple[str, schema.Field]]] = []  # the same, in the order in which they are checked
+    _checks: ClassVar[list[tuple[str, schema.Field]]] = []  # the fields in the order in which they are checked
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -235,7 +241,10 @@ class Plan(Frozen, Drawn):
         self._hold()
 
     def _hold(self) -> None:
-        """Refuse what is no such plan, however it was made: TypeError or ValueError, whose message names the field."""
+        """Check the plan, however it was made.
+
+        Raises TypeError or ValueError with a message that names the field.
+        """
         content = self.__dict__
         for value in (content.get(self._value), content.get("bound")):
             if isinstance(value, float) and value == math.inf:
@@ -247,23 +256,26 @@ class Plan(Frozen, Drawn):
         self._check()
 
     def _overflow(self) -> ValueError:
-        """Of a value than which no plan's is worse."""
+        """The error for an infinite value or bound."""
         return ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
     def _check(self) -> None:
-        """Refuse fields that do not go together. Their types, shapes and ranges are those of the table; nothing is made for this
-        that is made later."""
+        """Raise an error if fields do not fit together.
+
+        The table has their types, shapes and ranges. A field that is computed later must not be
+        computed for this check.
+        """
 
     @property
     def value(self) -> float:
-        """What is minimised, or maximised: the makespan, the cost, the tasks."""
+        """The number that is minimised or maximised: the makespan, the cost, the tasks."""
         return float(getattr(self, self._value))
 
     @property
     def lower_bound(self) -> float:
-        """The bound of what is minimised."""
+        """Lower bound on a value that is minimised."""
         if self.sense != "min":
-            raise AttributeError(f"the {self._value} of a {type(self).__name__} are maximised: there is an upper_bound")
+            raise AttributeError(f"the {self._value} of a {type(self).__name__} are maximised: use upper_bound")
         return self.bound
 
     @property
@@ -275,7 +287,7 @@ class Plan(Frozen, Drawn):
 
     @property
     def certificate(self) -> Certificate:
-        """The value, the bound, the gap, and what is proven."""
+        """The value, the bound, the gap, and what is proven about the plan."""
         return Certificate(self._value, self.sense, self.value, self.bound, self.gap, self.optimal, self.scope, self.method)
 
     def steps(self) -> list[Step]:
@@ -283,21 +295,25 @@ class Plan(Frozen, Drawn):
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
     def on(self, platform: Platform) -> Plan:
-        """The same decisions on other workers: what if the speeds change? Who does what, and in which order, stays; the times
-        and the bound are those of the other platform. The method is "given", where the certificate is about times.
+        """The same decisions on other workers: what if the speeds change?
+
+        Each worker does the same work in the same order. The times and the bound are computed for
+        the other platform. The method is "given" if the certificate is about times.
 
         Parameters
         ----------
         platform : Platform
-            Of as many workers; its links where the plan has messages. Messages whose times were given to the planner as such,
-            `send`, `receive` and `link_cost`, take what they took.
+            A platform with as many workers, and with links if the plan has messages. Times of
+            messages that were given to the planner directly (`send`, `receive` and `link_cost`)
+            stay the same.
 
         Raises
         ------
         TypeError
-            For a kind of plan that cannot be evaluated so: a DistributionStack, a FilesPlan.
+            For a kind of plan that cannot be evaluated this way: a DistributionStack, a FilesPlan.
         ValueError
-            For another number of workers, or links of another kind; where the memory of a worker is too small for the plan.
+            For another number of workers, or another kind of links; also if the memory of a worker
+            is too small for the plan.
         """
         if not isinstance(platform, Platform):
             raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
@@ -311,32 +327,35 @@ class Plan(Frozen, Drawn):
         raise NotImplementedError
 
     def _star_links(self, platform: Platform) -> NDArray[np.float64]:
-        """(p,) time per unit of data from the master, read-only; ValueError where the plan has messages and nobody has links."""
+        """(p,) time per unit of data from the master, read-only.
+
+        ValueError if the plan has messages and the platform has no links of a star.
+        """
         if self.link_costs.any() and (platform.links is not None or platform.shape is not None):  # type: ignore[attr-defined]
             kind = "a mesh" if platform.links is None else "complete"
-            raise ValueError(f"platform must be a star, with a link from the master to each worker: it is {kind}")
+            raise ValueError(f"platform must be a star, with a link from the master to each worker, but it is {kind}")
         return check.frozen(platform.link_costs)
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:
-        """The plan with the names, the cycle-times and what else changes on another platform, and its certificate there."""
+        """The plan on another platform: names, cycle-times, other changed fields, certificate."""
         given = certified(bound, **{self._value: value}) | {"method": "given", "asked": "given", "scope": ""}
         if self.sense == "max":
             given |= {"bound": max(bound, value), "optimal": value == bound}
         return replace(self, **{**self._workers(platform), **given, **changed})
 
     def _workers(self, platform: Platform) -> dict[str, Any]:
-        """The fields that are those of a platform, whatever the kind of plan."""
+        """The fields that come from a platform in every kind of plan."""
         own = {"names": platform.names, "unit": platform.unit, "cycle_times": check.frozen(platform.cycle_times)}
         return {f.name: own[f.name] for f in fields(self) if f.name in own}
 
-    # ---- who gets how much ----
+    # ---- work of each worker ----
 
     def _load(self) -> Any:
-        """What `load` is, where it is not the counts."""
+        """The value of `load`; the counts by default."""
         return self.counts  # type: ignore[attr-defined]
 
     def _busy(self) -> NDArray[np.float64] | None:
-        """(p,) how long each worker computes, where that is known."""
+        """(p,) time that each worker computes, or None if it is not known."""
         times: NDArray[np.float64] | None = getattr(self, "cycle_times", None)
         if times is None or times.ndim > 1:
             return None
@@ -344,12 +363,14 @@ class Plan(Frozen, Drawn):
             return np.where(self.load > 0, self.load * times, 0.0)
 
     def table(self) -> Table:
-        """A row for each worker: its name, its load, its share of all work, and how long it computes, where that is known.
+        """One row for each worker: name, load, share of all work, and time that it computes.
+
+        The time is left out if it is not known.
 
         Returns
         -------
         Table
-            A list of dicts; as text, and in a notebook, a table.
+            A list of dicts. It is shown as a table in text and in a notebook.
 
         Examples
         --------
@@ -366,26 +387,29 @@ class Plan(Frozen, Drawn):
             columns["busy"] = busy.tolist()
         return Table(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
-    # ---- to keep and to compare ----
+    # ---- files and comparison ----
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, for JSON: what docs/plan-format.md says. Infinities are the strings "Infinity" and "-Infinity"."""
+        """The plan as plain Python values, for JSON; docs/plan-format.md describes them.
+
+        Infinities are the strings "Infinity" and "-Infinity".
+        """
         content = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
         return {"type": type(self).__name__, **content, "gap": plain(self.gap), "certificate": str(self.certificate)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`, for a plan of this type; of `Plan`, for one of any type.
+        """The inverse of `to_dict`, for a plan of this type; `Plan.from_dict` takes any type.
 
         Parameters
         ----------
         content : mapping
-            As of `to_dict`.
+            See `to_dict`.
 
         Raises
         ------
         ValueError
-            For what is no such plan; the message names the key.
+            If content is not such a plan; the message names the key.
         """
         if not isinstance(content, Mapping):
             raise ValueError(f"content must be a table of names and values, got {schema.shown(content)}")
@@ -395,14 +419,15 @@ class Plan(Frozen, Drawn):
         for key, wanted in _FORMAT.items():
             if type(found := content.get(key, wanted)) is not type(wanted) or found != wanted:
                 raise ValueError(
-                    f"content[{key!r}] must be {wanted!r}, got {schema.shown(found)}: no file of a plan, or of a later version"
+                    f"content[{key!r}] must be {wanted!r}, got {schema.shown(found)}: "
+                    "not a hetsched plan file, or written by a newer hetsched"
                 )
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
-            raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any")
+            raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any type")
         content = kind._completed(content)
         if unknown := set(content) - {*kind._table, *kind._derived, "type", "gap", "certificate", *_FORMAT}:
-            raise ValueError(f"content has an unknown key {schema.shown(min(unknown, key=str))}: it is none of a {name}")
+            raise ValueError(f"content has an unknown key {schema.shown(min(unknown, key=str))}: a {name} does not have it")
         if missing := {f.name for f in fields(kind) if f.default is MISSING} - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
         given = {}
@@ -411,24 +436,24 @@ class Plan(Frozen, Drawn):
                 if key in content:
                     given[key] = field.read(content[key])
             except (TypeError, ValueError) as error:
-                raise ValueError(f"content[{key!r}] is not what a {name} has: {error}") from error
+                raise ValueError(f"content[{key!r}] is not valid for a {name}: {error}") from error
         try:
             return kind(**given)
         except TypeError as error:
-            raise ValueError(f"content is not that of a {name}: {error}") from error
+            raise ValueError(f"content is not valid for a {name}: {error}") from error
 
     @classmethod
     def _completed(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """With the keys that files written before there were such have not."""
+        """The content with the keys that files of earlier versions do not have."""
         return content
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the plan to a .json file (beside it first, then renamed).
+        """Write the plan to a .json file (first beside it, then renamed).
 
         Parameters
         ----------
         path : path
-            A .json file.
+            Must end in .json.
         """
         if Path(path).suffix != ".json":
             raise ValueError(f"path must end in .json, got {str(path)!r}")
@@ -447,7 +472,7 @@ class Plan(Frozen, Drawn):
 
 
 def plain(value: Any) -> Any:
-    """Arrays, records and tuples as lists, infinities as strings: what JSON has."""
+    """The value for JSON: arrays, records and tuples as lists, infinities as strings."""
     if isinstance(value, np.ndarray):
         return _plain_array(value)
     if isinstance(value, np.generic):
@@ -477,12 +502,15 @@ def _plain_array(value: NDArray[Any]) -> Any:
 
 
 def proven(value: float, bound: float) -> bool:
-    """Whether value equals the bound up to rounding."""
+    """Whether the value equals the bound up to rounding."""
     return value <= bound * (1 + 1e-12)
 
 
 def certified(bound: float, **value: float) -> dict[str, Any]:
-    """The fields that say how good a plan is, from its value (by its name), which is minimised, and a lower bound on that."""
+    """The fields of a certificate: the value by its name, its bound, and whether it is optimal.
+
+    The value is minimised, and the bound is a lower bound.
+    """
     (own,) = value.values()
     return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
 
@@ -493,10 +521,10 @@ def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
     Parameters
     ----------
     plan : Plan
-        Any plan with cycle-times: of `distribute`, `distribute_profile`, `lu_pattern`, of `partition` with a Platform, of
-        `Pool.plan`.
+        Any plan with cycle-times: from `distribute`, `distribute_profile`, `lu_pattern`, from
+        `partition` with a Platform, from `Pool.plan`.
     platform : Platform, optional
-        Other workers that do the same: what if the speeds change? As of `Plan.on`.
+        Other workers that do the same: what if the speeds change? See `Plan.on`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Who can work: workers, their links, and the files that describe them."""
+"""Platforms: workers, their links, and the files that describe them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ _UNNAMED = "units that it does not name"
 
 @dataclass(frozen=True)
 class Unit:
-    """What the numbers of a platform are per: cycle-times are seconds per unit of work, link costs seconds per unit of data.
+    """Units of a platform's numbers.
+
+    Cycle-times are seconds per unit of work, link costs are seconds per unit of data.
 
     Parameters
     ----------
     work, data : str
-        Their names, such as "gigaflop" and "gigabyte", "block update" and "block", "task" and "message".
+        Names of the two units, such as "gigaflop" and "gigabyte", "block update" and "block",
+        "task" and "message".
     flops, bytes : float, optional
-        How many flops are in the one, how many bytes in the other, > 0. Without them nothing can be converted.
+        Flops of the unit of work, and bytes of the unit of data, > 0. Without them nothing can be
+        converted.
 
     Examples
     --------
@@ -65,31 +69,33 @@ class Unit:
 
     @classmethod
     def gigaflop(cls) -> Unit:
-        """Of products, factorisations and stencils: 1e9 flops, 1e9 bytes."""
+        """Unit of products, factorisations and stencils: 1e9 flops, 1e9 bytes."""
         return cls("gigaflop", "gigabyte", UNIT, UNIT)
 
     @classmethod
     def block_update(cls, q: int, dtype: DTypeLike = np.float64) -> Unit:
-        """Of products on a star: C += A B for blocks of q x q elements, and one such block. Memory is in these blocks.
+        """Unit of products on a star: C += A B for blocks of q x q elements, and one such block.
+
+        Memory is counted in these blocks.
 
         Parameters
         ----------
         q : int
-            Rows, and columns, of a block.
+            Rows and columns of a block.
         dtype : dtype_like
-            Of the elements.
+            Type of the elements.
         """
         q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, DTYPES)
         return cls("block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
 
     @classmethod
     def multiply_add(cls, dtype: DTypeLike = np.float64) -> Unit:
-        """Of layers of a product: one multiplication with its addition, and one element.
+        """Unit of layers of a product: one multiplication with its addition, and one element.
 
         Parameters
         ----------
         dtype : dtype_like
-            Of the elements.
+            Type of the elements.
         """
         kind = check.dtype(dtype, DTYPES)
         return cls("multiply-add", "element", flops_per_update(kind), float(kind.itemsize))
@@ -106,16 +112,18 @@ class Worker:
     Parameters
     ----------
     cycle_time : float
-        Time per unit of work, > 0 and finite. Of products it is seconds per gigaflop, unless a plan says otherwise.
+        Time per unit of work, > 0 and finite. For products it is seconds per gigaflop, unless a
+        plan says otherwise.
     link_cost : float
-        Time per unit of data between the master and this worker, >= 0. Of products it is seconds per gigabyte.
+        Time per unit of data between the master and this worker, >= 0. For products it is seconds
+        per gigabyte.
     memory : int, optional
-        Buffers of q x q elements that it can hold; None for no limit.
+        Buffers of q x q elements that the worker can hold; None for no limit.
     name : str, optional
     speed : float, optional
-        1 / cycle_time, instead of it.
+        1 / cycle_time, given instead of it.
     domain : int or str, optional
-        The number or name of the domain that it is in: workers of one kind that share a cache.
+        Number or name of the worker's domain: workers of one kind that share a cache.
     """
 
     cycle_time: float
@@ -152,7 +160,7 @@ class Worker:
 
     @property
     def speed(self) -> float:
-        """1 / cycle_time; infinite for a cycle-time too small for that."""
+        """1 / cycle_time; infinite if the cycle-time is too small for that."""
         return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
 
 
@@ -172,24 +180,30 @@ class Platform(Frozen):
     ----------
     workers : iterable of Worker
     links : (p, p) array_like, optional
-        links[i][j] is the time per unit of data from worker i to worker j. Without it the platform is a star: a master
-        with one link to each worker (its link_cost).
+        links[i][j] is the time per unit of data from worker i to worker j. Without links, the
+        platform is a star: a master with one link to each worker (its link_cost).
     shape, right, down : optional
-        Of a mesh, instead of links: as of `Platform.mesh`, with shape = (X, Y) and the workers row by row.
+        For a mesh, instead of links: see `Platform.mesh`. shape is (X, Y), and the workers are
+        given row by row.
     unit : Unit, optional
-        What the numbers are per. Who uses them converts, or refuses. Without it they are taken to be per what is asked for: of
-        products and factorisations per gigaflop and gigabyte, of `plan_product` per block update and block.
+        Units of the numbers. A function that needs other units converts them, or raises an error.
+        Without a unit, the numbers are taken in the units that a function needs: products and
+        factorisations take them per gigaflop and gigabyte, `plan_product` takes them per block
+        update and block.
     nodes : (p,) sequence of str, optional
-        Which computer, or which NUMA node of one, each worker is in, where there are several: as of `Platform.join`.
+        Computer of each worker, or NUMA node of a computer, if there are several: see
+        `Platform.join`.
     blocks : mapping, optional
-        Domain of workers -> the `Blocking` with which they multiply, as `measure` finds it; None for workers in no domain.
+        Domain of workers -> the `Blocking` with which they multiply, as `measure` finds it. The
+        domain None means the workers in no domain.
 
     Attributes
     ----------
     workers, links, shape, right, down, unit, nodes :
-        The same, as tuples and read-only arrays; None where nothing was given. The workers of a mesh are numbered row by row.
+        The parameters, as tuples and read-only arrays; None if not given. The workers of a mesh are
+        numbered row by row.
     blocks : dict
-        The same; empty where nothing was given.
+        The parameter; empty if not given.
 
     Examples
     --------
@@ -257,7 +271,7 @@ class Platform(Frozen):
         unit: Unit | None = None,
         domains: Sequence[int | str | None] | None = None,
     ) -> Platform:
-        """A master and p workers, each on its own link.
+        """Make a platform of a master and p workers, each on its own link.
 
         Parameters
         ----------
@@ -267,12 +281,13 @@ class Platform(Frozen):
             Time per unit of data, >= 0; default 0.
         memory : (p,) sequence of int, or int, optional
             Buffers of each worker.
+            Buffers of each worker.
         speeds : (p,) array_like, optional
-            1 / cycle_times, instead of them.
+            1 / cycle_times, given instead of them.
         names : sequence of str, optional
         unit : Unit, optional
         domains : (p,) sequence of int or str, optional
-            Which domain each worker is in; None for one that is in none.
+            Domain of each worker; None for a worker in no domain.
         """
         times = check.cycle_times(cycle_times, speeds)
         p = len(times)
@@ -297,7 +312,7 @@ class Platform(Frozen):
         speeds: ArrayLike | None = None,
         unit: Unit | None = None,
     ) -> Platform:
-        """Workers with a link between every two: links is (p, p), time per unit of data; speeds are 1 / cycle_times.
+        """Make a platform of workers with a link between every two of them.
 
         Parameters
         ----------
@@ -305,7 +320,7 @@ class Platform(Frozen):
         links : (p, p) array_like
             Time per unit of data from each worker to each.
         speeds : (p,) array_like, optional
-            1 / cycle_times, instead of them.
+            1 / cycle_times, given instead of them.
         unit : Unit, optional
         """
         if links is None:
@@ -323,18 +338,22 @@ class Platform(Frozen):
         names: Sequence[str] | None = None,
         unit: Unit | None = None,
     ) -> Platform:
-        """Workers in X rows and Y columns, each linked to those beside, above and below it.
+        """Make a mesh of X rows and Y columns of workers, each linked to its neighbours.
+
+        The neighbours of a worker are beside, above and below it.
 
         Parameters
         ----------
         cycle_times : (X, Y) array_like
             Time per unit of work, > 0 and finite.
         right : (X, Y - 1) array_like
-            Time per unit of data between each worker and the one to its right, >= 0; left out where there is one column.
+            Time per unit of data between each worker and the one to its right, >= 0; may be left
+            out if there is one column.
         down : (X - 1, Y) array_like
-            Time per unit of data between each worker and the one below it, >= 0; left out where there is one row.
+            Time per unit of data between each worker and the one below it, >= 0; may be left out if
+            there is one row.
         speeds, names, unit :
-            As of `star`; speeds are (X, Y), names row by row.
+            See `star`; speeds are (X, Y), names are row by row.
         """
         name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
         if (cycle_times is None) == (speeds is None):
@@ -349,17 +368,19 @@ class Platform(Frozen):
     def join(
         cls, platforms: Iterable[Platform], names: Sequence[str] | None = None, *, links: ArrayLike | None = None
     ) -> Platform:
-        """One platform of the workers of several computers, each worker named "node/core".
+        """Make one platform of the workers of several computers, named "node/core".
 
         Parameters
         ----------
         platforms : iterable of Platform
-            Of k nodes. One that was itself joined keeps its nodes: "rack/node/core".
+            Platforms of k nodes. A platform that was itself joined keeps its nodes:
+            "rack/node/core".
         names : (k,) sequence of str, optional
-            Of the nodes, each another; default node0, node1, ...
+            Names of the nodes, all different; default node0, node1, ...
         links : float or (k, k) array_like, optional
-            Time per unit of data between workers of two nodes. Between those of one it is as in that one's own links, or 0
-            where it has none. Without it all are workers of one star, and keep their link costs.
+            Time per unit of data between workers of two nodes. Between workers of one node, it is
+            the time of the node's own links, or 0 if it has none. Without `links`, all workers form
+            one star, and keep their link costs.
 
         Returns
         -------
@@ -369,8 +390,9 @@ class Platform(Frozen):
         Raises
         ------
         ValueError
-            If names of nodes or workers are not unique, of a mesh, for links within a node without links between them, and for
-            units that are not those of the first node and cannot be converted.
+            If names of nodes or workers are not unique, for a mesh, for links within a node without
+            links between the nodes, and for units that differ from the first node's and cannot be
+            converted.
 
         Examples
         --------
@@ -416,22 +438,22 @@ class Platform(Frozen):
         return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes, blocks=blocks)
 
     def to(self, unit: Unit) -> Platform:
-        """The same platform per other units.
+        """The same platform in other units.
 
         Parameters
         ----------
         unit : Unit
-            With flops and bytes.
+            Must have flops and bytes.
 
         Returns
         -------
         Platform
-            Memory, in blocks, changes with the bytes of one, rounded down.
+            Memory, counted in blocks, changes with the bytes of a block, and is rounded down.
 
         Raises
         ------
         ValueError
-            If this platform's unit is not known, or one of the two does not say how much it is.
+            If this platform's unit is not known, or one of the two units has no flops or bytes.
         """
         own = self.unit
         if not isinstance(unit, Unit):
@@ -439,7 +461,7 @@ class Platform(Frozen):
         if own == unit:
             return self
         if own is None or own.flops is None or own.bytes is None or unit.flops is None or unit.bytes is None:
-            raise ValueError(f"the platform is in {own or _UNNAMED}: this cannot be converted to {unit}")
+            raise ValueError(f"the platform is in {own or _UNNAMED}, which cannot be converted to {unit}")
         work, data = unit.flops / own.flops, unit.bytes / own.bytes
         workers = [
             Worker(
@@ -452,19 +474,21 @@ class Platform(Frozen):
         return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes, blocks=self.blocks)
 
     def per(self, unit: Unit, what: str) -> Platform:
-        """The platform that `what` is planned or run for, in the unit that it needs: this one where it does not name its own.
+        """The platform in the unit that `what` needs.
+
+        A platform that does not name its unit is returned as it is.
 
         Parameters
         ----------
         unit : Unit
             The unit that is needed.
         what : str
-            What it is needed for, as the error names it.
+            What the unit is needed for, as the error message names it.
 
         Raises
         ------
         ValueError
-            Naming both units, where this one cannot be converted.
+            If this platform's unit cannot be converted; the message names both units.
         """
         if not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {unit!r}")
@@ -498,12 +522,12 @@ class Platform(Frozen):
 
     @property
     def domains(self) -> tuple[int | str | None, ...]:
-        """Which domain each worker is in; None for one that is in none."""
+        """Domain of each worker; None for a worker in no domain."""
         return tuple(w.domain for w in self.workers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names; P0, P1, ... where none was given, with a prime where somebody else is called so."""
+        """Names of the workers; P0, P1, ... if not given, with a prime if another worker has it."""
         given = {w.name for w in self.workers}
         return tuple(
             (f"P{i}'" if f"P{i}" in given else f"P{i}") if w.name is None else w.name for i, w in enumerate(self.workers)
@@ -527,7 +551,7 @@ class Platform(Frozen):
         return f"<Platform: {kind}, {len(self)} workers, cycle-times {times}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values: what `save` writes."""
+        """The plain Python values that `save` writes."""
         workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self.workers]
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.unit is not None:
@@ -544,12 +568,12 @@ class Platform(Frozen):
 
     @classmethod
     def from_dict(cls, content: Any) -> Platform:
-        """The inverse of `to_dict`; cycle_time may be replaced by speed.
+        """The inverse of `to_dict`; a worker may have speed instead of cycle_time.
 
         Parameters
         ----------
         content : mapping
-            As of `to_dict`.
+            See `to_dict`.
         """
         if not isinstance(content, dict):
             raise ValueError("a platform needs a list 'worker' of tables")
@@ -572,17 +596,18 @@ class Platform(Frozen):
         return cls(workers, **{name: content.get(name) for name in places}, unit=unit, blocks=blocks)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the platform to a .toml or .json file (beside it first, then renamed).
+        """Write the platform to a .toml or .json file (first beside it, then renamed).
 
         Parameters
         ----------
         path : path
-            Its suffix says which of the two.
+            The suffix says which of the two formats is written.
 
         Raises
         ------
         ValueError
-            For another suffix; for .toml and a name with half of a surrogate pair, which UTF-8 cannot hold.
+            For another suffix. For .toml, also if a name has half of a surrogate pair, which UTF-8
+            cannot hold.
         """
         if file_kind(path) == ".json":
             text = json.dumps(self.to_dict(), indent=2) + "\n"
@@ -600,14 +625,14 @@ class Platform(Frozen):
         Parameters
         ----------
         path : path
-            Its suffix says which of the two.
+            The suffix says which of the two formats is read.
 
         Raises
         ------
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         ValueError
-            If it is not a platform; the message names the file and the entry.
+            If the file is not a platform; the message names the file and the entry.
         """
         kind = file_kind(path)
         try:
@@ -617,7 +642,7 @@ class Platform(Frozen):
 
 
 def file_kind(path: str | PathLike[str]) -> str:
-    """.toml or .json, as the name of a platform's file ends; ValueError for another."""
+    """The suffix of a platform's file, .toml or .json; ValueError for another one."""
     kind = Path(path).suffix
     if kind not in (".toml", ".json"):
         raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
@@ -627,11 +652,11 @@ def file_kind(path: str | PathLike[str]) -> str:
 def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
-    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, as Ctrl-C ends it
+    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, because Ctrl-C can end it
 
 
 def _unit_of(table: Any) -> Unit | None:
-    """What a file says, if anything."""
+    """The Unit of a file, if it has one."""
     if table is None:
         return None
     try:
@@ -644,25 +669,25 @@ def _unit_of(table: Any) -> Unit | None:
 
 
 def _blocks_of(given: Any, domains: set[int | str | None]) -> dict[int | str | None, Blocking]:
-    """Checked blocks of some of the domains."""
+    """The given blocks of some of the domains, checked."""
     if not isinstance(given, Mapping):
         raise TypeError(f"blocks must map domains to Blockings, got {given!r:.60}")
     for domain, own in given.items():
         if domain not in domains:
-            raise ValueError(f"blocks names {domain!r}, which is the domain of no worker")
+            raise ValueError(f"blocks has the domain {domain!r}, but no worker is in that domain")
         if not isinstance(own, Blocking):
             raise TypeError(f"blocks[{domain!r}] must be a Blocking, got {type(own).__name__}")
     return dict(given)
 
 
 def _blocks_table(domain: int | str | None, own: Blocking) -> dict[str, Any]:
-    """Of a file, where None is left out."""
+    """Table of blocks for a file, without the values that are None."""
     table = {"domain": domain, **vars(own)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
 
 
 def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
-    """What a file says."""
+    """Blocks from the tables of a file."""
     if not isinstance(tables, list):
         raise ValueError(f"blocks must be tables, got {tables!r:.60}")
     found: dict[int | str | None, Blocking] = {}
@@ -673,7 +698,7 @@ def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
             check.keys(table, ("domain", *(f.name for f in fields(Blocking))))
             domain = _domain(table.get("domain"))
             if domain in found:
-                raise ValueError(f"domain {domain!r} is there twice")
+                raise ValueError(f"domain {domain!r} occurs twice")
             found[domain] = Blocking(**{key: value for key, value in table.items() if key != "domain"})
         except (TypeError, ValueError) as error:
             raise ValueError(f"blocks {i}: {error}") from error
@@ -681,20 +706,23 @@ def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
 
 
 def whose(given: Any, p: int, *, lazily: bool = False) -> dict[str, Any]:
-    """What a plan says of its workers, from a Platform or from numbers: `names` (of a `Lazy` plan made later) and `unit`."""
+    """The fields of a plan about its workers, from a Platform or from numbers.
+
+    These are `names` (computed later for a `Lazy` plan) and `unit`.
+    """
     if isinstance(given, Platform):
         return {"names": given.names, "unit": given.unit}
     return {"names": later(lambda: names_of(None, p)) if lazily else names_of(None, p)}
 
 
 def relative_speeds(cycle_times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Speeds, that of the fastest worker as 1; 0 for an infinite cycle-time. Never overflows."""
+    """Speeds relative to the fastest worker; 0 for an infinite cycle-time. Never overflows."""
     speeds: NDArray[np.float64] = cycle_times.min() / cycle_times
     return speeds
 
 
 def divided_time(work: float, cycle_times: NDArray[np.float64]) -> float:
-    """The time of so much work divided perfectly over the speeds. Never overflows before it has to."""
+    """Time of the work divided perfectly over the speeds. It does not overflow before it has to."""
     return work / float(relative_speeds(cycle_times).sum()) * float(cycle_times.min())
 
 
@@ -707,12 +735,12 @@ def link_matrix(links: ArrayLike, p: int, name: str = "links") -> NDArray[np.flo
         matrix = check.reals(f"{name} must be a matrix of real numbers", links)
     if matrix.shape != (p, p):
         raise ValueError(f"{name} must have shape ({p}, {p}), got {matrix.shape}")
-    np.fill_diagonal(matrix, 0.0)  # nobody sends to himself
+    np.fill_diagonal(matrix, 0.0)  # no worker sends to itself
     return check.not_negative(name, matrix)
 
 
 def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tuple[str, ...]:
-    """One name for each worker or node, not empty; "/" only where nodes of nodes are named."""
+    """One name for each worker or node, not empty; only names of nodes of nodes may contain "/"."""
     found = check.as_many(argument, check.entries(argument, given, "a sequence of strings"), count, of)
     for i, name in enumerate(found):
         if not isinstance(name, str):
@@ -723,7 +751,7 @@ def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tup
 
 
 def _joined_links(parts: Sequence[Platform], links: ArrayLike) -> NDArray[np.float64]:
-    """(p, p) link costs between the workers of all nodes from those between the nodes."""
+    """(p, p) link costs between the workers of all nodes, from the costs between the nodes."""
     k = len(parts)
     between = link_matrix(np.full((k, k), check.number("links", links, low=0.0)) if np.isscalar(links) else links, k)
     of = np.repeat(np.arange(k), [len(part) for part in parts])
@@ -744,14 +772,17 @@ def _mesh_shape(shape: Any, p: int) -> tuple[int, int]:
         raise TypeError(f"shape must be the rows and columns of a mesh, got {shape!r}") from None
     x, y = check.integer("shape[0]", rows, low=1), check.integer("shape[1]", columns, low=1)
     if x * y != p:
-        raise ValueError(f"shape must be that of {p} workers, got {x} x {y}")
+        raise ValueError(f"shape must be rows and columns of {p} workers, got {x} x {y}")
     return x, y
 
 
 def mesh_links(
     right: ArrayLike | None, down: ArrayLike | None, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Link costs along the rows and the columns of a mesh of that shape; where there can be none, None or [] will do."""
+    """Link costs along the rows and the columns of a mesh of that shape.
+
+    If a mesh of that shape has no such links, None or [] is allowed.
+    """
     x, y = shape
     found = []
     for name, given, wanted in (("right", right, (x, y - 1)), ("down", down, (x - 1, y))):
@@ -766,7 +797,7 @@ def mesh_links(
 
 
 def _toml(content: dict[str, Any]) -> str:
-    """TOML of a platform; JSON's strings, numbers and lists are TOML's too, but for U+007F."""
+    """TOML of a platform; strings, numbers and lists of JSON are also TOML, except for U+007F."""
 
     def line(key: str, value: Any) -> str:
         return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""What happened, or what would: one form for simulated, emulated and real runs."""
+"""Traces of what happened, or would happen: one form for simulated, emulated and real runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._base.replace import replace_file
 
 
 class Event(NamedTuple):
-    """One stretch of a worker's time, [start, end); kind is "compute", "transfer" or "wait"."""
+    """An interval of a worker's time, [start, end); kind is "compute", "transfer" or "wait"."""
 
     worker: int
     kind: str
@@ -39,29 +39,31 @@ class Trace(Frozen, Drawn):
     Attributes
     ----------
     events : tuple of Event
-        By worker, then by start; without gaps from 0 to the makespan (waiting is an event too). A worker may transfer while
-        it computes.
+        Sorted by worker, then by start. There are no gaps from 0 to the makespan, because waiting
+        is an event too. A worker may transfer while it computes.
     workers : tuple of str
-        Names.
+        Names of the workers.
     kind : {"simulated", "emulated", "real"}
     unit : str
-        Of all times; "s" for emulated and real runs.
+        Unit of all times; "s" for emulated and real runs.
     predicted : float or None
         The plan's makespan in the trace's unit.
     ideal : float or None
-        The work divided perfectly over the speeds, in the trace's unit.
+        Time of the work divided perfectly over the speeds, in the trace's unit.
     speeds : tuple of float
         Relative speeds of the workers.
     cpu : tuple of float or None
         CPU seconds that each worker used; None for simulated runs.
     predicted_finish : tuple of float or None
-        When the plan has each worker end, in the trace's unit: to be compared with `finish`.
+        When each worker ends by the plan, in the trace's unit; to compare with `finish`.
     peak, predicted_peak : tuple of int or None
-        Of a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
+        For a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
     clock_error : float or None
-        How wrong times of one worker may be beside those of another, where each has its own clock: on several computers.
+        Largest error of one worker's times relative to another's, if each has its own clock (on
+        several computers).
     received : tuple of int or None
-        Of a run on several computers: bytes of operands and of sums that each worker got from others, without results.
+        For a run on several computers: bytes of operands and of sums that each worker got from
+        other workers, without results.
     """
 
     events: tuple[Event, ...]
@@ -94,16 +96,16 @@ class Trace(Frozen, Drawn):
         clock_error: float | None = None,
         received: Sequence[int] | None = None,
     ) -> Trace:
-        """A trace of the given (worker, kind, start, end, what); all other time is waiting.
+        """Make a trace of the given steps; all other time is waiting.
 
         Parameters
         ----------
         steps : iterable of (worker, kind, start, end, what)
             In any order.
         workers : sequence of str
-            Names.
+            Names of the workers.
         kind, speeds, unit, predicted, ideal, cpu, predicted_finish, clock_error, received :
-            As the attributes.
+            See the attributes.
         """
         workers = check.entries("workers", workers, "a sequence of names")
         rates = _per_worker("speeds", speeds, len(workers))
@@ -180,7 +182,10 @@ class Trace(Frozen, Drawn):
 
     @cached_property
     def efficiency(self) -> float:
-        """Perfectly divided work / makespan; where the work is unknown, the share of time spent computing, weighted by speed."""
+        """Time of perfectly divided work / makespan.
+
+        If the work is unknown, the fraction of the time spent computing, weighted by speed.
+        """
         if self.makespan == 0.0:
             return 1.0
         if self.ideal is not None:
@@ -189,13 +194,13 @@ class Trace(Frozen, Drawn):
         return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (weights * self.makespan)
 
     def to_chrome(self, path: str | PathLike[str]) -> None:
-        """Write Chrome-trace JSON, for Perfetto and chrome://tracing, which show waiting as the gap that it is.
+        """Write Chrome-trace JSON, for Perfetto and chrome://tracing. Waiting shows as a gap.
 
         Parameters
         ----------
         path : path_like
-            Replaced whole, or not at all, as by the others. Times are taken as seconds, also where they have no unit, and
-            rounded to 1/8 microsecond.
+            Replaced as a whole or not at all, like the files of the other methods. Times are taken
+            as seconds, even if they have no unit, and rounded to 1/8 microsecond.
         """
         other = {"kind": self.kind, "unit": self.unit, "predicted": self.predicted}
         records = [_metadata("process_name", 0, {"name": f"hetsched ({self.kind})"})]
@@ -209,19 +214,22 @@ class Trace(Frozen, Drawn):
             file.write("\n]}\n")
 
     def to_html(self, path: str | PathLike[str]) -> None:
-        """Write a Gantt chart that a browser zooms, moves and explains: one file that needs no other and no network.
+        """Write an interactive Gantt chart for a browser.
+
+        The chart can be zoomed and moved, and explains its events. It is one file that needs no
+        other file and no network.
 
         Parameters
         ----------
         path : path_like
-            Replaced whole, or not at all. Of 10^5 events it has some megabytes.
+            Replaced as a whole or not at all. With 10^5 events it has some megabytes.
         """
         text: str = import_module("hetsched.plots.html").gantt_page(self)
         with _text_file(path) as file:
             file.write(text)
 
     def to_paje(self, path: str | PathLike[str]) -> None:
-        """Write a Paje trace, for ViTE: a container per worker, whose state is compute, transfer or wait.
+        """Write a Paje trace, for ViTE: one container per worker, which computes, transfers or waits.
 
         Parameters
         ----------
@@ -247,7 +255,9 @@ class Trace(Frozen, Drawn):
             file.write(f"4 {end} program all\n")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write worker, name, kind, start, end, what as CSV, a row per event, waiting included; the times round-trip.
+        """Write worker, name, kind, start, end, what as CSV, one row per event with waiting.
+
+        The times round-trip.
 
         Parameters
         ----------
@@ -274,7 +284,7 @@ def _event(i: int, step: Any, workers: int) -> Event:
         raise TypeError(f"steps[{i}] must be (worker, kind, start, end, what), got {step!r}") from None
     worker, kind, start, end, what = event
     if type(worker) is int and 0 <= worker < workers and type(start) is type(end) is float and math.isfinite(end - start):
-        return event  # there may be a million of them
+        return event  # without slower checks: there may be a million events
     worker = check.integer(f"steps[{i}]: worker", worker, low=0, high=workers - 1)
     start, end = check.number(f"steps[{i}]: start", start), check.number(f"steps[{i}]: end", end)
     return Event(worker, str(kind), start, end, str(what))
@@ -290,7 +300,8 @@ def _as_many(name: str, values: Any, workers: int) -> list[Any]:
 
 # ---- files for other tools: Perfetto, ViTE, spreadsheets ----
 
-#: Events in the order of their numbers, with their fields: strings, but for the date and the colour.
+#: Events in the order of their numbers, with their fields. Fields are strings, except for the date
+#: and the colour.
 _PAJE_EVENTS = (
     ("PajeDefineContainerType", "Alias Type Name"),
     ("PajeDefineStateType", "Alias Type Name"),
@@ -327,7 +338,7 @@ class Lane(NamedTuple):
 
 
 def lanes(trace: Trace) -> list[Lane]:
-    """One lane per worker; two, the second for transfers, where transfers overlap computing.
+    """One lane per worker, or two if transfers overlap computing: the second is for transfers.
 
     Perfetto drops, and ViTE garbles, events of one lane that overlap.
     """
@@ -361,8 +372,8 @@ def _slice(tid: int, event: Event) -> dict[str, Any]:
 
 
 def _microseconds(seconds: float) -> float:
-    # Perfetto truncates 1000.0 * ts to nanoseconds: exact for eighths, whereas other fractions could make neighbours
-    # overlap by a nanosecond, and then it drops one of them.
+    # Perfetto truncates 1000.0 * ts to nanoseconds, which is exact for eighths. Other fractions
+    # could make neighbours overlap by a nanosecond, and then Perfetto drops one of them.
     return round(seconds * 8e6) / 8
 
 

@@ -288,8 +288,8 @@ def test_files_keep_blocks(tmp_path, suffix):
         ("[[blocks]]\ndepht = [1, 2]", "blocks 0: unknown key 'depht'; did you mean 'depth'"),
         ("[[blocks]]\ndepth = [1]", "blocks 0: depth must be a pair, for float32 and float64, got 1 numbers"),
         ("[[blocks]]\nkernel = 'skx'", "blocks 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'"),
-        ("[[blocks]]\n[[blocks]]", "blocks 1: domain None is there twice"),
-        ("[[blocks]]\ndomain = 7", "blocks names 7, which is the domain of no worker"),
+        ("[[blocks]]\n[[blocks]]", "blocks 1: domain None occurs twice"),
+        ("[[blocks]]\ndomain = 7", "blocks has the domain 7, but no worker is in that domain"),
     ],
 )
 def test_wrong_files(tmp_path, text, message):
@@ -303,7 +303,7 @@ def test_wrong_files(tmp_path, text, message):
     ("given", "error", "message"),
     [
         (3, TypeError, "blocks must map domains to Blockings, got 3"),
-        ({"a": FOUND}, ValueError, "blocks names 'a', which is the domain of no worker"),
+        ({"a": FOUND}, ValueError, "blocks has the domain 'a', but no worker is in that domain"),
         ({None: (1, 2)}, TypeError, r"blocks\[None\] must be a Blocking, got tuple"),
     ],
 )

@@ -156,7 +156,7 @@ def test_partitions(pool, shape):
         c[...] = KEPT
         refused(
             lambda pieces=pieces: pool.run(replace(plan, pieces=pieces), a, b, c),
-            "does not cover C|must lie inside|must begin with|ascending|must be of a|pieces",
+            "does not cover C|must lie inside|must begin with|ascending|must belong to a|pieces",
         )
         assert (c == KEPT).all()
         count += 1

@@ -33,7 +33,8 @@ class TestPlans:
         assert plan.on(hs.Platform.star([1, 1, 1])).kind == "cholesky"
 
     @pytest.mark.parametrize(
-        ("shape", "kind", "words"), [((3, 2), "cholesky", "n must be m"), ((3, 3), "svd", "kind must be"), ((3, 3), 1, "kind")]
+        ("shape", "kind", "words"),
+        [((3, 2), "cholesky", "n must be equal to m"), ((3, 3), "svd", "kind must be"), ((3, 3), 1, "kind")],
     )
     def test_refusals(self, shape, kind, words):
         with pytest.raises((ValueError, TypeError), match=words):

@@ -81,7 +81,7 @@ def test_star_of_the_specification():
 
 
 def test_a_network_is_no_platform():
-    with pytest.raises(TypeError, match="got a Platform: those of Platform.mesh are for layers_mesh"):
+    with pytest.raises(TypeError, match="got a Platform: a Platform.mesh is for layers_mesh"):
         hs.layers_network(20, hs.Platform.complete([1, 2], [[0, 1], [1, 0]]))
 
 
@@ -405,7 +405,7 @@ def test_sources(network, n, source_computes, data):
     sources = [source, *others]
     own = [math.inf if v in sources and not source_computes else t for v, t in enumerate(times)] + [math.inf]
     if all(math.isinf(t) for t in own):
-        with pytest.raises(hs.InfeasibleError, match="nobody but the source can compute"):
+        with pytest.raises(hs.InfeasibleError, match="no node except the source can compute"):
             hs.layers_network(n, times, links, sources)
         return
     before = [*[link for link in links if link[1] not in sources], *((p, v, 0.0) for v in sources)]
@@ -567,7 +567,7 @@ def test_one_row_one_column_one_node():
     assert (alone.makespan, alone.counts.tolist(), alone.volume, alone.optimal) == (7 * 49 * 2.0, [[7]], 0.0, True)
     for plan in (row, column, alone):
         check(plan)
-    with pytest.raises(hs.InfeasibleError, match="nobody but the source can compute: give source_computes=True"):
+    with pytest.raises(hs.InfeasibleError, match="no node except the source can compute: give source_computes=True"):
         hs.layers_mesh(7, [[2.0]])
 
 
@@ -600,7 +600,7 @@ def test_platform(tmp_path):
         hs.layers_mesh(50, platform, right)
     with pytest.raises(TypeError, match="either cycle_times or speeds"):
         hs.layers_mesh(50, platform, speeds=times)
-    with pytest.raises(TypeError, match="no mesh: make one with Platform.mesh"):
+    with pytest.raises(TypeError, match="not a mesh: make one with Platform.mesh"):
         hs.layers_mesh(50, hs.Platform.star([1, 2]))
 
 
@@ -720,13 +720,13 @@ GOOD = {"n": 10, "cycle_times": [[1, 2], [3, 4]], "right": [[1], [2]], "down": [
         ({"cycle_times": None}, TypeError, "give either cycle_times or speeds"),
         ({"speeds": [[1, 2], [3, 4]]}, TypeError, "give either cycle_times or speeds"),
         ({"cycle_times": None, "speeds": [[1, 2], [-3, 4]]}, ValueError, r"speeds\[1, 0\] must be 0 or .*, got -3"),
-        ({"cycle_times": [[1, INF], [INF, INF]]}, hs.InfeasibleError, "nobody but the source can compute"),
+        ({"cycle_times": [[1, INF], [INF, INF]]}, hs.InfeasibleError, "no node except the source can compute"),
         ({"right": [[1, 2]]}, ValueError, r"right must have shape \(2, 1\) for a mesh of 2 x 2 nodes, got shape \(1, 2\)"),
         ({"right": None}, ValueError, r"right must have shape \(2, 1\) .*, got None"),
         ({"right": [[1], [-1]]}, ValueError, r"right\[1, 0\] must be finite and not negative, got -1"),
         ({"down": [[1, INF]]}, ValueError, r"down\[0, 1\] must be finite and not negative, got inf"),
         ({"down": [[1, 1e300]]}, ValueError, r"the link from node 1 to 3 must cost 0 or from"),
-        ({"down": [[1, 1e12]]}, ValueError, "no more than 1e\\+06 times that can be planned"),
+        ({"down": [[1, 1e12]]}, ValueError, "The ratio must be at most 1e\\+06"),
         (
             {"method": "simplex"},
             ValueError,

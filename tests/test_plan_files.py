@@ -505,9 +505,9 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ('{"type": "Distribution", "type": "Distribution"}', "the key 'type' is there twice"),
-            ('{"format": "hetsched-plan", "version": 1, "type": "Distribution", "bound": NaN}', "NaN is no number of JSON"),
-            ('{"format": "hetsched-plan", "version": 1, "type": "Distribution", "bound": -Infinity}', "-Infinity is no number"),
+            ('{"type": "Distribution", "type": "Distribution"}', "the key 'type' occurs twice"),
+            ('{"format": "hetsched-plan", "version": 1, "type": "Distribution", "bound": NaN}', "NaN is not a JSON number"),
+            ('{"format": "hetsched-plan", "version": 1, "type": "Distribution", "bound": -Infinity}', "-Infinity is not a JSON"),
             ("[" * 100_000, "recursion"),
             ('{"format": "hetsched-plan", "version": 1, "counts": ' + "[" * 100_000, "recursion"),
             ('{"format": "hetsched-plan", "version": true, "type": "Distribution"}', "version"),
@@ -545,8 +545,8 @@ class TestFiles:
             ("optimal", 1, "true or false, got 1"),
             ("names", ["a", "b", "\ud800"], "UTF-8"),
             ("unit", {"work": "a", "speed": 3}, "unknown key 'speed'"),
-            ("format", "another", "no file of a plan"),
-            ("version", 2, "later version"),
+            ("format", "another", "not a hetsched plan file"),
+            ("version", 2, "written by a newer hetsched"),
             (3, 4, "unknown key 3"),
         ],
     )  # fmt: skip
@@ -568,7 +568,7 @@ class TestFiles:
         """`rects` has room for as many pieces of each worker as one of them has."""
         plan = hs.partition(np.ones(4000), "columns")
         pieces = [[0.0, i / 4000, 0.0, 1 / 4000, 1.0] for i in range(4000)]
-        with pytest.raises(ValueError, match="pieces must be at most 16 of each"):
+        with pytest.raises(ValueError, match="pieces must be at most 16 for each"):
             Plan.from_dict({**plan.to_dict(), "pieces": pieces})
 
     def test_messages_are_short(self):

@@ -173,7 +173,7 @@ def test_all_rows_are_planned(rows):
         (lambda: hs.partition(np.ones((3, 2)), progress=7), TypeError, "progress must be"),
         (lambda: hs.layers_star(5, np.ones((3, 2)), np.ones((2, 2))), ValueError, "link_costs of shape"),
         (lambda: hs.layers_star(5, np.full((3, 2), 1e300)), ValueError, r"n\^2 cycle_times\[0, 0\]"),
-        (lambda: hs.slice_ring(np.ones((3, 2)), None, 1, 1), TypeError, "links are needed"),
+        (lambda: hs.slice_ring(np.ones((3, 2)), None, 1, 1), TypeError, "links must be given together"),
         (lambda: hs.slice_ring(np.ones((3, 2)), np.ones((2, 2, 2)), 1, 1), ValueError, "links of shape"),
         (lambda: hs.slice_ring(np.ones((3, 2)), 1.0, -1, 1), ValueError, "platform 0 of the stack: work"),
         (lambda: hs.max_tasks(-1, np.ones((3, 2))), ValueError, "T must be"),

@@ -283,7 +283,7 @@ class TestUnit:
     def test_files_without_a_part(self):
         content = hs.distribute(9, hs.Platform.star([3.0], unit=hs.Unit("task", "message"))).to_dict()
         assert content["unit"] == {"work": "task", "data": "message"}
-        with pytest.raises(ValueError, match=r"content\['unit'\] is not what a Distribution has"):
+        with pytest.raises(ValueError, match=r"content\['unit'\] is not valid for a Distribution"):
             hs.Plan.from_dict({**content, "unit": {"work": 3}})
 
 
@@ -321,7 +321,7 @@ def test_names_that_look_like_numbers():
 )  # fmt: skip
 def test_values_of_another_type(key, value):
     content = hs.distribute(10, [3, 5, 8]).to_dict()
-    with pytest.raises(ValueError, match=rf"content\['{key}'\] is not what a Distribution has"):
+    with pytest.raises(ValueError, match=rf"content\['{key}'\] is not valid for a Distribution"):
         hs.Plan.from_dict({**content, key: value})
 
 
@@ -398,7 +398,7 @@ def test_load_of_a_type_and_of_a_plan(tmp_path):
     plan.save(tmp_path / "plan.json")
     for read in (hs.Plan.load, type(plan).load, pickle.loads(pickle.dumps(hs.Plan.load))):
         assert read(tmp_path / "plan.json") == plan
-        assert read.__doc__.startswith("Read what `save` wrote")
+        assert read.__doc__.startswith("Read a plan that `save` wrote")
     assert plan.load.tolist() == [5, 3, 2]
 
 
@@ -430,16 +430,16 @@ class TestBadFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (lambda c: c.update(format="another"), "no file of a plan"),
-            (lambda c: c.update(version=2), "later version"),
+            (lambda c: c.update(format="another"), "not a hetsched plan file"),
+            (lambda c: c.update(version=2), "written by a newer hetsched"),
             (lambda c: c.update(type="Plan"), r"\['type'\] must be one of"),
             (lambda c: c.update(type=["Partition"]), r"\['type'\] must be one of"),
             (lambda c: c.update(type="os"), r"\['type'\] must be one of"),
             (lambda c: c.pop("counts"), "needs the key 'counts'"),
             (lambda c: c.update(count=3), "unknown key 'count'"),
-            (lambda c: c.update(counts=[1, "x"]), r"content\['counts'\] is not what"),
-            (lambda c: c.update(counts={"type": "system"}), r"content\['counts'\] is not what"),
-            (lambda c: c.update(counts={"a": 1}), r"content\['counts'\] is not what"),
+            (lambda c: c.update(counts=[1, "x"]), r"content\['counts'\] is not valid for"),
+            (lambda c: c.update(counts={"type": "system"}), r"content\['counts'\] is not valid for"),
+            (lambda c: c.update(counts={"a": 1}), r"content\['counts'\] is not valid for"),
             (lambda c: c.update(makespan="Infinity"), "overflows"),
         ],
     )

@@ -224,7 +224,7 @@ def test_mesh_refuses(arguments, error, message):
         ({"right": [[1]]}, TypeError, "right and down need shape"),
         ({"shape": (1, 2), "right": [[1]], "links": [[0, 1], [1, 0]]}, TypeError, "a mesh has right and down, not links"),
         ({"shape": 2, "right": [[1]]}, TypeError, "shape must be the rows and columns of a mesh, got 2"),
-        ({"shape": (2, 2)}, ValueError, "shape must be that of 2 workers, got 2 x 2"),
+        ({"shape": (2, 2)}, ValueError, "shape must be rows and columns of 2 workers, got 2 x 2"),
         ({"shape": (0, 2)}, ValueError, r"shape\[0\] must be in \[1, "),
     ],
 )

@@ -31,7 +31,7 @@ def planned(call: str, seed: int) -> tuple[tuple[Any, ...], dict[str, Any], Any]
     except hs.InfeasibleError:
         return args, options, None
     except ValueError as error:
-        if call in ("layers_mesh", "layers_network") and "times that can be planned" in str(error):
+        if call in ("layers_mesh", "layers_network") and "are too far apart" in str(error):
             return args, options, None
         raise
 

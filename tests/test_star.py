@@ -831,7 +831,7 @@ class TestPlan:
         assert ahead.chunks["ahead"].any()
         wrong = [[row[:-2] for row in content["chunks"]], [content["chunks"][0], *short["chunks"][1:]], [3]]
         for rows in wrong:
-            with pytest.raises(ValueError, match=r"content\['chunks'\] is not what a StarPlan has"):
+            with pytest.raises(ValueError, match=r"content\['chunks'\] is not valid for a StarPlan"):
                 hs.Plan.from_dict(content | {"chunks": rows})
 
     def test_small_memory_beside_a_large_one(self, monkeypatch):

@@ -1,1 +1,1 @@
-"""From a platform to a plan."""
+"""Planners: from a platform to a plan."""

@@ -19,7 +19,7 @@ _LARGEST_INTEGER, _LARGEST_REAL = 2**58, 2.0**990
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Assignment(Frozen):
-    """Pairs of rows and columns, each used once at most.
+    """Pairs of rows and columns, each used at most once.
 
     Attributes
     ----------
@@ -28,10 +28,12 @@ class Assignment(Frozen):
     cost : float or int
         Sum of the costs of the pairs; an int for integer costs.
     bound : float or int
-        Sum of the prices, rounded to the safe side: no assignment costs less (no one more, if maximised).
+        Sum of the prices, rounded to the safe side: no assignment costs less (or more, if
+        maximised).
     row_prices, col_prices : (m,), (n,) arrays
-        The proof of the bound, exact for the doubles given: row_prices[i] + col_prices[j] <= costs[i, j] (>= if maximised), and
-        the prices on the longer side are not positive (not negative).
+        The proof of the bound, exact for the given doubles: row_prices[i] + col_prices[j] <=
+        costs[i, j] (>= if maximised), and the prices on the longer side are not positive (not
+        negative).
     optimal : bool
         Whether cost and bound are equal up to rounding: 10^-12 of the largest price for each pair.
     """
@@ -50,14 +52,16 @@ class Assignment(Frozen):
 
 
 def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
-    """Pair rows with columns at the least total cost, or at the largest.
+    """Pair rows with columns at the least total cost, or at the largest one.
 
     Parameters
     ----------
     costs : (m, n) array_like
-        Real numbers, any strides. Infinite (minus infinite if maximised): this pair is not allowed. Integers are computed with
-        as such, exactly, up to 2**58 in magnitude; floats up to 2**990.
+        Real numbers, any strides. A pair with an infinite cost (minus infinite if maximised) is not
+        allowed. Integers are computed exactly, up to 2**58 in magnitude; floats may be up to
+        2**990.
     maximize : bool, default False
+        Whether to find the largest total cost.
 
     Returns
     -------
@@ -73,7 +77,8 @@ def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
 
     Notes
     -----
-    Shortest augmenting paths of Jonker and Volgenant (1987) on whole rows at a time, O(m n min(m, n)).
+    Shortest augmenting paths of Jonker and Volgenant (1987), for whole rows at a time,
+    O(m n min(m, n)).
 
     Examples
     --------
@@ -120,7 +125,7 @@ def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
 
 
 def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
-    """The costs as int64 or float64, not copied where they are that already."""
+    """The costs as int64 or float64; not copied if they already are."""
     if not isinstance(maximize, bool | np.bool_):
         raise TypeError(f"maximize must be True or False, got {maximize!r}")
     try:
@@ -134,7 +139,7 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
     if given.dtype.kind == "f":
         matrix = given.astype(np.float64, copy=False)
         forbidden = -math.inf if maximize else math.inf
-        low, high = float(matrix.min()), float(matrix.max())  # NaN if any is
+        low, high = float(matrix.min()), float(matrix.max())  # NaN if any entry is
         if not (low >= -_LARGEST_REAL and high <= _LARGEST_REAL):
             bad = ~((np.abs(matrix) <= _LARGEST_REAL) | (matrix == forbidden))
             if bad.any():
@@ -148,7 +153,7 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
 
 
 def _rounded_sum(values: list[float], *, up: bool) -> float:
-    """The sum, or the double next to it on the safe side if it is not exact."""
+    """The sum, or the next double on the safe side if it is not exact."""
     total = math.fsum(values)
     error = math.fsum([*values, -total])
     if (error > 0) if up else (error < 0):

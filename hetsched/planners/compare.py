@@ -25,7 +25,7 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
     Attributes
     ----------
     skipped : dict of str to str
-        The methods that were left out, and why.
+        The methods that were left out, and the reasons.
     """
 
     skipped: check.FrozenDict[str]
@@ -56,26 +56,27 @@ def compare_partitions(
     speeds: ArrayLike | None = None,
     **options: Any,
 ) -> Comparison:
-    """`partition` by several methods.
+    """Call `partition` with several methods.
 
     Parameters
     ----------
     areas : Platform or (p,) array_like
-        As of `partition`.
+        See `partition`.
     methods : sequence of str, optional
-        Default: all that take so many workers, and these options, in about a second.
+        Default: all that can plan for so many workers, with these options, in about a second.
     shape, cycle_times, speeds, **options
-        As of `partition`.
+        See `partition`.
 
     Returns
     -------
     Comparison
-        A dict of str to Partition, with `plot()`, which draws them side by side, and `skipped`: why a method is not in it.
+        A dict of str to Partition. Its `plot()` draws the partitions side by side; `skipped` says
+        why a method is not in it.
 
     Raises
     ------
     ValueError, TypeError, InfeasibleError
-        As `partition` does.
+        See `partition`.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def compare_partitions(
         try:
             found[method] = partition(areas, method, shape, **given)
         except InfeasibleError as error:
-            if method == "best":  # which takes whatever can be done at all
+            if method == "best":  # "best" finds a plan whenever there is one
                 raise
             skipped[method] = str(error)
     return Comparison(found.items(), {method: skipped[method] for method in METHODS if method in skipped})

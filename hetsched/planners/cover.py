@@ -1,7 +1,9 @@
-"""Whether the boxes, zones or chunks of a plan cover all of the work, each part of it once: asked before the plan is run.
+"""Checks that the boxes, zones or chunks of a plan cover all of the work, each part once.
 
-The boxes of planners do; others come from files and from `dataclasses.replace`. What is in no box would be returned as the memory
-was, and what is in two would be written by two workers at a time. Counts and owners are checked when a plan is made (its table).
+They run before the plan is run. The boxes of planners pass them; other boxes come from files and
+from `dataclasses.replace`. Elements in no box would be returned with whatever the memory held
+before, and elements in two boxes would be written by two workers at the same time. Counts and
+owners are checked when a plan is made (its table).
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def require_boxes(plan: ProductPlan) -> None:
-    """Every multiply-add of C = A B is in one box. Without layers an element of C has one worker, whose boxes add up."""
+    """Require every multiply-add of C = A B to be in one box.
+
+    Without layers, each element of C has one worker, and the boxes of this worker add up.
+    """
     apart = plan.layers is None and not plan.shared
     fault = fault_of_boxes(plan.boxes, plan.shape, triangle=plan.triangle, one_worker=apart)
     if fault is not None:
@@ -32,13 +37,13 @@ def require_boxes(plan: ProductPlan) -> None:
 
 
 def require_pieces(plan: Partition) -> None:
-    """Every cell of the matrix is in one piece; for a plan with a shape."""
+    """Require every cell of the matrix to be in one piece; for a plan with a shape."""
     assert plan.shape is not None
     require_zones("plan", plan.pieces.astype(np.int64), plan.shape, ("C", "cell", "piece", "pieces"))
 
 
 def require_cuboids(plan: Cuboids) -> None:
-    """Every iteration is in one box; for a plan with a shape."""
+    """Require every iteration to be in one box; for a plan with a shape."""
     assert plan.shape is not None
     boxes = np.insert(plan.boxes.astype(np.int64), 0, 0, axis=1)
     if (fault := fault_of_boxes(boxes, plan.shape)) is not None:
@@ -46,14 +51,14 @@ def require_cuboids(plan: Cuboids) -> None:
 
 
 def require_chunks(plan: StarPlan) -> None:
-    """Every block of C is in one chunk, and has all of the inner dimension."""
+    """Require every block of C to be in one chunk with the whole inner dimension."""
     chunks = plan.chunks
     columns = [chunks[name] for name in ("worker", "row", "col", "height", "width")]
     zones = np.stack(columns, axis=1).astype(np.int64)
     require_zones("plan", zones, plan.shape[:2], ("C", "block", "chunk", "chunks"))
 
 
-#: What is covered, what of it, and by what.
+#: Names in messages: the whole, one element of it, the part that covers it, and its plural.
 Nouns = tuple[str, str, str, str]
 
 
@@ -63,7 +68,10 @@ def require_zones(
     shape: tuple[int, int],
     nouns: Nouns = ("the matrix", "element", "zone", "zones"),
 ) -> None:
-    """Every element of a matrix of that shape is in one of the zones: rows of worker, row, col, height and width."""
+    """Require every element of a matrix of that shape to be in one zone.
+
+    The rows of `zones` are worker, row, col, height and width.
+    """
     boxes = np.zeros((len(zones), 7), np.int64)
     boxes[:, [0, 1, 2, 4, 5]], boxes[:, 6] = zones, 1
     if (fault := fault_of_boxes(boxes, (*shape, 1))) is not None:

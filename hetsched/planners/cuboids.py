@@ -18,7 +18,7 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
 from .floorplan import require_kind, require_times
 
-_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # as hs_partition_cuboids counts them
+_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # the numbers of hs_partition_cuboids
 METHODS = tuple(_AXES)
 
 
@@ -29,8 +29,8 @@ class Cuboids(Lazy, Plan):
     Attributes
     ----------
     boxes : (p, 6) array
-        row, col, depth, height, width, length of each worker's box: float64 in the unit cube, int64 for a shape. All zero
-        for a worker that gets nothing.
+        row, col, depth, height, width, length of each worker's box: float64 in the unit cube, int64
+        for a shape. All zero for a worker that gets nothing.
     cost : float
         Sum of alpha * height * length + beta * length * width + gamma * height * width over the boxes.
     weights : (float, float, float)
@@ -75,13 +75,16 @@ class Cuboids(Lazy, Plan):
 
     @cached_property
     def actual_volumes(self) -> NDArray[np.float64]:
-        """(p,) the volumes of the boxes, as shares of the whole."""
+        """(p,) volumes of the boxes, as fractions of the whole."""
         sides: NDArray[np.float64] = self.boxes[:, 3:] / np.array(self.shape or (1, 1, 1), np.float64)
         return check.frozen(sides.prod(axis=1))
 
     @property
     def imbalance(self) -> float:
-        """Largest actual volume / asked volume: 1.0 is perfect balance; integer cuts cost a little."""
+        """Largest ratio of actual volume to asked volume: 1.0 is perfect balance.
+
+        Integer cuts cost a little.
+        """
         given = self.volumes > 0
         return float((self.actual_volumes[given] / self.volumes[given]).max())
 
@@ -89,7 +92,7 @@ class Cuboids(Lazy, Plan):
         return replace(self, **self._workers(platform))
 
     def _load(self) -> Any:
-        """Iterations; of the unit cube the volumes."""
+        """Iterations, or volumes in the unit cube."""
         return self.boxes[:, 3:].prod(axis=1)
 
     def steps(self) -> list[Step]:
@@ -97,7 +100,7 @@ class Cuboids(Lazy, Plan):
         steps = []
         for i, (_, _, _, height, width, length) in enumerate(self.boxes.tolist()):
             volume, time = float(self.actual_volumes[i]), float(self.cycle_times[i])
-            if volume > 0:  # a time that overflows is 1 / volume of a sliver
+            if volume > 0:  # an overflowing time is 1 / volume of a sliver
                 duration = volume * cells * time if math.isfinite(time) else cells * volume / float(self.volumes[i])
                 steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g} x {length:.4g}"))
         return steps
@@ -118,56 +121,61 @@ def cuboids(
 ) -> Cuboids:
     """Tile the iterations of a product C = A B with one box per worker, of given volumes and small faces.
 
-    A worker with a box of height x width x length (rows and columns of C, inner dimension) needs a height x length part of
-    A and a length x width part of B, and gives its height x width part of C. The cost is the sum of these faces, weighted.
-    Rectangles of C (no cut across the inner dimension) and layers (only such cuts) are special cases.
+    A worker with a box of height x width x length (rows and columns of C, inner dimension) needs a
+    height x length part of A and a length x width part of B, and computes its height x width part
+    of C. The cost is the weighted sum of these faces. Rectangles of C (no cut across the inner
+    dimension) and layers (only such cuts) are special cases.
 
     Parameters
     ----------
     volumes : (p,) array_like or Platform
-        Relative volumes, >= 0, at least one positive; of a Platform the speeds. A bare list is volumes.
+        Relative volumes, >= 0, at least one positive; for a Platform, the speeds. A plain list
+        means volumes.
     gamma : float
-        Cost of a unit of C, relative to one of A and B: 1 if partial results are sent once, 0 if they cost nothing. >= 0.
+        Cost of a unit of C, >= 0, relative to a unit of A and B: 1 if partial results are sent
+        once, 0 if they cost nothing.
     cycle_times : Platform or (p,) array_like, optional
-        Instead of volumes, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
+        Given instead of volumes, which are proportional to 1 / cycle_times. Infinite for a worker
+        that gets nothing.
     speeds : (p,) array_like, optional
-        Instead of volumes, with cycle_times 1 / speeds in the plan.
+        Given instead of volumes; the plan has cycle_times 1 / speeds.
     alpha, beta : float
-        Cost of a unit of A and of B, >= 0. One of the three must be positive.
+        Cost of a unit of A and of B, >= 0. One of the three costs must be positive.
     method : {"best", "guillotine", "interval", "layers", "rectangles"}
-        "best": the exact search for up to ten positive volumes; for more, "interval" and a search over the orders of the
-        workers. "guillotine": the cheapest tiling made by cutting boxes in two, for up to ten positive volumes.
-        "interval": the volumes in ascending order, cut as runs. "layers": cuts across the inner dimension only.
+        "best": the exact search for up to ten positive volumes; for more, "interval" and a search
+        over the orders of the workers. "guillotine": the cheapest tiling made by cutting boxes in
+        two, for up to ten positive volumes. "interval": the volumes in ascending order, cut as
+        runs. "layers": cuts across the inner dimension only.
         "rectangles": "best" without such cuts.
     shape : (m, n, k), optional
-        Tile m x n x k iterations exactly, with integer boxes. At least one iteration per worker is needed; a worker whose
-        share rounds to nothing gets nothing.
+        Tile m x n x k iterations exactly, with integer boxes. There must be at least one iteration
+        per worker. A worker with a share that rounds to nothing gets nothing.
     seed : int
-        Of the search over orders, which is deterministic. 0 <= seed < 2**63.
+        Seed of the search over orders, which is deterministic. 0 <= seed < 2**63.
     orders : int, optional
-        Number of orders that the search tries. The default takes about a second at most. More than 64 positive volumes are
-        not searched.
+        Number of orders that the search tries. The default takes about a second at most. With more
+        than 64 positive volumes there is no search.
 
     Returns
     -------
     Cuboids
-        lower_bound: every box alone in the cube, with its best sides; of up to four boxes in the unit cube the true optimum.
-        For a shape the volumes are those of the integer boxes.
+        lower_bound takes every box alone in the cube, with its best sides. For up to four boxes in
+        the unit cube it is the true optimum. For a shape, it uses the volumes of the integer boxes.
 
     Raises
     ------
     ValueError, TypeError
-        For NaN, negative or infinite volumes or weights, an unknown method, "guillotine" for more than ten positive volumes,
-        a shape that is not three positive integers.
+        For NaN, negative or infinite volumes or weights, an unknown method, "guillotine" for more
+        than ten positive volumes, a shape that is not three positive integers.
     InfeasibleError
         For more workers than iterations.
 
     Notes
     -----
-    A tree of cuts costs a mk + b kn + c mn in an m x n x k box, with a, b, c that depend on the ratios of the volumes only.
-    The interval DP keeps the cheapest tree of each run for 21 to 91 ratios of the sides: O(p^3), a heuristic. Cuts of the
-    integer boxes come from a DP on the tree: each side stays within 2 of its ideal and the largest load is the least
-    possible that way.
+    A tree of cuts costs a mk + b kn + c mn in an m x n x k box, where a, b, c depend only on the
+    ratios of the volumes. The interval DP keeps the cheapest tree of each run for 21 to 91 ratios
+    of the sides: O(p^3), a heuristic. Cuts of the integer boxes come from a DP on the tree: each
+    side stays within 2 of its ideal, and the largest load is the least that this allows.
 
     Examples
     --------
@@ -180,7 +188,7 @@ def cuboids(
     """
     check.choice("method", method, METHODS)
     weights = (
-        abs(check.number("alpha", alpha, low=0.0)),  # of -0.0 too
+        abs(check.number("alpha", alpha, low=0.0)),  # turns -0.0 into 0.0
         abs(check.number("beta", beta, low=0.0)),
         abs(check.number("gamma", gamma, low=0.0)),
     )
@@ -198,7 +206,7 @@ def cuboids(
         )
 
     m, n, k = (float(side) for side in sides or (1, 1, 1))
-    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two: nothing overflows and nothing is rounded
+    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two, so nothing overflows or is rounded
     scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
     faces = np.array([scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n])
     exact = method in ("best", "guillotine", "rectangles") and enrolled <= engine.CUBOIDS_EXACT
@@ -217,7 +225,7 @@ def cuboids(
     height, width, length = boxes[:, 3:].T.astype(np.float64)
     cost = unit * _faces(height, width, length, scaled_weights)
     bound = unit * engine.cuboids_bound(height * width * length, faces)
-    if sides is None and enrolled <= 4:  # these tilings are all guillotine
+    if sides is None and enrolled <= 4:  # all tilings by so few boxes are guillotine tilings
         bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
     found = "guillotine" if exact else "search"
     return Cuboids(
@@ -256,9 +264,13 @@ def _scope(method: str, exact: bool) -> str:
 def _search(
     volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, seed: int, orders: int | None
 ) -> NDArray[np.int32]:
-    """The best tree of the ascending order and of `orders` changed ones, in chunks: Ctrl-C is seen between them."""
+    """The best tree of the ascending order and of `orders` changed orders.
+
+    The search runs in chunks, so that Ctrl-C is noticed between them.
+    """
     size = int((volumes > 0).sum())
-    # Fewer axes are part of more, but the DP does not see all: far apart weights ask for rectangles or slices.
+    # Trees with fewer axes are among the trees with more, but the DP does not see all of them.
+    # Weights that are far apart need rectangles or slices.
     found = [(*engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
     best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
     left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
@@ -272,7 +284,7 @@ def _search(
         if cost < least:
             best, least = tree, cost
         left -= chunk
-        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64  # another stretch of the generator
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64  # another part of the generator's sequence
     return best
 
 

@@ -1,4 +1,4 @@
-"""Who gets how many: one-dimensional allocation of equal, independent chunks."""
+"""One-dimensional allocation: how many equal, independent chunks each worker gets."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Distribution(Lazy, Plan):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DistributionStack(Lazy, Plan):
-    """Distributions of many workloads over as many sets of workers; stack[i] or stack[i, j] is a Distribution.
+    """Distributions of many workloads over as many sets of workers.
 
-    As a plan its value is the largest makespan.
+    stack[i] or stack[i, j] is a Distribution. As a plan, its value is the largest makespan.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class DistributionStack(Lazy, Plan):
     displs : (..., p) int64 array
         First chunk of each worker.
     makespan : (...) float64 array
-        max(counts * cycle_times) over the workers; each is the least possible.
+        max(counts * cycle_times) over the workers; each is the least possible one.
     cycle_times : (..., p) float64 array
     """
 
@@ -91,7 +91,7 @@ class DistributionStack(Lazy, Plan):
 
     def _check(self) -> None:
         if self.makespan.ndim == 0:
-            raise ValueError("makespan must have a dimension at least: of one distribution there is a Distribution")
+            raise ValueError("makespan must have at least one dimension: a single distribution is a Distribution")
         schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
         longest = schema.require_able("counts", self.counts, self.cycle_times)
         schema.require_close("largest makespan", self.value, longest)
@@ -101,7 +101,7 @@ class DistributionStack(Lazy, Plan):
         return float(self.makespan.max(initial=0.0))
 
     def _load(self) -> Any:
-        """Of all distributions together."""
+        """Chunks of each worker in all distributions together."""
         return self.counts.reshape(-1, len(self.names)).sum(axis=0)
 
     def __len__(self) -> int:
@@ -160,18 +160,20 @@ def distribute(
     Parameters
     ----------
     n : int
-        Number of chunks, 0 <= n <= 2**53. With a stack of cycle-times also an integer array that broadcasts against (...).
+        Number of chunks, 0 <= n <= 2**53. With a stack of cycle-times, also an integer array that
+        broadcasts against (...).
     cycle_times : Platform, (p,) or (..., p) array_like
         Time per chunk of each worker, > 0. A worker with an infinite cycle-time gets nothing.
     speeds : (p,) or (..., p) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     counts : (p,) array_like of int, optional
-        Chunks of each worker, n in all, to be certified as they are: the plan of method "given".
+        Chunks of each worker, n in all. They are certified as they are; the plan has method
+        "given".
 
     Returns
     -------
     Distribution, or DistributionStack for cycle-times of more than one dimension
-        Optimal, unless counts are given; ties go to the lowest index.
+        Optimal, unless counts are given. Ties go to the lowest index.
 
     Raises
     ------
@@ -180,8 +182,9 @@ def distribute(
 
     Notes
     -----
-    Algorithm 2 of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.2, in O(p log p) whatever n. The optimum is
-    the n-th smallest element of the multiset {k t_i}; comparisons are exact, so rounding cannot make it second best.
+    Algorithm 2 of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.2, in O(p log p)
+    for any n. The optimum is the n-th smallest element of the multiset {k t_i}. Comparisons are
+    exact, so rounding cannot make the result second best.
 
     Examples
     --------
@@ -218,7 +221,7 @@ def distribute(
 
 
 def _given(counts: ArrayLike, n: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Counts that deal n chunks to workers that can work."""
+    """The given counts, if they deal n chunks to workers that can work."""
     given = check.integers("counts", counts, low=0).copy()
     if given.shape != times.shape:
         raise ValueError(f"counts must have {len(times)} entries, one for each worker, got shape {given.shape}")

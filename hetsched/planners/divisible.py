@@ -1,4 +1,4 @@
-"""A load that can be divided at will, handed out over one bus, with results that come back."""
+"""A load that can be divided into any fractions, sent over one bus, with results that come back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, whose
 
 _METHODS = ("best", "fifo", "lifo")
-_PROVEN = 6  # workers up to which all pairs of orders are tried
-_WORK = 300_000_000  # of the search, in numbers of the programs' tables: about a second
+_PROVEN = 6  # most workers for which all pairs of orders are tried
+_WORK = 300_000_000  # work of the search, in numbers of the programs' tables: about a second
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -27,7 +27,7 @@ class DivisibleLoad(Plan):
     Attributes
     ----------
     shares : (p,) float64 array
-        Of each worker; their sum is the amount.
+        Share of each worker; their sum is the amount.
     amount : float
         The load that was given.
     makespan : float
@@ -35,11 +35,11 @@ class DivisibleLoad(Plan):
     send_order, receive_order : (q,) int64 arrays
         The workers with a share, in the order of the messages to them, and back from them.
     enrolled : tuple of int
-        The same, ascending.
+        The workers with a share, ascending.
     return_ratio : float
         Size of a worker's results relative to its share.
     cycle_times, link_costs : (p,) float64 arrays
-        Time per unit of load: to work on it, to send it.
+        Time per unit of load: to work on it, and to send it.
     """
 
     shares: NDArray[np.float64]
@@ -69,7 +69,7 @@ class DivisibleLoad(Plan):
         schema.require_able("shares", self.shares, self.cycle_times)
         messages = sum(share * cost for share, cost in zip(self.shares.tolist(), self.link_costs.tolist(), strict=True))
         if not messages * (1.0 + self.return_ratio) <= schema.MOST:
-            raise ValueError("link_costs make messages longer than a double can say: give them in a larger unit")
+            raise ValueError("link_costs make messages too long for a double: give them in a larger unit")
         schema.require_order("send_order", self.send_order, self.shares)
         if self.return_ratio or len(self.receive_order):
             schema.require_order("receive_order", self.receive_order, self.shares)
@@ -77,7 +77,10 @@ class DivisibleLoad(Plan):
             raise ValueError("enrolled must be the workers with a share, ascending")
 
     def _on(self, platform: Platform) -> Plan:
-        """The bound is the best of all orders for up to 6 workers, and without results."""
+        """The same shares and orders.
+
+        For up to 6 workers, and without results, the bound is the best of all orders.
+        """
         costs, few = self._star_links(platform), len(platform) <= _PROVEN
         method = "best" if few and self.return_ratio else "fifo"
         fresh = divisible_load(self.amount, platform, costs, return_ratio=self.return_ratio, method=method)
@@ -88,7 +91,10 @@ class DivisibleLoad(Plan):
         return self.shares
 
     def steps(self) -> list[Step]:
-        """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
+        """Messages one after the other.
+
+        They go out from the start, and come back as soon as the worker and the bus are ready.
+        """
         steps: list[Step] = []
         ends: dict[int, float] = {}
         bus = 0.0
@@ -116,43 +122,51 @@ def divisible_load(
     return_ratio: float = 0.0,
     method: str = "best",
 ) -> DivisibleLoad:
-    """Divide a load over workers that the master reaches one at a time, so that the last result is back as early as possible.
+    """Divide a load over workers that the master reaches one at a time.
+
+    The last result is back as early as possible.
 
     Parameters
     ----------
     load : float
-        Its size, > 0.
+        Size of the load, > 0.
     cycle_times : Platform or (p,) array_like
-        Time per unit of load, > 0; an infinite one does nothing.
+        Time per unit of load, > 0. A worker with an infinite one does nothing.
     link_costs : float or (p,) array_like, optional
-        Time to send a unit, >= 0; by default those of the Platform, or 0.
+        Time to send a unit, >= 0. Default: the link costs of the Platform, or 0.
     speeds : (p,) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     return_ratio : float
-        Size of the results relative to the load, >= 0; their messages cost return_ratio * link_costs.
+        Size of the results relative to the load, >= 0; their messages cost
+        return_ratio * link_costs.
     method : {"best", "fifo", "lifo"}
-        "fifo": results come back in the order in which the shares went out, the cheapest links first (last, if
-        return_ratio > 1). "lifo": in the opposite order, the cheapest links first out. "best": any two orders; all of them for
-        up to 6 workers, else a search that starts from the other two methods.
+        "fifo": results come back in the order in which the shares went out, the cheapest links
+        first (last, if return_ratio > 1). "lifo": results come back in the opposite order, and the
+        cheapest links go out first. "best": any two orders. For up to 6 workers all of them are
+        tried, for more there is a search that starts from the other two methods.
 
     Returns
     -------
     DivisibleLoad
-        The shares are the best for its orders. "best" is optimal for up to 6 workers and where return_ratio is 0: no orders and
-        no shares take less than makespan * (1 - 1e-12), proven for each pair of orders; `optimal` says so.
+        The shares are optimal for the plan's orders. "best" is optimal for up to 6 workers, and if
+        return_ratio is 0: no orders and no shares take less than makespan * (1 - 1e-12). This is
+        proven for each pair of orders; `optimal` says so.
 
     Raises
     ------
     ValueError
-        Also where the makespan, a share, or the time of a worker for a unit of load is beyond the range of normal numbers.
+        Also if the makespan, a share, or the time of a worker for a unit of load is beyond the
+        range of normal numbers.
 
     Notes
     -----
-    Beaumont, Marchal, Robert, Scheduling divisible loads with return messages on heterogeneous master-worker platforms (2005):
-    for given orders a linear program, which also says who is enrolled; for "fifo" and "lifo" these orders are the best of their
-    kind. The best two orders can be neither, and no polynomial algorithm is known. Without results the cheapest links first is
-    optimal. The programs are solved in floating point; what is compared and claimed is computed from the shares, and from prices
-    of the dual programs, with all roundings counted.
+    Beaumont, Marchal, Robert, Scheduling divisible loads with return messages on heterogeneous
+    master-worker platforms (2005). For given orders a linear program gives the shares and says
+    which workers are enrolled. For "fifo" and "lifo" the orders are the best of their kind. The
+    best two orders can be neither, and no polynomial algorithm is known. Without results, cheapest
+    links first is optimal. The programs are solved in floating point. All values that are compared
+    or claimed are computed from the shares, and from prices of the dual programs, with all
+    roundings counted.
 
     Examples
     --------
@@ -218,7 +232,7 @@ class _Orders:
 def _found(
     times: NDArray[np.float64], costs: NDArray[np.float64], back: NDArray[np.float64], bound: float, method: str
 ) -> _Orders:
-    """The better of the starts, improved if the method is "best"."""
+    """The better of the starting orders, improved by a search if the method is "best"."""
     cheapest = np.argsort(costs, kind="stable").astype(np.int32)
     first = cheapest[::-1].copy() if (back > costs).any() else cheapest
     starts = {"fifo": (first, first), "lifo": (cheapest, cheapest[::-1].copy())}

@@ -1,4 +1,4 @@
-"""Factorisations: plans for unequal workers."""
+"""Plans of factorisations for unequal workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ..platform import UNIT, Platform, Unit, whose
 from .lu_grid import LuGrid
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
 
-#: A method of `lu_pattern`, its result, the worker of each block of columns; a result of `lu_grid`, or the worker of each block.
+#: A method of `lu_pattern`, its result, or the worker of each block of columns; a result of
+#: `lu_grid`, or the worker of each block.
 Owner = str | LuPattern | LuGrid | ArrayLike
 Times = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ _TASK = np.dtype([(name, allocate.FACTOR_TASK[name]) for name in _FIELDS] + [("f
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FactorPlan(Plan):
-    """Who factors and updates which block of columns of a factorisation, and when.
+    """Which worker factors and updates which block of columns of a factorisation, and when.
 
     Attributes
     ----------
@@ -47,21 +48,23 @@ class FactorPlan(Plan):
     counts : (p,) int64 array
         Blocks of each worker.
     makespan : float
-        In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
+        In the unit of the cycle-times (seconds, if these are seconds per gigaflop).
     tasks : structured array
-        worker, panel, block, start, end, flops of each task: with panel == block the panel is factored, else it updates the
-        block. With owners in both directions an update may be several tasks: its head, then parts of its rows.
+        worker, panel, block, start, end, flops of each task. If panel == block, the task factors
+        the panel; otherwise it updates the block. With owners in both directions an update may be
+        several tasks: its head, then parts of its rows.
     messages : structured array
         panel, sender, receiver, start, end of each message; empty without links.
     cycle_times : (p,) float64 array
-        Per gigaflop of an update.
+        Time per gigaflop of an update.
     panel_times : (p,) float64 array
-        Per gigaflop of a panel.
+        Time per gigaflop of a panel.
     links : (p, p) float64 array or None
-        Time per gigabyte from each worker to each; None where messages take no time.
+        Time per gigabyte from each worker to each; None if messages take no time.
     look_ahead : bool
+        See `plan_factor`.
     ideal : float
-        The work divided perfectly over the speeds.
+        Time of the work divided perfectly over the speeds.
     dtype : str
     """
 
@@ -101,9 +104,11 @@ class FactorPlan(Plan):
         (m, n), owner = self.shape, self.owner
         blocks = _blocks(m, n, self.block)
         if owner.shape not in ((blocks,), (_blocks(n, m, self.block), blocks)):
-            raise ValueError(f"owner has shape {owner.shape}, {m} x {n} elements make {blocks} blocks of {self.block} columns")
+            raise ValueError(
+                f"owner has shape {owner.shape}, but {m} x {n} elements make {blocks} blocks of {self.block} columns"
+            )
         if self.kind == "cholesky" and m != n:
-            raise ValueError(f"shape must be square of a Cholesky factorisation, got {self.shape}")
+            raise ValueError(f"shape must be square for a Cholesky factorisation, got {self.shape}")
         schema.require_owners("owner", owner, self.counts, self.cycle_times)
         panels = min(owner.shape)
         for name, numbers, most in (
@@ -119,7 +124,10 @@ class FactorPlan(Plan):
 
     @cached_property
     def step_times(self) -> NDArray[np.float64]:
-        """(steps, 2) when the first task of each panel starts and the last one ends. They overlap: the next panel is early."""
+        """(steps, 2) when the first task of each panel starts and its last task ends.
+
+        The steps overlap, because the next panel is factored early.
+        """
         steps = int(self.tasks["panel"].max(initial=-1)) + 1
         times = np.full((steps, 2), np.inf)
         times[:, 1] = 0.0
@@ -129,7 +137,10 @@ class FactorPlan(Plan):
 
     @cached_property
     def step_efficiency(self) -> NDArray[np.float64]:
-        """(steps,) how well the updates of each step are balanced: perfectly divided time / time of the last worker."""
+        """(steps,) load balance of the updates of each step.
+
+        It is the time of perfectly divided updates / the time of the last worker.
+        """
         steps = len(self.step_times)
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         load = np.zeros((steps, len(self.names)))
@@ -142,16 +153,23 @@ class FactorPlan(Plan):
 
     @property
     def blocks(self) -> int:
-        """Blocks of columns, at least 1: a task of the trace has the number panel * blocks + block."""
+        """Blocks of columns, at least 1.
+
+        A task has the number panel * blocks + block in a trace.
+        """
         return max(1, int(self.owner.shape[-1]))
 
     @property
     def efficiency(self) -> float:
-        """Perfectly divided work / makespan."""
+        """Time of perfectly divided work / makespan."""
         return self.ideal / self.makespan if self.makespan > 0 else 1.0
 
     def step_table(self) -> str:
-        """The steps, one a line: from when to when, who factors the panel, how long each worker updates, and the efficiency."""
+        """The steps as text, one per line.
+
+        A line has the start and end, the worker that factors the panel, the time that each worker
+        updates, and the efficiency.
+        """
         steps = len(self.step_times)
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         busy = np.zeros((steps, len(self.names)))
@@ -167,11 +185,11 @@ class FactorPlan(Plan):
 
     @cached_property
     def flops(self) -> NDArray[np.float64]:
-        """(p,) of each worker."""
+        """(p,) flops of each worker."""
         return check.frozen(np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64))
 
     def _load(self) -> Any:
-        """Gigaflops."""
+        """Gigaflops of each worker."""
         return self.flops / UNIT
 
     def _busy(self) -> NDArray[np.float64]:
@@ -179,12 +197,12 @@ class FactorPlan(Plan):
         return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(np.float64)
 
     def label(self, panel: int, block: int) -> str:
-        """A task in words.
+        """Text for a task.
 
         Parameters
         ----------
         panel, block : int
-            As `tasks` has them.
+            See `tasks`.
 
         Returns
         -------
@@ -198,7 +216,7 @@ class FactorPlan(Plan):
         with np.errstate(over="ignore", invalid="ignore"):
             panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
         if panels is not None and not (panels > 0.0).all():
-            raise ValueError("platform gives work to a worker that had none: its panel time is not known")
+            raise ValueError("platform gives work to a worker that had none, but its panel time is not known")
         return plan_factor(
             *self.shape,
             platform,
@@ -236,41 +254,47 @@ def plan_factor(
     link_costs: ArrayLike | None = None,
     look_ahead: bool = True,
 ) -> FactorPlan:
-    """The schedule of a factorisation whose blocks of columns are dealt to workers.
+    """Schedule a factorisation with blocks of columns that are dealt to workers.
 
-    A worker goes through the steps in order. Of each it first updates the block that is the next panel, if that is its own, and
-    factors it (a look-ahead of one), then it updates its other blocks from the left. It waits for nothing but the panel.
+    A worker goes through the steps in order. In each step it first updates the block that is the
+    next panel, if it owns that block, and factors it (a look-ahead of one). Then it updates its
+    other blocks from the left. It waits only for the panel.
 
     Parameters
     ----------
     m, n : int
         Sizes of the matrix, >= 0.
     cycle_times : Platform or (p,) array_like
-        Seconds per gigaflop of each worker, > 0; an infinite one gets nothing.
+        Seconds per gigaflop of each worker, > 0. A worker with an infinite one gets nothing.
     speeds : (p,) array_like, optional
-        1 / cycle_times, instead of them.
+        1 / cycle_times, given instead of them.
     kind : {"lu", "cholesky", "qr"}
-        LU with partial pivoting; Cholesky, of the lower triangle of a square matrix; QR by blocks of Householder reflectors.
+        LU with partial pivoting; Cholesky, of the lower triangle of a square matrix; QR by blocks
+        of Householder reflectors.
     owner : {"pattern", "cyclic", "contiguous"}, LuPattern, LuGrid, (b,) or (r, b) array_like
-        A method of `lu_pattern`, a result of it, or the worker of each block of columns; a result of `lu_grid` or the worker of
-        each block, where rows are cut as columns are: r and b are the blocks of m and of n. Without link_costs.
+        A method of `lu_pattern`, a result of it, or the worker of each block of columns. Or a
+        result of `lu_grid`, or the worker of each block, with rows cut like columns: r and b are
+        the numbers of blocks of m and of n. These two do not allow link_costs.
     block : int, optional
-        Columns of a block. Default: such that the owners given have one each, else what `lu_factor` and the others choose.
+        Columns of a block. Default: one block for each entry of a given owner, otherwise the block
+        that `lu_factor` and the other factorisations choose.
     dtype : dtype_like
     panel_times : (p,) array_like, optional
-        Seconds per gigaflop in a panel, > 0, where they differ: a device may be fast in updates and slow in panels. Infinite only
-        for a worker that owns no panel.
+        Seconds per gigaflop in a panel, > 0, if they differ from cycle_times: a device may be fast
+        in updates and slow in panels. Infinite only for a worker that owns no panel.
     link_costs : float, (p,) or (p, p) array_like, optional
-        Seconds per gigabyte, >= 0, of every message, of each worker's link to a switch (a message goes over two of them, one
-        after the other), or from each worker to each. Default: the links of a Platform, else messages take no time.
+        Seconds per gigabyte, >= 0. A number is for every message. (p,) is for each worker's link to
+        a switch; a message goes over two of these links, one after the other. (p, p) is from each
+        worker to each. Default: the links of a Platform, otherwise messages take no time.
     look_ahead : bool
-        False: a worker factors the next panel only after all its updates of the step.
+        If False, a worker factors the next panel only after all its updates of the step.
 
     Returns
     -------
     FactorPlan
-        lower_bound is the largest of two: the work divided perfectly over the speeds, and the panels, each with the update of
-        the next one, by the fastest worker one after another. Both hold for every owner, with these blocks.
+        lower_bound is the larger of two bounds: the work divided perfectly over the speeds, and the
+        critical path of all panels, each with the update of the next one, on the fastest worker.
+        Both hold for every owner with these blocks.
 
     Raises
     ------
@@ -279,15 +303,18 @@ def plan_factor(
 
     Notes
     -----
-    The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, which has one distribution for LU, Cholesky
-    and QR, simulated task by task with the work that each really has; there all updates take the same time and panels none. In LU
-    an update includes its triangular solve, and exchanges of rows take no time; in QR a panel includes the factor T of its block
-    of reflectors. With owners in both directions the owner of block (k, k) factors the whole panel k: partial pivoting, and the
-    reflectors, want it in one memory. The owner of block (k, j) does the head of update (k, j), in LU the triangular solve, in QR
-    the product with V^H (Cholesky has none); then all workers with rows below change them side by side, and what comes next in
-    these columns waits for all of them. The owner of a panel sends it to those who need it one by one, to the owner of the next
-    panel first.
-    O(b^2 + b p) for b blocks.
+    The algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, which has one
+    distribution for LU, Cholesky and QR. In the paper all updates take the same time and panels
+    take none; here each task is simulated with the work that it really has. In LU an update
+    includes its triangular solve, and row exchanges take no time. In QR a panel includes the factor
+    T of its block of reflectors.
+
+    With owners in both directions, the owner of block (k, k) factors the whole panel k, because
+    partial pivoting and the reflectors need the panel in one memory. The owner of block (k, j) does
+    the head of update (k, j): in LU the triangular solve, in QR the product with V^H (Cholesky has
+    none). Then all workers with rows below update them side by side, and the next task in these
+    columns waits for all of them. The owner of a panel sends it to the workers that need it, one by
+    one, first to the owner of the next panel. O(b^2 + b p) for b blocks.
 
     Examples
     --------
@@ -303,7 +330,7 @@ def plan_factor(
     times = check.cycle_times(cycle_times, speeds)
     kind = check.choice("kind", kind, KINDS)
     if kind == "cholesky" and m != n:
-        raise ValueError(f"n must be m of a Cholesky factorisation, got {m} x {n}")
+        raise ValueError(f"n must be equal to m for a Cholesky factorisation, got {m} x {n}")
     element = check.dtype(dtype, DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
@@ -316,7 +343,7 @@ def plan_factor(
         where = ", ".join([str(int(np.argmax(slow)))] * owners.ndim)
         raise ValueError(f"owner[{where}] is a worker with an infinite panel time")
     if links is not None and owners.ndim == 2:
-        raise ValueError("link_costs must be left out, or 0, for an owner in both directions")
+        raise ValueError("link_costs must be left out, or 0, for an owner of blocks in both directions")
     flops = flops_per_update(element)
     updates = _per_update("cycle_times", times, flops)
     factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
@@ -367,7 +394,7 @@ def plan_lu(
     Parameters
     ----------
     m, n, cycle_times, speeds, owner, block, dtype, panel_times, link_costs, look_ahead :
-        As of `plan_factor`.
+        See `plan_factor`.
 
     Returns
     -------
@@ -387,7 +414,7 @@ def plan_lu(
 
 
 def _per_update(name: str, times: Times, flops: float) -> Times:
-    """Seconds of an update."""
+    """Seconds per update."""
     small = times * (flops / UNIT)
     if not small.all():
         raise ValueError(f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit")
@@ -413,7 +440,7 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
     if costs.shape not in ((), (p,), (p, p)):
         raise ValueError(f"link_costs must be a number or have shape ({p},) or ({p}, {p}), got {costs.shape}")
     if costs.ndim == 2:
-        np.fill_diagonal(costs, 0.0)  # nobody sends to himself
+        np.fill_diagonal(costs, 0.0)  # no worker sends to itself
     bad = ~((costs >= 0) & np.isfinite(costs))
     if bad.any():
         raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
@@ -421,14 +448,14 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
         links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
     np.fill_diagonal(links, 0.0)
     if not np.isfinite(links).all():
-        raise ValueError("link_costs of two workers have a sum that overflows")
+        raise ValueError("link_costs of two workers have a sum that overflows: give them in a larger unit")
     return links if links.any() else None
 
 
 def _deal(
     kind: str, m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
 ) -> tuple[int, NDArray[np.int32], str]:
-    """Block, owner of each, and the method's name."""
+    """The columns of a block, the owner of each block, and the name of the method."""
     if block is not None:
         block = check.integer("block", block, low=1, high=_HIGH)
     if isinstance(owner, str):
@@ -450,9 +477,11 @@ def _deal(
         block = max(1, -(-n // max(1, owners.shape[-1])))
     count = _blocks(m, n, block)
     if owners.ndim == 1 and count != len(owners):
-        raise ValueError(f"owner has {len(owners)} entries, {m} x {n} elements make {count} blocks of {block} columns")
+        raise ValueError(f"owner has {len(owners)} entries, but {m} x {n} elements make {count} blocks of {block} columns")
     if owners.ndim == 2 and owners.shape != (shape := (_blocks(n, m, block), count)):
-        raise ValueError(f"owner has shape {owners.shape}, {m} x {n} elements make {shape} blocks of {block} rows and columns")
+        raise ValueError(
+            f"owner has shape {owners.shape}, but {m} x {n} elements make {shape} blocks of {block} rows and columns"
+        )
     if (idle := np.isinf(times[owners])).any():
         where = ", ".join(str(int(i)) for i in np.argwhere(idle)[0])
         raise ValueError(f"owner[{where}] is a worker with an infinite cycle-time")

@@ -21,15 +21,17 @@ from ..errors import InfeasibleError
 BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
 FULL_COLUMNS = "partitions into full columns"
 
-#: Workers up to which "best" tries a method: all cuts with pinwheels, all cuts, zones around others, cuts of the sorted list.
+#: Most workers for which "best" tries a method: all guillotine cuts with pinwheels, all guillotine
+#: cuts, zones around other zones, cuts of the sorted list.
 _WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
-#: Beyond, the cuts of the sorted list that "best" tries are limited to so many in all, and there are at least so many of a run.
+#: For more workers, "best" tries at most _CUTS cuts of the sorted list, and at least _FEWEST cuts
+#: of a run.
 _CUTS, _FEWEST = 1_000_000, 8
-#: Workers that "interval" takes at all.
+#: Most workers of "interval".
 MOST_CUT = 1024
-#: Of all orders of the workers, "best" tries zones around others for so few.
+#: Most workers for which "best" tries zones around other zones in all orders of the workers.
 _ALL_ORDERS = 5
-#: Floorplans per worker that "best" tries without a budget, and at most so many workers times floorplans.
+#: Floorplans per worker that "best" tries without a budget, and the most workers times floorplans.
 _EVALUATIONS, _EFFORT = 60_000, 200_000_000
 
 Plan = NDArray[np.int32]
@@ -38,7 +40,10 @@ Pieces = NDArray[np.float64] | NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Request:
-    """What is asked of a method; `areas` sum to 1, `sides` are the rows and columns of a matrix or None."""
+    """Arguments of a method.
+
+    `areas` sum to 1; `sides` are the rows and columns of a matrix, or None.
+    """
 
     areas: NDArray[np.float64]
     weights: NDArray[np.float64] | None
@@ -48,7 +53,7 @@ class Request:
     sides: tuple[int, int] | None
     seed: int
     budget: float | None
-    columns: int | None = None  # so many, of method "columns"
+    columns: int | None = None  # number of columns for method "columns"
 
     @property
     def aspect(self) -> float:
@@ -56,13 +61,16 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Workers of positive area."""
+        """Number of workers with a positive area."""
         return int((self.areas > 0).sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Floorplan(Lazy):
-    """A floorplan in postfix notation; pieces (q, 5) are worker, row, col, height, width, areas (p,) those of the zones."""
+    """A floorplan in postfix notation, with its zones.
+
+    pieces (q, 5): worker, row, col, height, width. areas (p,): areas of the zones.
+    """
 
     plan: Plan
     pieces: Pieces
@@ -73,12 +81,15 @@ class Floorplan(Lazy):
 
 
 def plan_floorplan(method: str, request: Request) -> tuple[str, Floorplan]:
-    """What a method of METHODS finds, after the name of the one that found it."""
+    """The name of the method that found the floorplan, and the floorplan."""
     return _best(request) if method == "best" else (method, METHODS[method](request))
 
 
 def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
-    """A floorplan with its lengths; the scope holds for the sum of half perimeters in the unit square or a like box."""
+    """A floorplan with its lengths.
+
+    The scope holds for the sum of half perimeters in the unit square or a similar box.
+    """
     if request.sides is None:
         return of_pieces(plan, _in_square(plan, request), request, columns, scope)
     workers, cells = engine.floorplan_tile(*request.sides, request.areas, plan)
@@ -99,7 +110,7 @@ def of_pieces(
 
 
 def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
-    """Pieces in ascending order of worker, those of a worker in the order given."""
+    """Pieces in ascending order of worker; the pieces of a worker keep their order."""
     counts = np.bincount(workers, minlength=p)
     pieces: Any = np.empty((len(workers), 5), rects.dtype)
     if counts.max() == 1:
@@ -113,7 +124,7 @@ def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
 
 
 def cost_of(pieces: Pieces, request: Request) -> float:
-    """The objective for given zones."""
+    """The value of the objective for given zones."""
     total = _objective(zones(pieces, len(request.areas)), request)
     if request.groups is not None:
         own = pieces.astype(np.float64)
@@ -123,7 +134,7 @@ def cost_of(pieces: Pieces, request: Request) -> float:
 
 
 def _objective(spans: NDArray[np.float64], request: Request) -> float:
-    """The sum, or the largest, of what the workers' zones cost that span so much."""
+    """The sum, or the maximum, of the costs of zones that span so many rows and columns."""
     costs = spans[:, 0] + spans[:, 1]
     with np.errstate(over="ignore"):  # no Partition is made of an infinite cost
         if request.weights is not None:
@@ -132,7 +143,7 @@ def _objective(spans: NDArray[np.float64], request: Request) -> float:
 
 
 def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
-    """(p, 2) how many rows and columns the pieces of each worker span."""
+    """(p, 2) numbers of rows and columns that the pieces of each worker span."""
     owners = pieces[:, 0].astype(np.int64)
     spans = np.zeros((p, 2))
     counts = np.bincount(owners, minlength=p)
@@ -149,7 +160,7 @@ def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
 
 
 def areas_of(pieces: Pieces, p: int) -> NDArray[np.float64]:
-    """(p,) the area of each worker's pieces."""
+    """(p,) area of each worker's pieces."""
     areas = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
     return areas.astype(np.float64)
 
@@ -163,18 +174,21 @@ def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
 
 
 def require_kind(name: str, zones: NDArray[Any], shape: tuple[int, ...] | None) -> None:
-    """Zones in cells of a shape are integers, those of the unit square or cube are not."""
+    """Require integers for zones in cells of a shape, and floats in the unit square or cube."""
     if zones.dtype.kind != ("f" if shape is None else "i"):
         raise ValueError(f"{name} must be {'float64 without' if shape is None else 'int64 in'} a shape, got {zones.dtype}")
 
 
 def require_times(name: str, work: NDArray[np.float64], cycle_times: NDArray[np.float64]) -> None:
-    """Shares of the work whose times are finite; an infinite cycle-time is 1 / area of a sliver, and is not used."""
+    """Require finite times for the shares of the work.
+
+    An infinite cycle-time is 1 / area of a sliver, and is not used.
+    """
     schema.require_able(name, work, np.where(np.isinf(cycle_times), 0.0, cycle_times))
 
 
 def require_floorplan(plan: tuple[int, ...]) -> None:
-    """A floorplan in postfix notation, in which each worker is once."""
+    """Require a floorplan in postfix notation that contains each worker once."""
     depth, takes = 0, {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2}
     for i, entry in enumerate(plan):
         depth -= takes.get(entry, 0)
@@ -183,14 +197,14 @@ def require_floorplan(plan: tuple[int, ...]) -> None:
         depth += 1
     workers = [entry for entry in plan if entry >= 0]
     if depth != 1 or len(set(workers)) < len(workers):
-        raise ValueError("floorplan must have each worker once, and end in one zone")
+        raise ValueError("floorplan must contain each worker once, and end in one zone")
 
 
 def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
-    """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]], top to bottom."""
+    """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]] from the top."""
     sizes = np.diff(starts)
     plan = np.full(2 * len(order) - 1, ABOVE, np.int32)
-    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)  # every column but the first ends with a cut beside
+    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)  # every column but the first ends with BESIDE
     place = np.arange(len(order)) - np.repeat(starts[:-1], sizes)
     plan[np.repeat(first, sizes) + np.maximum(2 * place - 1, 0)] = order
     plan[(first + 2 * sizes - 1)[1:]] = BESIDE
@@ -224,7 +238,9 @@ def _columns(request: Request) -> Floorplan:
     m, n = request.sides or (p, p)
     least, most = (1, min(n, p)) if request.columns is None else (request.columns, request.columns)
     if least > min(n, request.size):
-        raise InfeasibleError(f"columns must be at most {min(n, request.size)}, the columns and the workers, got {least}")
+        raise InfeasibleError(
+            f"columns must be at most {min(n, request.size)}, the number of columns of the matrix and of workers, got {least}"
+        )
     if most * m < request.size:
         raise InfeasibleError(f"columns must be at least {-(-request.size // m)} for {request.size} workers, got {most}")
     order, starts = engine.partition_columns(request.areas, request.aspect, most, min(m, p), least)
@@ -266,7 +282,7 @@ def _contiguous(request: Request) -> Floorplan:
 
 
 def _most(method: str, largest: bool) -> int:
-    """Workers that a method takes at all."""
+    """Most workers of a method."""
     return {"interval": 256 if largest else MOST_CUT, "guillotine": 7 if largest else 16, "nonrectangular": 256}[method]
 
 
@@ -279,13 +295,16 @@ def _at_most(method: str, request: Request) -> None:
 
 @contextlib.contextmanager
 def _told_apart(method: str) -> Iterator[None]:
-    """The engine keeps all forms that a zone may have; it gives up where these are too many."""
+    """Raise InfeasibleError if the engine gives up.
+
+    It keeps all forms that a zone may have, and gives up if there are too many.
+    """
     try:
         yield
     except NotImplementedError:
         raise InfeasibleError(
-            f'method "{method}" would not end: link_costs or areas are too far apart, or of too few values, '
-            'for so many workers, use "columns" or "best"'
+            f'method "{method}" would not end: link_costs or areas are too far apart, or have too few values, '
+            'for so many workers. Use "columns" or "best"'
         ) from None
 
 
@@ -311,7 +330,7 @@ def _guillotine(request: Request) -> Floorplan:
     with _told_apart("guillotine"):
         plan, _ = engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
     scope = "guillotine partitions"
-    if size <= _WHEELS:  # up to six, whatever has no straight cut is a pinwheel
+    if size <= _WHEELS:  # up to six workers, a tiling without a straight cut is a pinwheel
         scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
     return laid_out(plan, request, scope=scope)
 
@@ -323,18 +342,22 @@ def _nonrectangular(request: Request) -> Floorplan:
 
 def _around_plans(request: Request) -> Iterator[Plan]:
     yield engine.partition_around(request.areas, request.weights, request.aspect)[0]
-    yield engine.partition_rule("snrpp", request.areas, request.aspect)[0]  # around others in ways that those of a list are not
+    # "snrpp" puts zones around other zones in ways that a list does not allow
+    yield engine.partition_rule("snrpp", request.areas, request.aspect)[0]
     if 2 < request.size <= _ALL_ORDERS:
         for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
             yield engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
 
 
 def _best(request: Request) -> tuple[str, Floorplan]:
-    """The best of all, after the name of its method; "search" for what a search over orders made of the best before it."""
+    """The method that found the best floorplan, and the floorplan.
+
+    The name is "search" if a search over orders improved the best floorplan before it.
+    """
     size, largest = request.size, request.objective == "max"
     if request.groups is not None:
         return "interval", _interval(request)
-    found = []  # what proves more comes first: of equals the first is taken
+    found = []  # methods that prove more come first: the first of equals is taken
     for name, most in (("guillotine", 7 if largest else _ALL_CUTS), ("interval", _INTERVAL)):
         with contextlib.suppress(InfeasibleError):
             if size <= most:
@@ -356,14 +379,17 @@ def _best(request: Request) -> tuple[str, Floorplan]:
 
 
 def _some_intervals(request: Request, reach: int) -> Floorplan:
-    """Of a list that is made coarser until `reach` cells are left: nothing is claimed."""
+    """Some of the cuts of "interval", without a scope.
+
+    The list is made coarser until `reach` cells are left.
+    """
     with _told_apart("interval"):
         plan, _ = engine.partition_interval(request.areas, request.weights, request.aspect, reach=reach)
     return laid_out(plan, request)
 
 
 def _around_the_largest(request: Request) -> Plan:
-    """The largest around full columns of the others in its corner."""
+    """The largest zone around full columns of the other zones, which lie in its corner."""
     owner = int(np.argmax(request.areas))
     others = np.array(request.areas)
     others[owner] = 0.0
@@ -372,7 +398,10 @@ def _around_the_largest(request: Request) -> Plan:
 
 
 def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
-    """Floorplans of a search from the given one: one of a fixed length, or as many as the budget allows."""
+    """Floorplans found by searches from the given one.
+
+    It is one search of a fixed length, or as many searches as the budget allows.
+    """
     if (plan < ABOVE).any():
         return
     size, seed = request.size, request.seed
@@ -391,7 +420,10 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
 
 
 def _least(found: list[tuple[str, Floorplan]], request: Request) -> tuple[str, Floorplan]:
-    """The least cost, the first of equals; in a matrix among those whose load is within 5 % of the best balanced one's."""
+    """The floorplan of least cost, the first of equals.
+
+    In a matrix, only floorplans with a load within 5 % of the best balanced one count.
+    """
     if request.sides is not None:
         loads = [_load(f, request) for _, f in found]
         found = [pair for pair, load in zip(found, loads, strict=True) if load <= 1.05 * min(loads)]
@@ -400,7 +432,7 @@ def _least(found: list[tuple[str, Floorplan]], request: Request) -> tuple[str, F
 
 
 def _load(found: Floorplan, request: Request) -> float:
-    """The largest cells given / cells asked for."""
+    """The largest ratio of cells given to cells asked for."""
     given = found.areas / found.areas.sum()
     return float((given / np.where(request.areas > 0, request.areas, np.inf)).max())
 
@@ -422,8 +454,9 @@ METHODS: dict[str, Callable[[Request], Floorplan]] = {
 
 
 def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[str, str]:
-    """Those that do not take so many workers of positive area in about a second, or not with (or without) a matrix, groups, or
-    objective "max"; and why.
+    """Methods that cannot plan for `size` workers of positive area in about a second, and why.
+
+    Methods that do not work with (or without) a matrix, groups, or objective "max" are included.
     """
     if groups:
         return {method: "does not take groups" for method in METHODS if method not in ("best", "interval")}

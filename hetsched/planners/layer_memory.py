@@ -1,4 +1,4 @@
-"""What layers of a product take of a worker's memory: section 3.3 of the layer-based partition."""
+"""Memory that layers of a product need at a worker: section 3.3 of the layer-based partition."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ..platform import Platform
 
 
 def elements_of(given: Any) -> tuple[int | None, ...] | None:
-    """The memory of a Platform whose unit says of how much; without one it is in blocks of any size."""
+    """The memory of a Platform that has a unit, else None.
+
+    The unit says how large the memory is. Without a unit, memory is in blocks of any size.
+    """
     return given.memory if isinstance(given, Platform) and given.unit is not None else None
 
 
 def memory_of(given: Any, shape: tuple[int, ...], of: str = "worker") -> NDArray[np.float64]:
-    """Elements that each worker (or what they are called) can hold, infinite where there is no limit."""
+    """Elements that each worker (or `of`) can hold; infinite without a limit."""
     if given is None:
         return np.full(shape, np.inf)
     if isinstance(given, list | tuple):
@@ -34,7 +37,7 @@ def memory_of(given: Any, shape: tuple[int, ...], of: str = "worker") -> NDArray
 
 
 def completed(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A plan's keys as they are now, of a file from before memory limited layers."""
+    """The current keys of a plan, for a file from before layers had memory limits."""
     counts = content.get("counts")
     if {"memory", "disk"} & set(content) or not isinstance(counts, list):
         return content
@@ -43,18 +46,21 @@ def completed(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def beside(n: int, disk: bool) -> int:
-    """Elements that a worker holds beside its columns of A and rows of B: its layer, or the row of it that is written next."""
+    """Elements that a worker holds besides its columns of A and rows of B.
+
+    These are its layer, or with `disk` the row of it that is written next.
+    """
     return n if disk else n**2
 
 
 def room_of(n: int, memory: NDArray[np.float64], taken: int) -> NDArray[np.int64]:
-    """Layers of which each worker can hold the operands, beside the elements that are taken; 0 to n."""
+    """Layers with operands that each worker can hold besides `taken` elements, from 0 to n."""
     room: NDArray[np.int64] = np.clip((np.minimum(memory, 2.0**62).astype(np.int64) - taken) // max(2 * n, 1), 0, n)
     return room
 
 
 def too_little(n: int, disk: bool, held: int, where: str = "") -> str:
-    """Why layers do not fit, for an InfeasibleError."""
+    """Text for an InfeasibleError: why the layers do not fit."""
     hint = "" if disk else "; with disk=True they would keep that on their disks"
     return (
         f"memory{where} is for {held} of {n} layers: each takes {2 * n} elements at its worker, who holds {beside(n, disk)} "
@@ -63,7 +69,10 @@ def too_little(n: int, disk: bool, held: int, where: str = "") -> str:
 
 
 def require_fit(names: tuple[str, ...], held: NDArray[Any], memory: NDArray[np.float64]) -> None:
-    """ValueError where a worker of another platform has less memory than a plan holds there; up to the rounding of flows."""
+    """ValueError if a worker of another platform has less memory than the plan needs there.
+
+    The rounding of flows is allowed for.
+    """
     if (less := memory * (1 + 1e-9) < held).any():
         i = int(np.argmax(less))
         raise ValueError(f"plan needs {held[i]:.15g} elements of memory at worker {names[i]}, which has {memory[i]:.15g}")

@@ -1,4 +1,7 @@
-"""A matrix product in layers on a star: the inner dimension is divided, and every worker computes a layer of the whole result."""
+"""A matrix product in layers on a star.
+
+The inner dimension is divided, and every worker computes a layer of the whole result.
+"""
 
 from __future__ import annotations
 
@@ -21,50 +24,57 @@ from .distribute import displs_of
 from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
 from .stacked import PlanStack, certified_rows, stack_of
 
-MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of hs_layers_mode
+MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of the C enum hs_layers_mode
 METHODS = ("exact", "best", "paper")
 _SEQUENTIAL, _OVERLAPPING = MODES[:2], ("scss", "pcss")
 MOST_LAYERS = 2**30
 _LEAST, _MOST = 2.0**-300, 2.0**300  # HS_LAYERS_MOST
-_WORK = 3 * 10**6  # of the search over orders: at most half a second
+_WORK = 3 * 10**6  # most work of the search over orders: half a second
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LayersPlan(Plan):
-    """C = A B of n x n matrices: counts[i] columns of A and rows of B for worker i, who multiplies them to a layer of C.
+    """C = A B of n x n matrices, divided along the inner dimension.
+
+    Worker i gets counts[i] columns of A and rows of B, and multiplies them to a layer of C.
 
     Attributes
     ----------
     n : int
+        Side of the matrices.
     mode : {"scss", "sccs", "pccs", "pcss"}
+        See `layers_star`.
     counts : (p,) int64 array
-        They sum to n.
+        Layers of each worker; they sum to n.
     displs : (p,) int64 array
         The first column of A, and row of B, of each worker, if they are dealt in worker order.
     order : (q,) int64 array
-        The workers with layers, in the order of their messages; by index where all messages go out at once.
+        The workers with layers, in the order of their messages; sorted by index if all messages go
+        out at once.
     receive, compute : (p, 2) float64 arrays
-        When each worker's message and work start and end; 0 for those without layers. With simultaneous start the work lasts at
-        least as long as the message.
+        Start and end of each worker's message, and of its work; 0 for workers without layers. With
+        simultaneous start the work lasts at least as long as the message.
     makespan : float
-        When the last worker ends. The sum of the layers is left to later.
+        When the last worker ends. It does not include the sum of the layers.
     shares : (p,) float64 array
-        Layers of each worker if they could be divided: the best ones for this order, or the paper's.
+        Fractional layers of each worker: the best for this order, or the paper's.
     relaxed : float
-        The makespan with these.
+        The makespan with these shares.
     volume : int
-        Elements of A and B sent, 2 n^2: each once.
+        Elements of A and B sent, 2 n^2: each element is sent once.
     volume_with_sum : int
-        With (q - 1) n^2 for the sum: every worker with layers but the one that keeps the sum sends his; less will not do, as an
-        element of C is in q places. To bring the sum back to the source takes n^2 more.
+        `volume` plus (q - 1) n^2 for the sum: every worker with layers sends its layer, except the
+        one that keeps the sum. Less is impossible, because each element of C is in q places. To
+        send the sum back to the source takes n^2 more.
     elements_held : (p,) int64 array
-        Elements that each worker holds in memory: 2 n counts[i] of A and B, and n^2 of its layer, or n of it with `disk`.
+        Elements that each worker holds in memory: 2 n counts[i] of A and B, and n^2 of its layer,
+        or n of it with `disk`.
     memory : (p,) float64 array
-        The most that it can; infinite without a limit.
+        Most elements that each worker can hold; infinite without a limit.
     disk : bool
         Whether each worker stores its layer on its disk, row by row.
     cycle_times, link_costs : (p,) float64 arrays
-        Per multiply-add and per element, as given.
+        Time per multiply-add and per element, as given.
     """
 
     n: int
@@ -117,7 +127,7 @@ class LayersPlan(Plan):
 
     @property
     def elements_on_disk(self) -> NDArray[np.int64]:
-        """(p,) elements of its layer that each worker has on its disk."""
+        """(p,) elements of its layer that each worker stores on its disk."""
         return check.frozen(np.where(self.counts > 0, self.n**2 if self.disk else 0, 0))
 
     def _on(self, platform: Platform) -> Plan:
@@ -129,17 +139,17 @@ class LayersPlan(Plan):
         shares, relaxed = engine.relaxed(order)
         times, makespan = _schedule(engine, self.mode, order, self.counts)
         bound = engine.bound()
-        if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # in any order
+        if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # optimal for every order
             bound = max(bound, engine.schedule(order, found[0])[1])
         times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs, "memory": check.frozen(memory)}
         return self._carried(platform, makespan, bound, **times)
 
     def _load(self) -> Any:
-        """Multiply-adds."""
+        """Multiply-adds of each worker."""
         return self.counts * float(self.n) ** 2
 
     def steps(self) -> list[Step]:
-        """A message and the work of each worker with layers."""
+        """The message and the work of each worker with layers."""
         steps = []
         for i in self.order.tolist():
             count = int(self.counts[i])
@@ -162,60 +172,72 @@ def layers_star(
     disk: bool = False,
     progress: bool | Progress | None = None,
 ) -> LayersPlan:
-    """Divide the inner dimension of an n x n matrix product among workers around a source that holds A and B.
+    """Divide the inner dimension of an n x n matrix product among workers around a source.
 
-    A worker with k columns of A and rows of B receives 2 n k elements and does n^2 k multiply-adds. Each element of A and B is
-    sent once. Every worker ends with a full matrix, and C is their sum, which nobody forms: see `volume_with_sum`. It holds
-    2 n k + n^2 elements; where its memory is short, it stores that matrix on its disk, row by row, and holds 2 n k + n.
+    The source holds A and B. A worker with k columns of A and rows of B receives 2 n k elements and
+    does n^2 k multiply-adds. Each element of A and B is sent once. Every worker ends with a full
+    matrix, and C is the sum of these matrices. The plan does not include that sum: see
+    `volume_with_sum`. A worker holds 2 n k + n^2 elements. If memory is short, it can store its
+    matrix on its disk, row by row, and hold 2 n k + n elements.
 
     Parameters
     ----------
     n : int
         Side of the matrices, 0 <= n <= 2**30.
     cycle_times : Platform or (p,) or (..., p) array_like
-        Time per multiply-add of each worker, > 0: w_i Tcp. A worker with an infinite cycle-time gets nothing. More than one axis
-        is a stack: a plan for each set of workers, on all cores.
+        Time per multiply-add of each worker, > 0: w_i Tcp. A worker with an infinite cycle-time
+        gets nothing. An array with more than one axis is a stack: one plan for each set of workers,
+        computed on all cores.
     link_costs : float or (p,) array_like, optional
-        Time to send a worker an element, >= 0: z_i Tcm; by default those of the Platform, or 0. Of a stack any shape that
-        broadcasts against its cycle-times.
+        Time to send a worker an element, >= 0: z_i Tcm. Default: the link costs of the Platform, or
+        0. For a stack, any shape that broadcasts against its cycle-times.
     mode : {"scss", "sccs", "pccs", "pcss"}
-        Sequential or parallel communication: one message after the other, or all at once. Consecutive or simultaneous start: a
-        worker computes when all its data has come, or while it comes, and then ends no earlier than the message.
+        Communication is sequential (sc), one message after the other, or parallel (pc), all at
+        once. The start is consecutive (cs): a worker computes when all its data has arrived. Or it
+        is simultaneous (ss): a worker computes while its data arrives, and ends no earlier than the
+        message.
     method : {"exact", "best", "paper"}
-        "exact": the best counts, for messages in the order of the workers. "best": the best order too; the same where all
-        messages go out at once. "paper": the closed form in the order of the workers, in which all end together, rounded as in
-        section 4.5.
+        "exact": the best counts, for messages in the order of the workers. "best": also the best
+        order; the same as "exact" if all messages go out at once. "paper": the closed form in the
+        order of the workers, in which all workers end together, rounded as in section 4.5.
     speeds : (p,) or (..., p) array_like, optional
-        1 / cycle_times, instead of them.
+        1 / cycle_times, given instead of them.
     memory : float or (p,) array_like, optional
-        Elements that each worker can hold, infinite (or None) without a limit; by default that of a Platform with a unit. Of a
-        stack any shape that broadcasts against its cycle-times. A worker with less than a layer takes gets nothing.
+        Elements that each worker can hold, infinite (or None) without a limit. Default: the memory
+        of a Platform with a unit. For a stack, any shape that broadcasts against its cycle-times. A
+        worker with too little memory for one layer gets nothing.
     disk : bool
-        Whether workers store what they compute on their disks. Writing it takes no time in the model.
+        Whether workers store what they compute on their disks. Writing takes no time in the model.
     progress : bool or callable, optional
-        Of a stack: True shows a bar, a function is called with the fraction done.
+        For a stack: True shows a bar; a function is called with the fraction done.
 
     Returns
     -------
     LayersPlan
-        lower_bound holds for every order with one message for each worker. Where messages go out at once "exact" is optimal. Else
-        "best" is usually proven optimal for up to 16 workers, and for up to 20 whose links differ. For a stack a PlanStack with
-        makespan, bound and optimal (...), and counts (..., p).
+        lower_bound holds for every order with one message for each worker. If messages go out at
+        once, "exact" is optimal. Otherwise "best" is usually proven optimal for up to 16 workers,
+        and for up to 20 workers with different links. For a stack: a PlanStack with makespan, bound
+        and optimal (...), and counts (..., p).
 
     Raises
     ------
     InfeasibleError
         If the memory of all workers together does not hold n layers.
     ValueError, TypeError
-        For arguments outside their ranges: n^2 cycle_times and 2 n link_costs, where not 0, from 2**-300 to 2**300.
+        For arguments outside their ranges: n^2 cycle_times and 2 n link_costs must be from 2**-300
+        to 2**300 if they are not 0.
 
     Notes
     -----
-    Liu, Shi, Zhang, Robertazzi, Layer Based Partition for Matrix Multiplication on Heterogeneous Processor Platforms, section 4.
-    For shares that are real numbers ascending link costs are the best order; for whole layers often another one is. Whole layers
-    by dynamic programming, O(p n) at worst and usually much less, whatever n. Where work takes less time than its message, the
-    longer of the two stands in the paper's forms for simultaneous start. Section 3.3 has the layers on disks; of limits there the
-    paper says no more: "paper" deals what is above them to those that end first, as it does with what rounding leaves.
+    Liu, Shi, Zhang, Robertazzi, Layer Based Partition for Matrix Multiplication on Heterogeneous
+    Processor Platforms, section 4. For fractional shares, ascending link costs are the best order;
+    for whole layers, another order is often better. Whole layers are found by dynamic programming,
+    in O(p n) at worst and usually much less, for any n. If work takes less time than its message,
+    the longer of the two is used in the paper's formulas for simultaneous start.
+
+    Section 3.3 describes layers on disks, and says nothing more about memory limits. So "paper"
+    gives the layers above a limit to the workers that end first, as it does with the layers that
+    rounding leaves over.
 
     Examples
     --------
@@ -298,7 +320,7 @@ def _layers_stack(
     n: int, cycle_times: Any, link_costs: Any, mode: str, method: str, speeds: Any, memory: Any, disk: bool,
     progress: bool | Progress | None,
 ) -> PlanStack:  # fmt: skip
-    """A plan for each row."""
+    """One plan for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
     room = memory_of(memory, times.shape)
@@ -323,7 +345,7 @@ def _layers_stack(
 
 
 def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], disk: bool) -> None:
-    """InfeasibleError where workers together cannot have all layers."""
+    """InfeasibleError if the workers together cannot hold all layers."""
     held = np.where(np.isfinite(times), most, 0).sum(axis=-1)
     if (short := held < n).any():
         i, where = check.first(short)
@@ -331,13 +353,13 @@ def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], d
 
 
 def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64], most: NDArray[np.int64]) -> Layers:
-    factor = max(n, 1)  # nothing to do takes no time anyway
+    factor = max(n, 1)  # n = 0 takes no time in any case
     work, message = _scaled("cycle_times", times, factor**2, "n^2"), _scaled("link_costs", costs, 2 * factor, "2 n")
     return Layers(MODES.index(mode), n, work, message, None if (most == n).all() else most)
 
 
 def _schedule(engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[dict[str, Any], float]:
-    """`receive` and `compute` of a plan, and its makespan."""
+    """The fields `receive` and `compute` of a plan, and its makespan."""
     (start, received, end), makespan = engine.schedule(order, counts)
     begin = start if mode in _OVERLAPPING else received
     parts = {"receive": (start, received), "compute": (begin, end)}
@@ -345,7 +367,7 @@ def _schedule(engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArr
 
 
 def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> NDArray[np.float64]:
-    """Times per layer."""
+    """The given times per multiply-add or element as times per layer."""
     with np.errstate(over="ignore"):
         scaled: NDArray[np.float64] = values * float(factor)
     bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))

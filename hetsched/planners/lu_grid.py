@@ -1,4 +1,4 @@
-"""Who owns which block of an LU factorisation dealt in both directions."""
+"""Owners of the blocks of an LU factorisation that is dealt in both directions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, relative_speeds, whose
 from .floorplan import of_columns
 
-#: Workers up to which "nested" takes the best of all cuts, and the best cuts of the sorted list.
+#: Most workers for which "nested" takes the best of all cuts, and the best cuts of the sorted list.
 _ALL_CUTS, _INTERVAL = 10, 128
 #: The largest side: its square is below 2^31.
 _MOST = 46340
@@ -26,7 +26,7 @@ _MOST = 46340
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LuGrid(Plan):
-    """Owners of square blocks, what the updates of each step cost, and what is sent for them.
+    """Owners of square blocks, the cost of each step's updates, and the blocks sent for them.
 
     Attributes
     ----------
@@ -35,18 +35,20 @@ class LuGrid(Plan):
     counts : (p,) int64 array
         Blocks of each worker.
     loads : (n,) float64 array
-        Time of each step's updates: step k updates the blocks (i, j) with i, j > k, each worker its own. The last one is 0.
+        Time of each step's updates: step k updates the blocks (i, j) with i, j > k, each worker its
+        own. The last entry is 0.
     ideal : (n,) float64 array
         The same work divided perfectly over the speeds.
     traffic : (n,) int64 array
-        Blocks sent in each step. A worker receives every block of the panel, (i, k), and of the pivot row, (k, j), that it needs
-        for an update and does not own; and the diagonal block, if it owns another block of either.
+        Blocks sent in each step. A worker receives every block of the panel, (i, k), and of the
+        pivot row, (k, j), that it needs for an update and does not own. It also receives the
+        diagonal block, if it owns another block of the panel or the pivot row.
     received : (p,) int64 array
         Blocks that each worker receives in all steps.
     makespan : float
-        The sum of the loads: the time of all updates. Panels, triangular solves and messages are not in it.
+        Sum of the loads: the time of all updates, without panels, triangular solves and messages.
     cost : float
-        What "best" minimises: makespan + link_cost * all traffic.
+        The objective of "best": makespan + link_cost * all traffic.
     link_cost : float
     cycle_times : (p,) float64 array
         Time to update one block.
@@ -91,7 +93,7 @@ class LuGrid(Plan):
         """(n, p) blocks that each worker updates in each step."""
         n, p = len(self.owner), len(self.names)
         lines = np.arange(n)
-        ring = np.minimum.outer(lines, lines)  # in the steps before this one the block is updated
+        ring = np.minimum.outer(lines, lines)  # the block is updated in the steps before this one
         counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
         return check.frozen(np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64))))
 
@@ -99,11 +101,14 @@ class LuGrid(Plan):
         return lu_grid(len(self.owner), platform, owner=self.owner, link_cost=self.link_cost)
 
     def _load(self) -> Any:
-        """Updates of blocks."""
+        """Block updates of each worker."""
         return self.updates.sum(axis=0)
 
     def steps(self) -> list[Step]:
-        """The updates, each step's when the one before has ended; panels and messages take no time."""
+        """The updates of each step, which starts when the step before has ended.
+
+        Panels and messages take no time.
+        """
         steps = []
         times, start = self.cycle_times.tolist(), 0.0
         for k, (load, updates) in enumerate(zip(self.loads.tolist(), self.updates.tolist(), strict=True)):
@@ -114,15 +119,17 @@ class LuGrid(Plan):
         return steps
 
     def to_chameleon(self, path: str | PathLike[str]) -> None:
-        """Write the map as a custom distribution of Chameleon: a line "n n", then the owners row by row, from 0.
+        """Write the map as a custom distribution of Chameleon.
 
-        Chameleon's test programs read it as `--custom`, its library by `chameleon_getrankof_custom_init`; a larger matrix repeats
-        the map. Of its source, 1.2 to 1.3: ranks count from 0, whatever the comment there says.
+        The file has a line "n n", then the owners row by row, from 0. Chameleon's test programs
+        read it with `--custom`, its library with `chameleon_getrankof_custom_init`; a larger matrix
+        repeats the map. In the source of Chameleon 1.2 to 1.3 ranks count from 0, although a
+        comment there says otherwise.
 
         Parameters
         ----------
         path : path-like
-            Written beside it first, then renamed.
+            The file is first written beside this path, then renamed.
         """
         lines = [f"{len(self.owner)} {len(self.owner)}", *(" ".join(map(str, row)) for row in self.owner.tolist())]
         with replace_file(path) as file:
@@ -138,34 +145,39 @@ def lu_grid(
     link_cost: float = 0.0,
     owner: ArrayLike | None = None,
 ) -> LuGrid:
-    """Deal n x n blocks of a matrix to workers, so that the updates of every step of LU are balanced and few blocks are sent.
+    """Deal n x n blocks of a matrix to workers, so that the updates of every LU step are balanced.
 
-    Step k factors the panel, the blocks (i, k) with i >= k, solves for the pivot row (k, j), and updates the blocks (i, j) with
-    i, j > k, which are equal and independent.
+    It also keeps the number of sent blocks low. Step k factors the panel, the blocks (i, k) with
+    i >= k, solves for the pivot row (k, j), and updates the blocks (i, j) with i, j > k, which are
+    equal and independent.
 
     Parameters
     ----------
     n : int
-        Blocks on a side, 1 to 46340.
+        Number of blocks on a side, 1 to 46340.
     cycle_times : Platform or (p,) array_like
         Time of each worker to update one block, > 0. A worker with an infinite cycle-time gets nothing.
     method : {"best", "1d1d", "nested", "columns", "cyclic"}
-        "1d1d": workers in columns as `partition` has them; block columns are dealt to these, and block rows within each, by the
-        incremental rule from the last one back. "nested": the same at every cut of the best straight cuts. For comparison,
-        "columns": whole block columns by `lu_pattern`, and "cyclic": the best block-cyclic q x r grid of all workers, whatever
-        their speeds. "best": of these four the one with the least cost, of equal ones with less traffic.
+        "1d1d": workers in columns as in `partition`. Block columns are dealt to these columns of
+        workers, and block rows within each, by the incremental rule from the last one back.
+        "nested": the same at every cut of the best straight cuts. For comparison, "columns" deals
+        whole block columns by `lu_pattern`, and "cyclic" is the best block-cyclic q x r grid of all
+        workers, whatever their speeds. "best" is the one of these four with the least cost; of
+        equal ones, the one with less traffic.
     speeds : (p,) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     link_cost : float, optional
-        Time to send a block, >= 0, messages one after another and none while somebody computes. Default: only the updates count.
+        Time to send a block, >= 0. Messages go one after another, and none while a worker computes.
+        Default: only the updates count.
     owner : (n, n) array_like of int, optional
-        The worker of each block, to be certified as it is: the plan of method "given".
+        The worker of each block. The map is certified as it is; the plan has method "given".
 
     Returns
     -------
     LuGrid
-        lower_bound is the sum of the least costs of the single steps, as if the blocks could be dealt anew before each; with
-        link_cost, where each worker receives the sides of a square as large as its part.
+        lower_bound is the sum of the least costs of the single steps, as if the blocks could be
+        dealt anew before each. With link_cost, it is as if each worker received the sides of a
+        square as large as its part.
 
     Raises
     ------
@@ -174,8 +186,8 @@ def lu_grid(
 
     Notes
     -----
-    Section 2.4 of Beaumont, Boudet, Legrand, Rastello, Robert (2001) in both directions. Dealing takes O(n^2) for each level of
-    cuts, loads and traffic O(n^2 + n p).
+    Section 2.4 of Beaumont, Boudet, Legrand, Rastello, Robert (2001) in both directions. Dealing
+    takes O(n^2) for each level of cuts, loads and traffic take O(n^2 + n p).
 
     Examples
     --------
@@ -192,7 +204,7 @@ def lu_grid(
     bounds = _least_costs(n, times, link_cost)
     if owner is not None:
         if method != "best":
-            raise ValueError("owner stands alone: without method")
+            raise ValueError("owner must be given without method")
         who["asked"] = "given"
         return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, who)
     best: LuGrid | None = None
@@ -240,11 +252,13 @@ def _evaluated(
 
 
 def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArray[np.float64]:
-    """(n,) of each step as if its m x m blocks could be dealt anew: the least load, or the least load + link_cost * traffic.
+    """(n,) least cost of each step, as if its m x m blocks could be dealt anew.
 
-    A worker with a of them receives at least 2 sqrt(a) blocks of the panel and of the pivot row, but for those 2 m that somebody
-    owns. Within a limit on the load the sum of the roots, which is concave, is least where the fastest q have all that they can
-    do in it; between two such limits the cost is concave in the limit, so that one of them is best.
+    The cost is the load, or the load + link_cost * traffic. A worker with a of these blocks
+    receives at least 2 sqrt(a) blocks of the panel and of the pivot row; from the sum over the
+    workers, the 2 m blocks that are owned by some worker are subtracted. Within a limit on the load
+    the sum of the roots, which is concave, is least if the fastest q workers have all that they can
+    do in it. Between two such limits the cost is concave in the limit, so one of them is best.
     """
     least = allocate.lu_grid_bound(n, times)
     if link_cost == 0.0:

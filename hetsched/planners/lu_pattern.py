@@ -1,4 +1,4 @@
-"""Who owns which block column of an LU or QR factorisation."""
+"""Owners of the block columns of an LU or QR factorisation."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ class LuPattern(Plan):
     Attributes
     ----------
     owner : (n,) int32 array
-        The worker that owns each block column, from the left.
+        The worker of each block column, from the left.
     counts : (p,) int64 array
         Block columns of each worker.
     step_costs : (n - 1,) float64 array
-        Time of each step's updates: step k updates the block columns k + 1 .. n - 1, each worker its own.
+        Time of each step's updates: step k updates the block columns k + 1 .. n - 1, each worker
+        its own.
     cost : float
-        Their sum: the time of all updates.
+        Sum of the step costs: the time of all updates.
     period : int or None
         Block columns in a slice; None if there is only one.
     cycle_times : (p,) float64 array
@@ -63,11 +64,14 @@ class LuPattern(Plan):
         return lu_pattern(len(self.owner), platform, owner=self.owner)
 
     def _load(self) -> Any:
-        """Updates of block columns: of the j-th one j."""
+        """Block column updates of each worker; block column j has j of them."""
         return np.bincount(self.owner, np.arange(len(self.owner)), len(self.names)).astype(np.int64)
 
     def steps(self) -> list[Step]:
-        """The updates, each step's when the one before has ended; panels and messages take no time."""
+        """The updates of each step, which starts when the step before has ended.
+
+        Panels and messages take no time.
+        """
         steps = []
         left = self.counts.tolist()
         with np.errstate(over="ignore"):
@@ -92,7 +96,8 @@ def lu_pattern(
 ) -> LuPattern:
     """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR are balanced.
 
-    Step k factors the block column k and updates the n - 1 - k to its right, which are equal and independent.
+    Step k factors the block column k and updates the n - 1 - k block columns to its right, which
+    are equal and independent.
 
     Parameters
     ----------
@@ -101,21 +106,24 @@ def lu_pattern(
     cycle_times : Platform or (p,) array_like
         Time of each worker to update one block column, > 0. A worker with an infinite cycle-time gets nothing.
     period : int, optional
-        Repeat the pattern of that many block columns; a first slice that is incomplete has the end of it. Default: one
-        slice of n. Only for method "pattern".
+        Repeat the pattern of that many block columns. If the first slice is incomplete, it has the
+        end of the pattern. Default: one slice of n. Only for method "pattern".
     speeds : (p,) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     method : {"best", "pattern", "cyclic", "contiguous"}
-        "pattern", which is the best: the reversed incremental allocation. For comparison, "cyclic": in turn over the workers;
-        "contiguous": the counts of `distribute`, each worker's blocks side by side.
+        "pattern", which is the best: the reversed incremental allocation. For comparison, "cyclic"
+        takes the workers in turn, and "contiguous" takes the counts of `distribute`, with each
+        worker's blocks side by side.
     owner : (n,) array_like of int, optional
-        The worker of each block column, to be certified as it is: the plan of method "given".
+        The worker of each block column. They are certified as they are; the plan has method
+        "given".
 
     Returns
     -------
     LuPattern
-        lower_bound is the sum of the least costs of the single steps, as if the blocks could be redealt before each. The
-        pattern of one slice attains it in every step, so it is optimal for any non-negative weights of the steps.
+        lower_bound is the sum of the least costs of the single steps, as if the blocks could be
+        dealt anew before each. The pattern of one slice attains it in every step, so it is optimal
+        for any non-negative weights of the steps.
 
     Raises
     ------
@@ -145,7 +153,7 @@ def lu_pattern(
             raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')
         period = check.integer("period", period, low=1)
     if owner is not None and (method != "pattern" or period is not None):
-        raise ValueError("owner stands alone: without method and period")
+        raise ValueError("owner must be given without method and period")
     dealt, makespans = engine.distribute_prefix(n, times)
     if owner is not None:
         method, mine = "given", check.owners("owner", owner, (n,), times)
@@ -173,7 +181,7 @@ def lu_pattern(
 
 
 def _sum(costs: NDArray[np.float64]) -> float:
-    """In the order of the steps, as the schedule adds them up."""
+    """Sum in the order of the steps, as the schedule adds them up."""
     with np.errstate(over="ignore"):
         return float(np.cumsum(costs)[-1]) if len(costs) else 0.0
 
@@ -184,7 +192,7 @@ def _step_costs(owner: NDArray[np.int32], times: NDArray[np.float64]) -> NDArray
     order = np.argsort(backwards, kind="stable")
     counts = np.bincount(backwards, minlength=len(times))
     first = np.repeat(np.cumsum(counts) - counts, counts)
-    own = np.empty(len(owner), np.int64)  # how many of the owner's blocks end with this one, counted from the right
+    own = np.empty(len(owner), np.int64)  # blocks of the owner from the right up to this one
     own[order] = np.arange(1, len(owner) + 1) - first
     with np.errstate(over="ignore"):
         costs: NDArray[np.float64] = np.maximum.accumulate(own * times[backwards])[:-1][::-1].copy()

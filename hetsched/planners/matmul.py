@@ -1,4 +1,4 @@
-"""A product planned by its sizes, for any star: in boxes, or in chunks where memory is limited."""
+"""A product planned by its sizes, for any star: in boxes, or in chunks if memory is limited."""
 
 from __future__ import annotations
 
@@ -29,40 +29,42 @@ def plan_matmul(
     dtype: DTypeLike = np.float64,
     deterministic: bool = False,
 ) -> ProductPlan | StarPlan:
-    """Plan C = A B, A m x k, B k x n, without a pool: `Pool.run` runs it.
+    """Plan C = A B, A m x k, B k x n, without a pool. `Pool.run` runs the plan.
 
     Parameters
     ----------
     m, k, n : int
-        Sizes in elements, >= 0; with limited memory >= 1.
+        Sizes in elements, >= 0; >= 1 if memory is limited.
     platform : Platform
-        A star, in seconds per gigaflop and per gigabyte, which is what one without a unit means, or in another unit that can be
-        converted. Limited memory is in blocks.
+        A star. Its times are in seconds per gigaflop and per gigabyte, also if it has no unit, or
+        in another unit that can be converted. Limited memory is counted in blocks.
     method : str
-        "best" is the one with the least makespan: of the methods of `Pool.plan`, which give every worker its boxes at once, or,
-        if the platform limits the memory of a worker, of those of `plan_product`, which send panels as there is room. Any method
-        of either can be named.
+        "best" is the method with the least makespan. It is one of the methods of `Pool.plan`, which
+        give every worker its boxes at once. If the platform limits the memory of a worker, it is
+        one of the methods of `plan_product`, which send panels when there is room for them. Any
+        method of either can be named.
     block : int, optional
-        Boxes are cut at multiples of it; default 1. For a plan of `plan_product` the side of its blocks, which must be given
-        unless the platform's unit is a block update of so many flops.
+        Boxes are cut at multiples of it; default 1. For a plan of `plan_product`, the side of its
+        blocks, which must be given unless the platform's unit is a block update with known flops.
     communication : str
-        Of boxes: as for `Pool.plan`.
+        For boxes, see `Pool.plan`.
     dtype : dtype_like
         float32, float64, complex64 or complex128.
     deterministic : bool
-        Only zones of C, whose product has the same bits for all workers and speeds: "best" does not choose among the methods that
-        divide the inner dimension, "layers" and "cuboids". These, "cannon" and communication in steps are refused, and so is
-        limited memory, where the inner dimension is divided by what a worker holds.
+        Whether only zones of C are allowed. Their product has the same bits for all workers and
+        speeds. Then "best" does not try "layers" and "cuboids", which divide the inner dimension.
+        These two, "cannon", and communication in steps are refused. So is limited memory, because
+        the inner dimension is then divided by what a worker holds.
 
     Returns
     -------
     ProductPlan or StarPlan
-        The latter in seconds as well.
+        A StarPlan is in seconds too.
 
     Raises
     ------
     ValueError, TypeError
-        The message names the argument; for units that cannot be converted both of them.
+        The message names the argument; for units that cannot be converted, it names both.
 
     Examples
     --------
@@ -81,7 +83,7 @@ def plan_matmul(
     limited = any(memory is not None for memory in platform.memory)
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
-            raise ValueError(f"communication is for boxes, got {communication!r} with limited memory")
+            raise ValueError(f"communication is for boxes only, got {communication!r} with limited memory")
         if check.flag("deterministic", deterministic):
             raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
         for name, size in (("m", m), ("k", k), ("n", n)):
@@ -98,10 +100,10 @@ def plan_matmul(
 
 
 def _side(platform: Platform, dtype: np.dtype[np.generic]) -> int:
-    """Of the blocks that the platform's unit is about."""
+    """Side of the blocks that the platform's unit implies."""
     unit = platform.unit
     if unit is not None and unit.bytes is not None:
         q = math.isqrt(round(unit.bytes / dtype.itemsize))
         if q and unit == Unit.block_update(q, dtype):
             return q
-    raise ValueError("block must be given, the side of the blocks: the platform's unit does not say it")
+    raise ValueError("block must be given: the platform's unit does not imply the side of the blocks")

@@ -1,4 +1,7 @@
-"""Layers of a product on a mesh, or on any network without cycles: how many each node computes, and which links carry them."""
+"""Layers of a product on a mesh, or on any network without cycles.
+
+A plan says how many layers each node computes, and which links carry them.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,20 @@ from .ring import links_between
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
 _MODES = {"scss": Mode(True, True), "sccs": Mode(True, False), "pccs": Mode(), "pcss": Mode(False, True)}
 _IN_ORDER = "plans whose nodes serve their links in this order"
-_INSTALLMENTS = 64  # at most
-_MOVES = 20  # of a layer after rounding
-_SECONDS = 60.0  # of branch and bound
-_BETTER = 1 - 1e-9  # less than this times the makespan counts as an improvement
-_SOLVED = 1 + 1e-6  # up to the tolerances of HiGHS's branch and bound
-_LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times and links
-_APART = 1e6  # times of a layer may differ by this factor: the tolerances of the solver are absolute
+_INSTALLMENTS = 64  # most installments of a plan
+_MOVES = 20  # most moves of one layer after rounding
+_SECONDS = 60.0  # default budget of branch and bound
+_BETTER = 1 - 1e-9  # a makespan below this times the best one counts as an improvement
+_SOLVED = 1 + 1e-6  # tolerances of HiGHS's branch and bound
+_LEAST, _MOST = 2.0**-200, 2.0**200  # range of cycle-times and link costs
+_APART = 1e6  # largest ratio of the times of a layer: the tolerances of the solver are absolute
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MeshPlan(Plan):
-    """Layers of C = A B on a network: a node gets columns of A and as many rows of B, from a source over the links.
+    """Layers of C = A B on a network: each node gets columns of A and as many rows of B.
+
+    The layers come from a source over the links.
 
     Attributes
     ----------
@@ -48,18 +53,20 @@ class MeshPlan(Plan):
     flows : (m,) float64 array
         Elements that each link carries.
     start, finish : (X, Y) or (p,) float64 arrays
-        When all that a node computes or sends on has arrived, and when it has computed its layers.
+        When a node has received everything that it computes or sends on, and when it has computed
+        its layers.
     makespan : float
-        The latest finish.
+        The largest finish time.
     source : int
-        The node that has A and B; of several the first.
+        The node that has A and B; the first one if there are several.
     sources : tuple of int
-        All that have them.
+        All nodes that have A and B.
     mode : {"scss", "sccs", "pccs", "pcss"}
+        See `layers_mesh`.
     source_computes : bool
-        Whether they may keep layers.
+        Whether the sources may keep layers.
     shape : (X, Y) or None
-        Of the mesh.
+        Shape of the mesh.
     cycle_times : (p,) float64 array
         Time per multiply-add.
     link_costs : (m,) float64 array
@@ -67,9 +74,10 @@ class MeshPlan(Plan):
     lp_solves, iterations : int
         Linear programs solved, and simplex iterations in all of them.
     planning_time : float
-        Seconds.
+        Seconds that the planner took.
     memory : (p,) float64 array
-        Elements that each node can hold; infinite without a limit, and of a source, which has A and B anyway.
+        Elements that each node can hold; infinite if there is no limit, and for a source, which has
+        A and B anyway.
     disk : bool
         Whether each node stores its layer of C on its disk, row by row.
     """
@@ -120,13 +128,15 @@ class MeshPlan(Plan):
         p = len(self.names)
         shape = self.shape or (p,)
         if self.counts.shape != shape or self.counts.size != p:
-            raise ValueError(f"counts must have a node for each of {p} workers, in shape {shape}, got {self.counts.shape}")
+            raise ValueError(
+                f"counts must have one entry for each of the {p} workers, in shape {shape}, got shape {self.counts.shape}"
+            )
         if self.counts.dtype.kind == "i":
             schema.require_dealt("counts", self.counts.ravel(), self.n)
         schema.require_close("sum of counts", float(self.counts.sum()), float(self.n))
         schema.require_able("counts", self._load(), self.cycle_times)
         if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
-            raise ValueError(f"sources must begin with source {self.source} and have each node once, got {self.sources}")
+            raise ValueError(f"sources must begin with source {self.source} and contain each node once, got {self.sources}")
         schema.require_close("makespan", self.makespan, float(self.finish.max()))
         _order(p, self.links, self._roots)
 
@@ -140,7 +150,11 @@ class MeshPlan(Plan):
 
     @property
     def begin(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) when each node can compute: `start`, or with simultaneous start when all its links bring something."""
+        """(X, Y) or (p,) times when each node can begin to compute.
+
+        These are the times `start`. In the modes with simultaneous start, they are the times when
+        all links of a node have begun to bring data.
+        """
         mode, (tail, head), start = _MODES[self.mode], self.links.T, self.start.ravel()
         if not mode.overlapping:
             return self.start
@@ -150,25 +164,25 @@ class MeshPlan(Plan):
 
     @property
     def flows_right(self) -> NDArray[np.float64]:
-        """(X, Y - 1) elements over each horizontal link of a mesh; negative where they go to the left."""
+        """(X, Y - 1) elements over each horizontal link of a mesh; negative if they go left."""
         return self._directed(1)
 
     @property
     def flows_down(self) -> NDArray[np.float64]:
-        """(X - 1, Y) elements over each vertical link of a mesh; negative where they go up."""
+        """(X - 1, Y) elements over each vertical link of a mesh; negative if they go up."""
         return self._directed(0)
 
     @property
     def volume(self) -> float:
-        """Elements over all links."""
+        """Elements over all links together."""
         return float(self.flows.sum())
 
     @property
     def volume_with_sum(self) -> float:
-        """The same with the sums for C on their way back to a source, n^2 elements over a link.
+        """`volume`, plus the elements of C that return to a source: n^2 over each link used.
 
-        Every node sends one sum, of its own layers and of the sums that it gets, over the link that brought it most. What
-        several sources have of C is not added up.
+        Every node sends one sum: its own layers plus the sums that it receives. It uses the link
+        that brought it the most elements. The partial results of several sources are not added up.
         """
         tail, head = self.links.T
         sends = self.counts.ravel() > 0
@@ -182,8 +196,11 @@ class MeshPlan(Plan):
 
     @property
     def elements_held(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) elements that each node holds in memory: what comes in, and its n^2 of C, or n of it with `disk`; of a
-        source A and B too."""
+        """(X, Y) or (p,) elements that each node holds in memory.
+
+        These are the elements that it receives, and its n^2 elements of C, or n of them with
+        `disk`. A source also holds A and B.
+        """
         held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
         held[self._roots] = 2.0 * self.n**2
         total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(beside(self.n, self.disk))
@@ -191,17 +208,21 @@ class MeshPlan(Plan):
 
     @property
     def elements_on_disk(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) elements of its layer that each node has on its disk."""
+        """(X, Y) or (p,) elements of its layer that each node stores on its disk."""
         return np.where(self.counts > 0, float(self.n**2 if self.disk else 0), 0.0)
 
     def _on(self, platform: Platform) -> Plan:
-        """The same layers over the same links; of any network on a platform with links between every two workers. The bound is
-        that of real numbers of layers and any memory; where this plan left links out, of all sets of links."""
+        """The same layers over the same links, timed on another platform.
+
+        A plan for any network needs a platform with links between every two workers. The bound
+        allows fractional layers and unlimited memory. If this plan leaves links out, the bound
+        holds for every subset of the links.
+        """
         times, costs, memory = platform.cycle_times, costs_on(self, platform), self._memory_on(platform)
         network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes, self.mode)
         tail, head = self.links.T
         begin = self.start.ravel()
-        kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # nobody waits for a link that was left out
+        kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # no node waits for a link that was left out
         own = network.of_links(kept)
         flows = self.flows[kept] / (2.0 * self.n)
         start = own.starts(flows)
@@ -215,18 +236,21 @@ class MeshPlan(Plan):
         )  # fmt: skip
 
     def _memory_on(self, platform: Platform) -> NDArray[np.float64]:
-        """Elements that each node can hold there; ValueError where that is less than the plan needs."""
+        """Elements that each node can hold on `platform`; ValueError if the plan needs more."""
         memory = memory_of(elements_of(platform), (len(platform),))
         memory[self._roots] = np.inf
         require_fit(self.names, self.elements_held.ravel(), memory)
         return memory
 
     def _load(self) -> Any:
-        """Multiply-adds."""
+        """Multiply-adds of each node."""
         return self.counts.ravel() * float(self.n) ** 2
 
     def steps(self) -> list[Step]:
-        """What each node receives, and then computes; links into a node that work at the same time are one transfer."""
+        """What each node receives and then computes.
+
+        Links into a node that carry data at the same time make one transfer.
+        """
         steps = []
         counts, start, finish = self.counts.ravel(), self.begin.ravel(), self.finish.ravel()
         tail, times = self.links[:, 0], self.flows * self.link_costs
@@ -243,7 +267,7 @@ class MeshPlan(Plan):
 
     def _directed(self, axis: int) -> NDArray[np.float64]:
         if self.shape is None:
-            raise TypeError("only a mesh has links to the right and down")
+            raise TypeError("only a mesh has links to the right and down; this plan has no shape")
         x, y = self.shape
         nodes = np.arange(x * y).reshape(x, y)
         first = nodes[:, :-1] if axis == 1 else nodes[:-1]
@@ -257,16 +281,19 @@ class MeshPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InstallmentPlan(MeshPlan):
-    """Layers on a network that come in several installments: what has come is sent on and computed while more comes.
+    """Layers on a network that are sent in several installments.
+
+    A node sends on, and computes, one installment while it receives the next.
 
     Attributes
     ----------
     round_counts : (R, p) array
-        Layers that each node computes of each installment; they sum to `counts`.
+        Layers of each installment that each node computes; they sum to `counts`.
     round_flows : (R, m) float64 array
-        Elements over each link; they sum to `flows`.
+        Elements of each installment over each link; they sum to `flows`.
     round_start, round_finish : (R, p) float64 arrays
-        When all of an installment has arrived, and when its layers are computed. `start` and `finish` are those of the last.
+        When a node has received all of an installment, and when it has computed its layers.
+        `start` and `finish` hold the times of the last installment.
     """
 
     round_counts: NDArray[Any]
@@ -291,16 +318,16 @@ class InstallmentPlan(MeshPlan):
 
     @property
     def installments(self) -> int:
-        """R."""
+        """Number of installments, R."""
         return len(self.round_counts)
 
     @property
     def begin(self) -> NDArray[np.float64]:
-        """(X, Y) or (p,) when the first installment has arrived."""
+        """(X, Y) or (p,) times when the first installment has arrived."""
         return check.frozen(self.round_start[0].reshape(self.start.shape))
 
     def _on(self, platform: Platform) -> Plan:
-        """The same layers in the same installments over the same links."""
+        """The same layers in the same installments over the same links, on another platform."""
         costs = costs_on(self, platform)
         network = network_of(self.n, platform.cycle_times, self.links, costs, self._roots, self.source_computes)
         found = timed(network, self.round_counts, self.round_flows / (2.0 * self.n))
@@ -316,7 +343,7 @@ class InstallmentPlan(MeshPlan):
         )  # fmt: skip
 
     def _leaves(self) -> NDArray[np.float64]:
-        """(R, m) when each link begins to carry an installment."""
+        """(R, m) times when each link begins to carry an installment."""
         leaves, free = np.zeros_like(self.round_flows), np.zeros(len(self.links))
         for j, takes in enumerate(self.round_flows * self.link_costs):
             leaves[j] = np.maximum(self.round_start[j, self.links[:, 0]], free)
@@ -324,7 +351,7 @@ class InstallmentPlan(MeshPlan):
         return leaves
 
     def steps(self) -> list[Step]:
-        """What each node receives, installment by installment, and what it computes meanwhile."""
+        """What each node receives, by installments, and what it computes at the same time."""
         begin = self._leaves()
         end = begin + self.round_flows * self.link_costs
         steps = []
@@ -349,7 +376,7 @@ class InstallmentPlan(MeshPlan):
 
 
 def round_arrivals(plan: InstallmentPlan, platform: Platform, data: float) -> NDArray[np.float64]:
-    """(R, p, 2): `arrivals` of each installment."""
+    """(R, p, 2) the times of `arrivals` for each installment."""
     free = platform.links is None and platform.shape is None and not platform.link_costs.any()
     costs = np.zeros(len(plan.links)) if free else costs_on(plan, platform)
     p, (tail, head), layers = len(plan.names), plan.links.T, plan.round_flows / (2.0 * plan.n)
@@ -365,15 +392,19 @@ def round_arrivals(plan: InstallmentPlan, platform: Platform, data: float) -> ND
 
 
 def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.float64]:
-    """(p, 2) when the first (with simultaneous start the first over each link) and the last of what a node computes or sends on
-    comes, of layers of so much data over the links of
-    a mesh as the plan's, or between every two workers; or of a star without link costs: then it takes no time."""
+    """(p, 2) times when each node has received the first and the last data.
+
+    Data means all that a node computes or sends on; each layer has the size `data`. With
+    simultaneous start, the first time is when all links of the node have begun to bring data. The
+    platform is a mesh like the plan's, or has links between every two workers. On a star without
+    link costs the transfers take no time.
+    """
     free = platform.links is None and platform.shape is None and not platform.link_costs.any()
     layers = plan.flows / (2.0 * plan.n)
     times = np.zeros(len(layers)) if free else layers * data * costs_on(plan, platform)
     tail, head = plan.links.T
     begin, mode = plan.start.ravel(), _MODES[plan.mode]
-    waits = (layers > 0.0) | (begin[head] >= begin[tail])  # not for a link that was left out
+    waits = (layers > 0.0) | (begin[head] >= begin[tail])  # a node does not wait for a link that was left out
     found, ahead = np.zeros((len(plan.names), 2)), mode.waits(tail, times)
     for v in _order(len(found), plan.links, plan._roots).tolist():
         own = np.flatnonzero((head == v) & waits)
@@ -385,12 +416,12 @@ def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.floa
 
 
 def costs_on(plan: MeshPlan, platform: Platform) -> NDArray[np.float64]:
-    """(m,) time per element over each link of the plan."""
+    """(m,) time per element over each link of the plan, on `platform`."""
     if plan.shape is None:
         costs: NDArray[np.float64] = links_between(platform)[tuple(plan.links.T)]
         return costs
     if platform.shape != plan.shape or platform.right is None or platform.down is None:
-        raise ValueError("platform must be a mesh of {} x {} nodes, as the plan's".format(*plan.shape))
+        raise ValueError("platform must be a mesh of {} x {} nodes, like the plan's".format(*plan.shape))
     return mesh_edges(platform.right, platform.down, divmod(plan.source, plan.shape[1]))[2]
 
 
@@ -412,73 +443,83 @@ def layers_mesh(
     gap: float = 0.0,
     budget: float | None = None,
 ) -> MeshPlan:
-    """Divide the layers of an n x n product among the nodes of a mesh, and route them there from a source.
+    """Divide the layers of an n x n product among the nodes of a mesh, and route them there.
 
-    A layer is a column of A and a row of B; a node that gets k of them computes their product, which is to be added to those of
-    the others. Data moves away from the source, in all links at once. A node computes and sends on after it has received
-    everything.
+    A layer is a column of A and a row of B. A node that gets k layers computes their product, which
+    must be added to the products of the other nodes. Data moves away from the source, over all
+    links at once. A node computes and sends on only after it has received everything.
 
     Parameters
     ----------
     n : int
         Side of the matrices, 1 to 10^6.
     cycle_times : Platform or (X, Y) array_like
-        Time per multiply-add: k layers take k n^2 of it. A node with an infinite one only sends on. Of a Platform.mesh the
-        links too.
+        Time per multiply-add: k layers take k n^2 times as long. A node with an infinite cycle-time
+        does not compute, it only sends on. A `Platform.mesh` gives the links too.
     right : (X, Y - 1) array_like
         Time per element between each node and the one to its right, >= 0.
     down : (X - 1, Y) array_like
         Time per element between each node and the one below it, >= 0.
     method : {"pmft", "relaxed", "heuristic", "neighbours", "milp", "best"}
-        "relaxed": layers divided at will. "pmft": the paper's three phases, from the relaxed shares to a local optimum.
-        "heuristic": the paper's, two or three linear programs. "neighbours": a local optimum of all moves of one layer.
-        "milp", or "best": branch and bound by HiGHS from there, optimal unless it ends at its budget or gap.
+        "relaxed": layers divided into any fractions. "pmft": the three phases of the paper, from
+        the relaxed shares to a local optimum. "heuristic": the heuristic of the paper, which solves
+        two or three linear programs. "neighbours": a local optimum of all moves of one layer.
+        "milp", or "best": branch and bound by HiGHS, starting from that local optimum; the result
+        is optimal unless it stops at its budget or gap.
     speeds : (X, Y) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     source : (row, column)
         The node that has A and B.
     source_computes : bool
-        Whether it may keep layers, which need no transfer. In the paper it does not.
+        Whether the source may keep layers, which need no transfer. In the paper it does not.
     mode : {"scss", "sccs", "pccs", "pcss"}
-        As of `layers_star`: a node sends over its links one after the other, to the right first, or over all at once; it computes
-        after it has received everything, or from when all its links bring something, and then ends no earlier than they do. What
-        it sends on, it has received as a whole.
+        See `layers_star`. A node sends over its links one after the other, to the right first, or
+        over all links at once. It computes after it has received everything, or as soon as all its
+        links have begun to bring data; then it ends no earlier than they do. In every mode it sends
+        on only what it has received completely.
     installments : int
-        Up to 64: the layers come in so many parts, of sizes that are best; a node sends each on, and computes it, while the next
-        one comes. In the mode "pccs", by "relaxed" and, rounded to whole layers, by "pmft" and "best".
+        Number of parts in which the layers are sent, 1 to 64; the sizes of the parts are optimised.
+        A node sends each part on, and computes it, while it receives the next one. Allowed in the
+        mode "pccs", with "relaxed", and rounded to whole layers with "pmft" and "best".
     prune : bool
-        Whether links may be left out, so that nodes do not wait for others that send them nothing. In the mode "pccs".
+        Whether links may be left out, so that no node waits for a node that sends it nothing. In
+        the mode "pccs".
     memory : float or (X, Y) array_like, optional
-        Elements that each node can hold, infinite without a limit; by default that of a Platform with a unit. That of the source
-        does not matter. A node holds all that it receives, and keeps room for its layer of C, n^2 elements: with less than for
-        one layer more it only sends on, as with an infinite cycle-time, and then needs none. For one installment.
+        Elements that each node can hold, infinite without a limit. Default: the memory of a
+        Platform that has a unit. The memory of the source does not matter. A node holds all that it
+        receives, and keeps room for its layer of C, n^2 elements. A node that cannot hold one layer
+        besides this only sends on, as with an infinite cycle-time; then it needs no room for C. For
+        one installment only.
     disk : bool
-        Whether nodes store their layers on their disks, row by row: then n elements do in the place of n^2.
+        Whether nodes store their layers of C on their disks, row by row. Then each needs room for n
+        elements of C instead of n^2.
     gap : float
-        "milp" ends at this relative distance from its bound.
+        "milp" stops at this relative distance from its bound.
     budget : float, optional
-        Seconds of branch and bound, 60 by default; math.inf for no limit. Ctrl-C ends it too.
+        Seconds of branch and bound, 60 by default; math.inf for no limit. Ctrl-C also stops it.
 
     Returns
     -------
     MeshPlan
-        lower_bound is the makespan of "relaxed", or the bound of branch and bound; in the sequential modes, where it holds for
-        every order of the links, that of "relaxed" with all messages at once.
+        lower_bound is the makespan of "relaxed", or the bound of branch and bound. In the
+        sequential modes it is the makespan of "relaxed" with all messages at once, which holds for
+        every order of the links.
 
     Raises
     ------
     ImportError
         Without the package highspy.
     InfeasibleError
-        If nobody but the source can compute, or memory is too short for all layers.
+        If no node except the source can compute, or memory is too small for all layers.
     ValueError, TypeError
         For arguments outside their ranges.
 
     Notes
     -----
-    Layer-based partition on a mesh, section 5 of the paper: MFT-LBP, algorithms 1 to 3. As in (50) a node waits for all nodes
-    that it has a link from, even for one that sends nothing; bounds and optima are those of this model. They are HiGHS's, in
-    floating point with tolerances of 1e-9 (1e-6 for branch and bound); flows and times are made exact afterwards.
+    Layer-based partition on a mesh, section 5 of the paper: MFT-LBP, algorithms 1 to 3. As in (50),
+    a node waits for every node that has a link to it, even for one that sends nothing. Bounds and
+    optima hold for this model. HiGHS computes them in floating point with tolerances of 1e-9 (1e-6
+    for branch and bound); flows and times are made exact afterwards.
 
     Examples
     --------
@@ -490,9 +531,9 @@ def layers_mesh(
     given = cycle_times
     if isinstance(given, Platform):
         if given.shape is None:
-            raise TypeError("cycle_times is a Platform, but no mesh: make one with Platform.mesh")
+            raise TypeError("cycle_times is a Platform that is not a mesh: make one with Platform.mesh")
         if right is not None or down is not None:
-            raise TypeError("right and down must not be given with a Platform, which has them")
+            raise TypeError("right and down must not be given together with a Platform, which already has them")
         if speeds is not None:
             raise TypeError("give either cycle_times or speeds")
         given = given.per(Unit.multiply_add(), "cycle_times: layers_mesh")
@@ -524,26 +565,30 @@ def layers_network(
     gap: float = 0.0,
     budget: float | None = None,
 ) -> MeshPlan:
-    """Divide the layers of an n x n product among the nodes of any network whose links lead away from a source, or from several.
+    """Divide the layers of an n x n product among the nodes of any network without cycles.
+
+    All links lead away from one source, or from several.
 
     Parameters
     ----------
     n : int
-        As of `layers_mesh`.
+        See `layers_mesh`.
     cycle_times : (p,) array_like
-        Time per multiply-add of each node, the source among them.
+        Time per multiply-add of each node, including the source.
     links : (m, 3) array_like
-        (tail, head, time per element) of each link: a tree, torus, hypercube, ... with a direction for each link such that
-        there is no cycle and the source reaches every node. Two links may join the same nodes.
+        (tail, head, time per element) of each link: a tree, torus, hypercube, ... Each link has a
+        direction such that there is no cycle and the source reaches every node. Two links may join
+        the same nodes.
     source : int or sequence of int
-        The nodes that have A and B. Links that lead to one of several are left out.
+        The nodes that have A and B. If there are several, links that lead to one of them are left
+        out.
     method, speeds, source_computes
-        As of `layers_mesh`.
+        See `layers_mesh`.
     mode : {"scss", "sccs", "pccs", "pcss"}
-        As of `layers_mesh`; one after the other is in the order in which the links are given. On a star, and for shares that are
-        real numbers, ascending costs are best.
+        See `layers_mesh`. In the sequential modes a node uses its links in the order in which they
+        are given. On a star with fractional shares, ascending costs are best.
     installments, prune, memory, disk, gap, budget
-        As of `layers_mesh`.
+        See `layers_mesh`.
 
     Returns
     -------
@@ -553,14 +598,14 @@ def layers_network(
     Raises
     ------
     ImportError, InfeasibleError
-        As of `layers_mesh`.
+        See `layers_mesh`.
     ValueError, TypeError
         For arguments outside their ranges, a cycle, or a node that no source reaches.
 
     Notes
     -----
-    The multi-neighbour networks of section 5 of the paper; of a tree the plan is the optimum of its mode (in the
-    sequential ones for this order of the links).
+    The multi-neighbour networks of section 5 of the paper. For a tree the plan is the optimum of
+    its mode (in the sequential modes, the optimum for this order of the links).
 
     Examples
     --------
@@ -573,13 +618,11 @@ def layers_network(
     (100, 12, 45.44)
     """
     if isinstance(cycle_times, Platform):
-        raise TypeError(
-            "cycle_times must be one number for each node, got a Platform: those of Platform.mesh are for layers_mesh"
-        )
+        raise TypeError("cycle_times must be one number for each node, got a Platform: a Platform.mesh is for layers_mesh")
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
     roots = _sources(source, len(times))
-    away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # who has everything needs nothing of the others
+    away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # a source has everything and receives nothing
     options = _options(n, method, source_computes, prune, gap, budget, mode, installments, disk)
     return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)), memory)
 
@@ -587,7 +630,10 @@ def layers_network(
 def mesh_edges(
     right: NDArray[np.float64], down: NDArray[np.float64], source: tuple[int, int]
 ) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
-    """The source's number, and (tail, head) and cost of each link of a mesh: away from the source, in all four quadrants."""
+    """Number of the source, and the (tail, head) and cost of each link of a mesh.
+
+    The links lead away from the source, in all four quadrants.
+    """
     (row, column), (x, y) = source, (len(right), down.shape[1])
     nodes = np.arange(x * y).reshape(x, y)
     ends = []
@@ -604,7 +650,7 @@ def mesh_edges(
 
 @dataclass(frozen=True)
 class Options:
-    """What `layers_mesh` was asked for."""
+    """The options of `layers_mesh`."""
 
     n: int
     method: str
@@ -676,7 +722,10 @@ def _plan(
 def _in_installments(
     network: Network, options: Options, shape: tuple[int, ...], fixed: dict[str, Any], began: float
 ) -> InstallmentPlan:
-    """The best shares; rounded, then one layer after the other moved from the last node to the first while that helps."""
+    """Plan in several installments: the best fractional shares, rounded to whole layers.
+
+    After rounding, one layer at a time moves from the last node to the first while that helps.
+    """
     program = Pipeline(network, options.installments)
     counts: NDArray[Any]
     counts, flows, bound = program.shares()
@@ -718,7 +767,7 @@ def _in_installments(
 
 
 def solved(program: Program, options: Options) -> tuple[Solution, float]:
-    """The solution that the method finds, and a lower bound for all plans on that network."""
+    """The solution that the method finds, and a lower bound for all plans on this network."""
     relaxed, least = program.relaxed()
     if least >= relaxed.makespan * _BETTER:
         least = relaxed.makespan
@@ -737,8 +786,11 @@ def solved(program: Program, options: Options) -> tuple[Solution, float]:
 
 
 def _pmft(program: Program, relaxed: Solution) -> Solution:
-    """Phases II and III of the paper (algorithms 2 and 1), with strict improvement: as printed it would not end at a tie. Where
-    rooms are limited, the nodes that finish first and have room."""
+    """Phases II and III of the paper (algorithms 2 and 1), with strict improvement.
+
+    Without strictness, as printed, the algorithm would not end at a tie. With limited memory, only
+    nodes that have room get layers, the node that finishes first before the other nodes.
+    """
     network = program.network
     found = _rounded(program, relaxed)
     while (total := int(found.counts.sum())) > network.n:
@@ -758,7 +810,7 @@ def _pmft(program: Program, relaxed: Solution) -> Solution:
 
 
 def _rounded(program: Program, relaxed: Solution) -> Solution:
-    """To the nearest; down, where there is no room for that."""
+    """Shares rounded to the nearest integers, or down if there is no room for that."""
     nearest = np.minimum(np.floor(relaxed.counts + 0.5).astype(np.int64), program.network.most)
     found = program.fixed(nearest)
     if found.makespan < math.inf:
@@ -767,8 +819,11 @@ def _rounded(program: Program, relaxed: Solution) -> Solution:
 
 
 def _with_one(program: Program, found: Solution) -> Solution:
-    """A layer more for the node that finishes first, of those with room for it. Rooms are whole numbers, so that what gets
-    through is a matroid's: there is one, if more layers get through at all."""
+    """Give one more layer to the node that finishes first, among the nodes with room for it.
+
+    Rooms are whole numbers, so the sets of layers that can be delivered form a matroid. Therefore
+    such a node exists if more layers can be delivered at all.
+    """
     counts, network = found.counts, program.network
     able = np.flatnonzero(counts < network.most)
     other = found
@@ -782,8 +837,11 @@ def _with_one(program: Program, found: Solution) -> Solution:
 
 
 def _heuristic(program: Program, relaxed: Solution) -> Solution:
-    """Algorithm 3: rounded shares are made to sum to n by one each, in the order of the finishing times, round and round; where
-    there is no room for that, one after the other as by PMFT."""
+    """Algorithm 3: change the rounded shares by one layer per node until they sum to n.
+
+    The nodes take turns in the order of their finishing times, as often as necessary. If there is
+    no room for the result, layers are added one by one as in PMFT.
+    """
     n, most = program.network.n, program.network.most
     found = start = _rounded(program, relaxed)
     counts = found.counts.copy()
@@ -807,8 +865,9 @@ def _heuristic(program: Program, relaxed: Solution) -> Solution:
 def _neighbours(program: Program, found: Solution) -> Solution:
     """Move one layer between the two nodes where that helps most, until no move helps.
 
-    The makespan is a convex function of the counts, so each linear program bounds all others from below: moves that
-    cannot help are not tried, and none that could is left out.
+    The makespan is a convex function of the counts, so each linear program gives a lower bound for
+    all other counts. Moves that cannot help by these bounds are not tried; no other move is
+    skipped.
     """
     works = program.network.works
     cuts: list[tuple[float, NDArray[np.float64]]] = []  # makespan(counts) >= height + slopes @ counts
@@ -868,7 +927,7 @@ def _options(
         raise ValueError(f'prune is for the mode "pccs", got mode {mode!r}')
     rounds = check.integer("installments", installments, low=1, high=_INSTALLMENTS)
     if rounds > 1 and (mode != "pccs" or prune or method not in ("pmft", "best", "relaxed")):
-        raise ValueError('installments are for the mode "pccs", methods "pmft", "best" and "relaxed", and no links left out')
+        raise ValueError('installments are for the mode "pccs", the methods "pmft", "best" and "relaxed", and prune=False')
     endless = isinstance(budget, float) and budget == math.inf
     seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
     distance = check.number("gap", gap, low=0.0)
@@ -876,7 +935,7 @@ def _options(
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
-    """(X, Y) or (p,) cycle-times; infinite for a node that cannot compute."""
+    """(X, Y) or (p,) cycle-times; infinite if a node cannot compute."""
     if (given is None) == (speeds is None):
         raise TypeError("give either cycle_times or speeds")
     name, values = ("cycle_times", given) if speeds is None else ("speeds", speeds)
@@ -895,7 +954,7 @@ def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float6
 
 
 def _sources(source: Any, p: int) -> list[int]:
-    """One node or several, each once."""
+    """The sources, one node or several, each once."""
     if not isinstance(source, Sequence | np.ndarray) or isinstance(source, str) or np.ndim(source) == 0:
         return [check.integer("source", source, low=0, high=p - 1)]
     found = [check.integer(f"source[{i}]", node, low=0, high=p - 1) for i, node in enumerate(source)]
@@ -919,12 +978,12 @@ def _corner(source: Any, shape: tuple[int, ...]) -> tuple[int, int]:
 
 def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     if links is None:
-        raise TypeError("links must be given: (tail, head, time per element) of each")
+        raise TypeError("links must be given, as (tail, head, time per element) of each link")
     table = check.reals(f"links must be triples of numbers, got {links!r}", links)
     if table.shape == (0,):
         table = np.zeros((0, 3))
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(f"links must have shape (m, 3): tail, head, time per element; got {table.shape}")
+        raise ValueError(f"links must have shape (m, 3) with tail, head, time per element, got {table.shape}")
     pairs = check.integers("links", table[:, :2], low=0, high=p - 1) if len(table) else np.zeros((0, 2), np.int64)
     if (own := pairs[:, 0] == pairs[:, 1]).any():
         raise ValueError(f"links[{int(np.argmax(own))}] leads from node {pairs[np.argmax(own), 0]} to itself")
@@ -945,7 +1004,9 @@ def network_of(
     works = np.isfinite(times)
     works[sources] &= source_computes
     if not works.any():
-        raise InfeasibleError("nobody but the source can compute" + ("" if source_computes else ": give source_computes=True"))
+        raise InfeasibleError(
+            "no node except the source can compute" + ("" if source_computes else ": give source_computes=True")
+        )
     room = None
     if memory is not None and np.isfinite(memory).any():
         own = room_of(n, memory, beside(n, disk))
@@ -958,9 +1019,9 @@ def network_of(
     fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
     if slowest > _APART * fastest:
         raise ValueError(
-            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the fastest node, "
-            f"and {slowest:g} on the slowest or over a link: no more than "
-            f"{_APART:g} times that can be planned. Leave out slow nodes, with an infinite cycle-time"
+            f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the "
+            f"fastest node, and {slowest:g} on the slowest node or over a link. The ratio must be "
+            f"at most {_APART:g}. Leave out slow nodes by giving them an infinite cycle-time"
         )
     order = _order(len(times), links, sources)
     kept = np.ones(len(links), bool)
@@ -968,7 +1029,7 @@ def network_of(
 
 
 def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.int64]:
-    """The nodes such that every link leads from an earlier to a later one, the sources first."""
+    """The nodes in an order such that every link leads to a later node; the sources come first."""
     after: list[list[int]] = [[] for _ in range(p)]
     missing = np.bincount(links[:, 1], minlength=p)
     for tail, head in links.tolist():
@@ -983,7 +1044,7 @@ def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.i
         whence = ", ".join(map(str, sources))
         raise ValueError(f"links do not lead from the source, node {whence}, to node {min(set(range(p)) - seen)}")
     order = [source for source in sources if missing[source] == 0]
-    for node in order:  # grows
+    for node in order:  # the list grows during the loop
         for head in after[node]:
             missing[head] -= 1
             if missing[head] == 0:
@@ -994,7 +1055,7 @@ def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.i
 
 
 def _overlapping(links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Links in the order of their begin, those together that work at the same time."""
+    """Groups of links that carry data at the same time; `links` is sorted by begin."""
     groups: list[list[int]] = []
     latest = -np.inf
     for link in links.tolist():

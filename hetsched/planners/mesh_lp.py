@@ -1,4 +1,7 @@
-"""The linear program of layers on a network, solved by HiGHS: real numbers of layers, fixed ones, or the best whole ones."""
+"""The linear program of layers on a network, solved by HiGHS.
+
+The numbers of layers are fractional, given, or the best integers.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,24 @@ from .._base.need import need
 from .._base.waits import PIECE
 from ..errors import InfeasibleError
 
-TOLERANCE, _USUAL = 1e-9, 1e-7  # of HiGHS for rows and for reduced costs; its default
+TOLERANCE, _USUAL = 1e-9, 1e-7  # for rows and reduced costs: here, and by default in HiGHS
 
 
 class Mode(NamedTuple):
-    """How data moves: from a node over one link after the other, in the order in which the links are given, or over all at once;
-    and whether a node computes while it receives."""
+    """How data moves.
+
+    sequential: a node sends over one link after the other, in the order in which the links are
+    given; otherwise over all links at once. overlapping: a node computes while it receives.
+    """
 
     sequential: bool = False
     overlapping: bool = False
 
     def waits(self, tail: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(m,) how long the message over each link, which takes so long, waits for those before it from the same node."""
+        """(m,) time that each message waits for earlier messages from the same node.
+
+        `times` is the time that the message over each link takes.
+        """
         waits = np.zeros(len(times))
         if self.sequential:
             for v in np.unique(tail).tolist():
@@ -40,7 +49,7 @@ class Mode(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """Sources and the links that lead away from them; nodes and links in any order.
+    """Sources and the links that lead away from them. Nodes and links may be in any order.
 
     Attributes
     ----------
@@ -52,16 +61,16 @@ class Network:
         Time to move one layer, a column of A and a row of B, over each link.
     tail, head : (m,) int64 arrays
     order : (p,) int64 array
-        The nodes such that every link leads from an earlier to a later one; the sources first.
+        The nodes in an order such that every link leads to a later node; the sources come first.
     works : (p,) bool array
-        Who may get layers.
+        Whether each node may get layers.
     kept : bool array
-        Which links of a larger network these are.
+        Which links of a larger network these links are.
     sources : int
-        How many of the nodes in order these are: no link leads to them.
+        Number of sources, the first nodes of `order`. No link leads to a source.
     mode : Mode
     room : (p,) float64 array, optional
-        Layers that may come in to each node, whole numbers or infinite: its own and those that it sends on.
+        Most layers that each node may receive, to keep or to send on; whole numbers or infinite.
     """
 
     n: int
@@ -78,13 +87,16 @@ class Network:
 
     @property
     def most(self) -> NDArray[np.int64]:
-        """(p,) layers that each node may have."""
+        """(p,) most layers that each node may keep."""
         limits = np.inf if self.room is None else self.room
         most: NDArray[np.int64] = np.where(self.works, np.minimum(limits, self.n), 0).astype(np.int64)
         return most
 
     def at_once(self) -> Network:
-        """The same with all messages of a node at the same time: nothing is later, whatever the order was."""
+        """The same network, with all messages of a node sent at once.
+
+        No time is later than in a sequential mode, whatever its order of the links.
+        """
         return replace(self, mode=self.mode._replace(sequential=False))
 
     def of_links(self, kept: NDArray[np.bool_]) -> Network:
@@ -92,7 +104,7 @@ class Network:
         return replace(self, transfer=self.transfer[kept], tail=self.tail[kept], head=self.head[kept], kept=kept)
 
     def starts(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(p,) when each node can start at the earliest: when all that comes in over all its links has arrived."""
+        """(p,) earliest start of each node: when the data of all its links has arrived."""
         starts = np.zeros(len(self.compute))
         times = flows * self.transfer
         arrive = self.mode.waits(self.tail, times) + times
@@ -102,7 +114,11 @@ class Network:
         return starts
 
     def begins(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(p,) when each node can compute: when it starts, or as soon as all its links bring something."""
+        """(p,) times when each node can begin to compute.
+
+        A node begins at its start, or in the overlapping modes as soon as all its links have begun
+        to bring data.
+        """
         starts = self.starts(flows)
         if not self.mode.overlapping:
             return starts
@@ -111,21 +127,24 @@ class Network:
         return begins
 
     def finishes(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(p,) when each node has computed, which is no earlier than when it starts."""
+        """(p,) times when each node has computed its layers; no earlier than its start."""
         return np.maximum(self.starts(flows), self.begins(flows) + self.busy(counts))
 
     def incoming(self) -> list[NDArray[np.int64]]:
-        """The links into each node, the nodes in order."""
+        """The links into each node; the nodes are in the order of `order`."""
         by_head = np.argsort(self.head, kind="stable")
         ends = np.searchsorted(self.head[by_head], np.arange(len(self.compute) + 1))
         return [by_head[ends[v] : ends[v + 1]] for v in self.order.tolist()]
 
     def busy(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """(p,) time that each node computes."""
+        """(p,) time that each node spends computing."""
         return np.where(counts > 0, counts * np.where(self.works, self.compute, 0.0), 0.0)
 
     def conserved(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The flows without the rounding of the solver: into each node comes what it keeps and what it sends on."""
+        """The flows without the rounding errors of the solver.
+
+        Each node receives exactly what it keeps and what it sends on.
+        """
         least = TOLERANCE * max(float(counts.sum()), 1.0)
         exact = np.where(flows > least, flows, 0.0)
         leaving = np.zeros(len(self.compute))
@@ -142,7 +161,7 @@ class Network:
 
 
 class Solution(NamedTuple):
-    """Layers of each node (p,), layers over each link (m,), finish of each node, and the largest of these."""
+    """Layers of each node (p,), layers over each link (m,), finish of each node, and makespan."""
 
     counts: NDArray[Any]
     flows: NDArray[np.float64]
@@ -151,22 +170,28 @@ class Solution(NamedTuple):
 
 
 class Program:
-    """MFT-LBP of one network, kept by HiGHS between solves so that each starts from the basis of the one before.
+    """The linear program MFT-LBP of one network.
 
-    Columns: layers k of each node, its start, the layers f over each link, the makespan T. Rows: a node starts no earlier than
-    anything reaches it (50), T is no earlier than its finish (59), it keeps what comes in and does not go on (53), the sum of
-    k (58); what comes in is no more than it has room for, where that is limited. Time is in units in which the makespan is
-    about n. A message of the sequential modes leaves after those before it from the same node: their times are added to (50).
-    With simultaneous start T is also no earlier than the work of each node after each of its links begins to bring something,
-    in rows of their own.
+    HiGHS keeps it between solves, so each solve starts from the basis of the one before.
+
+    Columns: the layers k of each node, its start, the layers f over each link, the makespan T.
+    Rows: a node starts no earlier than its data arrives over any link (50); T is no earlier than
+    the finish of any node (59); a node keeps the layers that come in and do not go on (53); the sum
+    of k (58); if the room of a node is limited, no more layers come in than it has room for.
+
+    Time is in units in which the makespan is about n. In the sequential modes a message leaves
+    after earlier messages from the same node, so (50) includes their times. With simultaneous
+    start, T is also no earlier than the work of each node after each of its links begins to bring
+    data; these conditions have their own rows.
 
     Parameters
     ----------
     network : Network
     below : float, optional
-        Bound all plans with a makespan of at most this in which some links are left out. A link e that is used carries at most
-        F = min(n, below / transfer) layers, one that is not carries 0; then start(head) >= start(tail) + transfer f -
-        below (1 - f / F) either way, and start(head) >= transfer f.
+        Bound all plans with a makespan of at most this in which some links are left out. A used
+        link carries at most F = min(n, below / transfer) layers, an unused link carries 0. Then
+        start(head) >= start(tail) + transfer f - below (1 - f / F) holds in both cases, and so does
+        start(head) >= transfer f.
     warm : bool
         Whether each solve starts from the basis of the one before.
     """
@@ -180,7 +205,7 @@ class Program:
         p, m = len(network.compute), len(network.tail)
         self._p, self._m = p, m
         able = np.flatnonzero(network.works)
-        self._unit = 1.0 / float((1.0 / network.compute[able]).sum())  # n layers divided at will take n of these
+        self._unit = 1.0 / float((1.0 / network.compute[able]).sum())  # n layers in any fractions take n of these units
         self._build(able, below)
 
     def _build(self, able: NDArray[np.int64], below: float | None) -> None:
@@ -209,7 +234,7 @@ class Program:
         put(before[1], f[before[0]], -takes[before[0]])
         put(node, np.full(p, last), 1.0)
         put(node, s, -1.0)
-        at_once = net.order[: net.sources] if net.mode.overlapping else able  # a source has nothing to wait for
+        at_once = net.order[: net.sources] if net.mode.overlapping else able  # a source waits for nothing
         at_once = at_once[net.works[at_once]]
         put(node[at_once], k[at_once], -net.compute[at_once] / self._unit)
         if net.mode.overlapping:
@@ -240,7 +265,7 @@ class Program:
         if below is not None:
             lower[link] = -below / self._unit
         above[keep] = 0.0
-        lower[keep[sources]], above[keep[sources]] = -inf, inf  # they have everything
+        lower[keep[sources]], above[keep[sources]] = -inf, inf  # sources have everything
         lower[m + 2 * p] = above[m + 2 * p] = total
         self._upper = upper[:p].copy()
         self._load((np.concatenate(rows), np.concatenate(columns), np.concatenate(values)), lower, above, upper)
@@ -249,8 +274,11 @@ class Program:
         self, entries: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], lower: NDArray[np.float64], above: NDArray[np.float64],
         upper: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """Give HiGHS the program: entries (row, column, value), limits of the rows, and of the columns, which are not negative;
-        the last column is minimised."""
+        """Pass the program to HiGHS, which minimises the last column.
+
+        entries are (row, column, value). lower and above limit the rows, upper the columns, which
+        are not negative.
+        """
         row, column, value = entries
         by_row = np.lexsort((column, row))
         lp = self.highs.HighsLp()
@@ -268,12 +296,12 @@ class Program:
             primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
-        solver.setCallback(functools.partial(_asked, self._stopped), None)  # highspy does not keep the data alive
+        solver.setCallback(functools.partial(_asked, self._stopped), None)  # highspy would not keep its data argument alive
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
 
     def _served(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of links from one node, the first of each before the second, if they are served one after the other."""
+        """Pairs of links from one node, the first served before the second; for sequential modes."""
         tail, m = self.network.tail, self._m
         pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if tail[i] == tail[j]] if self.network.mode.sequential else []
         first, second = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -282,7 +310,10 @@ class Program:
     # ---- solving -------------------------------------------------------------------------------------------------
 
     def relaxed(self) -> tuple[Solution, float]:
-        """Real numbers of layers, and the solver's value, which rounding can set apart from their makespan."""
+        """The solution in fractional layers, and the makespan that the solver reports.
+
+        Because of rounding, that value can differ from the makespan of the solution.
+        """
         value = self.least()
         if value == float("inf"):
             raise InfeasibleError("memory: the nodes on the way to those that compute have no room for all layers")
@@ -291,20 +322,24 @@ class Program:
         return self.evaluated(counts * (self.network.n / counts.sum()), flows), value
 
     def least(self) -> float:
-        """The least makespan that the rows allow, without its counts and flows; infinite if the nodes' room allows none."""
+        """The least makespan that the rows allow; infinite if the nodes lack the room.
+
+        It does not return the counts and flows.
+        """
         self._fix(np.zeros(self._p), self._upper, self.network.n)
         if self._run("kOptimal", *self._narrow()) != "kOptimal":
             return float("inf")
         return float(self._solver.getInfo().objective_function_value) * self._unit
 
     def _narrow(self) -> tuple[str, ...]:
-        """What the solver says where layers do not get through for lack of room."""
+        """Statuses by which the solver reports that layers do not get through for lack of room."""
         return () if self.network.room is None else ("kInfeasible", "kUnboundedOrInfeasible")
 
     def pruned(self) -> Network:
-        """The network without links whose heads would wait in vain: one goes as long as the relaxed makespan falls.
+        """The network without links that only make their heads wait.
 
-        Only a link that holds its head back, one with a dual value, can be worth leaving out.
+        Links are removed one by one, as long as the relaxed makespan falls. Only a link that delays
+        its head, one with a nonzero dual value, can be worth removing.
         """
         net, solver, inf = self.network, self._solver, self.highs.kHighsInf
         kept = np.ones(self._m, bool)
@@ -330,22 +365,29 @@ class Program:
         return net.of_links(kept)
 
     def fixed(self, counts: NDArray[np.int64]) -> Solution:
-        """The best flows for given numbers of layers, whatever their sum; without room for them an infinite makespan."""
+        """The best flows for given numbers of layers, with any sum.
+
+        The makespan is infinite if there is no room for them.
+        """
         self._fix(counts, counts, int(counts.sum()))
         if self._run("kOptimal", *self._narrow()) != "kOptimal":
             return Solution(counts, np.zeros(self._m), np.full(self._p, np.inf), float("inf"))
         return self.evaluated(counts, self._values()[1])
 
     def slopes(self) -> NDArray[np.float64]:
-        """(p,) of the last fixed solve: the makespan of counts + d is at least its own + slopes @ d, as it is convex."""
+        """(p,) slopes of the makespan at the counts of the last `fixed` solve.
+
+        The makespan is convex: for counts + d it is at least the one for counts plus slopes @ d.
+        """
         duals = np.array(self._solver.getSolution().col_dual)[: self._p]
         return duals * self._unit
 
     def whole(self, start: Solution, gap: float, budget: float) -> tuple[Solution, float, bool]:
-        """The best whole numbers of layers, a lower bound on their makespan, and whether they are within the gap of it.
+        """Solve for the best whole numbers of layers.
 
-        HiGHS begins with `start` and gives up after so many seconds, or where rounding defeats it; the best that it has found
-        is returned then.
+        Returns the solution, a lower bound on its makespan, and whether it is within the gap.
+        HiGHS begins with `start`. It stops after `budget` seconds, or if rounding makes it fail.
+        Then the best solution that it has found is returned.
         """
         solver, p = self._solver, self._p
         self._fix(np.zeros(p), self._upper, self.network.n)
@@ -359,8 +401,8 @@ class Program:
         solver.setSolution(hint)
         status = self._solved()
         if status == "kSolveError" or (status == "kOptimal" and not self._priced()):
-            solver.clearSolver()  # and with it the start
-            self._set(mip_feasibility_tolerance=_USUAL / 10)  # its own last check refuses what is wrong by a hair
+            solver.clearSolver()  # this clears the start too
+            self._set(mip_feasibility_tolerance=_USUAL / 10)  # else the final check of HiGHS rejects tiny errors
             status = self._solved()
             self._set(mip_feasibility_tolerance=_USUAL)
         known = status in ("kOptimal", "kTimeLimit")
@@ -373,7 +415,7 @@ class Program:
         return min(start, found, key=lambda solution: solution.makespan), bound, status == "kOptimal"
 
     def evaluated(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> Solution:
-        """These counts and flows, their times as early as they can be."""
+        """These counts and flows, with the earliest possible times."""
         exact = self.network.conserved(counts, flows)
         finish = self.network.finishes(counts, exact)
         return Solution(counts, exact, finish, float(finish.max()))
@@ -384,7 +426,10 @@ class Program:
         self._solver.changeRowBounds(self._m + 2 * self._p, float(total), float(total))
 
     def _priced(self) -> bool:
-        """Whether the objective is that of the solution: HiGHS 1.16 says 0 where its presolve meets a start that is optimal."""
+        """Whether the reported objective belongs to the solution.
+
+        HiGHS 1.16 reports 0 if its presolve meets an optimal start.
+        """
         makespan = float(self._solver.getSolution().col_value[-1])
         objective = float(self._solver.getInfo().objective_function_value)
         return abs(makespan - objective) <= _USUAL * makespan
@@ -398,7 +443,7 @@ class Program:
             self._solver.setOptionValue(option, given)
 
     def _run(self, *expected: str) -> str:
-        """Solve; where rounding makes that fail, from scratch, and then with HiGHS's usual tolerances."""
+        """Solve. If rounding makes that fail, try from scratch, then with the default tolerances."""
         if not self._warm:
             self._solver.clearSolver()
         status = self._solved()
@@ -414,26 +459,26 @@ class Program:
         return status
 
     def _solved(self) -> str:
-        """The status after a solve in a thread of its own, as Ctrl-C is seen by the main one only.
+        """Solve in a new thread, because only the main thread sees Ctrl-C, and return the status.
 
-        HiGHS keeps helpers for each thread that calls it: it is told to use none.
+        HiGHS keeps helper threads for each thread that calls it, so it is told to use none.
         """
-        entered, done = threading.Event(), threading.Event()  # Thread.join is wrong after Ctrl-C up to Python 3.12
+        entered, done = threading.Event(), threading.Event()  # Thread.join fails after Ctrl-C up to Python 3.12
         solve = self._stopped, done
         try:
             _solves.add(solve)
-            if is_refused():  # _end_solves may not have seen it
+            if is_refused():  # _end_solves may not have seen this solve
                 raise cancelled()
             threading.Thread(target=_solve, args=(self._solver, self._stopped, entered, done)).start()
             while not done.wait(PIECE):
                 pass
         except BaseException:
             self._stopped.set()
-            while entered.is_set() and not done.is_set():  # a thread that enters after this finds that it was stopped
+            while entered.is_set() and not done.is_set():  # a thread that enters later sees the stop
                 with contextlib.suppress(KeyboardInterrupt):
                     done.wait()
             if not entered.is_set():
-                done.set()  # who ends the interpreter does not wait for what has not begun
+                done.set()  # _end_solves must not wait for a solve that has not begun
             raise
         finally:
             _solves.discard(solve)
@@ -444,15 +489,19 @@ class Program:
         return str(self._solver.getModelStatus().name)
 
 
-#: Those in progress: what stops each, and whether it has ended.
+#: Solves in progress: the event that stops each, and the event that tells that it has ended.
 _solves: set[tuple[threading.Event, threading.Event]] = set()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_solves.clear)  # the threads of the parent, which would end them, are not there
+    os.register_at_fork(after_in_child=_solves.clear)  # a child lacks the parent's threads, which would end them
 
 
 @before_the_end
 def _end_solves(left: Callable[[], float]) -> None:
-    """Where Python ends a thread that comes back from HiGHS, or is called by it, the C++ in between ends the process."""
+    """Stop all solves before the interpreter ends, and wait for them.
+
+    If Python ends a thread that returns from HiGHS, or that HiGHS calls back, the C++ code in
+    between ends the process.
+    """
     solves = list(_solves)
     for stopped, _ in solves:
         stopped.set()
@@ -461,7 +510,10 @@ def _end_solves(left: Callable[[], float]) -> None:
 
 
 def _silent(highs: Any) -> Any:
-    """A solver that never prints. Of highspy 1.16 the constructor would: it says its version as callbacks are enabled."""
+    """A solver that never prints.
+
+    The constructor of highspy 1.16 would: it prints its version when callbacks are enabled.
+    """
 
     class Silent(highs.Highs):  # type: ignore[misc]
         def enableCallbacks(self) -> None:
@@ -469,7 +521,7 @@ def _silent(highs: Any) -> Any:
             super().enableCallbacks()
 
     solver = Silent()
-    solver.setOptionValue("output_flag", False)  # older constructors enable none
+    solver.setOptionValue("output_flag", False)  # older constructors do not enable callbacks
     return solver
 
 
@@ -483,6 +535,9 @@ def _solve(solver: Any, stopped: threading.Event, entered: threading.Event, done
 
 
 def _asked(stopped: threading.Event, kind: Any, message: str, given: Any, answer: Any, data: Any) -> None:
-    """HiGHS asks whether to go on. This must not refer to the solver, which nobody could free then."""
+    """Callback in which HiGHS asks whether to go on.
+
+    It must not refer to the solver, which then could never be freed.
+    """
     if stopped.is_set():
         answer.user_interrupt = True

@@ -1,4 +1,7 @@
-"""What the paper compares layers on a mesh with (section 6.2.2): SUMMA, and pipelines that send everything to everybody."""
+"""Methods with which the paper compares layers on a mesh (section 6.2.2).
+
+They are SUMMA, and pipelines that send all data to every node.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from numpy.typing import NDArray
 
 
 class Rival(NamedTuple):
-    """Makespan, elements over all links, and the layers of each node; of SUMMA None, as it has blocks of C."""
+    """Makespan, elements over all links, and layers of each node.
+
+    The layers are None for SUMMA, which computes blocks of C.
+    """
 
     makespan: float
     volume: float
@@ -29,16 +35,17 @@ def summa(
 ) -> Rival:
     """SUMMA (van de Geijn and Watts) with equal blocks that are in place at the start.
 
-    In each step a panel of A goes from its column to the left and right, a panel of B from its row up and down, from node to
-    node; then all multiply. A step ends when all nodes are done. O((X + Y) X Y).
+    In each step a panel of A moves from its column to the left and right, and a panel of B from its
+    row up and down, from node to node. Then all nodes multiply. A step ends when all nodes are
+    done. O((X + Y) X Y).
 
     Parameters
     ----------
     n : int
     cycle_times, right, down
-        As of `hetsched.layers_mesh`.
+        See `hetsched.layers_mesh`.
     overlap : bool
-        Whether the panels of the next step travel meanwhile.
+        Whether the panels of the next step move while the nodes multiply.
     """
     x, y = cycle_times.shape
     steps = math.lcm(x, y)
@@ -66,24 +73,28 @@ def pipeline(
     balanced: bool = False,
     source_computes: bool = True,
 ) -> Rival:
-    """All of A and B goes to every node, which then computes its share of the layers.
+    """Send all of A and B to every node, which then computes its share of the layers.
 
     Parameters
     ----------
     n, cycle_times, right, down, source
-        As of `hetsched.layers_mesh`.
+        See `hetsched.layers_mesh`.
     chunks : int or inf
-        A node sends a chunk on as soon as it has it. One chunk is the paper's Pipeline, where all links carry everything;
-        more are the Modified Pipeline, along a tree; infinitely many are the limit that chunks without start-up costs have.
+        Number of chunks; a node sends a chunk on as soon as it has it. With one chunk this is the
+        paper's Pipeline, where all links carry all data. With more it is the Modified Pipeline,
+        along a tree. Infinitely many give the limit for chunks without start-up costs.
     balanced : bool
-        Whole layers such that the last node ends as early as possible; else the same real number for all.
+        Whether nodes get whole layers such that the last node ends as early as possible. Otherwise
+        all get the same fractional number.
     source_computes : bool
-        Whether the source has a share too. The numbers of the paper are met if it has (and not in layers).
+        Whether the source also gets a share. The numbers of the paper are reproduced if it does
+        here, and does not in layers.
 
     Notes
     -----
-    Along a path of links the last of c chunks arrives after (sum + (c - 1) max) / c of what the links need for everything. The
-    tree grows from the source by the node that is reached first (Dijkstra, Prim for infinitely many chunks).
+    The last of c chunks arrives along a path after (sum + (c - 1) max) / c, where sum and max are
+    taken over the times that the links of the path need for all data. The tree grows from the
+    source by the node that is reached first (Dijkstra; Prim for infinitely many chunks).
     """
     x, y = cycle_times.shape
     first = source[0] * y + source[1]
@@ -117,7 +128,7 @@ def pipeline(
 
 
 def _balanced(n: int, start: NDArray[np.float64], layer: NDArray[np.float64], works: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """One layer after the other to the node that would end it first, which is optimal."""
+    """Give one layer after the other to the node that would end it first, which is optimal."""
     counts = np.zeros(len(start))
     queue = [(float(start[v] + layer[v]), v) for v in np.flatnonzero(works).tolist()]
     heapq.heapify(queue)

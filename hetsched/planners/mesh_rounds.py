@@ -1,4 +1,7 @@
-"""Layers of a product on a network in several installments: a node sends on, and computes, what has come while more comes."""
+"""Layers of a product on a network, sent in several installments.
+
+A node sends on, and computes, one installment while it receives the next.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from .mesh_lp import TOLERANCE, Network, Program
 
 
 class Timed(NamedTuple):
-    """(R, m) when each link begins to carry an installment, (R, p) when each node has it, and when it has computed it."""
+    """When each link begins to carry each installment (R, m), and when each node has it (R, p).
+
+    The third array is when each node has computed it (R, p).
+    """
 
     leave: NDArray[np.float64]
     arrive: NDArray[np.float64]
@@ -19,8 +25,12 @@ class Timed(NamedTuple):
 
 
 def timed(network: Network, counts: NDArray[Any], flows: NDArray[np.float64]) -> Timed:
-    """As early as can be: a link carries one installment after the other, each when its tail has it whole; a node has one when
-    all its links have brought their part, and computes one after the other."""
+    """The earliest times of all installments.
+
+    A link carries one installment after the other, each as soon as its tail has all of it. A node
+    has an installment when all its links have brought their parts. It computes one installment
+    after the other.
+    """
     rounds, (p, m) = len(counts), (len(network.compute), len(network.tail))
     found = Timed(np.zeros((rounds, m)), np.zeros((rounds, p)), np.zeros((rounds, p)))
     incoming = [links for links in network.incoming() if len(links)]
@@ -36,10 +46,14 @@ def timed(network: Network, counts: NDArray[Any], flows: NDArray[np.float64]) ->
 
 
 class Pipeline(Program):
-    """The linear program of layers in so many installments: the rows of MFT-LBP for each, an installment after the one before it.
+    """The linear program of layers in several installments.
 
-    Columns: of each installment the layers k of each node, when it has come (s) and is computed (c), when each link begins with
-    it (d) and the layers f over each link; the makespan T.
+    It has the rows of MFT-LBP for each installment, and rows that put each installment after the
+    one before it.
+
+    Columns: for each installment the layers k of each node, when a node has received it (s) and
+    computed it (c), when each link begins to carry it (d), and its layers f over each link; the
+    makespan T.
     """
 
     def __init__(self, network: Network, rounds: int) -> None:
@@ -58,7 +72,7 @@ class Pipeline(Program):
         count = 0
 
         def block(size: int, *entries: tuple[Any, Any]) -> NDArray[np.int64]:
-            """So many rows, of which each has these columns with these values."""
+            """Add `size` rows with these columns and values in each."""
             nonlocal count
             own = count + np.arange(size)
             for column, value in entries:
@@ -76,7 +90,7 @@ class Pipeline(Program):
                 block(m, (d[j], 1.0), (d[j - 1], -1.0), (f[j - 1], -takes))
                 block(len(able), (c[j, able], 1.0), (c[j - 1, able], -1.0), (k[j, able], -work[able]))
         block(len(able), (np.full(len(able), last), 1.0), (c[r - 1, able], -1.0))
-        block(p, (np.full(p, last), 1.0), (s[r - 1], -1.0))  # nobody waits for what comes after the end
+        block(p, (np.full(p, last), 1.0), (s[r - 1], -1.0))  # no node waits for data that comes after the end
         keeps = []
         for j in range(r):
             own = block(p, (k[j], -1.0))
@@ -106,7 +120,7 @@ class Pipeline(Program):
         return float(self._solver.getInfo().objective_function_value) * self._unit
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """(R, p) real numbers of layers, (R, m) layers over the links, and the makespan."""
+        """(R, p) fractional layers, (R, m) layers over the links, and the makespan."""
         value = self.least()
         counts, flows = self._values()
         counts = np.where(counts > TOLERANCE * self.network.n, counts, 0.0)
@@ -130,7 +144,11 @@ class Pipeline(Program):
         return values[: r * p].reshape(r, p), values[first : first + r * m].reshape(r, m)
 
     def rounded(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Whole layers near the shares: n in all, largest remainders first, each node's over the installments like its share."""
+        """Whole layers near the shares, n in all.
+
+        The largest remainders are rounded up. The layers of a node are divided over the
+        installments like its shares.
+        """
         n, own = self.network.n, shares.sum(axis=0)
         totals = np.floor(own + TOLERANCE * n).astype(np.int64)
         rest = own - totals

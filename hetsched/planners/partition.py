@@ -40,37 +40,40 @@ from .floorplan import (
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 OBJECTIVES = ("sum", "max")
-_PIECES, _TABLE = 16, 10_000_000  # of a worker, where workers times pieces are more than this
-_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")  # arguments for which a stack is planned one by one
+_PIECES, _TABLE = 16, 10_000_000  # most pieces of a worker, if workers times pieces exceed _TABLE
+_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")  # with these arguments a stack is planned one by one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Partition(Lazy, Plan):
-    """Zones that tile the unit square, or an m x n matrix: a rectangle for each worker, or several.
+    """Zones that tile the unit square or an m x n matrix: one or several rectangles per worker.
 
     Attributes
     ----------
     pieces : (q, 5) array
-        worker, row, col, height, width of every rectangle: float64 in the unit square, int64 in a matrix. A worker whose zone
-        is not a rectangle has several, one that gets nothing has none.
+        worker, row, col, height, width of every rectangle: float64 in the unit square, int64 in a
+        matrix. A worker with a zone that is not a rectangle has several. A worker that gets nothing
+        has none.
     columns : tuple of tuple of int
         The workers of each column, left to right, top to bottom; () for a method without columns.
     floorplan : tuple of int
-        Who lies where, in postfix notation: workers, and -1 for the two before it side by side, -2 for the first of them above
-        the second, -3 for a pinwheel of five (top, right, bottom, left, centre), -4 for the first in the lower right corner of
-        the second. Empty for method "contiguous".
+        The arrangement of the zones in postfix notation. A number >= 0 is a worker. -1 puts the two
+        zones before it side by side. -2 puts the first of the two above the second. -3 makes a
+        pinwheel of five zones (top, right, bottom, left, centre). -4 puts the first of the two in
+        the lower right corner of the second. Empty for method "contiguous".
     cost : float
-        Sum over the workers of link_cost * (height + width) of their zones, which is their communication in a product; for a
-        zone that is not a rectangle, of what it spans. With objective "max" the largest instead. Groups add group_cost *
+        Sum over the workers of link_cost * (height + width) of their zones, which is their
+        communication in a product. For a zone that is not a rectangle, height and width are what it
+        spans. With objective "max" the cost is the largest term instead. Groups add group_cost *
         (height + width) of each group's rectangle.
     bound : float
-        On the cost of zones with the areas that these have. Where those of given rectangles are not the areas asked for (of a
-        matrix, up to less than a cell), `optimal` is False; a cost that is the bound has then the scope "zones of the areas that
-        they have".
+        Lower bound on the cost of zones with the areas that these zones have. If given rectangles
+        do not have the areas asked for (in a matrix, within less than a cell), `optimal` is False.
+        A cost that equals the bound then has the scope "zones of the areas that they have".
     areas : (p,) float64 array
         The areas asked for, scaled to sum 1.
     shape : (int, int) or None
-        The matrix, in rows and columns; None for the unit square.
+        Rows and columns of the matrix; None for the unit square.
     cycle_times : (p,) float64 array
         Time per cell of the matrix (or for the whole square): the platform's, or 1 / area.
     objective : {"sum", "max"}
@@ -116,19 +119,22 @@ class Partition(Lazy, Plan):
             require_kind("pieces", pieces, self.shape)
             owners = pieces[:, 0]
             if not len(pieces) or owners[-1] >= len(self.areas) or (owners[1:] < owners[:-1]).any() or (owners % 1).any():
-                raise ValueError(f"pieces must begin with a worker of {len(self.areas)}, ascending")
+                raise ValueError(f"pieces[:, 0] must be workers below {len(self.areas)}, in ascending order")
             if (bad := self.areas[owners.astype(np.int64)] == 0).any():
-                raise ValueError(f"pieces[{int(np.argmax(bad))}] must be of a worker with an area")
+                raise ValueError(f"pieces[{int(np.argmax(bad))}] must belong to a worker with a positive area")
             if len(pieces) * len(self.areas) > _TABLE and int(np.bincount(owners.astype(np.int64)).max()) > _PIECES:
-                raise ValueError(f"pieces must be at most {_PIECES} of each of so many workers")  # rects has as many for all
+                # rects has room for the most pieces of any worker, for all workers
+                raise ValueError(f"pieces must be at most {_PIECES} for each worker of so many workers")
             schema.require_inside("pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9)
         if floorplan := self.__dict__.get("floorplan"):
             require_floorplan(floorplan)
 
     @cached_property
     def rects(self) -> Pieces:
-        """(p, 4) row, col, height, width of each worker's rectangle, all zero for a worker that gets nothing. If some zone is
-        not a rectangle: (p, k, 4), the k rectangles of each worker, all zero after its last; rects[..., 2:] are sides either way.
+        """(p, 4) row, col, height, width of each worker's rectangle; all zero if it gets nothing.
+
+        If some zone is not a rectangle, the shape is (p, k, 4): k rectangles of each worker, all
+        zero after its last one. In both cases, rects[..., 2:] are sides.
         """
         owners = self.pieces[:, 0].astype(np.int64)  # ascending
         counts = np.bincount(owners, minlength=len(self.areas))
@@ -139,13 +145,16 @@ class Partition(Lazy, Plan):
 
     @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
-        """(p,) the areas of the zones, as shares of the whole."""
+        """(p,) areas of the zones, as fractions of the whole."""
         cells = areas_of(self.pieces, len(self.areas))
         return check.frozen(cells if self.shape is None else cells / (self.shape[0] * self.shape[1]))
 
     @property
     def imbalance(self) -> float:
-        """Largest actual area / asked area: 1.0 is perfect balance; integer cuts cost a little."""
+        """Largest ratio of actual area to asked area: 1.0 is perfect balance.
+
+        Integer cuts cost a little.
+        """
         given = self.areas > 0
         return float((self.actual_areas[given] / self.areas[given]).max())
 
@@ -156,9 +165,12 @@ class Partition(Lazy, Plan):
 
     @property
     def guarantee(self) -> float | None:
-        """What the cost of full columns is proven to be at most, sqrt(r) (1 + 1 / sqrt(p)) times 2 sum(sqrt(area)), with r the
-        largest over the least of p areas (2001 paper, section 3.2.4); None of other methods, in a matrix, with link costs,
-        with a number of columns that was asked for, or with objective "max".
+        """Proven upper bound on the cost of full columns, or None.
+
+        The bound is sqrt(r) (1 + 1 / sqrt(p)) times 2 sum(sqrt(area)), with r the ratio of the
+        largest to the smallest of p areas (2001 paper, section 3.2.4). It is None for other
+        methods, in a matrix, with link costs, with a given number of columns, and with objective
+        "max".
         """
         given = self.areas[self.areas > 0]
         if self.method != "columns" or self.scope != FULL_COLUMNS:
@@ -176,18 +188,18 @@ class Partition(Lazy, Plan):
         cycle_times: Platform | ArrayLike | None = None,
         speeds: ArrayLike | None = None,
     ) -> Recut:
-        """Other areas in the same floorplan: new cuts at the old places, which moves little.
+        """Plan other areas with the same floorplan: the cuts move, but little of the matrix moves.
 
         Parameters
         ----------
         areas, cycle_times, speeds
-            One of them, as of `partition`, for the same workers. A worker without a zone cannot get one, nor one with a zone
-            lose it.
+            One of them, see `partition`, for the same workers. A worker without a zone cannot get
+            one, and a worker with a zone cannot lose it.
 
         Returns
         -------
         Recut
-            With the fresh partition by the same method beside it.
+            With a fresh partition by the same method for comparison.
         """
         return _recut(self, areas, cycle_times, speeds)
 
@@ -195,7 +207,7 @@ class Partition(Lazy, Plan):
         return replace(self, **self._workers(platform))
 
     def _load(self) -> Any:
-        """Cells of the matrix; of the unit square the areas."""
+        """Cells of the matrix, or areas in the unit square."""
         return areas_of(self.pieces, len(self.areas)).astype(self.pieces.dtype)
 
     def steps(self) -> list[Step]:
@@ -203,13 +215,13 @@ class Partition(Lazy, Plan):
         steps = []
         for i, (height, width) in enumerate(self.spans.tolist()):
             area, time = float(self.actual_areas[i]), float(self.cycle_times[i])
-            if area > 0:  # a time that overflows is 1 / area of a sliver
+            if area > 0:  # an overflowing time is 1 / area of a sliver
                 duration = area * cells * time if math.isfinite(time) else cells * area / float(self.areas[i])
                 steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g}"))
         return steps
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the cost
+@np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the cost
 def partition(
     areas: Platform | ArrayLike | None = None,
     method: str = "best",
@@ -229,71 +241,83 @@ def partition(
 ) -> Partition:
     """Tile a square or a matrix with one zone per worker, of given areas and small half perimeters.
 
-    In a matrix product over the zones of C, a worker receives as much of A and B as the half perimeter of its zone: the cost
-    is the communication.
+    In a matrix product over the zones of C, the half perimeter of a zone is the amount of A and B
+    that its worker receives. So the cost is the communication.
 
     Parameters
     ----------
     areas : (p,) or (..., p) array_like or Platform
-        Relative areas, >= 0, at least one positive; of a Platform the speeds. A bare list is areas: the slowest worker of a
-        list of cycle-times would get most. More than one axis is a stack: a partition for each set of workers, on all cores.
+        Relative areas, >= 0, at least one positive; for a Platform, the speeds. Careful: a plain
+        list means areas. Given a list of cycle-times, the slowest worker would get most. An array
+        with more than one axis is a stack: one partition for each set of workers, computed on all
+        cores.
     method : str
-        "best": the best of all below, improved by a search over orders; above 128 workers with some of the cuts of "interval",
-        which then can be some hundredths of a percent better; not tried because they are slow are "nonrectangular" above 64 and
-        "guillotine" above 12, which can be some tenths of a percent better.
-        Rectangles: "columns" (full columns, the best of that kind), "interval" (the best guillotine cuts of the sorted list),
-        "guillotine" (the best of all guillotine cuts, up to 16 workers; with pinwheels up to 8), "rows", "recursive"
-        (Crandall and Quinn), "kaddoura" (the same, refined), "nagamochi-abe", "kalinov-lastovetsky". Other zones:
-        "nonrectangular" (as "interval" or "snrpp", some worker may lie around the others), "snrpp", "contiguous" (runs of cells,
-        row by row; needs shape).
+        "best": the best of all methods below, improved by a search over orders. Above 128 workers
+        it tries only some of the cuts of "interval", which can then be some hundredths of a percent
+        better. The slow methods "nonrectangular" above 64 workers and "guillotine" above 12 are not
+        tried; they can be some tenths of a percent better.
+        Rectangles: "columns" (the best full columns), "interval" (the best guillotine cuts of the
+        list sorted by area), "guillotine" (the best of all guillotine cuts, up to 16 workers; with
+        pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "kaddoura" (the same,
+        refined), "nagamochi-abe", "kalinov-lastovetsky".
+        Other zones: "nonrectangular" (like "interval" or "snrpp", but a zone may lie around other
+        zones), "snrpp", "contiguous" (runs of cells, row by row; needs shape).
     shape : (m, n), optional
-        Tile an m x n matrix exactly, with integer zones. At least one cell per worker is needed; a worker whose share rounds
-        to nothing gets nothing.
+        Tile an m x n matrix exactly, with integer zones. There must be at least one cell per
+        worker. A worker with a share that rounds to nothing gets nothing.
     cycle_times : Platform or (p,) or (..., p) array_like, optional
-        Instead of areas, which are in proportion to 1 / cycle_times. Infinite for a worker that gets nothing.
+        Given instead of areas, which are proportional to 1 / cycle_times. Infinite for a worker
+        that gets nothing.
     speeds : (p,) or (..., p) array_like, optional
-        Instead of areas, with cycle_times 1 / speeds in the plan.
+        Given instead of areas; the plan has cycle_times 1 / speeds.
     rects : (p, 4) or (p, k, 4) array_like, optional
-        row, col, height, width of each worker's rectangle (or rectangles), to be certified as they are: the plan of method
-        "given". Those of no height or width are left out. They must tile the shape, or the unit square up to 1e-9 of its side;
-        `imbalance` says how far they are from the areas.
+        row, col, height, width of each worker's rectangle (or rectangles). They are certified as
+        they are; the plan has method "given". Rectangles without height or width are left out. They
+        must tile the shape, or the unit square up to 1e-9 of its side. `imbalance` says how far
+        they are from the areas.
     objective : {"sum", "max"}
-        Minimise the sum of the half perimeters or the largest ("best", "interval" and "guillotine" do; the others report it).
+        Minimise the sum of the half perimeters, or the largest one. Only "best", "interval" and
+        "guillotine" minimise the largest; the other methods report it.
     link_costs : (p,) array_like, optional
         Weights > 0 of the workers' half perimeters; default 1.
     groups : (p,) array_like of int, optional
-        A number for each worker: those of a group (a cluster) lie in one rectangle. For methods "best" and "interval".
+        A group number for each worker. The workers of a group (a cluster) lie in one rectangle. For
+        methods "best" and "interval".
     group_cost : float
-        Weight of the half perimeter of each group's rectangle, beside those of its workers.
+        Weight of the half perimeter of each group's rectangle, added to the costs of its workers.
     columns : int, optional
-        Of method "columns": so many, rather than the best number.
+        Number of columns for method "columns", instead of the best number.
     seed : int
-        Of the search of "best".
+        Seed of the search of "best".
     budget : float, optional
-        Seconds for that search; default: a fixed number of steps, a fraction of a second, the same on every machine.
+        Seconds for that search. Default: a fixed number of steps, the same on every machine, which
+        take a fraction of a second.
     progress : bool or callable, optional
-        Of a stack: True shows a bar, a function is called with the fraction done.
+        For a stack: True shows a bar; a function is called with the fraction done.
 
     Returns
     -------
     Partition
-        lower_bound is the sum of 2 sqrt(area): every zone spans at best a square; and for up to three workers what follows
-        from the corners of the matrix. For a matrix the areas are those of the integer zones. For a stack a PlanStack with
-        cost, bound and optimal (...); by "columns" and "interval" in the unit square, without costs of links and groups, also
-        rects (..., p, 4): these are planned without a Python object for each.
+        lower_bound is the sum of 2 sqrt(area), because every zone spans at best a square. For up to
+        three workers it also uses the corners of the matrix. For a matrix, it uses the areas
+        of the integer zones. For a stack: a PlanStack with cost, bound and optimal
+        (...). With "columns" and "interval" in the unit square, without costs of links and groups,
+        it also has rects (..., p, 4), because no Python object is made for each plan.
 
     Raises
     ------
     ValueError, TypeError
         For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
     InfeasibleError
-        For more workers than cells, or too many workers for the method; also for "interval" and "guillotine" where link costs
-        are so far apart (15 decades and more) that one zone alone matters, whose forms are too many to keep, or where some
-        hundred areas have a few values only. "best" goes on without them.
+        For more workers than cells, or too many workers for the method. Also for "interval" and
+        "guillotine" if link costs are so far apart (15 decades and more) that only one zone
+        matters, which then has too many forms to keep, or if some hundred areas have only a few
+        values. "best" goes on without these methods.
 
     Notes
     -----
-    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the others are named in the guide.
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 3.2; the guide names the sources of
+    the other methods.
 
     Examples
     --------
@@ -336,7 +360,7 @@ def partition(
     who = whose(areas if cycle_times is None else cycle_times, p, lazily=True)
     if rects is not None:
         if method != "best" or groups is not None:
-            raise ValueError("rects stand alone: without method and groups")
+            raise ValueError("rects must be given without method and groups")
         return finish("given", _given(rects, request), request, times, who)
     winner, found = plan_floorplan(method, request)
     return finish(winner, found, request, times, {"asked": method, **who})
@@ -345,7 +369,10 @@ def partition(
 def _partition_stack(
     areas: Any, cycle_times: Any, speeds: Any, common: dict[str, Any], progress: bool | Progress | None
 ) -> PlanStack:
-    """A partition for each row; where the engine takes all at once, with their rectangles."""
+    """One partition for each row of the stack.
+
+    If the engine takes all rows at once, the rectangles are included.
+    """
     scaled, _ = check.shares("areas", areas, cycle_times, speeds, stacked=True)
     ((name, given),) = ((n, g) for n, g in (("areas", areas), ("cycle_times", cycle_times), ("speeds", speeds)) if g is not None)
     shape, p = scaled.shape[:-1], scaled.shape[-1]
@@ -365,7 +392,7 @@ def _partition_stack(
 
 
 def _given(rects: ArrayLike, request: Request) -> Floorplan:
-    """The zones that somebody made, if they tile the matrix or the square."""
+    """The given zones, if they tile the matrix or the square."""
     p, (m, n) = len(request.areas), request.sides or (1, 1)
     given: Any = check.reals(lambda: f"rects must be an array of real numbers, got {rects!r}", rects)
     if given.ndim not in (2, 3) or (len(given), given.shape[-1]) != (p, 4):
@@ -384,7 +411,10 @@ def _given(rects: ArrayLike, request: Request) -> Floorplan:
 
 
 def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
-    """ValueError unless the rectangles (q, 4) tile an m x n box, up to `near`: inside, as large together, no two on one place."""
+    """ValueError unless the rectangles (q, 4) tile an m x n box, up to `near`.
+
+    They must lie in the box, not overlap, and cover its whole area.
+    """
     ends = rects[:, :2] + rects[:, 2:]
     if (ends > (m + near, n + near)).any():
         i = int(np.argmax((ends > (m + near, n + near)).any(axis=1)))
@@ -393,7 +423,7 @@ def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
     sorted_rects, sorted_ends = rects[order], ends[order]
     for i, (_, left, *_) in enumerate(sorted_rects.tolist()):
         bottom, right = sorted_ends[i].tolist()
-        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))  # those from there on start below it
+        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))  # rectangles from here on start below this one
         others, their_ends = sorted_rects[i + 1 : last], sorted_ends[i + 1 : last]
         across = np.minimum(their_ends[:, 1], right) - np.maximum(others[:, 1], left)
         down = np.minimum(their_ends[:, 0], bottom) - others[:, 0]
@@ -401,7 +431,7 @@ def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
             raise ValueError(f"rects must not overlap: {sorted_rects[i].tolist()} and {others[int(np.argmax(both))].tolist()}")
     covered = sum(h * w for h, w in rects[:, 2:].tolist())
     if abs(covered - m * n) > near * m * n:
-        raise ValueError(f"rects must cover the {m} x {n} box, of {m * n} they cover {covered:.12g}")
+        raise ValueError(f"rects must cover the {m} x {n} box, but cover {covered:.12g} of its area {m * n}")
 
 
 def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64] | None, who: dict[str, Any]) -> Partition:
@@ -411,7 +441,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
     m, n = (1, 1) if request.sides is None else request.sides
     actual = found.areas
-    with np.errstate(over="ignore"):  # then the cost does too
+    with np.errstate(over="ignore"):  # if the bound overflows, so does the cost
         bound = engine.zones_bound(actual, weights, m, n, request.objective == "max")
     if request.groups is not None:
         sums = np.bincount(request.groups, actual)
@@ -422,7 +452,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         if enrolled[areas > 0].all():
             return found.columns
         enlisted = (tuple(w for w in column if enrolled[w]) for column in found.columns)
-        return tuple(filter(None, enlisted))  # a matrix may have no cell for a small one
+        return tuple(filter(None, enlisted))  # a small worker may get no cell of a matrix
 
     certificate = certified(bound, cost=found.cost)
     scope = found.scope
@@ -447,7 +477,7 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
 
 
 def _as_asked(actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool) -> bool:
-    """Whether the zones have the areas asked for, up to rounding: of a matrix to less than a cell."""
+    """Whether the zones have the areas asked for, up to rounding; in a matrix, within one cell."""
     return bool((np.abs(actual - areas * whole) < (1e-9 if exact else 1 + 1e-9 * whole)).all())
 
 
@@ -461,7 +491,7 @@ def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
 
 
 def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
-    """The groups, numbered from 0."""
+    """The groups, renumbered from 0."""
     try:
         given = np.asarray(groups)
     except ValueError:  # ragged
@@ -487,17 +517,17 @@ def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recut(Frozen):
-    """A partition recut for other areas, beside a fresh one.
+    """A partition recut for other areas, and a fresh one for comparison.
 
     Attributes
     ----------
     old, plan, fresh : Partition
-        Before; the same floorplan with new cuts; by the same method from nothing.
+        The partition before; the same floorplan with new cuts; a fresh one by the same method.
     moved, fresh_moved : float
-        Fraction of the matrix that changes its owner on the way from `old` to `plan`, and to `fresh`.
+        Fraction of the matrix that changes owner from `old` to `plan`, and from `old` to `fresh`.
     moved_bound : float
-        Half the sum of the changes of the areas, the lesser of both plans: neither moves less. Those of a matrix are of
-        whole cells, and may differ.
+        Half the sum of the changes of the areas, the smaller value of both plans: neither plan
+        moves less. In a matrix the areas are whole cells, and may differ between the plans.
     """
 
     old: Partition
@@ -523,7 +553,7 @@ def _recut(
         raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
     if len(scaled) != len(old.areas):
-        raise ValueError(f"areas must have {len(old.areas)} entries like those of the partition, got {len(scaled)}")
+        raise ValueError(f"areas must have {len(old.areas)} entries like the partition's areas, got {len(scaled)}")
     changed = (scaled > 0) != (old.areas > 0)
     if changed.any():
         i = int(np.argmax(changed))
@@ -566,22 +596,22 @@ def _recut(
 
 
 def _changed(old: Partition, new: Partition) -> float:
-    """Half the sum of the changes of the areas: what moves at least, but for rounding."""
+    """Half the sum of the changes of the areas: the least that must move, up to rounding."""
     return float(np.abs(new.actual_areas - old.actual_areas).sum() / 2)
 
 
 def moved(old: Partition, new: Partition) -> float:
-    """Fraction of the matrix whose owner is another in `new`.
+    """Fraction of the matrix that has another owner in `new`.
 
     Parameters
     ----------
     old, new : Partition
-        Of the same shape, for the same workers.
+        Partitions of the same shape, for the same workers.
 
     Returns
     -------
     float
-        1 - the area of the common parts of each worker's zones.
+        1 - the area that each worker's zones in both partitions have in common, over all workers.
     """
     if old.shape != new.shape or len(old.areas) != len(new.areas):
         raise ValueError(f"new is for shape {new.shape} and {len(new.areas)} workers, old for {old.shape} and {len(old.areas)}")
@@ -594,7 +624,7 @@ def moved(old: Partition, new: Partition) -> float:
 
 
 def gained(before: NDArray[Any], after: NDArray[Any], p: int) -> NDArray[np.float64]:
-    """(p,) the area of each worker's pieces after that was not its own before."""
+    """(p,) area of each worker's pieces in `after` that it did not have in `before`."""
     area = areas_of(after, p)
     for i in range(p):
         area[i] -= _common(before[before[:, 0] == i, 1:], after[after[:, 0] == i, 1:])

@@ -1,4 +1,4 @@
-"""A plan for a matrix product C = A B, and what it takes: which worker computes which part of the iteration space, and when."""
+"""The plan of a matrix product C = A B: which worker computes which part, and when."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .floorplan import zones
 from .product_domains import Domains, counted
 from .product_messages import MESSAGE, bytes_of, earlier, from_owners, on_torus, transfers_of
 
-#: Boxes of a plan at most: a second for each method.
+#: Most boxes of a plan; a method needs about a second for so many.
 MOST_BOXES = 1_000_000
 
-#: How operands reach the workers: in steps, or all before the work; one after another, or at the same time; and whether the work
-#: on them starts with the transfer.
+#: How operands reach the workers: in steps, or all before the work; one after another, or at the
+#: same time; and whether a worker computes while it receives.
 COMMUNICATION = {
     "once": (False, False, False),
     "sequential": (True, False, False),
@@ -37,10 +37,13 @@ COMMUNICATION = {
 
 
 class LayerSum(NamedTuple):
-    """The sum of layers, when all boxes are done: each worker has some rows of C, and gets what others hold of them.
+    """The final sum of the layers, after all boxes are done.
 
-    rows: (p + 1,) int64, worker i's are rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that it gets, over its own link. receive:
-    (p, 2) start and end of that, from the end of the last box. flops: (p,) additions. start: the end of the last box.
+    Each worker sums some rows of C, and receives the parts of these rows that other workers hold.
+
+    rows: (p + 1,) int64; worker i sums rows[i] .. rows[i + 1] - 1. sent: (p,) bytes that each
+    worker receives, over its own link. receive: (p, 2) start and end of that transfer, counted from
+    the end of the last box. flops: (p,) additions of each worker. start: end of the last box.
     """
 
     rows: NDArray[np.int64]
@@ -59,34 +62,39 @@ class ProductPlan(Plan):
     shape : (int, int, int)
         m, n, k.
     boxes : (b, 7) int64 array
-        worker, row, col, depth, height, width, length of each box, in the order in which its worker does them.
+        worker, row, col, depth, height, width, length of each box. The boxes of a worker are in the
+        order in which it computes them.
     shared : bool
-        The boxes are where the workers start; those that are early take tiles over from the others.
+        Whether the boxes are only where the workers start: a worker that has finished takes tiles
+        of slower workers.
     triangle : bool
-        The product is of a matrix by its own transpose: of each box only what lies on and below the diagonal of C is computed,
-        and mirrored.
+        Whether the product is of a matrix and its own transpose. Then only the part of each box on
+        and below the diagonal of C is computed, and mirrored.
     makespan : float
-        In the unit of the cycle-times (seconds, where these are seconds per gigaflop).
+        In the unit of the cycle-times (seconds, if these are seconds per gigaflop).
     flops : (p,) float64 array
-        Of each worker.
+        Flops of each worker.
     sent : (b,) float64 array
         Bytes of A and B that each box waits for.
     receive : (b, 2) float64 array
-        Start and end of that transfer.
+        Start and end of the transfer of each box.
     communication : str
         How the operands are sent; see `Pool.plan`.
     layers : LayerSum or None
-        None: the boxes of a worker add up in C. Else C has several boxes above each other: each worker's boxes, with the same
-        rows and columns of C, add up in a layer of its own, and the layers are summed in the end.
+        If None, the boxes of a worker add up in C. Otherwise several boxes cover the same part of
+        C. Then all boxes of a worker have the same rows and columns of C and add up in its own
+        layer, and the layers are summed at the end.
     messages : structured array or None
-        On a complete platform what is sent: box (that waits for it), sender, bytes, and after: the box whose own transfer brings
-        it to the sender, or -1. None on a star, whose workers get all over a link of their own.
+        Messages on a platform with links between every two workers: box (the box that waits for the
+        message), sender, bytes, and after (the box with the transfer that brings the data to the
+        sender, or -1). None on a star, where each worker receives all data over its own link.
     links : (p, p) float64 array or None
-        Per gigabyte from row to column, where there are messages.
+        Time per gigabyte from the row's worker to the column's, if there are messages.
     domains : Domains or None
-        Of method "domains": what each domain of the platform packs, reads from other nodes, and waits for.
+        For the method "domains": what each domain of the platform packs, reads from other nodes,
+        and waits for.
     cycle_times, link_costs : (p,) float64 array
-        Per gigaflop and per gigabyte.
+        Time per gigaflop and per gigabyte.
     """
 
     shape: tuple[int, int, int]
@@ -146,13 +154,13 @@ class ProductPlan(Plan):
     def _check(self) -> None:
         boxes, layers, messages = self.boxes, self.layers, self.messages
         if boxes[:, 0].max(initial=0) >= len(self.names):
-            raise ValueError(f"boxes must begin with a worker of {len(self.names)}, got {boxes[:, 0].max()}")
+            raise ValueError(f"boxes must begin with a worker of {len(self.names)}, got worker {boxes[:, 0].max()}")
         schema.require_inside("boxes", boxes[:, 1:], self.shape)
         for name, times in (("receive", self.receive), ("layers.receive", layers and layers.receive)):
             if times is not None and (times[:, 0] > times[:, 1]).any():
-                raise ValueError(f"{name} must be the start and the end of each transfer")
+                raise ValueError(f"{name} must be the start and the end of each transfer, but a start is after its end")
         if self.triangle and self.shape[0] != self.shape[1]:
-            raise ValueError(f"shape must be m, m, k of a triangle, got {self.shape}")
+            raise ValueError(f"shape must be (m, m, k) if triangle is True, got {self.shape}")
         if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
         if layers is not None:
@@ -161,33 +169,33 @@ class ProductPlan(Plan):
         if layers is not None:
             schema.require_able("layers.flops", layers.flops, self.cycle_times)
         if not np.allclose(np.bincount(boxes[:, 0], self._box_flops(), len(self.names)), self.flops, rtol=1e-9, atol=1.0):
-            raise ValueError("flops must be those of the boxes of each worker")
+            raise ValueError("flops must be the sums of the flops of each worker's boxes")
         if (messages is None) != (self.links is None):
-            raise ValueError("messages and links must be there both, or none of them")
+            raise ValueError("messages and links must be given together")
         if messages is not None and (bad := messages["after"] >= messages["box"]).any():
             raise ValueError(f"messages[{int(np.argmax(bad))}] must come after the transfer of an earlier box")
 
     @property
     def received(self) -> NDArray[np.float64]:
-        """(p,) bytes of A and B, and for a sum of layers of C, that each worker gets."""
+        """(p,) bytes that each worker receives: of A and B, and of C for a sum of layers."""
         total: NDArray[np.float64] = np.bincount(self.boxes[:, 0], self.sent, len(self.names)).astype(np.float64)
         return total if self.layers is None else total + self.layers.sent
 
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
+    @np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the makespan
     def _on(self, platform: Platform) -> Plan:
-        """The same boxes in the same order; in a sum of layers everybody keeps his rows."""
+        """The same boxes in the same order; in a sum of layers, each worker keeps its rows."""
         platform = platform.per(Unit.gigaflop(), "a product")
         if self.messages is None:
             costs = self._star_links(platform)
         elif platform.links is None:
-            raise ValueError("platform must have links between every two workers (Platform.complete), as the plan's")
+            raise ValueError("platform must have links between every two workers (Platform.complete), like the plan's platform")
         else:
             costs = check.frozen(platform.link_costs)
         timed = _timed(platform, self.boxes, self.sent, self._box_flops(), self.communication, self.layers, self.messages)
         return self._carried(platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed)
 
     def _box_flops(self) -> NDArray[np.float64]:
-        """(b,) of each box."""
+        """(b,) flops of each box."""
         volumes = _updates(self.boxes, self.triangle)
         flops: NDArray[np.float64] = volumes * (self.flops.sum() / max(volumes.sum(), 1.0))
         return flops
@@ -231,14 +239,14 @@ class ProductPlan(Plan):
         return steps
 
     def transfer_label(self, box: int, worker: int) -> str:
-        """What a box, or the sum as box len(boxes), waits for, in words.
+        """Text for the data that a box waits for, or for the data of the final sum.
 
         Parameters
         ----------
         box : int
-            A row of `boxes`, or their number for the sum of layers.
+            Row of `boxes`; len(boxes) means the sum of layers.
         worker : int
-            Whose part of the sum it is.
+            The worker that computes this part of the sum.
         """
         box = check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
         worker = check.integer("worker", worker, low=0, high=len(self.names) - 1)
@@ -247,21 +255,25 @@ class ProductPlan(Plan):
 
     @cached_property
     def box_labels(self) -> tuple[str, ...]:
-        """Each box in words."""
+        """Text for each box."""
         if self.layers is not None:
             return tuple(map(deep_label, self.boxes.tolist()))
         return tuple(f"{h} x {w} at ({r}, {c})" for _, r, c, _, h, w, _ in self.boxes.tolist())
 
 
 def deep_label(box: Sequence[int]) -> str:
-    """A box of layers in words."""
+    """Text for a box of layers."""
     _, row, col, depth, height, width, length = box
     return f"{height} x {width} x {length} at ({row}, {col}, {depth})"
 
 
 class Task(NamedTuple):
-    """A product to plan: m, n, k; the side of a block; how operands are sent; sizes of an element and an update; groups of
-    workers who share what comes from others."""
+    """A product to plan.
+
+    shape: m, n, k. block: side of a block. communication: how operands are sent. itemsize: bytes of
+    an element. flops_per_update: flops of an update. groups: groups of workers that share the data
+    that comes from other workers.
+    """
 
     shape: tuple[int, int, int]
     platform: Platform
@@ -280,19 +292,22 @@ class Task(NamedTuple):
 
     @property
     def step(self) -> int:
-        """The width of a step's pivots."""
+        """Width of the pivot columns of a step."""
         return self.block if COMMUNICATION[self.communication][0] else self.shape[2]
 
     @property
     def unit_layer(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Each worker's time for `block` columns of A and rows of B, and for their transfer."""
+        """Time of each worker for `block` columns of A and rows of B, and for their transfer."""
         m, n, _ = self.shape
         work, sent = self.flops_per_update * m * n, self.itemsize * (m + n)
         return tuple(self.block * x / UNIT for x in (work * self.platform.cycle_times, sent * self.platform.link_costs))  # type: ignore[return-value]
 
 
 def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of (worker, row, col, height, width) zones of C, in elements; they may stick out of it."""
+    """The plan of zones of C, (worker, row, col, height, width) in elements.
+
+    Zones may extend beyond C.
+    """
     m, n, k = task.shape
     p = len(task.platform)
     worker, row, col = pieces[:, 0], pieces[:, 1], pieces[:, 2]
@@ -305,7 +320,7 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     steps = -(-max(k, 1) // max(task.step, 1))
     if steps * len(own) > MOST_BOXES:
         raise ValueError(
-            f"block = {task.block} makes {steps} steps of {len(own)} boxes, more than {MOST_BOXES} together: give a larger one"
+            f"block = {task.block} makes {steps} steps of {len(own)} boxes, together more than {MOST_BOXES}: give a larger block"
         )
     depths = np.arange(0, max(k, 1), max(task.step, 1))
     lengths = np.minimum(max(task.step, 1), k - depths)
@@ -319,22 +334,26 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
         ends = np.append(depths, k)
         messages = from_owners(own, task.shape, task.itemsize, ends, heads, task.groups)
         return _with_times(method, "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
-    ragged = (n if method == "columns" else m) % task.block  # then it matters who has the smaller block
+    ragged = (n if method == "columns" else m) % task.block  # then it matters which worker has the smaller block
     exact = method in ("columns", "rows") and not task.platform.link_costs.any() and not ragged
     scope = f"slices into block {method}" if exact else ""
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
 
 def in_domains(pieces: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of zones as of `in_zones`, those of each domain of the platform a rectangle of C."""
+    """The plan of `in_zones`, in which the zones of each domain form a rectangle of C."""
     plan = in_zones("domains", pieces, task)
     zones, (_, _, k) = plan.boxes[:, [0, 1, 2, 4, 5]], task.shape
     return replace(plan, domains=counted(zones, k, task.platform, task.itemsize))
 
 
 def in_cannon(task: Task) -> ProductPlan:
-    """The plan of Cannon's algorithm: C, A and B are cut evenly into s x s parts for s^2 workers; a worker multiplies in each of
-    s steps a part of A with one of B, and passes both on, to the left and upwards."""
+    """The plan of Cannon's algorithm.
+
+    C, A and B are cut evenly into s x s parts for s^2 workers. In each of s steps a worker
+    multiplies a part of A by a part of B, then passes the part of A to the left and the part of B
+    upwards.
+    """
     m, n, k = task.shape
     p, q = len(task.platform), task.block
     grid = math.isqrt(p)
@@ -342,11 +361,11 @@ def in_cannon(task: Task) -> ProductPlan:
         raise ValueError(f"method 'cannon' needs a square number of workers, the platform has {p}")
     if not COMMUNICATION[task.communication][0]:
         raise ValueError(
-            f"method 'cannon' is in steps: communication must be 'sequential' or 'parallel', got {task.communication!r}"
+            f"communication must be 'sequential' or 'parallel', got {task.communication!r}: method 'cannon' works in steps"
         )
     if min(-(-side // q) for side in task.shape) < grid:
         raise InfeasibleError(
-            f"method 'cannon' cuts A, B and C into {grid} x {grid} parts, m, n, k = {m}, {n}, {k} are too small"
+            f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into {grid} x {grid} parts"
         )
     rows, cols, inner = (
         np.minimum(q * (-(-side // q) * np.arange(grid + 1) // grid), side).astype(np.int64) for side in (m, n, k)
@@ -365,8 +384,11 @@ def in_cannon(task: Task) -> ProductPlan:
 
 
 def in_triangle(task: Task) -> ProductPlan:
-    """The plan of A Aᵀ by halves: block columns of the lower triangle of C, as even by speed as they can be in the order of the
-    workers. A zone needs the rows of A from its first column on, and no others."""
+    """The plan of A Aᵀ that computes one half of C.
+
+    The workers get block columns of the lower triangle of C, in the order of the workers, divided
+    by speed as evenly as possible. A zone needs only the rows of A from its first column on.
+    """
     n, _, k = task.shape
     cuts = np.array(_triangle_cuts(n, task.block, task.platform.speeds.tolist()), np.int64)
     worker = np.flatnonzero(np.diff(cuts))
@@ -376,13 +398,17 @@ def in_triangle(task: Task) -> ProductPlan:
 
 
 def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
-    """p + 1 columns of a triangle of n (the first has n elements) where the workers' parts begin and end, with the least time of
-    all such cuts at multiples of block, up to rounding: bisection of the time, in which everybody takes what he can."""
+    """The p + 1 columns between which the workers' parts of a triangle lie.
+
+    The triangle has n columns, the first with n elements. No other cuts at multiples of block take
+    less time, up to rounding. They are found by bisection over the time: each worker takes as much
+    as it can in the given time.
+    """
 
     def cuts(time: float) -> list[int]:
         found = [0]
         for speed in speeds:
-            left, budget = n - found[-1], time * speed  # w columns of the rest have w left - w (w - 1) / 2 elements
+            left, budget = n - found[-1], time * speed  # the next w columns have w left - w (w - 1) / 2 elements
             whole = 2 * left + 1
             root = whole * whole - 8.0 * budget
             width = left if root <= 1.0 else int((whole - math.sqrt(root)) / 2.0 * (1.0 + 1e-15)) // block * block
@@ -397,7 +423,11 @@ def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
 
 
 def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], shared: bool) -> None:
-    """Boxes that are summed: of the whole width of C where workers share them, else those of a worker in one place of C."""
+    """Check the boxes of a sum of layers.
+
+    If the workers share boxes, each box must have the whole width of C. Otherwise all boxes of a
+    worker must have the same rows and columns of C.
+    """
     zones, (m, n, _) = boxes[:, [1, 2, 4, 5]], shape
     if shared:
         bad = (zones[:, 1] != 0) | (zones[:, 3] != n)
@@ -418,7 +448,7 @@ def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], share
 
 
 def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
-    """(b,) multiply-adds of each box: of the zones of a triangle those at the diagonal and below."""
+    """(b,) multiply-adds of each box; in a triangle, only those on and below the diagonal count."""
     height, width, length = boxes[:, 4:].T.astype(np.float64)
     above = width * (width - 1.0) / 2.0 if triangle else 0.0
     found: NDArray[np.float64] = (height * width - above) * length
@@ -426,8 +456,11 @@ def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
 
 
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of (worker, row, col, depth, height, width, length) boxes, in elements, in the order of the port, of each worker
-    one, or several of the same rows and columns; together they are the iteration space, or more of it than there is."""
+    """The plan of boxes (worker, row, col, depth, height, width, length), in elements.
+
+    The boxes are in the order of the port. Each worker has one box, or several with the same rows
+    and columns. Together they cover the iteration space; they may extend beyond it.
+    """
     m, n, k = task.shape
     platform, p = task.platform, len(task.platform)
     boxes = given.copy()
@@ -445,7 +478,7 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         _, first = np.unique(worker, return_index=True)  # a worker has one layer
         worker, row, height, width = worker[first], row[first], height[first], width[first]
         common = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None)
-        held = common * width.astype(np.float64)  # of a worker's rows, in each layer: their number may be more than 2^63
+        held = common * width.astype(np.float64)  # elements of each worker's rows in each layer, which may exceed 2^63
         own = worker == np.arange(p)[:, None]
         bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1)
         added = np.maximum(held.sum(axis=1) - np.diff(rows) * float(n), 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
@@ -456,9 +489,14 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
 def in_routed_layers(
     given: NDArray[np.int64], arrivals: NDArray[np.float64], sent: NDArray[np.float64], task: Task
 ) -> ProductPlan:
-    """The plan of layers, (worker, row, col, depth, height, width, length) with the whole of C, of each worker one after the
-    other, that come from arrivals[b, 0] to arrivals[b, 1], over whatever links, with what is sent on sent[b] bytes; a worker
-    computes one from then on, in modes with simultaneous start meanwhile. The messages of their sum take no time."""
+    """The plan of layers that arrive over any network.
+
+    The boxes (worker, row, col, depth, height, width, length) span the whole of C; the boxes of a
+    worker follow one another. Box b arrives from arrivals[b, 0] to arrivals[b, 1]. Its sent[b]
+    bytes include the data that its worker sends on. A worker computes a box after it has arrived,
+    or in modes with simultaneous start while it arrives. The messages of the final sum take no
+    time.
+    """
     some = (given[:, 6] > 0) & (given[:, 3] < task.shape[2])
     plan, receive = in_layers("layers", given[some], task), arrivals[some]
     overlap = COMMUNICATION[task.communication][2]
@@ -477,15 +515,21 @@ def in_routed_layers(
 
 
 def without_sum(plan: ProductPlan) -> ProductPlan:
-    """The same boxes, whose layers stay with their workers: all is done when the last box is."""
+    """The same boxes without the final sum: the layers stay with their workers.
+
+    The plan ends when the last box is done.
+    """
     if plan.layers is None:
         return plan
     return replace(plan, layers=None, **certified(plan.bound, makespan=plan.layers.start))
 
 
 def in_shared_layers(given: NDArray[np.int64], task: Task) -> ProductPlan:
-    """Layers of the whole of C, whose (worker, row, col, depth, height, width, length) boxes early workers take over. Nothing is
-    sent."""
+    """The plan of layers of the whole of C for a shared run.
+
+    Workers that have finished take over boxes (worker, row, col, depth, height, width, length) of
+    other workers. Nothing is sent.
+    """
     m, n, _ = task.shape
     p = len(task.platform)
     rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
@@ -504,7 +548,10 @@ def _with_times(
     triangle: bool = False,
     messages: NDArray[Any] | None = None,
 ) -> ProductPlan:
-    """The plan of boxes (b, 7) that wait for sent[b] bytes each, and of the sum of layers whose times are not known yet."""
+    """The plan of boxes (b, 7), which wait for sent[b] bytes each; times are computed here.
+
+    That includes the times of the sum of layers.
+    """
     platform = task.platform
     flops = task.flops_per_update * _updates(boxes, triangle)
     timed = _timed(platform, boxes, sent, flops, task.communication, layers, messages)
@@ -531,7 +578,7 @@ def _timed(
     platform: Platform, boxes: NDArray[np.int64], sent: NDArray[np.float64], flops: NDArray[np.float64], communication: str,
     layers: LayerSum | None, messages: NDArray[Any] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What follows from the times of the workers: `receive`, `layers`, `links`, `makespan` and its bound."""
+    """The fields that depend on times: `receive`, `layers`, `links`, `makespan` and its bound."""
     times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
     workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
     links, transfers, waits = None, sent * costs[worker] / UNIT, None
@@ -553,8 +600,10 @@ def _schedule(
     workers: NDArray[np.int64], transfers: NDArray[np.float64], updates: NDArray[np.float64], p: int, communication: str,
     waits: list[list[int]] | None = None,
 ) -> tuple[NDArray[np.float64], float]:  # fmt: skip
-    """(b, 2) start and end of the transfer of each box, and the makespan. Workers are served in order, a box not before the
-    transfers of those it waits for."""
+    """(b, 2) start and end of the transfer of each box, and the makespan.
+
+    Workers are served in order. A box is not served before the transfers that it waits for.
+    """
     _, parallel, overlap = COMMUNICATION[communication]
     receive: list[tuple[float, float]] = []
     ready, port = [0.0] * p, 0.0

@@ -1,4 +1,7 @@
-"""A product divided between the domains of a machine, then between the workers of each; and what its domains move."""
+"""A product divided among the domains of a machine, then among the workers of each domain.
+
+It also counts the data that the domains move.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,19 @@ from .._base import check
 from ..platform import Platform, relative_speeds
 from .distribute import distribute
 
-#: Depth and columns of the packed panels that plans count with.
+#: Depth and columns of the packed panels that plans assume.
 PANEL = (256, 4096)
 
 
 class Domains(NamedTuple):
-    """What the domains of a platform do in a product, counted with panels 256 deep and 4096 columns wide.
+    """What the domains of a platform do in a product, for panels 256 deep and 4096 columns wide.
 
-    names: of the d domains, in the order of their first workers; "" of workers that are in none. of: (p,) int64, the domain of
-    each worker. packed: (d,) bytes of panels that each packs: its rows of A once for each panel of its columns of B, and those
-    columns once. traffic: (d, 2) those of these bytes that it reads from other nodes, where A and B lie on the node of the first
-    worker, and where they are interleaved over all nodes. synchronisations: (d,) int64, how often one of its workers waits for
-    the others: each once for each panel.
+    names: names of the d domains, in the order of their first workers; "" for workers without a
+    domain. of: (p,) int64, domain of each worker. packed: (d,) bytes of panels that each domain
+    packs: its rows of A once for each panel of its columns of B, and these columns once. traffic:
+    (d, 2) packed bytes that each domain reads from other nodes, if A and B lie on the node of the
+    first worker, and if they are interleaved over all nodes. synchronisations: (d,) int64, how
+    often a worker of the domain waits for the other workers: each worker once for each panel.
     """
 
     names: tuple[str, ...]
@@ -34,15 +38,18 @@ class Domains(NamedTuple):
 
 
 def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The names of the domains in the order of their first workers, and (p,) which of them each worker is in."""
+    """Names of the domains in the order of their first workers, and (p,) domain of each worker."""
     first = {domain: i for i, domain in enumerate(dict.fromkeys(platform.domains))}
     of = np.array([first[domain] for domain in platform.domains], np.int64)
     return tuple("" if domain is None else str(domain) for domain in first), of
 
 
 def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    """(worker, row, col, height, width) of a rows x cols matrix: halves of the domains have halves of it by their speed, along
-    its longer side, and so on; the zone of a domain is cut along its longer side for its workers."""
+    """(worker, row, col, height, width) of the zones of a rows x cols matrix.
+
+    The domains are halved again and again, and the matrix with them, by speed and along its longer
+    side. The zone of a domain is cut along its longer side for its workers.
+    """
     _, of = members(platform)
     speeds = relative_speeds(platform.cycle_times)
     pieces = np.zeros((len(platform), 5), np.int64)
@@ -55,7 +62,10 @@ def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
 
 
 def _halves(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """The zones of domains, in their order: what each needs of A and B is little where its zone is nearly square."""
+    """The zones of the domains, in their order.
+
+    Zones are nearly square, because such a zone needs little of A and B.
+    """
     if len(speeds) == 1:
         return [zone]
     middles = np.cumsum(speeds) - speeds / 2
@@ -65,7 +75,7 @@ def _halves(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> list[NDArra
 
 
 def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(row, col, height, width) of the parts of such a zone, along its longer side."""
+    """(row, col, height, width) of the parts of a zone that is cut along its longer side."""
     side = 3 if zone[3] >= zone[2] else 2
     some = zone[2:].all() and speeds.any()
     plan = distribute(int(zone[side]), speeds=speeds) if some else distribute(0, speeds=np.ones(len(speeds)))
@@ -77,7 +87,10 @@ def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int
 
 
 def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int, panel: Sequence[int] = PANEL) -> Domains:
-    """What the domains of a platform do with the (worker, row, col, height, width) zones of C, a rectangle for each domain."""
+    """What the domains of a platform do with zones (worker, row, col, height, width) of C.
+
+    The zones of each domain form a rectangle.
+    """
     names, of = members(platform)
     depth, cols = panel
     d = len(names)
@@ -97,7 +110,10 @@ def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int,
 
 
 def _away(platform: Platform, of: NDArray[np.int64], d: int) -> tuple[NDArray[np.bool_], int]:
-    """(d,) whether a domain is on another node than the first worker, as its own first worker says; and the number of nodes."""
+    """Whether each domain is on another node than the first worker, (d,), and the number of nodes.
+
+    The node of a domain is the node of its first worker.
+    """
     if platform.nodes is None:
         return np.zeros(d, np.bool_), 1
     heads = [platform.nodes[int(np.argmax(of == domain))] for domain in range(d)]

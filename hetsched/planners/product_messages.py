@@ -1,4 +1,7 @@
-"""Who sends whom what of A and B in a product, where every two workers have a link: owners of zones, neighbours on a torus."""
+"""Messages of a product on a platform with links between every two workers.
+
+They come from the owners of zones of A and B, or from neighbours on a torus.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +12,37 @@ from numpy.typing import NDArray
 
 from ..platform import UNIT
 
-#: What a box waits for: from whom, how many bytes, and the box whose own transfer brings them to the sender; -1: he has them.
+#: What a box waits for: the sender, the number of bytes, and the box with the transfer that brings
+#: the data to the sender; -1 if the sender has the data.
 MESSAGE = np.dtype([("box", "i8"), ("sender", "i8"), ("bytes", "f8"), ("after", "i8")])
 
-_MOST = 4_000_000  # of a plan: some seconds
+_MOST = 4_000_000  # most messages of a plan, which take some seconds
 
 
 def from_owners(
     zones: NDArray[np.int64], shape: tuple[int, int, int], itemsize: int, depths: NDArray[np.int64], first: NDArray[np.int64],
     groups: NDArray[np.int64] | None,
 ) -> NDArray[Any]:  # fmt: skip
-    """The messages of the outer-product algorithm: in each step a zone needs its rows of some columns of A and its columns of
-    some rows of B, and gets from the owners what its worker does not own. A and B lie as C does, stretched where sides differ.
+    """The messages of the outer-product algorithm.
+
+    In each step a zone needs its rows of some columns of A and its columns of some rows of B. Its
+    worker receives from the owners what it does not own. A and B are distributed like C, stretched
+    where their sides differ.
 
     Parameters
     ----------
     zones : (q, 5) array
-        worker, row, col, height, width of pieces of C, in elements, by ascending workers.
+        worker, row, col, height, width of pieces of C, in elements, sorted by worker.
     shape : (int, int, int)
         m, n, k.
     depths : (s + 1,) array
-        Where the steps begin along the inner dimension, and the end of the last.
+        Where the steps begin along the inner dimension, and the end of the last step.
     first : (s, w) array
         The first box of each worker that has a zone, in each step.
     groups : (p,) array or None
-        Workers of one number share what comes from other groups: it is sent once, to the first of them with a zone, who passes on
-        what the others need (2001 paper, section 3.2.2, figure 14).
+        Group number of each worker. Workers of one group share the data from other groups: it is
+        sent once, to the first of them with a zone, which passes on what the other workers of the
+        group need (2001 paper, section 3.2.2, figure 14).
     """
     m, n, k = shape
     workers, starts = np.unique(zones[:, 0], return_index=True)
@@ -60,14 +68,14 @@ def from_owners(
                 after = int(first[step, j]) if passed_on and j == leader else -1
                 found.append((int(first[step, i]), int(workers[j]), float(amount[j]), after))
         if len(found) > _MOST:
-            raise ValueError(f"block makes more than {_MOST} messages between the workers: give a larger one")
+            raise ValueError(f"block makes more than {_MOST} messages between the workers: give a larger block")
     return np.array(found, MESSAGE)
 
 
 def _shared(
     zones: NDArray[np.int64], owners: NDArray[np.int64], who: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(w, q) rows, and columns, of each piece in which one of them has something."""
+    """(w, q) rows, and columns, of each piece in which a zone of each owner lies."""
     found = []
     for axis in (1, 2):
         begin, end = zones[:, axis], zones[:, axis] + zones[:, axis + 2]
@@ -80,7 +88,7 @@ def _shared(
 
 
 def _union(begin: NDArray[np.int64], end: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Intervals without gaps or overlaps."""
+    """The union of intervals, as intervals without gaps or overlaps."""
     found: list[tuple[int, int]] = []
     for low, high in sorted(zip(begin.tolist(), end.tolist(), strict=True)):
         if found and low <= found[-1][1]:
@@ -91,15 +99,20 @@ def _union(begin: NDArray[np.int64], end: NDArray[np.int64]) -> list[tuple[int, 
 
 
 def _in_band(start: NDArray[np.int64], length: NDArray[np.int64], begin: int, end: int, side: int, k: int) -> NDArray[np.float64]:
-    """(q,) how many of the lines begin .. end - 1 of k each piece has of A or B, if a side of C is stretched to k."""
+    """(q,) how many of the lines begin .. end - 1 of k each piece has of A or B.
+
+    A side of C is stretched to k.
+    """
     overlap = np.minimum((start + length) * k, end * side) - np.maximum(start * k, begin * side)
     found: NDArray[np.float64] = np.maximum(overlap, 0) / side
     return found
 
 
 def on_torus(grid: int, boxes: NDArray[np.int64], itemsize: int) -> NDArray[Any]:
-    """The messages of Cannon's algorithm on grid x grid workers, row by row. Parts of A and B come at first from their owners
-    (the skewing), then from the worker to the right and from the one below, who got them a step before.
+    """The messages of Cannon's algorithm on grid x grid workers, numbered row by row.
+
+    In the first step, parts of A and B come from their owners (the skewing). Later they come from
+    the worker to the right and from the worker below, which received them one step before.
 
     Parameters
     ----------
@@ -122,19 +135,19 @@ def on_torus(grid: int, boxes: NDArray[np.int64], itemsize: int) -> NDArray[Any]
 
 
 def transfers_of(messages: NDArray[Any], boxes: NDArray[np.int64], links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(b,) time that each box waits for, its worker's messages one after another."""
+    """(b,) time that each box waits for its messages, which a worker gets one after another."""
     times = messages["bytes"] * links[messages["sender"], boxes[messages["box"], 0]] / UNIT
     found: NDArray[np.float64] = np.bincount(messages["box"], times, len(boxes)).astype(np.float64)
     return found
 
 
 def bytes_of(messages: NDArray[Any], count: int) -> NDArray[np.float64]:
-    """(b,) that each of so many boxes waits for."""
+    """(b,) bytes that each of `count` boxes waits for."""
     return np.bincount(messages["box"], messages["bytes"], count).astype(np.float64)
 
 
 def earlier(messages: NDArray[Any], count: int) -> list[list[int]]:
-    """For each box those whose transfers bring to the senders what it waits for."""
+    """For each box, the boxes with the transfers that bring its data to the senders."""
     found: list[list[int]] = [[] for _ in range(count)]
     for box, after in zip(messages["box"].tolist(), messages["after"].tolist(), strict=True):
         if after >= 0:

@@ -1,4 +1,4 @@
-"""Ways to plan a matrix product: slices, rectangles, layers, boxes, and the choice among them."""
+"""Methods that plan a matrix product: slices, rectangles, layers, boxes, and the best of them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from .partition import Partition, partition
 from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_domains, in_layers, in_routed_layers, in_zones
 from .product_domains import domain_zones
 
-#: Beside those of `partition`: block columns, block rows, `partition` into columns, layers of the inner dimension, `cuboids`,
-#: Cannon's algorithm, zones for the domains of a machine; whichever is fastest.
+#: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
+#: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine. "auto"
+#: takes the fastest of them.
 _OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
 METHODS = ("auto", *_OWN, "cannon", "domains", *(name for name in PARTITIONS if name not in _OWN))
 
-#: Workers up to which "auto" also looks for the best partition and the best boxes.
+#: Most workers for which "auto" also searches for the best partition and the best boxes.
 _FEW = 64
 
-#: Of these the ones that divide the inner dimension as the platform says.
+#: The methods that divide the inner dimension according to the platform.
 _DIVIDE = ("layers", "cuboids")
 
 _OVERFLOWS = "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
 
-_MOST = 1e80  # times this far apart are as good as infinite
+_MOST = 1e80  # a larger ratio of times counts as infinite
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is told by the makespan
+@np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the makespan
 def plan_boxes(
     m: int,
     n: int,
@@ -61,15 +62,16 @@ def plan_boxes(
     m, n, k : int
         Sizes in elements, >= 0.
     platform : Platform
-        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte.
+        Cycle-times in seconds per gigaflop, and link costs in seconds per gigabyte.
     method, block, communication :
         See `Pool.plan`.
     itemsize, flops_per_update :
         Bytes of an element; flops of one multiply-add (8 for complex).
     shared : bool
-        See ProductPlan.
+        See `ProductPlan`.
     deterministic : bool
-        Only zones of C, whose product has the same bits for all workers and speeds.
+        Whether only zones of C are allowed. Their product has the same bits for all workers and
+        speeds.
 
     Returns
     -------
@@ -90,7 +92,8 @@ def plan_boxes(
     for name in [name for name in names if not (deterministic and name in _DIVIDE)]:
         try:
             plans.append(_by_method(name, task, search=method != "auto"))
-        except InfeasibleError as error:  # fewer blocks than workers: slices do, or there is nothing to divide
+        except InfeasibleError as error:
+            # fewer blocks than workers: slices still work, or there is nothing to divide
             if method != "auto":
                 raise InfeasibleError(f"method {method!r} has too little to divide: {error}") from None
     best = min(plans, key=_makespan)
@@ -99,16 +102,18 @@ def plan_boxes(
 
 
 def _makespan(plan: ProductPlan) -> float:
-    """Infinite for what overflows."""
+    """The makespan; infinite if it overflows."""
     return plan.makespan if math.isfinite(plan.makespan) else math.inf
 
 
 def require_zones(deterministic: bool, method: str, communication: str) -> None:
-    """Refuse what does not add up each element of C in the one order of `hs.matmul`."""
+    """Refuse methods that do not sum each element of C in the order that `hs.matmul` uses."""
     if deterministic and method in (*_DIVIDE, "cannon"):
-        raise ValueError(f"deterministic=True is for zones of C, and method {method!r} divides the inner dimension")
+        raise ValueError(f"deterministic=True is for zones of C only, but method {method!r} divides the inner dimension")
     if deterministic and COMMUNICATION[communication][0]:
-        raise ValueError(f"deterministic=True is for zones of C, and communication {communication!r} divides it in steps")
+        raise ValueError(
+            f"deterministic=True is for zones of C only, but communication {communication!r} divides the inner dimension in steps"
+        )
 
 
 def require_finite(plan: ProductPlan) -> None:
@@ -118,7 +123,7 @@ def require_finite(plan: ProductPlan) -> None:
 
 def _candidates(task: Task) -> list[str]:
     names = ["columns", "rows", "rectangles"]
-    if task.linked:  # who has what of A and B is said of zones alone
+    if task.linked:  # owners of A and B are defined for zones only
         return names + (["best", "contiguous"] if len(task.platform) <= _FEW else [])
     if len(task.platform) <= _FEW:
         linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
@@ -145,7 +150,11 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
 
 
 def _layers(task: Task) -> ProductPlan:
-    """Each number of workers, those with the least time for a layer and its transfer, divides the layers; their sum decides."""
+    """The best plan of layers for any number of workers.
+
+    For each number, the workers with the least time for a layer and its transfer divide the layers.
+    The makespan including the sum of layers decides.
+    """
     m, n, k = task.shape
     block, p = task.block, len(task.platform)
     compute, send = (np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer)
@@ -178,7 +187,7 @@ def _cuboids(task: Task, search: bool) -> ProductPlan:
 def plan_of_partition(
     given: Partition, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float, communication: str
 ) -> ProductPlan:
-    """The product over the zones of a partition of C's elements or blocks."""
+    """The product over the zones of a partition of the elements or blocks of C."""
     if given.shape is None:
         raise ValueError("plan is a partition of the unit square: give partition() a shape")
     if len(given.areas) != len(platform):
@@ -194,7 +203,7 @@ def plan_of_partition(
         _in_elements(given.pieces, block),
     )
     plan = in_zones(given.method, pieces, task)
-    if given.groups is not None and task.linked:  # a group may share what comes from others
+    if given.groups is not None and task.linked:  # a group may share the data that comes from other groups
         plan = min(plan, in_zones(given.method, pieces, task._replace(groups=np.array(given.groups, np.int64))), key=_makespan)
     require_finite(plan)
     return plan
@@ -211,7 +220,10 @@ def plan_of_boxes(
     flops_per_update: float,
     communication: str,
 ) -> ProductPlan:
-    """The product over boxes of its iterations, or over layers, of elements or blocks; layers have a mode of their own."""
+    """The product over boxes of its iterations, or over layers, counted in elements or blocks.
+
+    Layers have their own mode of communication.
+    """
     p = len(given.names)
     if p != len(platform):
         raise ValueError(f"plan is for {p} workers, the pool has {len(platform)}")
@@ -244,11 +256,14 @@ def plan_of_boxes(
 def plan_of_mesh(
     given: MeshPlan, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float
 ) -> ProductPlan:
-    """The product over layers of elements or blocks that come over a network's links; divided at will they are rounded."""
+    """The product over layers (of elements or blocks) that arrive over the links of a network.
+
+    Fractional layers are rounded.
+    """
     if len(given.names) != len(platform):
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
     rounds = given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
-    counts, block = rounds.ravel(), max(1, -(-k // given.n))  # worker by worker, of each its installments
+    counts, block = rounds.ravel(), max(1, -(-k // given.n))  # by worker, then by installment
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
     elif -(-k // block) != given.n:
@@ -301,7 +316,7 @@ def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np
         return _rows(rows, cols, platform)
     if rows * cols < len(platform):
         raise InfeasibleError(
-            f"method {method!r} gives every worker a block: {rows} x {cols} blocks are fewer than the {len(platform)} workers"
+            f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer than the {len(platform)} workers"
         )
     if method == "rectangles":
         return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)

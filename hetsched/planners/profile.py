@@ -1,4 +1,4 @@
-"""Who gets how many, where time is not proportional to the number of chunks: speeds that depend on the size."""
+"""Numbers of chunks if time is not proportional to them: speeds that depend on the size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Profile = float | ArrayLike | tuple[ArrayLike, ArrayLike] | Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProfileDistribution(Plan):
-    """Counts of chunks per worker, by profiles.
+    """Counts of chunks per worker, planned with profiles.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ProfileDistribution(Plan):
     times : (p,) float64 array
         Time of each worker for its chunks; 0 without chunks.
     makespan : float
-        Largest of these times.
+        Largest of the times.
     """
 
     counts: NDArray[np.int64]
@@ -52,11 +52,14 @@ class ProfileDistribution(Plan):
         schema.require_dealt("counts", self.counts, displs=self.displs)
         schema.require_close("makespan", self.makespan, float(self.times.max()))
         if ((self.times > 0) != (self.counts > 0)).any():
-            raise ValueError("times must be positive for the workers with chunks, and 0 for the others")
+            raise ValueError("times must be positive for the workers with chunks, and 0 for the other workers")
 
     @cached_property
     def cycle_times(self) -> NDArray[np.float64]:
-        """(p,) mean time per chunk at these counts; infinite without chunks (1 for all workers if nobody has any)."""
+        """(p,) mean time per chunk at these counts; infinite for a worker without chunks.
+
+        If no worker has chunks, it is 1 for all workers.
+        """
         if not self.counts.any():
             return check.frozen(np.ones(len(self.counts)))
         with np.errstate(over="ignore"):
@@ -64,7 +67,10 @@ class ProfileDistribution(Plan):
             return check.frozen(np.where(self.counts > 0, mean, np.inf))
 
     def _on(self, platform: Platform) -> Plan:
-        """With times in proportion to the chunks, as `distribute_profile` reads a Platform; the bound has no limits on chunks."""
+        """The same counts, with times proportional to them.
+
+        `distribute_profile` reads a Platform in the same way. The bound has no limits on chunks.
+        """
         times = np.where(self.counts > 0, self.counts * platform.cycle_times, 0.0)
         bound = distribute(int(self.counts.sum()), platform).bound
         return self._carried(platform, float(times.max()), bound, times=check.frozen(times))
@@ -88,27 +94,29 @@ def distribute_profile(
     n : int
         Number of chunks.
     profiles : Platform or sequence of p profiles
-        The time of each worker for x chunks. Times are positive; they may fall where x rises, as measured ones do. No
-        chunks take no time, whatever the profile says. A profile is one of
+        The time of each worker for x chunks. Times are positive. They may fall as x rises, as
+        measured times do. No chunks take no time, whatever the profile says. A profile is one of
 
-        - a number: time per chunk, whatever x;
-        - a 1-D array: the times for x = 0, 1, 2, ...; more chunks than it has entries for are impossible for that worker,
-          and so are those with an infinite time;
-        - a pair (sizes, times) of measured points, sizes increasing: time is linear between two points. Outside the points
-          the speed is that of the nearest one, so time is proportional to x;
-        - a function time(x), called once with the int64 array 1 .. n, and if that fails or does not give n values, for
-          each x.
+        - a number: time per chunk, for any x;
+        - a 1-D array: the times for x = 0, 1, 2, ...; for this worker, more chunks than it has
+          entries are impossible, and so are numbers of chunks with an infinite time;
+        - a pair (sizes, times) of measured points, sizes increasing: time is linear between two
+          points. Outside the points the speed is the one at the nearest point, so time is
+          proportional to x;
+        - a function time(x), called once with the int64 array 1 .. n, and if that fails or does not
+          give n values, for each x.
     min_chunk : int or (p,) array_like
-        A worker gets nothing or at least that many.
+        A worker gets nothing or at least this many chunks.
     memory : int or sequence of (int or None), optional
-        A worker gets at most that many; None is no limit.
+        A worker gets at most this many chunks; None is no limit.
 
     Returns
     -------
     ProfileDistribution
-        Always optimal. Ties: from the last worker to the first, each gets as many as it can do in less than the makespan, if
-        the others can do the rest, and else as many as it can do in just that time. For constant times these are the counts
-        of `distribute`, up to the rounding of time * x.
+        Always optimal. Ties are decided from the last worker to the first: each gets as many chunks
+        as it can do in less than the makespan, if the other workers can do the rest, and otherwise
+        as many as it can do in exactly that time. For constant times these are the counts of
+        `distribute`, up to the rounding of time * x.
 
     Raises
     ------
@@ -119,12 +127,13 @@ def distribute_profile(
 
     Notes
     -----
-    Bisection over all times that occur. A makespan T is feasible if n is a sum of one element of each set {0} and
-    {x : time_i(x) <= T}, which bitsets decide exactly. The table of times takes 8 p (n + 1) bytes.
+    Bisection over all times that occur. A makespan T is feasible if n is a sum of one element of
+    each set {0} and {x : time_i(x) <= T}, which bitsets decide exactly. The table of times takes
+    8 p (n + 1) bytes.
 
     Examples
     --------
-    A GPU that is slow for few chunks and out of memory beyond 60, beside two cores:
+    A GPU that is slow for few chunks and out of memory above 60, and two cores:
 
     >>> import hetsched as hs
     >>> gpu = ([1, 10, 60], [8, 10, 30])
@@ -178,7 +187,7 @@ def _rows(profiles: Platform | Sequence[Profile]) -> list[Any]:
 
 
 def _limits(name: str, values: Any, p: int, none: int | None = None) -> NDArray[np.int64]:
-    """(p,) integers >= 0; `none` stands for None where that is allowed."""
+    """(p,) integers >= 0; `none` replaces None if None is allowed."""
     if none is not None and isinstance(values, list | tuple):
         values = [none if value is None else value for value in values]
     array = check.integers(name, values, low=0)
@@ -197,7 +206,7 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
         return _interpolated(name, sizes, times, end)
     array = check.reals(f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}", profile)
     if array.ndim == 0:
-        with np.errstate(over="ignore"):  # so many are impossible
+        with np.errstate(over="ignore"):  # so many chunks are impossible
             return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape {array.shape}")
@@ -215,7 +224,7 @@ def _called(name: str, time: Callable[[Any], Any], end: int) -> NDArray[np.float
     sizes = np.arange(1, end + 1)
     try:
         values = check.reals(message, time(sizes))
-    except Exception:  # it is not made for arrays
+    except Exception:  # the function does not take arrays
         values = np.empty(0)
     if values.shape != sizes.shape:
         values = check.reals(message, [time(x) for x in range(1, end + 1)])

@@ -1,4 +1,4 @@
-"""When speeds change: whether it is time to move to new zones, and the messages that this takes."""
+"""When speeds change: whether it is time to move to new zones, and the messages for the move."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from .._base import check
 
 
 class RentOrBuy:
-    """When to remap: go on with the old plan until what it has lost adds up to what moving costs.
+    """When to remap: keep the old plan until its losses add up to the cost of moving.
 
-    The ski-rental rule, for one change of speeds. The time lost and spent moving is at most twice that of the best decision made
-    knowing the future, plus what the last run before moving lost: a loss is known only after the run.
+    The ski-rental rule, for one change of speeds. The time lost and spent on moving is at most
+    twice the time of the best decision made with knowledge of the future, plus the loss of the last
+    run before moving: a loss is known only after the run.
 
     Parameters
     ----------
     move_cost : float
-        Time to move everything that changes its owner, >= 0. As an attribute it may be set again, where another move is the best
-        one now.
+        Time to move everything that changes its owner, >= 0. The attribute may be set again if
+        another move has become the best one.
 
     Examples
     --------
@@ -33,32 +34,35 @@ class RentOrBuy:
         self.lost = 0.0
 
     def should_move(self, makespan: float, after: float) -> bool:
-        """Count a run of the old plan; True if it is time to move. Then start again with a new rule.
+        """Count a run of the old plan; True if it is time to move.
+
+        After a move, start again with a new rule.
 
         Parameters
         ----------
         makespan : float
-            What the run took.
+            Time that the run took.
         after : float
-            What it would have taken after moving.
+            Time that it would have taken after moving.
         """
         self.lost += max(0.0, check.number("makespan", makespan, low=0.0) - check.number("after", after, low=0.0))
         return self.lost >= self.move_cost and self.lost > 0.0
 
 
 def messages(times: NDArray[np.float64]) -> list[tuple[int, int, float, float]]:
-    """A schedule of messages between workers, each of whom takes part in one at a time, sent or received.
+    """Schedule messages between workers that send or receive one message at a time.
 
     Parameters
     ----------
     times : (p, p) array
-        Of the message from row to column; 0 where there is none.
+        Time of the message from row to column; 0 if there is none.
 
     Returns
     -------
     list of (sender, receiver, start, end)
-        In the order of their ends. Whenever two workers are free who have a message for each other, the longest such one starts:
-        the last ends before twice the time of the busiest worker, than which no schedule is shorter. Time O(m^2) for m messages.
+        Sorted by end. Whenever two workers are free that have a message for each other, the longest
+        such message starts. So the last message ends before twice the time of the busiest worker,
+        and no schedule is shorter than that time. O(m^2) for m messages.
     """
     waiting = sorted(((float(times[i, j]), int(i), int(j)) for i, j in np.argwhere(times > 0.0)), reverse=True)
     free, now, found = [0.0] * len(times), 0.0, []
@@ -76,7 +80,7 @@ def messages(times: NDArray[np.float64]) -> list[tuple[int, int, float, float]]:
 
 
 def transfers(before: NDArray[np.int64], after: NDArray[np.int64], p: int) -> NDArray[np.int64]:
-    """(p, p) how many things go from row to column, of which each has an owner before and after."""
+    """(p, p) number of items that go from row to column; each has an owner before and after."""
     moved = before != after
     found = np.zeros((p, p), np.int64)
     np.add.at(found, (before[moved], after[moved]), 1)

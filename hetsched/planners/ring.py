@@ -1,4 +1,7 @@
-"""Slices of a matrix on a ring of workers: who takes part, in which order, and how much each gets."""
+"""Slices of a matrix on a ring of workers.
+
+A plan says which workers take part, in which order, and how much each gets.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,14 @@ from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
-_LEAST, _MOST = 2.0**-200, 2.0**200  # of cycle-times, links, work and volume
-_ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000  # of the search: p^2 a round up to 64 workers, p beyond
-_MOST_ROUNDS = 2**30  # of one call of the engine
-_TOUR_ROUNDS = 10_000  # of the search for a short ring of all: one to two seconds for a thousand workers
+_LEAST, _MOST = 2.0**-200, 2.0**200  # range of cycle-times, links, work and volume
+#: Search: most rounds, and most work: p^2 a round up to 64 workers, p a round for more.
+_ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000
+_MOST_ROUNDS = 2**30  # most rounds of one call of the engine
+#: Rounds of the search for a short ring of all workers: one to two seconds for a thousand workers.
+_TOUR_ROUNDS = 10_000
 _BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
-_FEW = 12  # workers whose best ring takes no time to find
+_FEW = 12  # most workers for which the best ring takes no time to find
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -38,13 +43,15 @@ class SliceRing(Plan):
     Attributes
     ----------
     ring : (q,) int64 array
-        The members in order, from the lowest index on, towards the lower one of its neighbours.
+        The members in order. The first has the lowest index; the second is its neighbour with the
+        lower index.
     shares : (p,) float64 array
-        Of the work; they sum to 1, 0 outside the ring.
+        Share of the work of each worker; they sum to 1, and are 0 outside the ring.
     makespan : float
-        Time of a step: every member updates its slice and exchanges a boundary with both neighbours.
+        Time of a step, in which every member updates its slice and exchanges a boundary with both
+        neighbours.
     work, volume : float
-        Per step: of the whole matrix, and of the boundary between two slices.
+        Work of the whole matrix in a step, and volume of the boundary between two slices.
     relays : bool
         Whether members without work were allowed.
     cycle_times : (p,) float64 array
@@ -52,7 +59,7 @@ class SliceRing(Plan):
     links : (p, p) float64 array
         Time per unit of volume from row to column.
     latencies : (p, p) float64 array or None
-        Time of a message from row to column besides; None where there are none.
+        Additional time of each message from row to column; None if there is none.
     """
 
     ring: NDArray[np.int64]
@@ -80,7 +87,7 @@ class SliceRing(Plan):
     def _check(self) -> None:
         ring = self.ring.tolist()
         if not ring or len(set(ring)) < len(ring) or not set(np.flatnonzero(self.shares).tolist()) <= set(ring):
-            raise ValueError("ring must have each worker with a share, and none twice")
+            raise ValueError("ring must contain each worker with a share, and no worker twice")
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), 1.0)
         schema.require_able("shares", self._load(), self.cycle_times)
         if np.isinf(self.cycle_times[self.ring]).any():
@@ -88,17 +95,19 @@ class SliceRing(Plan):
 
     @property
     def transfers(self) -> NDArray[np.float64]:
-        """(q,) the time that each member of the ring spends on messages in a step."""
+        """(q,) time that each member of the ring spends on messages in a step."""
         return _paid(self.links, self.latencies, self.volume, self.ring)
 
     @property
     def length(self) -> float:
-        """Sum over the members of (link to the next + link to the one before) / cycle-time: what the best order makes small,
-        where there are no latencies."""
+        """Sum over the members of (link to the next + link to the one before) / cycle-time.
+
+        The best order makes this sum small if there are no latencies.
+        """
         return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
 
     def _on(self, platform: Platform) -> Plan:
-        """The members no longer end together: the shares stay."""
+        """The same ring and shares; the members no longer end together."""
         times, matrix = platform.cycle_times, links_between(platform)
         able = _able(times, matrix)
         ends = self.shares * self.work * times
@@ -109,11 +118,15 @@ class SliceRing(Plan):
         return self._carried(platform, makespan, bound, links=check.frozen(matrix))
 
     def _load(self) -> Any:
-        """Of a step."""
+        """Work of each worker in a step."""
         return self.shares * self.work
 
     def steps(self) -> list[Step]:
-        """One step: each member updates its slice, sends its boundary to the next, and receives that of the one before."""
+        """One step of each member.
+
+        It updates its slice, sends its boundary to the next member, and receives the boundary of
+        the member before.
+        """
         steps = []
         before, after = np.roll(self.ring, 1), np.roll(self.ring, -1)
         for i, x, y in zip(self.ring.tolist(), before.tolist(), after.tolist(), strict=True):
@@ -144,59 +157,70 @@ def slice_ring(
     budget: float | None = None,
     progress: bool | Progress | None = None,
 ) -> SliceRing:
-    """Choose workers, arrange them on a ring, and cut a matrix into a slice for each, so that a step ends early.
+    """Choose workers, arrange them on a ring, and give each a slice, so that a step ends early.
 
-    In each step of an iteration a member of the ring updates its slice and then exchanges a boundary with both neighbours.
-    More workers compute faster, and each costs messages: it may be best to leave some out, even fast ones behind slow links.
+    In each step of an iteration, a member of the ring updates its slice of the matrix and then
+    exchanges a boundary with both neighbours. More workers compute faster, but each costs messages.
+    It may be best to leave some out, even fast ones behind slow links.
 
     Parameters
     ----------
     cycle_times : Platform or (p,) or (..., p) array_like
-        Time per unit of work, > 0. Of a Platform its links too. A worker with an infinite cycle-time is left out. More than one
-        axis is a stack: a plan for each set of workers, on all cores.
+        Time per unit of work, > 0. A Platform gives its links too. A worker with an infinite
+        cycle-time is left out. An array with more than one axis is a stack: one plan for each set
+        of workers, computed on all cores.
     links : (p, p) array_like or float
-        links[i][j] is the time per unit of volume from worker i to worker j, >= 0, not necessarily symmetric; the diagonal is
-        not read. A number: all links are equal. Of a stack (p, p), or any shape that broadcasts to (..., p, p).
+        links[i][j] is the time per unit of volume from worker i to worker j, >= 0, not necessarily
+        symmetric; the diagonal is not read. A number means that all links are equal. For a stack,
+        (p, p) or any shape that broadcasts to (..., p, p).
     work : float
         Work of a step, > 0, in the unit of the cycle-times.
     volume : float
-        What two neighbours send each other in a step, >= 0, in the unit of the links.
+        Volume that two neighbours send each other in a step, >= 0, in the unit of the links.
     method : {"best", "exact", "search", "multistart", "greedy", "all"}
-        "exact": optimal, for up to 22 workers that could be in the best ring (352 MiB then, 80 MiB for 20), for any number
-        where all links are equal. "search": local search from greedy rings. "best": exact where that is possible, else search.
-        "multistart": the best greedy ring of those that start with each worker, "greedy": the paper's, from the fastest.
-        "all": all workers, without selection; the shortest ring of up to 22, of more one by Lin and Kernighan's moves.
+        "exact": optimal, for up to 22 workers that could be in the best ring (352 MiB then, 80 MiB
+        for 20), and for any number if all links are equal. "search": local search from greedy
+        rings. "best": "exact" if that is possible, otherwise "search". "multistart": the best of
+        the greedy rings that start with each worker. "greedy": the paper's greedy ring, from the
+        fastest worker. "all": all workers, without selection; the shortest ring for up to 22
+        workers, for more a ring by Lin and Kernighan's moves.
     speeds : (p,) or (..., p) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     latencies : (p, p) array_like or float, optional
-        Time of every message from worker i to worker j besides, >= 0; the diagonal is not read. Default: none.
+        Additional time of every message from worker i to worker j, >= 0; the diagonal is not read.
+        Default: none.
     relays : bool
-        Whether a member of the ring may go without work and only pass boundaries on. By default every member has work.
+        Whether a member of the ring may have no work and only pass boundaries on. By default every
+        member has work.
     seed : int
-        Of the search.
+        Seed of the search.
     budget : float, optional
-        Seconds for the search; default: a fixed number of rounds, a fraction of a second for up to 64 workers.
+        Seconds for the search. Default: a fixed number of rounds, which takes a fraction of a
+        second for up to 64 workers.
     progress : bool or callable, optional
-        Of a stack: True shows a bar, a function is called with the fraction done.
+        For a stack: True shows a bar; a function is called with the fraction done.
 
     Returns
     -------
     SliceRing
-        All members that have work end together. lower_bound holds for all rings of the workers. For a stack a PlanStack with
-        makespan, bound and optimal (...), and shares (..., p).
+        All members with work end together. lower_bound holds for all rings of the workers. For a
+        stack: a PlanStack with makespan, bound and optimal (...), and shares (..., p).
 
     Raises
     ------
     InfeasibleError
-        For more workers than the method can take; with "all" if the ring that is found leaves a worker without work.
+        For more workers than the method can take. With "all", if the ring that is found leaves a
+        worker without work.
     ValueError, TypeError
-        For arguments outside their ranges: cycle-times, links, work and volume from 2**-200 to 2**200.
+        For arguments outside their ranges: cycle-times, links, work and volume must be from
+        2**-200 to 2**200.
 
     Notes
     -----
-    Renard, Robert, Vivien (2003). Worker i in the ring pays volume * (links[i][next] + links[i][before]), for receiving as for
-    sending on its own side of the link, as the paper's text has it; with latencies, which make its costs affine, those of both
-    as well. A ring of one pays nothing, one of two pays both ways.
+    Renard, Robert, Vivien (2003). Worker i in the ring pays volume * (links[i][next] +
+    links[i][before]). As in the paper's text, it pays on its own side of the link, for receiving
+    as for sending. Latencies, which make the costs affine, are paid for both messages too. A ring
+    of one worker pays nothing; a ring of two pays both ways.
 
     Examples
     --------
@@ -262,11 +286,11 @@ def slice_ring(
 
 
 def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
-    """A ring for each row."""
+    """One ring for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     p = times.shape[-1]
     if links is None:
-        raise TypeError("links are needed beside a stack of cycle_times")
+        raise TypeError("links must be given together with a stack of cycle_times")
     matrices = check.reals(lambda: f"links must be a number or an array of numbers, got {links!r}", links)
     try:
         matrices = np.broadcast_to(matrices, (*times.shape, p))
@@ -293,15 +317,18 @@ def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any
 
 
 def _batched(common: dict[str, Any], p: int) -> bool:
-    """Whether the engine has what is asked for."""
+    """Whether the engine can plan the whole stack with these arguments."""
     if common["latencies"] is not None or common["budget"] is not None or not isinstance(common["relays"], bool):
         return False
     return common["method"] in BATCHED and (common["method"] != "exact" or p <= RING_EXACT)
 
 
 def _usual(times: NDArray[np.float64], links: NDArray[np.float64]) -> bool:
-    """Whether nothing has to be said, or done, about one of the platforms: all workers can work, all numbers are in their ranges,
-    and the links of none of them are all equal."""
+    """Whether no platform of the stack needs an error message or special treatment.
+
+    Then all workers can work, all numbers are in their ranges, and no platform has only equal
+    links.
+    """
     p = times.shape[-1]
     between = links[:, ~np.eye(p, dtype=bool)]
     if p < 2 or p > RING_MOST or not ((times >= _LEAST) & (times <= _MOST)).all():
@@ -311,7 +338,7 @@ def _usual(times: NDArray[np.float64], links: NDArray[np.float64]) -> bool:
 
 
 def _rounds(p: int) -> int:
-    """Of a search without a budget."""
+    """Rounds of a search without a budget."""
     return min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
 
 
@@ -343,7 +370,7 @@ def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int,
 
 
 def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
-    """A search of a fixed length, or as long as the budget allows."""
+    """The ring after a search of a fixed length, or as long as the budget allows."""
     p = engine.p
     rounds = _rounds(p)
     end = None if budget is None else time.monotonic() + budget
@@ -359,7 +386,7 @@ def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | 
 
 
 def _toured(engine: Ring, seed: int, budget: float | None) -> NDArray[np.int32]:
-    """A short ring of all workers, by a fixed number of rounds or as long as the budget allows."""
+    """A short ring of all workers, by a fixed number of rounds or as the budget allows."""
     ring, end = np.arange(engine.p, dtype=np.int32), None if budget is None else time.monotonic() + budget
     rounds = min(10 * engine.p, _TOUR_ROUNDS) if end is None else 0
     while True:
@@ -382,7 +409,7 @@ def _shares(engine: Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64],
 def _homogeneous(
     times: NDArray[np.float64], link: float, work: float, volume: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """The fastest alone, or all: section 3 of the paper."""
+    """The fastest worker alone, or all workers: section 3 of the paper."""
     fastest = int(np.argmin(times))
     rates = times[fastest] / times
     alone, together = work * float(times[fastest]), work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link
@@ -399,7 +426,10 @@ def _bound(
     times: NDArray[np.float64], matrix: NDArray[np.float64], able: NDArray[np.int64], work: float, volume: float, relays: bool,
     makespan: float,
 ) -> float:  # fmt: skip
-    """On the time of every ring; the least one of few workers, and where all links are equal."""
+    """Lower bound on the time of every ring.
+
+    It is the least time of a ring if there are few workers, or if all links are equal.
+    """
     common = _common(matrix, able)
     if common is not None:
         return _homogeneous(times, common, work, volume)[2]
@@ -426,7 +456,8 @@ class RingProfile(Frozen, Drawn):
     least_lengths : (p,) float64 array
         The least length of all rings of 1, 2, ..., p workers.
     proven : (k,) bool array
-        Whether every member has work all along, so that the ring is optimal. Where it is False the makespan is a lower bound.
+        Whether every member has work for all these ratios, so that the ring is optimal. If False,
+        the makespan is a lower bound.
     cycle_times : (p,) float64 array
     links : (p, p) float64 array
     names : tuple of str
@@ -443,11 +474,11 @@ class RingProfile(Frozen, Drawn):
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(k,) members of each ring: the paper's p_opt."""
+        """(k,) number of members of each ring: p_opt in the paper."""
         return np.array([len(ring) for ring in self.rings], np.int64)
 
     def at(self, ratio: float) -> int:
-        """The index of the ring that is best at a ratio; of two at a breakpoint the smaller one.
+        """Index of the ring that is best at a ratio; at a breakpoint, the smaller of the two.
 
         Parameters
         ----------
@@ -463,7 +494,7 @@ class RingProfile(Frozen, Drawn):
         Parameters
         ----------
         work, volume : float
-            As of `slice_ring`.
+            See `slice_ring`.
         """
         amount, boundary = check.number("work", work, above=0.0), check.number("volume", volume, above=0.0)
         i = self.at(min(amount / boundary, sys.float_info.max))
@@ -482,12 +513,14 @@ class RingProfile(Frozen, Drawn):
 def ring_profile(
     cycle_times: Platform | ArrayLike | None = None, links: ArrayLike | None = None, *, speeds: ArrayLike | None = None
 ) -> RingProfile:
-    """The best ring for every ratio of work and volume: how many workers take part, and where that changes.
+    """The best ring for every ratio of work and volume.
+
+    The profile shows how many workers take part, and where that number changes.
 
     Parameters
     ----------
     cycle_times, links, speeds
-        As of `slice_ring`, for up to 22 workers.
+        See `slice_ring`; up to 22 workers.
 
     Returns
     -------
@@ -499,12 +532,13 @@ def ring_profile(
     InfeasibleError
         For more than 22 workers.
     ValueError, TypeError
-        As of `slice_ring`.
+        See `slice_ring`.
 
     Notes
     -----
-    The time of a ring is linear in the work; the lower envelope of the shortest rings of all 2^p subsets is searched from both
-    ends. Time O(2^p p^2) and as much for each ring of the profile, memory as for method "exact".
+    The time of a ring is linear in the work. The lower envelope of the shortest rings of all 2^p
+    subsets is searched from both ends. It takes O(2^p p^2) time, and as much again for each ring of
+    the profile. It needs as much memory as method "exact".
 
     Examples
     --------
@@ -546,7 +580,10 @@ def ring_profile(
 
 
 def _envelope(lengths: NDArray[np.float64], speed: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """Where which of the lines (x + length) / speed of the subsets is lowest for x > 0; the first subset is the empty one."""
+    """The lower envelope of the lines (x + length) / speed of the subsets, for x > 0.
+
+    Returns the x from which a line is lowest, and its subset. The first subset is the empty one.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = 1.0 / speed
         start = lengths * inverse
@@ -574,7 +611,7 @@ def _envelope(lengths: NDArray[np.float64], speed: NDArray[np.float64]) -> list[
 
 
 def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(q,) of each member the links to the next and to the one before."""
+    """(q,) sum of each member's links to the next member and to the one before."""
     if len(ring) == 1:
         return np.zeros(1)
     sums: NDArray[np.float64] = links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
@@ -592,7 +629,7 @@ def _paid_to(
 def _paid(
     links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float, ring: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(q,) of each member its messages with the next one and with the one before."""
+    """(q,) time of each member's messages with the next member and with the one before."""
     own: NDArray[np.float64] = volume * _link_sums(links, ring)
     return own if latencies is None else own + _link_sums(latencies, ring)
 
@@ -615,7 +652,10 @@ def _messages(
 
 
 def _latencies(given: ArrayLike, p: int, able: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """(p, p) and 0 from each to itself; a number for all of them takes no room; None if all are 0."""
+    """(p, p) latencies, 0 from each worker to itself; None if all are 0.
+
+    A single number for all of them is broadcast, which takes no memory.
+    """
     if np.isscalar(given):
         number = check.number("latencies", given, low=0.0)
         return np.broadcast_to(np.float64(number), (p, p)) if number else None
@@ -624,7 +664,10 @@ def _latencies(given: ArrayLike, p: int, able: NDArray[np.int64]) -> NDArray[np.
 
 
 def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
-    """(p, p), of the platform or as given; a number for all of them takes no room."""
+    """(p, p) links of the platform, or as given.
+
+    A single number for all of them is broadcast, which takes no memory.
+    """
     if isinstance(given, Platform) and given.links is not None:
         if links is not None:
             raise TypeError("links must not be given with a Platform that has links")
@@ -639,10 +682,10 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
 
 
 def links_between(platform: Platform) -> NDArray[np.float64]:
-    """(p, p), of a platform that has them."""
+    """(p, p) links of a platform that has links between every two workers."""
     if platform.links is None:
         kind = "star" if platform.shape is None else "mesh"
-        raise ValueError(f"platform must have links between every two workers (Platform.complete), it is a {kind}")
+        raise ValueError(f"platform must have links between every two workers (Platform.complete), but it is a {kind}")
     return platform.links
 
 
@@ -654,7 +697,7 @@ def _amount(name: str, value: float | None, **limits: float) -> float:
 
 
 def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The workers with a finite cycle-time; all numbers in their ranges."""
+    """The workers with a finite cycle-time; ValueError for numbers out of their ranges."""
     able = np.flatnonzero(np.isfinite(times))
     bad = np.isfinite(times) & ~((times >= _LEAST) & (times <= _MOST))
     if bad.any():
@@ -677,7 +720,7 @@ def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np
 
 
 def _common(links: NDArray[np.float64], members: NDArray[np.int64]) -> float | None:
-    """The cost of a link, if that is the same for all members; 0 for one worker."""
+    """The cost of a link if it is the same for all members; 0 for one worker, otherwise None."""
     if len(members) == 1:
         return 0.0
     first = float(links[members[0], members[1]])

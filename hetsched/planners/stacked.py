@@ -1,4 +1,4 @@
-"""Plans for many platforms in one call: arrays of what they are worth, and each plan when it is asked for."""
+"""Plans for many platforms in one call: arrays of their values, and each plan on request."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from ..plan import Plan
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanStack(Frozen):
-    """The plans of one planner for a stack of platforms: the numbers that each has alone.
+    """The plans of one planner for a stack of platforms, with the numbers that each has alone.
 
-    `stack[i]`, or `stack[i, j]`, is the plan of one platform, made when it is asked for; any other index gives a part of the
-    stack. What the planner says of its plans are attributes as well, such as `stack.cost` and `stack.rects`.
+    `stack[i]`, or `stack[i, j]`, is the plan of one platform, made when it is asked for. Any other
+    index gives a part of the stack. The arrays are attributes as well, such as `stack.cost` and
+    `stack.rects`.
 
     Attributes
     ----------
     shape : tuple of int
-        Of the stack: that of the arguments without the axes of one platform.
+        Shape of the stack: the shape of the arguments without the axes of one platform.
     method : str
-        As asked for.
+        The method asked for.
     objective : str
         Name of a plan's value, such as "cost" or "makespan".
     names : tuple of str
+        Names of the arrays.
     arrays : tuple of arrays
-        Under these names the value, the bound, and what else the planner returns; each begins with the shape.
+        The value, the bound, and what else the planner returns; each begins with the shape.
     planner, stacked, common :
-        The function that makes one plan, its arguments with an entry for each platform, and its other arguments.
+        The function that makes one plan, its arguments with an entry for each platform, and its
+        other arguments.
     """
 
     shape: tuple[int, ...]
@@ -55,17 +58,20 @@ class PlanStack(Frozen):
 
     @property
     def value(self) -> NDArray[Any]:
-        """(...) what each plan is worth."""
+        """(...) value of each plan."""
         return self.results[self.objective]
 
     @property
     def gap(self) -> NDArray[np.float64]:
-        """(...) how far each is at most from the best, relative to its bound; infinite where that is 0."""
+        """(...) largest distance of each plan from the optimum, relative to its bound.
+
+        It is infinite if the bound is 0.
+        """
         value, bound = self.value.astype(np.float64), self.results["bound"].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             return check.frozen(np.where(value == bound, 0.0, np.abs(value - bound) / np.minimum(value, bound)))
 
-    if not TYPE_CHECKING:  # else every name would be an attribute
+    if not TYPE_CHECKING:  # otherwise type checkers would accept every name
 
         def __getattr__(self, name: str) -> Any:
             names = self.__dict__.get("names", ())
@@ -112,7 +118,7 @@ def stack_of(
     stacked: Mapping[str, NDArray[Any]],
     common: Mapping[str, Any],
 ) -> PlanStack:
-    """A stack of plans from flat results and arguments, a row for each."""
+    """A stack of plans from flat results and arguments, with one row for each plan."""
     return PlanStack(
         shape=shape,
         method=method,
@@ -126,7 +132,7 @@ def stack_of(
 
 
 def certified_rows(bound: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """`certified` for many plans: their bounds, none above the value, and whether they are proven optimal."""
+    """`certified` for many plans: bounds, none above its value, and whether each is optimal."""
     return np.minimum(bound, value), value <= bound * (1 + 1e-12)
 
 
@@ -137,8 +143,10 @@ def one_by_one(
     common: Mapping[str, Any],
     progress: Progress | None,
 ) -> dict[str, NDArray[Any]]:
-    """What plans say under these names, each a dtype and the shape of one: a plan for each row, on all cores, for the engine lets
-    other threads go on."""
+    """The given fields of one plan for each row; names gives the dtype and the shape of each.
+
+    The plans are made on all cores, because the engine lets other threads run.
+    """
     rows = len(next(iter(stacked.values())))
     results = {name: np.empty((rows, *shape), dtype) for name, (dtype, *shape) in names.items()}
 

@@ -1,4 +1,7 @@
-"""Products on a star of workers with limited memory: who gets which columns, and in which order the master's port serves."""
+"""Products on a star of workers with limited memory.
+
+A plan says which worker gets which columns, and in which order the master's port serves them.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ from ..platform import Platform, Unit, whose
 from .stacked import PlanStack, one_by_one, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
-REUSE = "maxreuse"  # section 3's
-OVERLAP = "overlap"  # what section 4 ends with
+REUSE = "maxreuse"  # of section 3
+OVERLAP = "overlap"  # the remark at the end of section 4
 RULES = (*PAPER, REUSE, OVERLAP)  # in the order of hs_star_method
 METHODS = (*RULES, "search", "exact")
 RETURNS = ("lazy", "eager")
-VARIANTS = {  # of hs_star_plan; the first eight are the paper's
+VARIANTS = {  # numbers of hs_star_plan; the first eight variants are the paper's
     "global": 0,
     "global+c": 1,
     "global+ahead": 2,
@@ -40,27 +43,28 @@ VARIANTS = {  # of hs_star_plan; the first eight are the paper's
     "local+spread-c": 12,
     "local+ahead+spread-c": 14,
 }
-_KINDS = ("held", "panel", "result")  # of messages, in the order of their numbers
+_KINDS = ("held", "panel", "result")  # kinds of messages, in the order of their numbers
 HELD = ("C", "A", "B")  # in the order of hs_star_held
 _BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")  # in the order of hs_star_bounds
-_FOR_ALL = ("work", "traffic", "transfer", "re-use")  # hold for every plan
+_FOR_ALL = ("work", "traffic", "transfer", "re-use")  # bounds that hold for every plan
 _DOUBLE, _SINGLE, _TOLEDO, _PAIR = range(4)  # hs_star_layout
-_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # others double
-LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # blocks; others 5
-STREAM_A, STREAM_B = 0, -1  # in the place of a number of buffers
+_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # the other methods have _DOUBLE
+LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # in blocks; 5 for the other methods
+STREAM_A, STREAM_B = 0, -1  # used instead of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
-_LARGEST = 2**31 - 1  # blocks of a side
+_LARGEST = 2**31 - 1  # most blocks along a side
 _MOST_MESSAGES = 10**8
-_LONG = 10**6  # messages; from here on Ctrl-C is looked for
-_MOST_STEPS = 4 * 10**8  # of a method that "best" tries: about two seconds
-_MOST_EXACT = 2**20  # messages, of hs_star_exact
-EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12  # messages: without a budget, of the first round with one, and of any
+_LONG = 10**6  # messages; for more, Ctrl-C is checked
+_MOST_STEPS = 4 * 10**8  # most steps of a method that "best" tries: about two seconds
+_MOST_EXACT = 2**20  # most messages of hs_star_exact
+#: Messages of a search without a budget, of the first round with one, and the most of any round.
+EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StarPlan(Plan):
-    """C (r x s blocks) += A (r x t) B (t x s): the chunks of C of each worker, and every message on the master's port.
+    """C (r x s blocks) += A (r x t) B (t x s): each worker's chunks of C, and the port's messages.
 
     Attributes
     ----------
@@ -69,34 +73,40 @@ class StarPlan(Plan):
     makespan : float
         In the unit of the cycle-times.
     columns : (p,) int64 array
-        Block columns of C of each worker; they sum to s. Where C is shared out by rows: as many as its blocks are worth, rounded.
+        Block columns of C of each worker; they sum to s. If C is divided by rows, the number of
+        columns that the worker's blocks are worth, rounded.
     enrolled : (k,) int64 array
-        The workers that have some.
+        The workers that have blocks of C.
     mu : (p,) int64 array
-        Largest side of square chunks in a worker's memory; 0 for one that the method does not consider.
+        Largest side of square chunks in each worker's memory; 0 for a worker that the method does
+        not consider.
     chunks : structured array
-        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers (panels that they hold; 0 or
-        -1 where A or B comes block by block and the other's part of a layer stays), row, col, height, width in C, depth (layers
-        in a panel), ahead (1: it is sent before the result of the worker's chunk before). A worker does its own in this order.
+        worker, held (the operand of the chunk that stays with the worker: 0 C, 1 A, 2 B), buffers
+        (number of panels of the other operands that fit; 0 if A comes block by block and B's part
+        of a layer stays, -1 if B comes block by block and A's part stays), row, col, height, width
+        in C, depth (layers in a panel), ahead (1: the chunk is sent before the result of the
+        worker's previous chunk). A worker computes its chunks in this order.
     messages : structured array
-        The port's log: worker, kind (0 what is held, 1 panel of the others, 2 result), chunk, depth (of a panel and of its
-        result: the first layer; where blocks come one by one: the number of the block), start, end, and for panels
-        compute_start and compute_end.
+        Log of the port: worker, kind (0 the held operand, 1 panel of the other operands, 2 result),
+        chunk, depth (the first layer of a panel and of its result; if blocks come one by one, the
+        number of the block), start, end, and for panels compute_start and compute_end.
     updates : (p,) int64 array
         Block updates of each worker; they sum to r s t.
     bounds : dict of str to float
-        Lower bounds: "work", "traffic", "transfer" and "re-use" (the paper's section 3) hold for every plan, "steady state"
-        (without and with the traffic of C) for square chunks of at most the side that the memory allows.
+        Lower bounds. "work", "traffic", "transfer" and "re-use" (section 3 of the paper) hold for
+        every plan. "steady state" (without and with the traffic of C) holds for square chunks of at
+        most the side that the memory allows.
     returns : {"lazy", "eager", ""}
-        When results go back: just before the worker's next chunk, or as soon as the port is free. "exact", "": when it is best.
+        When results go back: just before the worker's next chunk, or as soon as the port is free.
+        "" for method "exact", which sends them when that is best.
     variant : str
-        Of "het", else "".
+        Variant of "het", otherwise "".
     variants : dict of str to float
-        Makespans of het's variants, where all were tried.
+        Makespans of the variants of "het", if all were tried.
     cycle_times, link_costs : (p,) float64 arrays
         Time per block update, and per block on the port.
     memory : (p,) int64 array
-        Buffers of one block.
+        Buffers of each worker, one block each.
     planning_time : float
         Seconds that the planning took.
     """
@@ -150,7 +160,7 @@ class StarPlan(Plan):
             if (bad := chunks[start] > side - chunks[length]).any():
                 raise ValueError(f"chunks[{int(np.argmax(bad))}] must lie inside the {r} x {s} blocks of C")
         if (bad := messages["worker"] != chunks["worker"][messages["chunk"]]).any():
-            raise ValueError(f"messages[{int(np.argmax(bad))}] must be one of the worker of its chunk")
+            raise ValueError(f"messages[{int(np.argmax(bad))}] must have the same worker as its chunk")
         for first, last in (("start", "end"), ("compute_start", "compute_end")):
             if (bad := messages[first] > messages[last]).any():
                 raise ValueError(f"messages[{int(np.argmax(bad))}]: {first} must be at most {last}")
@@ -159,16 +169,16 @@ class StarPlan(Plan):
 
     @property
     def binding(self) -> str:
-        """Which of the bounds that hold for every plan is the largest."""
+        """Name of the largest bound that holds for every plan."""
         return max(_FOR_ALL, key=self.bounds.__getitem__)
 
     @property
     def processor_time(self) -> float:
-        """Makespan times the workers enrolled: what the paper's relative work compares."""
+        """Makespan times the number of enrolled workers; the paper compares it as relative work."""
         return self.makespan * len(self.enrolled)
 
     def _on(self, platform: Platform) -> Plan:
-        """The same chunks, and the port serves the workers in the same order."""
+        """The same chunks; the port serves the workers in the same order."""
         times, costs, memory = star_of(platform, self.shape)
         require_room(self, memory)
         star = engine.Star(self.shape, times, costs, memory)
@@ -208,60 +218,72 @@ def plan_product(
     budget: float | None = None,
     progress: bool | Progress | None = None,
 ) -> StarPlan:
-    """Plan C (r x s blocks) += A (r x t) B (t x s) on a star whose workers have limited memory.
+    """Plan C (r x s blocks) += A (r x t) B (t x s) on a star of workers with limited memory.
 
-    The master holds the matrices and has one port: one message at a time, in either direction. A worker receives a chunk of C,
-    then panel after panel of A and B while it computes, and sends the chunk back.
+    The master holds the matrices and has one port: one message at a time, in either direction. A
+    worker receives a chunk of C, then one panel of A and B after another while it computes, and
+    sends the chunk back.
 
     Parameters
     ----------
     r, s, t : int
         Size in blocks of q x q elements, each at least 1.
     platform : Platform
-        A star. cycle_times are per block update, link_costs per block, memory in blocks. A worker without a limit counts as
-        one that holds any chunk. Several, as many workers each, are a stack: a plan for each, on all cores.
+        A star, with cycle_times per block update, link_costs per block, and memory in blocks. A
+        worker without a memory limit can hold any chunk. Several platforms with the same number of
+        workers are a stack: one plan for each, computed on all cores.
     method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse", "overlap"}
-        The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform for a memory size, or for
-        memory, link cost and cycle-time; all workers in turn; min-min; demand driven; Toledo's blocks. "maxreuse" is its maximum
-        re-use, demand driven: larger chunks, as blocks of A come one by one, but a worker does not compute while it receives.
-        "overlap", what the paper leaves at a remark, is "oddoml" with room for two chunks of C: the next one comes before the
-        result goes, so that a worker computes without a pause, but chunks are smaller. "search" chooses for each worker what it
-        holds (C, A or B), whether blocks come one by one or chunks ahead of results, the form of its chunks and how much it
-        does, by rows or columns, and the port's order, first by a relaxation, then by annealing on simulated makespans. "best"
-        is the best of all these (without "het" or "homi" where they alone would take many seconds). "exact", for small
-        instances and not tried by "best", is the least makespan while C stays with the worker, one chunk at a time, and two
-        panels fit, over panels of full columns of any width up to mu and every order of the port.
+        The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform
+        for a memory size ("hom"), or for memory, link cost and cycle-time ("homi"); all workers in
+        turn ("orroml"); min-min ("ommoml"); demand driven ("oddoml"); Toledo's blocks ("bmm").
+        "maxreuse" is the paper's maximum re-use, demand driven. Blocks of A come one by one, so
+        chunks are larger, but a worker does not compute while it receives.
+        "overlap" is "oddoml" with room for two chunks of C, a remark of the paper. The next chunk
+        comes before the result goes, so a worker computes without a pause, but chunks are smaller.
+        "search" chooses for each worker what it holds (C, A or B), whether blocks come one by one
+        or chunks ahead of results, the shape of its chunks, and how much it does, by rows or
+        columns. It also chooses the order of the port. It begins with a relaxation, followed by
+        annealing on simulated makespans.
+        "best" is the best of all these. It leaves out "het" or "homi" if that method alone would
+        take many seconds.
+        "exact" is for small instances, and not tried by "best". It gives the least makespan if C
+        stays with the worker, one chunk at a time, and two panels fit, over panels of full columns
+        of any width up to mu and every order of the port.
     returns : {"lazy", "eager"}
-        When results go back: just before the worker's next chunk, or as soon as they are ready and the port is free. Not for
-        "exact".
+        When results go back: just before the worker's next chunk, or as soon as they are ready and
+        the port is free. Not for "exact".
     variant : str, optional
-        Of "het": "global" or "local", "+ahead" for look-ahead, then "+c" to charge a worker's first C, as the paper does, or
-        "+spread-c" to charge its share with every panel. Default: the best of the eight without "+spread-c".
+        For "het": "global" or "local", then "+ahead" for look-ahead, then "+c" to charge a worker's
+        first chunk of C, as the paper does, or "+spread-c" to charge a share of it with every
+        panel. Default: the best of the eight without "+spread-c".
     seed : int
-        Of the search: 0 to 2**64 - 1. Without a budget, or with 0, the same arguments give the same plan.
+        Seed of the search, 0 to 2**64 - 1. Without a budget, or with 0, the same arguments give the
+        same plan.
     budget : float, optional
-        Seconds for the search, or for the proof of "exact". Default: a fixed number of messages, 10^7: half a second of the
-        search, some five of "exact".
+        Seconds for the search, or for the proof of "exact". Default: a fixed number of messages,
+        10^7, which takes half a second for the search and about five for "exact".
     progress : bool or callable, optional
-        Of a stack: True shows a bar, a function is called with the fraction done.
+        For a stack: True shows a bar; a function is called with the fraction done.
 
     Returns
     -------
     StarPlan
-        lower_bound holds for every plan, also for other shapes of chunks. scope is "panels of full columns, one chunk at a
-        time" with "exact". For a stack a PlanStack with makespan, bound and optimal (n,), and columns (n, p).
+        lower_bound holds for every plan, also for other shapes of chunks. With "exact", scope is
+        "panels of full columns, one chunk at a time". For a stack: a PlanStack with makespan, bound
+        and optimal (n,), and columns (n, p).
 
     Raises
     ------
     InfeasibleError
-        If no worker's memory holds a chunk: 5 blocks, 3 for "bmm" and "maxreuse", 6 for "overlap".
+        If no worker's memory holds a chunk: 5 blocks, or 3 for "bmm" and "maxreuse", 6 for
+        "overlap".
     ValueError, TypeError
-        For arguments outside their ranges; ValueError where "exact" has no proof in its time.
+        For arguments outside their ranges; ValueError also if "exact" finds no proof in its time.
 
     Notes
     -----
-    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with mu^2 + 4 mu <= memory. The search is
-    ours; method says which was best.
+    Dongarra, Pineau, Robert, Vivien (2008), sections 4 to 6. mu is the largest integer with
+    mu^2 + 4 mu <= memory. The search is our own; the plan's method says which method was best.
 
     Examples
     --------
@@ -287,7 +309,7 @@ def plan_product(
 
 
 def _star_stack(platforms: Sequence[Platform], common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
-    """A plan for each platform."""
+    """One plan for each platform."""
     p = len(platforms[0])
     for i, one in enumerate(platforms):
         check.as_many(f"platform[{i}]", one.names, p)
@@ -313,7 +335,7 @@ def planned(
     budget: float | None = None,
     effort: int = EFFORT,
 ) -> StarPlan:
-    """What `plan_product` returns; effort is the number of messages of a search without a budget."""
+    """The plan of `plan_product`; effort is the number of messages of a search without a budget."""
     start = time.perf_counter()
     shape = (
         check.integer("r", r, low=1, high=_LARGEST),
@@ -348,7 +370,7 @@ def planned(
     choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
     chosen = method
     trials: dict[str, float] = {}
-    with suppress(NotImplementedError):  # too many messages
+    with suppress(NotImplementedError):  # it would need too many messages
         if method in ("best", "search"):
             chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
     for name in _worth_trying(most, memory) if method == "best" else ():
@@ -401,7 +423,10 @@ def planned(
 
 
 def _efforts(end: float | None, effort: int) -> Iterator[int]:
-    """Messages to try in each round, more and more until the time is over: one round of so many where there is no end."""
+    """Number of messages to try in each round, growing until the time is over.
+
+    Without an end there is one round, of `effort` messages.
+    """
     effort, began = effort if end is None else _LEAST_EFFORT, time.perf_counter()
     while True:
         yield effort
@@ -413,13 +438,13 @@ def _efforts(end: float | None, effort: int) -> Iterator[int]:
 
 
 def _searched(star: engine.Star, eager: bool, seed: int, end: float | None, effort: int) -> tuple[NDArray[Any], int, float]:
-    """Chunks, order and makespan: the best of the rounds."""
+    """Chunks, order of the port and makespan of the best round."""
     rounds = (star.search(eager, (seed + k) % 2**64, tried) for k, tried in enumerate(_efforts(end, effort)))
     return min(rounds, key=lambda found: found[2])
 
 
 def _proved(star: engine.Star, most: int, known: float, end: float | None, effort: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Of the first round that is long enough."""
+    """Chunks and order of the port from the first round that is long enough for the proof."""
     for tried in _efforts(end, effort):
         try:
             return star.exact(most, tried, known)
@@ -431,7 +456,10 @@ def _proved(star: engine.Star, most: int, known: float, end: float | None, effor
 def _exact(
     star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, end: float | None, effort: int
 ) -> tuple[float, NDArray[Any], NDArray[Any]]:
-    """Makespan, chunks and messages: the best of the paper's plans by full columns, unless one of less is found."""
+    """Makespan, chunks and messages of the exact plan.
+
+    It is the best of the paper's plans by full columns, unless a better plan is found.
+    """
     r, s, t = shape
     sides = np.minimum(_sides(memory, _DOUBLE), r)
     parts = -(-r // int(sides[sides > 0].min()))
@@ -442,7 +470,7 @@ def _exact(
     for name in _worth_trying(messages, memory):
         for eager in (False, True) if name not in _LAYOUTS else ():
             trial = star.plan(PAPER.index(name), -1, eager, 0, False)
-            # equal workers in turn may do with less memory than they have
+            # methods that treat workers as equal may use less memory than they have
             if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
                 trials.append((trial.makespan, PAPER.index(name), eager))
     known = min(trials)
@@ -462,14 +490,18 @@ def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
 
 
 def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
-    """Those of the paper's methods that can be planned, and in time."""
+    """The methods that fit into the memory and can be planned in time."""
     p = len(memory)
     steps = dict.fromkeys(RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
     return [name for name in RULES if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)]
 
 
 def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
-    """Columns of C: whole ones, or the nearest integers of the same sum, the largest fractions rounded up."""
+    """Columns of C of each worker.
+
+    They are whole columns, or the nearest integers with the same sum: the largest fractions are
+    rounded up.
+    """
     r, s, t = shape
     columns, rest = np.divmod(updates // t, r)
     columns[np.argsort(-rest, kind="stable")[: s - columns.sum()]] += 1
@@ -477,12 +509,12 @@ def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDAr
 
 
 def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDArray[Any]]:
-    """Makespan and messages of the chunks of a plan on another star; order is an hs_star_order.
+    """Makespan and messages of a plan's chunks on another star; order is an hs_star_order.
 
     Raises
     ------
     ValueError
-        Where no port can send the chunks and their messages in that order.
+        If no port can send the chunks and their messages in that order.
     """
     served = np.ascontiguousarray(plan.messages["worker"])
     try:
@@ -492,7 +524,7 @@ def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDAr
 
 
 def star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Cycle-times, link costs and memory, checked."""
+    """Checked cycle-times, link costs and memory of a star."""
     if not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
     if platform.links is not None:
@@ -514,8 +546,11 @@ def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
 
 
 def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
-    """Of each chunk: blocks that stay, blocks of a layer that come and go back, layers, each block of a streamed operand being
-    one, and blocks that come with every so many layers and stay for these.
+    """Six arrays with the blocks and layers of each chunk.
+
+    Blocks that stay; blocks of a layer that come; blocks of a layer that go back; layers, where
+    each block of a streamed operand counts as one; blocks that come once for several layers and
+    stay for these; and the number of these layers.
     """
     h, v = chunks["height"], chunks["width"]
     depth, zero, one = np.full_like(h, t), np.zeros_like(h), np.ones_like(h)
@@ -528,7 +563,10 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
 
 
 def _needs(chunks: NDArray[Any], t: int, p: int) -> NDArray[np.int64]:
-    """(p,) blocks of memory that the chunks take; of those each ahead of the one before two neighbours and the panels of one."""
+    """(p,) blocks of memory that the chunks of each worker need.
+
+    If chunks are sent ahead of the result before, two neighbours and the panels of one need room.
+    """
     chunk = chunks[np.argsort(chunks["worker"], kind="stable")]
     held, come, _, length, along, _ = forms(chunk, t)
     panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length) * come + along
@@ -543,7 +581,7 @@ def _needs(chunks: NDArray[Any], t: int, p: int) -> NDArray[np.int64]:
 
 
 def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
-    """ValueError where a worker's memory is too small for one of its chunks and the panels that it holds."""
+    """ValueError if a worker's memory is too small for a chunk and the panels that it holds."""
     needs = _needs(plan.chunks, plan.shape[2], len(plan.names))
     if (less := memory < needs).any():
         i = int(np.argmax(less))
@@ -551,9 +589,9 @@ def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
-    """Of a plan of squares for workers with so much memory."""
+    """Messages of a plan of square chunks for workers with so much memory."""
     r, s, t = shape
-    side = max(engine.star_side(memory, layout), 1)  # 3 or 4 blocks: one of each operand
+    side = max(engine.star_side(memory, layout), 1)  # in 3 or 4 blocks of memory, one block of each operand
     if layout == _SINGLE:
         return -(-s // side) * (2 * -(-r // side) + r * t)
     return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

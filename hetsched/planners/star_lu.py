@@ -1,4 +1,7 @@
-"""LU on a star of workers with limited memory: the master factors panels, plans of products do the rest, one after the other."""
+"""LU on a star of workers with limited memory.
+
+The master factors panels; plans of products do the rest, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,25 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
 from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, RULES, StarPlan, planned, star_of
 
-_MOST = 2**20  # blocks of a side: their cube fits a double exactly
-_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)  # widths are compared by the method asked for if it is one
-_FEW = 16  # widths up to this are all tried, then those of a geometric row
-_LEAST = 10**5  # messages that each search may try
-_STEPS = 2048  # that a width may have to be tried
+_MOST = 2**20  # most blocks of a side: their cube fits a double exactly
+#: Widths are compared by the given method if it is one of these.
+_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)
+_FEW = 16  # all widths up to this are tried, then the widths of a geometric sequence
+_LEAST = 10**5  # messages that each search may try at least
+_STEPS = 2048  # a width with more steps is not tried
 
 
 class LuStep(NamedTuple):
-    """A step of LU on a star: the master's part, and when the workers' begins, which is a plan of its own.
+    """The master's part of a step of LU on a star.
+
+    The workers' part begins when it ends, and is a plan of its own.
 
     Attributes
     ----------
     first, width : int
-        The panel, in blocks.
+        First block and width of the panel, in blocks.
     start, end : float
-        When the master factors it and solves for the rows beside it.
+        When the master starts, and ends, to factor the panel and to solve for the rows beside it.
     """
 
     first: int
@@ -42,29 +48,32 @@ class LuStep(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StarLuPlan(Plan):
-    """LU with partial pivoting of a matrix of n x n blocks at a master: its panels, and each step's product on the workers.
+    """LU with partial pivoting of a matrix of n x n blocks at a master.
+
+    The master factors panels, and each step has a product on the workers.
 
     Attributes
     ----------
     blocks : int
-        n, of a side of the matrix.
+        n, the number of blocks of a side of the matrix.
     width : int
-        Of a panel, in blocks; the last one may be narrower.
+        Width of a panel, in blocks; the last one may be narrower.
     makespan : float
-        In the unit of the cycle-times: the master's parts and the products, one after the other.
+        Time of the master's parts and the products, one after the other, in the unit of the
+        cycle-times.
     panels : tuple of LuStep
         The master's parts.
     products : tuple of StarPlan
-        What follows each panel but the last: C -= A B, (n - end) x (n - end) blocks, with A the panel below its diagonal and B
-        the rows beside it.
+        The product after each panel but the last: C -= A B, (n - end) x (n - end) blocks, with A
+        the panel below its diagonal and B the rows beside it.
     master_time : float
-        Of the master, per block update.
+        Time of the master per block update.
     updates : (p,) int64 array
         Block updates of each worker.
     cycle_times, link_costs : (p,) float64 arrays
         Time per block update, and per block on the port.
     memory : (p,) int64 array
-        Buffers of one block.
+        Buffers of each worker, one block each.
     planning_time : float
         Seconds that the planning took.
     """
@@ -107,14 +116,14 @@ class StarLuPlan(Plan):
         n, width = self.blocks, self.width
         steps = [(first, min(width, n - first)) for first in range(0, n, width)]
         if [(panel.first, panel.width) for panel in self.panels] != steps:
-            raise ValueError(f"panels must be those of {n} blocks, {width} wide")
+            raise ValueError(f"panels must be the panels of {n} blocks, each {width} wide")
         left = [n - first - width for first, _ in steps[:-1]]
         if [product.shape for product in self.products] != [(side, side, width) for side in left]:
-            raise ValueError("products must follow all panels but the last, with the shape of what is left")
+            raise ValueError("products must follow all panels but the last, with the shape of the remaining matrix")
         if any(product.names != self.names for product in self.products):
             raise ValueError("products must be for the workers of the plan")
         if not np.array_equal(self.updates, sum((product.updates for product in self.products), np.zeros_like(self.updates))):
-            raise ValueError("updates must be those of all products together")
+            raise ValueError("updates must be the sums of the updates of all products")
 
     def _on(self, platform: Platform) -> Plan:
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")
@@ -149,47 +158,51 @@ def plan_star_lu(
     seed: int = 0,
     budget: float | None = None,
 ) -> StarLuPlan:
-    """Plan LU with partial pivoting of a matrix that a master holds, with workers of limited memory around it.
+    """Plan LU with partial pivoting of a matrix at a master, with workers of limited memory.
 
-    In each step the master factors a panel of block columns and solves for the block rows beside it. The rest, C -= A B, is a
-    product on the star: `plan_product`. The next step begins when all of it has come back.
+    In each step the master factors a panel of block columns and solves for the block rows beside
+    it. The rest, C -= A B, is a product on the star, see `plan_product`. The next step begins when
+    all of the product has come back.
 
     Parameters
     ----------
     n : int
         Blocks of a side of the matrix, 1 to 2^20.
     platform : Platform
-        A star, as for `plan_product`.
+        A star, see `plan_product`.
     method : str
-        Of the products, as for `plan_product`, but "exact".
+        Method of the products, see `plan_product`; not "exact".
     width : int, optional
-        Of a panel in blocks, at least 1; n leaves all to the master. Default: the best of all up to 16 and some beyond, by the
-        method, or where that takes long with products demand driven.
+        Width of a panel in blocks, at least 1; n leaves all work to the master. Default: the best
+        of all widths up to 16 and some larger ones. They are compared with products by the method,
+        or, if that takes long, with demand-driven products.
     master_time : float, optional
-        Of the master per block update, > 0. Default: that of the fastest worker.
+        Time of the master per block update, > 0. Default: the time of the fastest worker.
     returns, seed :
-        As for `plan_product`.
+        See `plan_product`.
     budget : float, optional
-        Seconds for all searches together. Default: 10^7 messages, some half a second, and at least 10^5 for each.
+        Seconds for all searches together. Default: 10^7 messages, about half a second, and at least
+        10^5 messages for each search.
 
     Returns
     -------
     StarLuPlan
-        Its lower bound is n^3 / 3 block updates divided perfectly over the workers and the master, without messages: it holds
-        for every plan.
+        Its lower bound is n^3 / 3 block updates divided perfectly over the workers and the master,
+        without messages. It holds for every plan.
 
     Raises
     ------
     InfeasibleError
-        If no worker's memory holds a chunk, and a width is given that leaves something to them.
+        If no worker's memory holds a chunk, and the given width leaves work to the workers.
     ValueError, TypeError
         For arguments outside their ranges.
 
     Notes
     -----
-    Dongarra, Pineau, Robert, Vivien (2008), section 10, leaves LU to a companion report: what is here is a right-looking LU of
-    our own with the paper's products. A panel of h x w blocks takes (h w^2 - w^3 / 3) / 2 block updates, the w rows beside it
-    w^2 (h - w) / 2. The master and the workers do not work at the same time.
+    Dongarra, Pineau, Robert, Vivien (2008), section 10, leaves LU to a companion report. This is
+    our own right-looking LU with the paper's products. A panel of h x w blocks takes
+    (h w^2 - w^3 / 3) / 2 block updates, and the w rows beside it take w^2 (h - w) / 2. The master
+    and the workers do not work at the same time.
 
     Examples
     --------
@@ -242,7 +255,10 @@ def plan_star_lu(
 def _best_width(
     n: int, method: str, master: float, times: NDArray[np.float64], costs: NDArray[np.float64], memory: NDArray[np.int64]
 ) -> int:
-    """The one whose plan with quick products ends first; n, where no worker's memory holds a chunk."""
+    """The width with the earliest end of a plan with quick products.
+
+    It is n if no worker's memory holds a chunk.
+    """
     names = (method,) if method in _QUICK else ("oddoml", REUSE)
     rules = [RULES.index(name) for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
     if not rules:
@@ -263,7 +279,7 @@ def _best_width(
 
 
 def _in_turn(n: int, width: int, master: float, products: list[float]) -> tuple[tuple[LuStep, ...], float]:
-    """The panels, with products of such makespans between them, and the end."""
+    """The panels and the end, with the given makespans of the products between the panels."""
     panels, now = [], 0.0
     for first, product in zip(range(0, n, width), [*products, 0.0], strict=True):
         own = min(width, n - first)
@@ -274,7 +290,7 @@ def _in_turn(n: int, width: int, master: float, products: list[float]) -> tuple[
 
 
 def _by_master(h: int, w: int) -> float:
-    """Block updates of a panel of w of h columns and of the rows beside it."""
+    """Block updates of a panel with h rows and w columns of blocks, and of the rows beside it."""
     return (h * w * w - w**3 / 3) / 2 + w * w * (h - w) / 2
 
 

@@ -1,4 +1,7 @@
-"""An iteration on a matrix in slices, by a ring of workers: integer columns for each, predicted steps."""
+"""An iteration on a matrix in slices, by a ring of workers.
+
+A plan gives each worker whole columns, and predicts the time of a step.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from ..plan import MOST_STEPS, Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
 from .ring import SliceRing, links_between, slice_ring
 
-#: Of the update of an element.
+#: Flops of the update of an element.
 FLOPS = 7.0
-_MOST = 2**30 - 1  # steps
+_MOST = 2**30 - 1  # most steps
 _KINDS = ("compute", "transfer", "transfer")
 
 #: Members of a ring in order, and their columns.
@@ -33,15 +36,16 @@ class StencilPlan(Plan):
     shape : (int, int)
         Rows and columns of the matrix.
     iterations : int
-        Steps.
+        Number of steps.
     ring : (q,) int64 array
         The workers with columns, in the order of their slices.
     counts : (p,) int64 array
-        Columns of each worker; 0 for those that take no part.
+        Columns of each worker; 0 for workers that take no part.
     displs : (p,) int64 array
         First column of each worker.
     step_time : float
-        Of the member of the ring that takes longest to update its slice and to exchange columns with both neighbours.
+        Time of a step of the slowest member of the ring. A member updates its slice and exchanges
+        columns with both neighbours.
     makespan : float
         iterations * step_time.
     itemsize : int
@@ -89,12 +93,15 @@ class StencilPlan(Plan):
 
     @property
     def work(self) -> float:
-        """Gigaflops of a step: seven flops for each element but those of the first and the last row."""
+        """Gigaflops of a step: seven for each element, except in the first and the last row."""
         return FLOPS * inner_rows(self.shape[0]) * self.shape[1] / UNIT
 
     @property
     def volume(self) -> float:
-        """Gigabytes of a column of these elements, which two neighbours send each other in a step."""
+        """Gigabytes of a column without its first and last element.
+
+        Two neighbours send each other so much in a step.
+        """
         return inner_rows(self.shape[0]) * self.itemsize / UNIT
 
     @property
@@ -104,16 +111,19 @@ class StencilPlan(Plan):
 
     @property
     def exchange_times(self) -> NDArray[np.float64]:
-        """(q, 2) seconds that each member's exchange with the next one takes, and that with the one before."""
+        """(q, 2) seconds of each member's exchange with the next one and with the one before."""
         return self.volume * _link_pairs(self.links, self.ring)
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """(n,) the worker of each column."""
+        """(n,) worker of each column."""
         return np.repeat(self.ring, self.counts[self.ring])
 
     def _on(self, platform: Platform) -> Plan:
-        """On a star without link costs as well: then messages take no time, as for `Pool.plan_stencil`."""
+        """The same slices on another platform.
+
+        It may be a star without link costs: then messages take no time, as in `Pool.plan_stencil`.
+        """
         platform = platform.per(Unit.gigaflop(), "a stencil")
         free = platform.links is None and platform.shape is None and not platform.link_costs.any()
         links = np.broadcast_to(np.float64(0.0), (len(platform),) * 2) if free else links_between(platform)
@@ -122,13 +132,16 @@ class StencilPlan(Plan):
         return _evaluated(*self.shape, self.iterations, members, self.itemsize, slices, "given", bound)
 
     def _load(self) -> Any:
-        """Gigaflops, of all steps."""
+        """Gigaflops of each worker in all steps."""
         return self.iterations * self.work * (self.counts / self.shape[1])
 
     def _lags(self) -> Iterator[NDArray[np.float64]]:
-        """For each step k, by how much the members start it before k * step_time: the slowest never waits."""
+        """For each step k, how long before k * step_time each member starts it.
+
+        The slowest member never waits.
+        """
         spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
-        spare[np.argmin(spare)] = 0.0  # but for rounding
+        spare[np.argmin(spare)] = 0.0  # exactly 0, without rounding errors
         lag, moves = np.zeros(len(self.ring)), True
         for _ in range(self.iterations):
             yield lag
@@ -139,12 +152,12 @@ class StencilPlan(Plan):
 
     @property
     def finish(self) -> NDArray[np.float64]:
-        """(p,) when each worker ends its last step; 0 for those that take no part."""
+        """(p,) when each worker ends its last step; 0 for workers that take no part."""
         times = np.zeros(len(self.names))
         last = np.zeros(0)
         for lag in self._lags():
             if lag is last:
-                break  # it stays
+                break  # it no longer changes
             last = lag
         if self.iterations:
             spare = self.step_time - self.update_times - self.exchange_times.sum(axis=1)
@@ -152,8 +165,11 @@ class StencilPlan(Plan):
         return times
 
     def steps(self) -> list[Step]:
-        """Each step of each member: the update, then the exchange with the next one and with the one before. A member starts a
-        step when it and both neighbours have ended the last one. At most 3 * 10**6 of them, else ValueError."""
+        """Each step of each member: the update, then the exchanges with the next and the previous.
+
+        A member starts a step when it and both neighbours have ended the last one. ValueError for
+        more than 3 * 10**6 entries.
+        """
         if self.iterations * len(self.ring) * 3 > MOST_STEPS:
             raise ValueError(
                 f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than {MOST_STEPS} entries: "
@@ -173,13 +189,13 @@ class StencilPlan(Plan):
 
     @property
     def exchange_labels(self) -> list[tuple[str, str]]:
-        """For each member its exchange with the next one, and with the one before, in words."""
+        """Texts of each member's exchange with the next one, and with the one before."""
         named = [f"with {self.names[i]}" for i in self.ring.tolist()]
         return list(zip(named[1:] + named[:1], named[-1:] + named[:-1], strict=True))
 
 
 class Members(NamedTuple):
-    """Workers who could be in a ring: seconds per gigaflop, and (p, p) seconds per gigabyte."""
+    """Workers that could be in a ring: seconds per gigaflop, and (p, p) seconds per gigabyte."""
 
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
@@ -197,7 +213,7 @@ def plan_stencil(
     inner, best = max(inner_rows(rows), 1), _best_ring(rows, cols, members, itemsize)
     if ring is None:
         given, method = [best.ring], "rounded ring"
-        if (best.shares[best.ring] == 0.0).any():  # a relay would get a column
+        if (best.shares[best.ring] == 0.0).any():  # in whole columns, a relay would get one
             given.append(_best_ring(rows, cols, members, itemsize, relays=False).ring)
         given.append(np.array([np.argmin(cycle_times)]))
     else:
@@ -208,15 +224,15 @@ def plan_stencil(
 
 
 def _best_ring(rows: int, cols: int, members: Members, itemsize: int, *, relays: bool = True) -> SliceRing:
-    """For shares that need not be whole columns; with relays its lower bound holds for all slices."""
-    inner = max(inner_rows(rows), 1)  # nothing changes in fewer rows; the ring is that of one
+    """The best ring for fractional columns; with relays, its lower bound holds for all slices."""
+    inner = max(inner_rows(rows), 1)  # without inner rows nothing changes; plan the ring for one
     links = members.links if members.links.any() else 0.0
     work, volume = inner * cols * FLOPS / UNIT, inner * itemsize / UNIT
     return slice_ring(members.cycle_times, links, work, volume, method="best", relays=relays)
 
 
 def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
-    """The slices of a plan with the times of these members, and bytes of an element."""
+    """The slices of a plan, timed for these members and this size of an element in bytes."""
     count = check.integer("steps", steps, low=0, high=_MOST)
     return _evaluated(*plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0)
 
@@ -224,7 +240,7 @@ def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) ->
 def _evaluated(
     rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
 ) -> StencilPlan:
-    """The plan of given slices; bound: on the time of a step."""
+    """The plan of given slices; bound is a lower bound on the time of a step."""
     cycle_times, links, names, unit = members
     ring, counts = slices
     inner = inner_rows(rows)
@@ -250,7 +266,10 @@ def _evaluated(
 
 
 def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDArray[np.int64]) -> Iterator[Slices]:
-    """The ring with one column at least for each, and those that are left as members drop out that would have none otherwise."""
+    """Divisions of the columns, with at least one for each member of the ring.
+
+    After each division, members that would have no column without this minimum drop out.
+    """
     while True:
         column, paid = _times(inner, members, itemsize, ring)
         if len(ring) <= cols:
@@ -264,7 +283,7 @@ def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDA
 def _times(
     inner: int, members: Members, itemsize: int, ring: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each member of a ring for a column, and for its exchanges."""
+    """Time of each member of a ring for a column, and for its exchanges."""
     column: NDArray[np.float64] = inner * FLOPS / UNIT * members.cycle_times[ring]
     return column, inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
 
@@ -287,12 +306,12 @@ def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]
 
 
 def inner_rows(rows: int) -> int:
-    """Rows that change: the first and the last one do not."""
+    """Number of rows that change: all but the first and the last one."""
     return max(rows - 2, 0)
 
 
 def _link_pairs(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(q, 2) the links of each member to the next one and to the one before."""
+    """(q, 2) links of each member to the next one and to the one before."""
     if len(ring) == 1:
         return np.zeros((1, 2))
     return np.stack((links[ring, np.roll(ring, -1)], links[ring, np.roll(ring, 1)]), axis=1)

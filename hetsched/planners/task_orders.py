@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from .._engine import assign as engine
 
-_SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)  # of the time, between the two matchings that the alternation starts from
-#: Slaves up to which orders are proven optimal: equal links with answers; links of their own without and with answers.
+_SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)  # shares of the time for the first of the two starting matchings
+#: Most slaves for which orders are proven optimal: equal links with answers; different links
+#: without answers, and with them.
 _AXIAL, _FORWARD, _BOTH = 12, 18, 8
-_CUBE = 128  # slaves up to which weights by slave and both slots are held
-_ROUNDS = 300  # of prices on the slots, three times as many up to 40 slaves
-_STEPS = 60  # of the bound in fractions
-_WORK = 30_000_000  # of the search with links of their own: about a second
+_CUBE = 128  # most slaves for which weights by slave and both slots are stored
+_ROUNDS = 300  # rounds of prices on the slots, three times as many up to 40 slaves
+_STEPS = 60  # steps of the bound with fractions
+_WORK = 30_000_000  # work of the search with different links: about a second
 
 #: One time for all slaves, or one for each.
 Message = float | NDArray[np.float64]
@@ -26,13 +27,13 @@ Slots = NDArray[np.int32]
 
 
 class Found(NamedTuple):
-    """Tasks and slots (1, 2, ...; those of slaves without tasks mean nothing)."""
+    """Tasks and slots; slots count from 1, and mean nothing for slaves without tasks."""
 
     method: str
     counts: NDArray[np.int64]
     send_slots: Slots
     receive_slots: Slots
-    bound: int  # on the tasks
+    bound: int  # upper bound on the tasks
 
     @property
     def tasks(self) -> int:
@@ -51,7 +52,11 @@ def part(message: Message, chosen: NDArray[np.int64]) -> Message:
 def solve(
     bound: float, times: NDArray[np.float64], send: Message, receive: Message, method: str, wanted: int | None = None
 ) -> Found:
-    """The tasks in time `bound`. With `wanted`, as soon as it is known whether these can be reached, if it can be known."""
+    """The tasks that can be done in time `bound`.
+
+    With `wanted`, it returns as soon as it is known whether so many tasks can be reached, if that
+    can be known.
+    """
     p = len(times)
     finite = np.flatnonzero(np.isfinite(times))
     if len(finite) < p:
@@ -59,7 +64,7 @@ def solve(
         counts, sends, receives = np.zeros(p, np.int64), np.full(p, p, np.int32), np.full(p, p, np.int32)
         counts[finite], sends[finite], receives[finite] = inner.counts, inner.send_slots, inner.receive_slots
         return Found(inner.method, counts, sends, receives, inner.bound)
-    if not np.any(send) and np.any(receive) and method == "best":  # the same backwards in time
+    if not np.any(send) and np.any(receive) and method == "best":  # the same problem backwards in time
         inner = solve(bound, times, receive, 0.0, method, wanted)
         return Found(inner.method, inner.counts, inner.receive_slots, inner.send_slots, inner.bound)
     if isinstance(send, np.ndarray) or isinstance(receive, np.ndarray):
@@ -81,14 +86,18 @@ def solve(
 
 
 def exact_links(times: NDArray[np.float64], send: Message, receive: Message) -> bool:
-    """Whether the links differ and `solve` proves the best orders."""
+    """Whether the links differ and `solve` proves its orders optimal."""
     p = int(np.isfinite(times).sum())
     linked = isinstance(send, np.ndarray) or isinstance(receive, np.ndarray)
     return linked and p <= (_BOTH if np.any(send) and np.any(receive) else _FORWARD)
 
 
 def upper_bound(bound: float, times: NDArray[np.float64], send: Message, receive: Message) -> int:
-    """At least the most tasks: as if all messages back (or all messages out) had the best slot. Exact for equal links one way."""
+    """Upper bound on the number of tasks.
+
+    It assumes that all messages back (or all messages out) have the best slot. It is exact for
+    equal links with messages in one direction.
+    """
     finite = np.flatnonzero(np.isfinite(times))
     times, send, receive = np.ascontiguousarray(times[finite]), part(send, finite), part(receive, finite)
     if not np.any(send):
@@ -115,7 +124,7 @@ def _decided(found: Found, wanted: int | None) -> bool:
 
 
 def _slots(bound: float, send: float, receive: float, p: int) -> int:
-    """How many slaves the bus can serve."""
+    """Number of slaves that the bus can serve."""
     if send > bound or receive > bound:
         return 0
     message = Fraction(send) + Fraction(receive)
@@ -141,15 +150,16 @@ def _without_return(bound: float, times: NDArray[np.float64], send: float, slots
 
 
 def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int64]) -> Slots:
-    """Slots 1, 2, ... of as many slaves as possible, none after its deadline; 0 for the others and those without tasks.
+    """Slots 1, 2, ... of as many slaves as possible, none after its deadline.
 
-    Of the slaves with deadlines up to d, min over e <= d of (e + those with deadlines in e + 1 .. d) are in time.
+    The slot is 0 for the other slaves, and for slaves without tasks. Of the slaves with deadlines
+    up to d, min over e <= d of (e + the number with deadlines in e + 1 .. d) are in time.
     """
     busy = np.flatnonzero(most > 0)
     order = busy[np.argsort(deadlines[busy], kind="stable")]
     sends = np.zeros(len(deadlines), np.int32)
     ranks, due = np.arange(1, len(order) + 1), deadlines[order]
-    slack = np.minimum.accumulate(np.minimum(due - ranks, 0))  # minus those late so far
+    slack = np.minimum.accumulate(np.minimum(due - ranks, 0))  # minus the number of late slaves so far
     before = np.concatenate(([0], slack[:-1])) if len(order) else slack
     taken = slack == before
     sends[order[taken]] = np.arange(1, int(taken.sum()) + 1)
@@ -159,7 +169,7 @@ def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int6
 def _evaluated(
     name: str, bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, sends: Slots, receives: Slots
 ) -> Found:
-    """The tasks that given slots allow; none for a slave beyond the slots that the bus has."""
+    """The tasks that given slots allow; none for a slave with a slot that the bus does not have."""
     weights = _masked(bound, times, send, receive, slots, receives if receive else None)
     counts = np.where(sends <= slots, weights[np.arange(len(times)), np.minimum(sends, slots) - 1], 0)
     return Found(name, counts, sends, receives, upper_bound(bound, times, send, receive))
@@ -185,7 +195,11 @@ def _matched(weights: NDArray[np.int64]) -> int:
 
 
 def _with_return(bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, method: str) -> Found:
-    """The paper's two matchings with half of the time each; "best": several splits, then one side anew while the other stays."""
+    """The paper's two matchings with half of the time each.
+
+    "best" tries several splits of the time. Then it improves one side in turn, while the other
+    side stays.
+    """
     p = len(times)
     best: Found | None = None
     for share in _SPLITS[: 1 if method == "paper" else None]:
@@ -212,7 +226,7 @@ def _with_return(bound: float, times: NDArray[np.float64], send: float, receive:
 
 
 def _improved(bound: float, times: NDArray[np.float64], out: float, back: float, slots: int, backs: Slots) -> Slots:
-    """The best slots on one side for given slots on the other; slots + 1 for a slave without one."""
+    """The best slots on one side for given slots on the other; slots + 1 means no slot."""
     chosen = _match(_masked(bound, times, out, back, slots, backs))
     return np.where(chosen >= 0, chosen + 1, slots + 1).astype(np.int32)
 
@@ -220,7 +234,10 @@ def _improved(bound: float, times: NDArray[np.float64], out: float, back: float,
 def _by_slots(
     found: Found, bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, wanted: int | None
 ) -> Found:
-    """All pairs of slots, weighted: the exact optimum for few slaves, else prices on the slots that bound it."""
+    """The best tasks over all pairs of slots: exact for few slaves.
+
+    For more slaves, prices on the slots give a bound.
+    """
     p = len(times)
     weights = np.zeros((p, p, p), np.int64)
     for k in range(slots):
@@ -238,14 +255,17 @@ def _by_slots(
 
 
 def priced(weights: NDArray[np.int64], known: int, wanted: int | None = None) -> tuple[int, Slots, Slots]:
-    """An upper bound on the axial assignment by prices on the last index (Lagrange), and the best columns and tubes met.
+    """An upper bound on the axial assignment, and the best columns and tubes found.
 
-    Every slave pays for its tube; what is left is a matching of slaves and columns, and the tubes that are in demand become
-    dearer (subgradients). In integers of 1/scale task, so the bound is exact. From the columns found, the best tubes and the
-    best columns for these are tried as a solution.
+    The bound comes from prices on the last index (Lagrangian relaxation). Every slave pays for its
+    tube. What is left is a matching of slaves and columns. Tubes in demand become dearer
+    (subgradients). All numbers are integers of 1/scale task, so the bound is exact. From the
+    columns found, the best tubes, and then the best columns for these tubes, are tried as a
+    solution.
     """
     p, (rows, base) = len(weights), (np.arange(len(weights)), weights.min(axis=(1, 2)))
-    scaled = weights - base[:, None, None]  # every slave has one column and one tube, so this takes the same from all
+    # Every slave has one column and one tube, so this lowers the value of all solutions equally.
+    scaled = weights - base[:, None, None]
     sure = int(base.sum())
     scale = 1 << max(0, min(16, 57 - int(p * (int(scaled.max()) + 1)).bit_length()))
     scaled *= scale
@@ -283,7 +303,7 @@ def priced(weights: NDArray[np.int64], known: int, wanted: int | None = None) ->
     return least // scale + sure, columns.astype(np.int32), tubes.astype(np.int32)
 
 
-# ---- links of their own ----
+# ---- different links ----
 
 
 def _linked(
@@ -296,10 +316,10 @@ def _linked(
         out = back = _affordable(np.argsort(times, kind="stable"), bound, sends, receives)
         counts = engine.task_orders(bound, times, sends, receives, out, back)
     else:
-        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # for min_time, which asks a hundred times
+        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # min_time calls this a hundred times
         out, back, proven = engine.task_links(bound, times, sends, receives, work)
         counts = engine.task_orders(bound, times, sends, receives, out, back)
-        if wanted is not None and counts.sum() < wanted and not proven:  # all of them, by the rule for tasks in fractions
+        if wanted is not None and counts.sum() < wanted and not proven:  # try all slaves, by the rule for fractional tasks
             with np.errstate(over="ignore"):
                 rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
             if (others := engine.task_orders(bound, times, sends, receives, rule, rule)).sum() > counts.sum():
@@ -321,7 +341,7 @@ def _linked(
 def _affordable(
     order: NDArray[np.int64], bound: float, sends: NDArray[np.float64], receives: NDArray[np.float64] | None
 ) -> Slots:
-    """Those at the head of an order whose messages are not longer than the bound."""
+    """The first slaves of an order, as long as their messages together fit into the bound."""
     left, chosen = Fraction(bound), []
     for i in order.tolist():
         left -= Fraction(sends[i]) + (0 if receives is None else Fraction(receives[i]))
@@ -341,11 +361,12 @@ def _linked_bound(bound: float, times: NDArray[np.float64], send: Message, recei
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequence[NDArray[np.float64]]) -> int:
-    """At least the most tasks: as if a slave could be served in part, x_i, and do a part of a task.
+    """Upper bound on the number of tasks: slaves may be served, and tasks be done, in part.
 
-    A message of length m at mean time M ends at M + m / 2; in parts, those with the least m_i t_i go first (Smith's rule), so
-    tasks(x) = sum x_i bound / t_i - quadratic costs, concave on [0, 1]^p. Frank and Wolfe's steps maximise it; the tangent of
-    each is a bound.
+    x_i is the part of slave i. A message of length m at mean time M ends at M + m / 2. With parts,
+    the slaves with the least m_i t_i go first (Smith's rule). So tasks(x) = sum x_i bound / t_i -
+    quadratic costs, which is concave on [0, 1]^p. Frank-Wolfe steps maximise it; the tangent of
+    each step is a bound.
     """
     x, rates = np.ones(len(times)), bound / times
     orders = [np.argsort(message / max(message.max(), 1e-300) * times, kind="stable") for message in messages]
@@ -367,20 +388,20 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
         value, gradient = float((x * rates).sum()) - cost, rates - slope
         target = (gradient > 0).astype(np.float64)
         rise = float((gradient * (target - x)).sum())
-        if not math.isfinite(value + rise):  # a message that overflows beside the times
+        if not math.isfinite(value + rise):  # a message overflows in comparison with the times
             break
         least = min(least, value + rise)
         if rise <= 1e-3:
             break
-        ahead = costs(target)[0] - cost - float((slope * (target - x)).sum())  # the curvature on the way
+        ahead = costs(target)[0] - cost - float((slope * (target - x)).sum())  # the curvature along the step
         x = x + (target - x) * min(1.0, rise / (2 * ahead) if ahead > 0 else 1.0)
-    if not least < 2**53 * len(times):  # so many tasks are never asked for; infinite where a rate overflows
+    if not least < 2**53 * len(times):  # more tasks are never asked for; infinite if a rate overflows
         return 2**53 * len(times)
     return math.floor(least * (1 + 1e-12 * len(times)) + 1e-9)
 
 
 def total(message: Message, p: int) -> float:
-    """Of the messages to, or from, p slaves; infinite where it overflows."""
+    """Total time of the messages to, or from, p slaves; infinite if it overflows."""
     try:
         return math.fsum(message.tolist()) if isinstance(message, np.ndarray) else p * message
     except OverflowError:

@@ -1,4 +1,7 @@
-"""Tasks that a master hands to slaves over one bus: how many in a given time, how long for a given number."""
+"""Tasks that a master hands to slaves over one bus.
+
+A plan gives the most tasks in a given time, or the least time for a given number of tasks.
+"""
 
 from __future__ import annotations
 
@@ -50,18 +53,21 @@ class _TaskPlan(Plan):
         for name, message in (("send", self.send), ("receive", self.receive)):
             longest = max(message.tolist()) if isinstance(message, np.ndarray) else message
             if longest * len(self.counts) > schema.LONG:
-                raise ValueError(f"{name} of all workers takes longer than a double can say: give times in a larger unit")
+                raise ValueError(f"{name} of all workers together is too long for a double: give times in a larger unit")
         schema.require_order("send_order", self.send_order, self.counts)
         answers = self.receive.any() if isinstance(self.receive, np.ndarray) else self.receive
         if answers or len(self.receive_order):
             schema.require_order("receive_order", self.receive_order, self.counts)
 
     def _last(self, platform: Platform) -> float:
-        """When the last one ends, if these are the slaves."""
+        """When the last slave ends, with the slaves of `platform`."""
         return max((step.end for step in replace(self, cycle_times=platform.cycle_times).steps()), default=0.0)
 
     def steps(self) -> list[Step]:
-        """Messages one after the other: out from the start, back as soon as the worker and the bus are ready."""
+        """Messages one after the other.
+
+        They go out from the start, and come back as soon as the slave and the bus are ready.
+        """
         steps: list[Step] = []
         ends: dict[int, float] = {}
         order = self.send_order.tolist()
@@ -84,22 +90,23 @@ class _TaskPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MaxTasks(_TaskPlan):
-    """The tasks that slaves can do in a given time.
+    """The most tasks that slaves can do in a given time.
 
     Attributes
     ----------
     counts : (p,) int64 array
         Tasks of each slave.
     tasks : int
-        Their sum, which is maximised: there is no lower_bound, but an `upper_bound`.
+        Sum of the counts, which is maximised: there is no lower_bound, but an `upper_bound`.
     T : float
-        The time that there is; of a plan on slower slaves by `on`, the time that it takes, if that is longer.
+        The given time. In a plan for slower slaves made by `on`, the time that it takes, if that is
+        longer.
     makespan : float
-        When the last one ends.
+        When the last slave ends.
     send_order, receive_order : (q,) int64 arrays
         The slaves that get tasks, in the order of the messages to them, and back from them.
     send, receive : float, or (p,) float64 array
-        Time of a message, or of each slave's.
+        Time of a message: one number, or one for each slave.
     cycle_times : (p,) float64 array
     """
 
@@ -120,7 +127,7 @@ class MaxTasks(_TaskPlan):
 
     @property
     def upper_bound(self) -> int:
-        """No way does more tasks."""
+        """No plan does more tasks."""
         return int(self.bound)
 
 
@@ -133,13 +140,13 @@ class MinTime(_TaskPlan):
     counts : (p,) int64 array
         Tasks of each slave.
     tasks : int
-        Their sum, as asked for.
+        Sum of the counts: the number asked for.
     makespan : float
-        The least double in which they can be done, so the exact optimum, rounded up.
+        The least double in which they can be done: the exact optimum, rounded up.
     send_order, receive_order : (q,) int64 arrays
         The slaves that get tasks, in the order of the messages to them, and back from them.
     send, receive : float, or (p,) float64 array
-        Time of a message, or of each slave's.
+        Time of a message: one number, or one for each slave.
     cycle_times : (p,) float64 array
     """
 
@@ -148,7 +155,7 @@ class MinTime(_TaskPlan):
 
 
 def _per_task(given: Platform | ArrayLike | None, what: str) -> Platform | ArrayLike | None:
-    """A platform in seconds per task and per message, or numbers as they are."""
+    """The platform in seconds per task and per message; numbers are returned as they are."""
     return given.per(Unit("task", "message"), what) if isinstance(given, Platform) else given
 
 
@@ -169,33 +176,42 @@ def max_tasks(
     T : float
         Time, > 0.
     cycle_times : Platform or (p,) or (..., p) array_like
-        Time per task of each slave, > 0, at least T / 2**53; an infinite one does nothing. More than one axis is a stack: a plan
-        for each set of slaves, on all cores.
+        Time per task of each slave, > 0, at least T / 2**53. A slave with an infinite one does
+        nothing. An array with more than one axis is a stack: one plan for each set of slaves,
+        computed on all cores.
     send, receive : float or (p,) array_like
-        Time of the message that a slave needs before its first task, and of the one it sends back after the last; >= 0. One
-        for all, or one for each. The bus carries one message at a time. A slave without tasks needs none. Of a stack any shape
-        that broadcasts against its cycle-times.
+        Time of the message that a slave needs before its first task, and of the message that it
+        sends back after its last; >= 0. One number for all slaves, or one for each. The bus carries
+        one message at a time. A slave without tasks needs no message. For a stack, any shape that
+        broadcasts against its cycle-times.
     method : {"best", "paper", "fastest"}
-        "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to the fastest slaves first.
+        "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to
+        the fastest slaves first.
     speeds : (p,) or (..., p) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     progress : bool or callable, optional
-        Of a stack: True shows a bar, a function is called with the fraction done.
+        For a stack: True shows a bar; a function is called with the fraction done.
 
     Returns
     -------
     MaxTasks
-        "best" is optimal for equal messages one way, and both ways for up to 12 slaves; for links of their own up to 18 slaves
-        one way and 8 both ways. Otherwise the certificate says how far `upper_bound` is. For a stack a PlanStack with tasks,
-        bound and optimal (...), and counts (..., p).
+        "best" is optimal for equal messages in one direction, and in both for up to 12 slaves. If
+        messages differ between slaves, it is optimal for up to 18 slaves with messages in one
+        direction and 8 in both. Otherwise the certificate says how far `upper_bound` is. For a
+        stack: a PlanStack with tasks, bound and optimal (...), and counts (..., p).
 
     Notes
     -----
-    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 4. Equal messages one way: a matching of slaves and slots is
-    optimal; where every t_i >= (p - 1) send, a slave loses at most one task by a late slot, and the earliest deadline first is
-    an optimal matching in O(p log p). Both ways: dynamic programming over pairs of sets of slots; for more slaves the paper's
-    matchings, improved by turns and by prices on the slots, which are the bound. Links of their own: dynamic programming over
-    sets of slaves, inside a branch and bound over the order of the answers; for more slaves local search.
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 4.
+
+    Equal messages in one direction: a matching of slaves and slots is optimal. If every
+    t_i >= (p - 1) send, a late slot costs a slave at most one task, and earliest deadline first is
+    an optimal matching in O(p log p). Both directions: dynamic programming over pairs of sets of
+    slots; for more slaves the paper's matchings, improved in turn, and prices on the slots, which
+    give the bound.
+
+    Different messages: dynamic programming over sets of slaves, inside a branch and bound over the
+    order of the answers; for more slaves local search.
 
     Examples
     --------
@@ -240,7 +256,7 @@ def max_tasks(
 def _max_stack(
     T: float, cycle_times: Any, send: Any, receive: Any, method: str, speeds: Any, progress: bool | Progress | None
 ) -> PlanStack:
-    """A plan for each row."""
+    """One plan for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     p = times.shape[-1]
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
@@ -275,20 +291,20 @@ def min_time(
     Parameters
     ----------
     tasks : int
-        0 <= tasks <= 2**53.
+        Number of tasks, 0 <= tasks <= 2**53.
     cycle_times, send, receive, speeds
-        As for `max_tasks`.
+        See `max_tasks`.
 
     Returns
     -------
     MinTime
-        Optimal where `max_tasks` is.
+        Optimal if `max_tasks` is.
 
     Notes
     -----
-    Bisection over the doubles, with `max_tasks` (Beaumont et al. 2001, section 4.1): the makespan is the least double that
-    suffices. Where `max_tasks` is exact, that is the optimum, rounded up; the lower bound is the longest time that its upper
-    bound on the tasks rules out.
+    Bisection over the doubles, with `max_tasks` (Beaumont et al. 2001, section 4.1): the makespan
+    is the least double that suffices. If `max_tasks` is exact, that is the optimum, rounded up. The
+    lower bound is the longest time that its upper bound on the tasks rules out.
 
     Examples
     --------
@@ -307,15 +323,15 @@ def min_time(
         raise ValueError("the makespan overflows: give times in a larger unit")
     if wanted and least / float(times.min()) > 2**52:
         raise ValueError(f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}")
-    with np.errstate(over="ignore"):  # all on one slave
+    with np.errstate(over="ignore"):  # all tasks on one slave
         alone = float((np.broadcast_to(out, p) + np.broadcast_to(back, p) + (wanted * times if wanted else 0.0)).min())
     low, high = least * (1 - 1e-15), min((least + messages) * (1 + 1e-14), alone * (1 + 1e-14))
     if wanted and high / float(times.min()) > 2**53:
-        raise ValueError("send and receive are too long beside cycle_times: the makespan is over 2**53 times the least of them")
+        raise ValueError("send and receive are too long for cycle_times: the makespan is over 2**53 times the least cycle-time")
     makespan = bound = 0.0
     found = nothing(p)
     if wanted:
-        bound = makespan = low  # where each T is decided anyway, a bound that is cheap does
+        bound = makespan = low  # if each T is decided anyway, a cheap bound is enough
         if not exact_links(times, out, back):
             bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
         if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
@@ -349,7 +365,7 @@ def min_time(
 
 
 def _message(name: str, given: float | ArrayLike, p: int) -> Message:
-    """A time, or one for each of p slaves that are not all equal."""
+    """One time, or an array of p times if the slaves' times are not all equal."""
     values = check.each(name, given, p, "slave")
     return float(values[0]) if (values == values[0]).all() else check.frozen(values)
 
@@ -359,7 +375,7 @@ def _of(message: Message, i: int) -> float:
 
 
 def _enough(plan: _TaskPlan, times: list[float]) -> float:
-    """The least double in which slaves with these times have done what a plan says, computed in fractions."""
+    """The least double in which slaves with these times finish a plan, computed in fractions."""
     bus, ends = Fraction(0), {}
     for i in plan.send_order.tolist():
         bus += Fraction(_of(plan.send, i))
@@ -373,21 +389,24 @@ def _enough(plan: _TaskPlan, times: list[float]) -> float:
 
 
 def _arrivals(message: Message, order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """When the messages end that go out in this order, one after the other from time 0."""
+    """When messages that go out in this order end, one after the other from time 0."""
     if isinstance(message, np.ndarray):
         return np.cumsum(message[order], dtype=np.float64)
     return np.arange(1.0, len(order) + 1) * message
 
 
 def _settled(end: float, makespan: float) -> float:
-    """The end of a step; the makespan, if it is that up to rounding."""
+    """The end of a step, or the makespan if both are equal up to rounding."""
     return makespan if abs(end - makespan) <= 1e-14 * makespan else end
 
 
 def _parts(
     found: Found, times: NDArray[np.float64], send: Message, receive: Message, counts: NDArray[np.int64] | None, makespan: float
 ) -> dict[str, Any]:
-    """The fields that follow from the slots; the makespan is when the steps end, but for rounding no later than the one given."""
+    """The fields that follow from the slots.
+
+    The makespan is when the steps end; up to rounding, it is no later than the given one.
+    """
     own = found.counts if counts is None else counts
     order = np.argsort(found.send_slots, kind="stable")
     back = np.argsort(-found.receive_slots, kind="stable")
@@ -413,7 +432,7 @@ def _parts(
 
 
 def _trimmed(found: Found, times: NDArray[np.float64], send: Message, wanted: int) -> NDArray[np.int64]:
-    """The counts with a task less for the last to end, as many as there are too many."""
+    """The counts without the tasks that are too many: the slaves that end last lose one each."""
     counts = found.counts.copy()
     while (excess := int(counts.sum()) - wanted) > 0:
         order = np.argsort(found.send_slots, kind="stable")
@@ -426,7 +445,7 @@ def _trimmed(found: Found, times: NDArray[np.float64], send: Message, wanted: in
 
 
 def _first_double(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The least double of [low, high] that is enough; high is (or a little more)."""
+    """The least double of [low, high] that is enough; high (or a little more) is enough."""
     first, last = (int(np.float64(x).view(np.int64)) for x in (max(low, 5e-324), max(high, 5e-324)))
     while first < last:
         middle = (first + last) // 2

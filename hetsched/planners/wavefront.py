@@ -1,4 +1,4 @@
-"""Who gets which columns of tiles, where every tile waits for its neighbours above and to the left."""
+"""Columns of tiles for workers, where every tile waits for its neighbours above and to the left."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
 ORDERS = ("across", "along")
-_MOST = 2**53  # tiles
+_MOST = 2**53  # most tiles
 _MASK = ("W", "N", "NW", "NE", "SW")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Wavefront(Plan):
-    """Columns (or rows) of tiles dealt to workers, and the order in which each works on its own.
+    """Columns (or rows) of tiles for each worker, and the order in which it computes them.
 
     Attributes
     ----------
     shape : (int, int)
         Rows and columns of tiles.
     axis : {1, 0}
-        What is dealt: columns (1) or rows (0). "Lines" below are columns or rows accordingly.
+        The lines that are dealt: columns (1) or rows (0). "Lines" below are columns or rows
+        accordingly.
     owner : (lines,) int32 array
         The worker of each line.
     counts : (p,) int64 array
@@ -41,7 +42,8 @@ class Wavefront(Plan):
     redistributed : bool
         Whether the lines left over after the last full panel were distributed anew.
     order : {"across", "along"}
-        Of the tiles in a chunk, a run of neighbouring lines of one worker: across its lines, or one line after the other.
+        Order of the tiles in a chunk, a run of neighbouring lines of one worker: across its lines,
+        or one line after the other.
     mask : tuple of str
         The neighbours that a tile waits for.
     makespan : float
@@ -84,7 +86,7 @@ class Wavefront(Plan):
 
     @property
     def reach(self) -> int:
-        """How many tiles further the line before must be: 1 with "NE" or "SW" in the mask, else 0."""
+        """How many tiles the line before must be ahead: 1 with "NE" or "SW" in the mask, else 0."""
         return _reach(self.mask)
 
     @cached_property
@@ -103,7 +105,7 @@ class Wavefront(Plan):
 
     @property
     def starts(self) -> NDArray[np.float64]:
-        """(rows, columns) when each tile starts."""
+        """(rows, columns) times when each tile starts."""
         return check.frozen(self._times[0])
 
     def _on(self, platform: Platform) -> Plan:
@@ -113,7 +115,7 @@ class Wavefront(Plan):
         return self._carried(platform, makespan, engine.wavefront_bound(length, lines, times, self.reach))
 
     def _load(self) -> Any:
-        """Tiles."""
+        """Tiles of each worker."""
         return self.counts * self.shape[1 - self.axis]
 
     def steps(self) -> list[Step]:
@@ -125,7 +127,7 @@ class Wavefront(Plan):
 
 
 def tile_label(index: int, cols: int) -> str:
-    """A tile, counted row by row, in words."""
+    """Text for a tile, counted row by row."""
     row, col = divmod(index, cols)
     return f"tile ({row}, {col})"
 
@@ -142,47 +144,50 @@ def wavefront(
     mask: str | Sequence[str] = ("W", "N"),
     axis: int = 1,
 ) -> Wavefront:
-    """Deal columns of tiles to workers, where a tile can start only after its neighbours above and to the left.
+    """Deal columns of tiles to workers, if tiles wait for neighbours above and to the left.
 
     Parameters
     ----------
     rows, cols : int
-        Of equal tiles, >= 1.
+        Numbers of rows and columns of equal tiles, >= 1.
     cycle_times : Platform or (p,) array_like
         Time per tile of each worker, > 0. A worker with an infinite cycle-time gets nothing.
     period : int, optional
-        Columns in a panel. Default: the best of all periods, the longest of equals.
+        Columns in a panel. Default: the best of all periods; of equal ones the longest.
     speeds : (p,) array_like, optional
-        1 / cycle_times, instead of them; 0 is allowed.
+        1 / cycle_times, given instead of them; 0 is allowed.
     method : {"best", "panels", "cyclic"}
-        "panels", or "best": each panel is divided by `distribute`, the workers side by side by ascending time for a row, of
-        equals the first one first. The columns left over after the last full panel are the first ones of a panel or are
-        distributed anew: both are simulated, the better one is kept. "cyclic": column j goes to worker j mod p, of those that
-        work, whatever its speed, for comparison.
+        "panels", or "best": each panel is divided by `distribute`. In a panel the workers are
+        sorted by ascending time for a row; of equal ones, the first worker comes first. The columns
+        left over after the last full panel are the first ones of a panel, or are distributed anew:
+        both are simulated, and the better one is kept. "cyclic", for comparison: column j goes to
+        worker j mod p, of the workers that can work, whatever its speed.
     order : {"across", "along"}
-        Of the tiles in a chunk, the neighbouring columns of one worker. "across": row by row, so that the workers to the
-        right can go on early (skewed rows with "NE" or "SW" in the mask). "along": one column after the other.
+        Order of the tiles in a chunk, which is neighbouring columns of one worker. "across": row by
+        row, so that the workers to the right can go on early (skewed rows with "NE" or "SW" in the
+        mask). "along": one column after the other.
     mask : sequence of str, or str
-        The neighbours that a tile waits for: "W" and "N", and any of "NW", "NE" (only with axis=0) and "SW" (only with
-        axis=1).
+        The neighbours that a tile waits for: "W" and "N", and any of "NW", "NE" (only with axis=0)
+        and "SW" (only with axis=1).
     axis : {1, 0}
-        Deal columns (1) or rows (0): read "row" for "column" above, and the other way round.
+        Deal columns (1) or rows (0). For rows, read "row" for "column" above, and the other way
+        round.
 
     Returns
     -------
     Wavefront
-        lower_bound holds for every way to deal whole columns and every order of their tiles.
+        lower_bound holds for every way to deal whole columns, and for every order of their tiles.
 
     Raises
     ------
     ValueError, TypeError
-        For arguments outside their ranges, and for "NE" where columns are dealt or "SW" where rows are: a column would wait
-        for the one to its right.
+        For arguments outside their ranges, and for "NE" if columns are dealt or "SW" if rows are:
+        a column would wait for the one to its right.
 
     Notes
     -----
-    Beaumont, Boudet, Legrand, Rastello, Robert (2001), sections 2.1 and 2.3. The search simulates periods in the order of a
-    lower bound of each, until no later one can be better.
+    Beaumont, Boudet, Legrand, Rastello, Robert (2001), sections 2.1 and 2.3. The search simulates
+    periods in the order of their lower bounds, until no later one can be better.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many workers are worth it: the predicted time of a product against their number."""
+"""How many workers are worth using: the predicted time of a product against their number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, relative_speeds, whose
 from .product_methods import plan_boxes
 
-#: Up to this slower than the fastest number of workers, fewer of them are preferred.
+#: Fewer workers are preferred if they are at most this much slower than the fastest number of them.
 _TOLERANCE = 0.02
 
 
@@ -27,20 +27,20 @@ class WorkersWorth(Plan):
     Attributes
     ----------
     workers : int
-        The fewest whose predicted time is within 2 % of the least; it may be 1.
+        The smallest number with a predicted time within 2 % of the least; it may be 1.
     enrolled : tuple of int
-        Which ones: the fastest, with their links.
+        These workers: the fastest ones, with their links counted.
     times, bounds : (p,) float64 array
-        Predicted seconds with 1, 2, ... workers, and what those cannot beat.
+        Predicted seconds with 1, 2, ... workers, and lower bounds on these times.
     makespan : float
-        The predicted time of that many.
+        The predicted time with that number of workers.
     shape : (int, int, int)
         m, n, k.
     quota : float or None
-        Cpus' worth that all workers together may use.
+        Time that all workers together may use, in CPUs.
     dtype : str
     cycle_times : (p,) float64 array
-        Seconds per gigaflop of each worker, by itself.
+        Seconds per gigaflop of each worker that runs alone.
     """
 
     workers: int
@@ -73,11 +73,14 @@ class WorkersWorth(Plan):
         schema.require_able("enrolled", enrolled, self.cycle_times)
 
     def _on(self, platform: Platform) -> Plan:
-        """The same workers are enrolled, first in `times` and `bounds`; the others follow as they are worth it there."""
+        """The same workers are enrolled, and come first in `times` and `bounds`.
+
+        The other workers follow in the order in which they are worth it on the platform.
+        """
         return _plan(self.shape, platform, np.dtype(self.dtype), self.quota, self.enrolled)
 
     def _load(self) -> Any:
-        """Gigaflops, divided perfectly over the speeds of those enrolled."""
+        """Gigaflops of each worker, divided perfectly over the speeds of the enrolled workers."""
         m, n, k = self.shape
         speeds = np.zeros(len(self.names))
         speeds[list(self.enrolled)] = relative_speeds(self.cycle_times[list(self.enrolled)])
@@ -90,7 +93,7 @@ class WorkersWorth(Plan):
         return [Step(i, "compute", 0.0, self.makespan, "shared tiles") for i in sorted(self.enrolled) if self.makespan > 0]
 
     def describe(self) -> str:
-        """Such as "2 of 4 workers: 1.2 s alone, 0.65 s with 2 (at least 0.6 s)"."""
+        """Text such as "2 of 4 workers: 1.2 s alone, 0.65 s with 2 (at least 0.6 s)"."""
         m, n, k = self.shape
         alone, best = f"{self.times[0]:.3g} s with 1", f"{self.makespan:.3g} s with {self.workers}"
         text = alone if self.workers == 1 else f"{alone}, {best}"
@@ -103,30 +106,37 @@ class WorkersWorth(Plan):
 def workers_worth(
     m: int, n: int, k: int, platform: Platform | None = None, *, dtype: DTypeLike = np.float64, quota: float | None = None
 ) -> WorkersWorth:
-    """How many workers are worth it for a product C (m x n) = A (m x k) B (k x n), with the predicted time of each number.
+    """Predict how many workers are worth it for a product C (m x n) = A (m x k) B (k x n).
+
+    The result has the predicted time of each number of workers.
 
     Parameters
     ----------
     m, n, k : int
         Sizes in elements, >= 0.
     platform : Platform, optional
-        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte. Default: this machine, as `measure` left it in
-        the cache; if it did not, equal workers of a speed that is measured in a few milliseconds.
+        Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte. Default: this
+        machine, as `measure` stored it in the cache. Without a stored measurement, equal workers
+        with a speed that is measured in a few milliseconds.
     dtype : dtype_like
     quota : float, optional
-        Cpus' worth of time that all workers together get, as of a control group. Default: of this machine its own, else none.
+        Time that all workers together get, in CPUs, for example from a control group. Default: the
+        machine's own quota for this machine, otherwise none.
 
     Returns
     -------
     WorkersWorth
-        lower_bound: the work divided perfectly over all workers, each as fast as by itself, within the quota.
+        lower_bound is the work divided perfectly over all workers, each as fast as when it runs
+        alone, within the quota.
 
     Notes
     -----
-    The first p workers are those that would need the least time for the whole product by themselves. Without links p of them need
-    start + work / min(sum of speeds, quota x their mean speed); a measured platform's speeds go linearly from those of one at a
-    time to those of all at once, without what other programs took of the cores; `start` is what sharing a product
-    costs. With links it is the better of two plans, slices of rows and of columns, each for exactly these workers.
+    The first p workers are the ones that would need the least time for the whole product alone.
+    Without links, p of them need start + work / min(sum of speeds, quota x their mean speed). The
+    speeds of a measured platform go linearly from the speed of one worker at a time to the speed of
+    all at once, without what other programs took of the cores. `start` is the cost of sharing a
+    product. With links, the time is the better of two plans, slices of rows or of columns, each for
+    exactly these workers.
 
     Examples
     --------
@@ -158,7 +168,7 @@ def workers_worth(
 def _plan(
     shape: tuple[int, int, int], platform: Platform, kind: np.dtype[Any], quota: float | None, given: tuple[int, ...] | None
 ) -> WorkersWorth:
-    """The plan, or the one that enrols given workers."""
+    """The plan, or the plan that enrols the given workers."""
     m, n, k = shape
     start = 0.0
     if not isinstance(platform, MeasuredPlatform):
@@ -171,7 +181,7 @@ def _plan(
     alone, crowded = _speeds(platform, kind)
     p = len(alone)
     order = _enrolment(-alone, given)
-    with np.errstate(over="ignore"):  # of speeds: no time
+    with np.errstate(over="ignore"):  # an overflowing speed takes no time
         if platform.link_costs.any():
             order, times, bounds = _linked(m, n, k, platform, kind, given)
             if quota is not None:
@@ -205,10 +215,13 @@ def _plan(
 
 
 def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """GFLOP/s of each worker by itself, and among all while it has its core: neither quotas nor other programs."""
+    """GFLOP/s of each worker alone, and among all workers while it has its core.
+
+    Both are without quotas and other programs.
+    """
     if isinstance(platform, MeasuredPlatform):
         if dtype.name not in platform.at_once:
-            raise ValueError(f"dtype {dtype.name} was not measured, but {', '.join(platform.at_once)}")
+            raise ValueError(f"dtype {dtype.name} was not measured, only {', '.join(platform.at_once)}")
         once = platform.at_once[dtype.name]
         return np.maximum(once.alone, once.own), once.own
     speeds = platform.speeds
@@ -218,7 +231,7 @@ def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np
 
 
 def _enrolment(times: NDArray[np.float64], given: tuple[int, ...] | None) -> NDArray[np.int64]:
-    """The workers by their time for everything, those first that are enrolled whatever it is."""
+    """The workers sorted by their time for everything, after the given workers."""
     order = np.argsort(times, kind="stable")
     return order if given is None else np.concatenate((np.array(given, np.int64), order[~np.isin(order, given)]))
 
@@ -226,7 +239,7 @@ def _enrolment(times: NDArray[np.float64], given: tuple[int, ...] | None) -> NDA
 def _linked(
     m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic], given: tuple[int, ...] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Order of enrolment, times and bounds by plans for the first 1, 2, ... workers."""
+    """Order of enrolment, and times and bounds by plans for the first 1, 2, ... workers."""
     options = {"itemsize": dtype.itemsize, "flops_per_update": flops_per_update(dtype)}
 
     def plan(chosen: list[int]) -> tuple[float, float]:
@@ -242,7 +255,11 @@ def _linked(
 
 
 def worth_here(found: MeasuredPlatform | None, otherwise: int) -> int:
-    """Workers of the default pool: those worth it for a large product by what was measured, else as many as `topology` says."""
+    """Number of workers of the default pool.
+
+    With a measurement, it is the number worth it for a large product. Without one it is
+    `otherwise`, the number that `topology` gives.
+    """
     if found is None:
         return otherwise
     return workers_worth(4000, 4000, 4000, found, dtype=main_dtype(found.at_once)).workers
