@@ -15,6 +15,7 @@ from hetsched.machine.dropin import library
 LETTERS = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 FORMS = ["fortran", "columns", "rows"]
 WIDTHS = {"wheel64": np.int64, "wheel32": np.int32, "plain32": np.int32}
+INTEGERS = {**WIDTHS, "plain64": np.int64}
 GUARDS = 40  # elements around each array
 
 
@@ -121,14 +122,14 @@ class Caller:
     """Functions by routine and type. `source` has them: the drop-in library, or that behind."""
 
     def __init__(self, sources, width):
-        self.sources, self.width, self.integer = sources, width, WIDTHS[width]
+        self.sources, self.width, self.integer = sources, width, INTEGERS[width]
 
     def _find(self, name):
         return next(getattr(source, name) for source in self.sources if hasattr(source, name))
 
     def fortran(self, letter, routine, *arguments):
         """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind them."""
-        prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_"), "plain32": ("", "_")}[self.width]
+        prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_")}.get(self.width, ("", "_"))
         kept = [self._pointed(argument) for argument in arguments]
         self._find(prefix + usual(letter, routine) + suffix)(*(ctypes.c_void_p(each.ctypes.data) for each in kept))
 
@@ -139,9 +140,8 @@ class Caller:
 
     def cblas(self, letter, routine, *arguments, real=False):
         """Enumerations and integers as Python's, by value; real numbers by value, complex ones by address, unless `real`."""
-        prefix, suffix = {"wheel64": ("scipy_cblas_", "64_"), "wheel32": ("scipy_cblas_", ""), "plain32": ("cblas_", "")}[
-            self.width
-        ]
+        wheels = {"wheel64": ("scipy_cblas_", "64_"), "wheel32": ("scipy_cblas_", "")}
+        prefix, suffix = wheels.get(self.width, ("cblas_", ""))
         integer = ctypes.c_int64 if self.integer is np.int64 else ctypes.c_int32
         kept, passed = [], []
         for argument in arguments:

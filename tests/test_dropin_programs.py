@@ -334,6 +334,12 @@ size_t lengths[2];
     }
 GEMM(dgemm_, int32_t)
 GEMM(dgemm_64_, int64_t)
+int32_t isamax_(const int32_t *n, const float *x, const int32_t *step)
+{
+    int32_t place = *n > 0;
+    for (int32_t i = 1; i < *n; i++) if (x[i * *step] > x[(place - 1) * *step]) place = i + 1;
+    return place;
+}
 """
 PROGRAM = """
 #include <signal.h>

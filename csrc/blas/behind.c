@@ -1,5 +1,19 @@
-/* The library behind: looked for once for each name. A program finds its BLAS in the global scope, after us; what Python's wheels bring
- * is in no scope but their own, so all that is loaded is looked through. */
+/* The library behind a name, for the object that calls it.
+ *
+ * Which one: what the dynamic loader would have bound the caller to without us. That is the first
+ * library after us in the global scope (the program, what it is linked with, and what was opened
+ * with RTLD_GLOBAL), and then the caller's own scope: the caller and its dependencies. A library
+ * that came into the global scope after the caller's own was loaded is too late for it. Where
+ * neither has the name, as for Python's wheels when function pointers are called, or for callers
+ * that are in no object (compiled while the program runs), it is the first of all that are loaded.
+ *
+ * Who the caller is tells the address to which the function will return. The end of a function may
+ * be a jump into ours; then it is that function's caller, and the library found may be another's.
+ * Such an entry is marked as guessed.
+ *
+ * How wide its integers are: the library is asked, by a function whose answer tells it. The name
+ * tells it too if it has a prefix or suffix. Where the two contradict each other, and where a
+ * library with plain names has no such function, its width is not known. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -10,21 +24,70 @@
 
 #include "blas/entry.h"
 
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
 static const char here; /* in this library */
 
-/* The object that has an address, or NULL. */
-static void *object_of(const void *address)
+typedef struct {
+    uintptr_t address; /* in the object that is looked for */
+    uintptr_t base;
+    uintptr_t start;   /* of its segment with the address */
+    uintptr_t bytes;   /* of that segment */
+    const char *path;  /* valid while the object is loaded */
+    int order;         /* of loading: 0 is the program */
+} object;
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-    Dl_info info;
-    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+    (void)size;
+    object *found = context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || found->address - start >= segment->p_memsz) continue;
+        found->base = info->dlpi_addr;
+        found->start = start;
+        found->bytes = segment->p_memsz;
+        found->path = info->dlpi_name;
+        return 1;
+    }
+    found->order++;
+    return 0;
 }
 
-static int is_ours(const void *function) { return object_of(function) == object_of(&here); }
+/* The object that has an address; 0 if none has. */
+static int find_object(const void *address, object *found)
+{
+    *found = (object){.address = (uintptr_t)address};
+    return dl_iterate_phdr(look_at_object, found);
+}
+
+static int is_ours(const void *function)
+{
+    object its, ours;
+    return find_object(function, &its) && find_object(&here, &ours) && its.order == ours.order;
+}
+
+/* The address of a function in a scope, NULL if that is one of ours. */
+static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
+
+/* A handle of a library, which then stays loaded. NULL of the program, and of a library that is
+ * not found by its path, where there may be another one by now. */
+static void *open_object(const object *library)
+{
+    struct link_map *map;
+    if (!library->path || !library->path[0]) return NULL;
+    void *handle = dlopen(library->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (!handle) return NULL;
+    if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && map->l_addr == library->base) return handle;
+    dlclose(handle);
+    return NULL;
+}
 
 void hs__keep(const void *address)
 {
-    Dl_info info;
-    void *handle = dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+    object library;
+    void *handle = find_object(address, &library) ? open_object(&library) : NULL;
     if (handle) dlclose(handle);
 }
 
@@ -33,15 +96,15 @@ typedef struct {
     size_t bytes;
 } objects;
 
-static int note_object(struct dl_phdr_info *object, size_t size, void *context)
+static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
     objects *all = context;
-    if (!object->dlpi_name || !object->dlpi_name[0]) return 0; /* the program */
-    const size_t length = strlen(object->dlpi_name) + 1;
+    if (!info->dlpi_name || !info->dlpi_name[0]) return 0; /* the program */
+    const size_t length = strlen(info->dlpi_name) + 1;
     char *more = realloc(all->names, all->bytes + length);
     if (!more) return 1;
-    memcpy(more + all->bytes, object->dlpi_name, length);
+    memcpy(more + all->bytes, info->dlpi_name, length);
     all->names = more, all->bytes += length;
     return 0;
 }
@@ -60,89 +123,264 @@ void hs__each_object(int (*visit)(void *handle, void *context), void *context)
     free(all.names);
 }
 
-typedef struct {
-    const char *name;
-    void *found;
-} search;
-
-static int look_in(void *handle, void *context)
+static int note_loads(struct dl_phdr_info *info, size_t size, void *context)
 {
-    search *s = context;
-    void *function = dlsym(handle, s->name);
-    if (!function || is_ours(function)) return 0;
-    s->found = function;
+    (void)size;
+    *(unsigned long long *)context = info->dlpi_adds;
     return 1;
 }
 
-static void *find(const char *name)
+unsigned long long hs__loads(void)
 {
-    void *function = dlsym(RTLD_NEXT, name);
-    if (function && !is_ours(function)) return function;
-    search s = {name, NULL};
-    hs__each_object(look_in, &s);
-    static const char *const usual[] = {"liblapack.so.3", "libblas.so.3", "libopenblas.so.0"};
-    for (int i = 0; !s.found && i < 3 && strncmp(name, "scipy_", 6) != 0; i++) {
-        void *handle = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL);
-        void *there = handle ? dlsym(handle, name) : NULL;
-        if (there && !is_ours(there)) s.found = there; /* the library stays */
+    unsigned long long loads = 0;
+    dl_iterate_phdr(note_loads, &loads);
+    return loads;
+}
+
+/* ---- what a library says of itself ------------------------------------------------------------------------------- */
+
+enum { NO_ANSWER = 0, NO_SENSE = -1, ANSWERS = 64 };
+
+/* Each library is asked once, as far as there is room. */
+static struct {
+    _Atomic(const void *) function;
+    atomic_int bits; /* 0: being asked */
+} answers[ANSWERS];
+
+/* A number of three elements to 32-bit integers, and of none to 64-bit ones; on a machine that
+ * stores the high half first the other way round. The largest of the three is the second. */
+static int ask_isamax(const void *function)
+{
+    static const float values[] = {1.0f, 3.0f, 2.0f};
+    static const int64_t one = 1;
+    const int low_first = *(const unsigned char *)&one;
+    const int64_t count = low_first ? 3 - (INT64_C(1) << 32) : 3;
+    int64_t (*isamax)(const int64_t *, const float *, const int64_t *);
+    memcpy(&isamax, &function, sizeof isamax);
+    const int32_t place = (int32_t)isamax(&count, values, &one);
+    if (place != 0 && place != 2) return NO_SENSE;
+    return (place == 2) == low_first ? 32 : 64;
+}
+
+/* The same by value: the upper half is not there for a function with 32-bit integers, on ABIs that
+ * leave it unspecified. Places are counted from 0. */
+static int ask_cblas_isamax(const void *function)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    static const float values[] = {1.0f, 3.0f, 2.0f};
+    size_t (*isamax)(int64_t, const float *, int64_t);
+    memcpy(&isamax, &function, sizeof isamax);
+    const int32_t place = (int32_t)isamax(3 - (INT64_C(1) << 32), values, 1);
+    return place == 1 ? 32 : place == 0 ? 64 : NO_SENSE;
+#else
+    (void)function;
+    return NO_ANSWER;
+#endif
+}
+
+/* LAPACK's version: of each number the half that is not written keeps its ones. */
+static int ask_ilaver(const void *function)
+{
+    int64_t version[3] = {-1, -1, -1};
+    void (*ilaver)(int64_t *, int64_t *, int64_t *);
+    memcpy(&ilaver, &function, sizeof ilaver);
+    ilaver(&version[0], &version[1], &version[2]);
+    if (version[0] >= 0 && version[0] <= INT16_MAX) return 64;
+    int32_t halves[2];
+    memcpy(halves, version, sizeof halves);
+    return (halves[0] == -1) != (halves[1] == -1) ? 32 : NO_SENSE;
+}
+
+/* What the library with that handle and base says by the first function of these that it has, or
+ * else by the first of its dependencies. */
+static int ask(const hs__name *name, void *handle, uintptr_t base)
+{
+    const char *const names[] = {name->isamax, name->ilaver};
+    int (*const questions[])(const void *) = {name->ilaver ? ask_isamax : ask_cblas_isamax, ask_ilaver};
+    for (int i = 0; i < 4; i++) {
+        const char *function_name = names[i % 2];
+        void *function = function_name ? not_ours(dlsym(handle, function_name)) : NULL;
+        object its;
+        if (!function || !find_object(function, &its) || (i < 2 && its.base != base)) continue;
+        int a = 0;
+        for (; a < ANSWERS; a++) {
+            const void *free_place = NULL;
+            if (atomic_compare_exchange_strong(&answers[a].function, &free_place, function) ||
+                free_place == function)
+                break;
+        }
+        int bits = a < ANSWERS ? atomic_load(&answers[a].bits) : 0;
+        if (bits) return bits;
+        bits = questions[i % 2](function);
+        if (a < ANSWERS) atomic_store(&answers[a].bits, bits);
+        return bits;
     }
-    return s.found;
+    return NO_ANSWER;
 }
 
-/* BLIS counts in 64 bits; -1 is what it says if it was told nothing. */
-static int64_t (*_Atomic blis)(void);
-static int of_blis(void)
+/* How wide the integers of a function of that name are, 0 if it is not known. `handle`: of its
+ * library. */
+static int width_of(const hs__name *name, void *handle, uintptr_t base)
 {
-    const int64_t threads = atomic_load(&blis)();
-    return threads > 0 ? (int)threads : 0;
+    const int said = handle ? ask(name, handle, base) : NO_ANSWER;
+    if (said == NO_SENSE) return 0;
+    if (!name->bits) return said;
+    return said == NO_ANSWER || said == name->bits ? name->bits : 0;
 }
 
-/* What says how many threads the library that has a function is to use. */
-static int (*threads_of(void *function))(void)
+/* What says how many threads a library is to use, NULL if it has no such function. BLIS's has a
+ * result of 64 bits, -1 if it was told nothing, of which an int is the lower half. */
+static int (*threads_of(void *handle))(void)
 {
-    static const char *const names[] = {"openblas_get_num_threads", "openblas_get_num_threads64_", "scipy_openblas_get_num_threads",
-                                        "scipy_openblas_get_num_threads64_", "MKL_Get_Max_Threads", "flexiblas_get_num_threads"};
-    Dl_info info;
-    if (!dladdr(function, &info) || !info.dli_fname) return NULL;
-    void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) return NULL;
+    static const char *const names[] = {"openblas_get_num_threads",
+                                        "openblas_get_num_threads64_",
+                                        "scipy_openblas_get_num_threads",
+                                        "scipy_openblas_get_num_threads64_",
+                                        "MKL_Get_Max_Threads",
+                                        "flexiblas_get_num_threads",
+                                        "bli_thread_get_num_threads"};
     void *get = NULL;
-    for (size_t i = 0; !get && i < sizeof names / sizeof *names; i++) get = dlsym(handle, names[i]);
-    void *own = get ? NULL : dlsym(handle, "bli_thread_get_num_threads");
-    dlclose(handle);
-    if (own) {
-        int64_t (*count)(void);
-        memcpy(&count, &own, sizeof count);
-        atomic_store(&blis, count);
-        return of_blis;
-    }
+    for (size_t i = 0; handle && !get && i < sizeof names / sizeof *names; i++)
+        get = dlsym(handle, names[i]);
     int (*count)(void);
     memcpy(&count, &get, sizeof count);
     return count;
 }
 
-/* A plain name in a library with 64-bit integers, as its file's name says. */
-static int is_doubtful(const char *name, void *function)
+/* ---- what a caller is bound to ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const hs__name *name;
+    void *found;
+    int bits;
+    int differ;
+} search;
+
+static int look_in(void *handle, void *context)
 {
-    Dl_info info;
-    if (strncmp(name, "scipy_", 6) == 0 || strstr(name, "64_") || !dladdr(function, &info) || !info.dli_fname) return 0;
-    const char *file = strrchr(info.dli_fname, '/');
-    file = file ? file + 1 : info.dli_fname;
-    return strstr(file, "64") != NULL;
+    search *s = context;
+    s->found = not_ours(dlsym(handle, s->name->text));
+    return s->found != NULL;
 }
 
-void *hs__behind(hs__entry *entry)
+/* The first of all libraries that are loaded, or of those that a system usually has. */
+static void *find_anywhere(const hs__name *name)
 {
-    void *function = atomic_load_explicit(&entry->behind, memory_order_acquire);
-    if (__builtin_expect(function != NULL, 1)) return function;
-    function = find(entry->name);
+    search s = {.name = name};
+    hs__each_object(look_in, &s);
+    static const char *const usual[] = {"liblapack.so.3", "libblas.so.3", "libopenblas.so.0"};
+    for (int i = 0; !s.found && i < 3 && strncmp(name->text, "scipy_", 6) != 0; i++) {
+        void *handle = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL); /* it stays */
+        if (handle) s.found = not_ours(dlsym(handle, name->text));
+    }
+    return s.found;
+}
+
+/* Whether the loader binds callers to our function of that name: not if we were loaded as a
+ * dependency of a library that was itself opened while the program ran. */
+static int is_global(const hs__name *name)
+{
+    void *program = dlopen(NULL, RTLD_LAZY);
+    void *function = program ? dlsym(program, name->text) : NULL;
+    return function && is_ours(function);
+}
+
+static int is_loaded_before(const void *function, const void *other)
+{
+    object its, others;
+    return find_object(function, &its) && find_object(other, &others) && its.order < others.order;
+}
+
+/* The function behind for a caller. `handle`: of its object, NULL for the program and for callers
+ * that are not known. */
+static void *find_behind(const hs__name *name, void *handle, int is_program, int *guessed)
+{
+    void *own = handle ? not_ours(dlsym(handle, name->text)) : NULL;
+    void *next = not_ours(dlsym(RTLD_NEXT, name->text));
+    *guessed = !own && !(is_program && next);
+    if (own && next && is_global(name) && is_loaded_before(own, next)) return own;
+    if (next) return next;
+    return own ? own : find_anywhere(name);
+}
+
+static void fill(hs__entry *entry, const hs__name *name, void *handle, int is_program)
+{
+    int guessed;
+    void *function = find_behind(name, handle, is_program, &guessed);
     if (!function) {
-        fprintf(stderr, "hetsched: symbol lookup error: no BLAS or LAPACK library that is loaded has %s\n", entry->name);
+        fprintf(stderr, "hetsched: symbol lookup error: no BLAS or LAPACK library that is loaded has %s\n", name->text);
         _exit(127); /* as the loader does */
     }
-    hs__keep(function);
-    atomic_store(&entry->threads, threads_of(function));
-    atomic_store(&entry->doubtful, is_doubtful(entry->name, function));
-    atomic_store_explicit(&entry->behind, function, memory_order_release);
-    return function;
+    object library;
+    void *its = find_object(function, &library) ? open_object(&library) : NULL;
+    *entry = (hs__entry){.behind = function,
+                         .bits = width_of(name, its, library.base),
+                         .routine = name->routine,
+                         .dtype = name->dtype,
+                         .guessed = guessed,
+                         .threads = threads_of(its),
+                         .name = name};
+}
+
+hs__entry *hs__look_behind(hs__name *name, const void *site)
+{
+    static _Thread_local hs__entry without_memory;
+    atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
+    if (atomic_load(slot) == (uintptr_t)site) return atomic_load(&name->elsewhere);
+
+    /* A caller that could be unloaded, and another one be loaded to its address, is none that can
+     * be remembered: libraries are kept. */
+    object caller;
+    const int known = find_object((const char *)site - 1, &caller);
+    const int is_program = known && caller.order == 0;
+    void *handle = known && !is_program ? open_object(&caller) : NULL;
+    const int kept = is_program || handle;
+    hs__entry *entry = kept ? NULL : atomic_load(&name->elsewhere);
+    if (!entry) {
+        entry = malloc(sizeof *entry);
+        if (!entry) {
+            fill(&without_memory, name, handle, is_program);
+            return &without_memory;
+        }
+        fill(entry, name, handle, is_program);
+        if (kept) {
+            entry->start = caller.start + 1; /* a return address is one after a call */
+            entry->bytes = caller.bytes;
+            entry->next = atomic_load(&name->entries);
+            while (!atomic_compare_exchange_weak(&name->entries, &entry->next, entry)) {}
+            return entry;
+        }
+        atomic_store(&name->elsewhere, entry);
+    }
+    atomic_store(slot, (uintptr_t)site);
+    return entry;
+}
+
+/* ---- certainty --------------------------------------------------------------------------------------------------- */
+
+static int look_for_difference(void *handle, void *context)
+{
+    search *s = context;
+    void *function = not_ours(dlsym(handle, s->name->text));
+    object library;
+    if (!function || !find_object(function, &library)) return 0;
+    void *its = open_object(&library);
+    s->differ = width_of(s->name, its, library.base) != s->bits;
+    if (its) dlclose(its);
+    return s->differ;
+}
+
+int hs__is_certain(hs__entry *entry)
+{
+    if (!entry->bits) return 0;
+    if (!entry->guessed || entry->name->bits) return 1;
+
+    /* The call may be for any library with this name: for one with other integers, too, if there
+     * is one. */
+    const unsigned long long loads = hs__loads();
+    if (atomic_load(&entry->agreed) == loads) return 1;
+    search s = {.name = entry->name, .bits = entry->bits};
+    hs__each_object(look_for_difference, &s);
+    if (!s.differ) atomic_store(&entry->agreed, loads);
+    return !s.differ;
 }

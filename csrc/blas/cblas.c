@@ -31,18 +31,22 @@ static char turned(char op, int hermitian)
     return op == 'T' || op == 'C' ? 'N' : op;
 }
 
-#define INT int32_t
 #define NAME(x) cblas_##x
+#define BITS 0
+#define INT intptr_t
 #include "blas/cblas_template.h"
 
-#define INT int64_t
 #define NAME(x) cblas_##x##64_
-#include "blas/cblas_template.h"
-
-#define INT int32_t
-#define NAME(x) scipy_cblas_##x
-#include "blas/cblas_template.h"
-
+#define BITS 64
 #define INT int64_t
+#include "blas/cblas_template.h"
+
+#define NAME(x) scipy_cblas_##x
+#define BITS 32
+#define INT intptr_t
+#include "blas/cblas_template.h"
+
 #define NAME(x) scipy_cblas_##x##64_
+#define BITS 64
+#define INT int64_t
 #include "blas/cblas_template.h"

@@ -1,4 +1,9 @@
-/* A function of the BLAS or LAPACK that programs call by its name, and the one of that name behind us. */
+/* The names that this library exports, and what lies behind each of them for each caller.
+ *
+ * A program may have several BLAS libraries: two modules, each with one of its own, one with 32-bit
+ * and one with 64-bit integers, both called dgemm_. All their calls come to us. So what lies behind
+ * a name is found for the object (the program or shared library) that calls it, at its first call,
+ * as the dynamic loader would have found it without us; the answer is kept in an hs__entry. */
 #ifndef HS_BLAS_ENTRY_H
 #define HS_BLAS_ENTRY_H
 
@@ -14,17 +19,53 @@ typedef enum hs__routine {
     HS__ROUTINES
 } hs__routine;
 
-/* One for each exported name. What lies behind is found at its first call. */
-typedef struct hs__entry {
-    const char *name;
-    int32_t routine, dtype; /* hs__routine, hs_dtype */
-    _Atomic(void *) behind;
-    _Atomic(int (*)(void)) threads; /* how many threads the library behind is to use; NULL: it has no such function */
-    atomic_int doubtful;            /* nobody knows how wide its integers are: never ours */
-} hs__entry;
+typedef struct hs__entry hs__entry;
 
-/* The function behind; the process ends, as at the start of a program that lacks a function, if no library has one. */
-void *hs__behind(hs__entry *entry);
+enum { HS__SITES = 8 };
+
+/* One for each exported name. */
+typedef struct hs__name {
+    const char *text;
+    const char *isamax; /* functions with the same prefix and suffix, of which the width of the */
+    const char *ilaver; /* library's integers can be learnt; ilaver: NULL for names of C */
+    int32_t routine;    /* hs__routine */
+    int32_t dtype;      /* hs_dtype */
+    int32_t bits;       /* of integers, as the prefix or suffix tells: 32 or 64; 0: a plain name */
+    _Atomic(hs__entry *) entries;       /* newest first; of each calling object one */
+    _Atomic(hs__entry *) elsewhere;     /* of all callers outside of any object */
+    atomic_uintptr_t sites[HS__SITES];  /* return addresses of some of these callers */
+} hs__name;
+
+/* A name as one object calls it. Never changed, but for `agreed`, and never freed. */
+struct hs__entry {
+    uintptr_t start;    /* the caller's code, from here on */
+    uintptr_t bytes;    /* this long */
+    void *behind;       /* the function that the call is for */
+    int32_t bits;       /* of its integers, 32 or 64; 0: not known, and the engine takes no call */
+    int32_t routine;    /* hs__routine */
+    int32_t dtype;      /* hs_dtype */
+    int32_t guessed;    /* `behind` is not in the scope of the caller itself */
+    int (*threads)(void);   /* how many threads its library is to use; NULL: it cannot be asked */
+    const hs__name *name;
+    hs__entry *next;
+    atomic_ullong agreed;   /* libraries loaded so far when all with this name had these bits */
+};
+
+/* The slow part of hs__behind: the first call of an object, and calls from outside of any. */
+hs__entry *hs__look_behind(hs__name *name, const void *site);
+
+/* The entry for the caller that a function will return to at `site`. The process ends, as at the
+ * start of a program that lacks a function, if no library has the name. */
+static inline hs__entry *hs__behind(hs__name *name, const void *site)
+{
+    hs__entry *entry = atomic_load_explicit(&name->entries, memory_order_acquire);
+    for (; entry; entry = entry->next)
+        if ((uintptr_t)site - entry->start < entry->bytes) return entry;
+    return hs__look_behind(name, site);
+}
+
+/* Whether the width of the integers that the caller passes is known. */
+int hs__is_certain(hs__entry *entry);
 
 /* The library that has the address stays loaded, though the program may be done with it. */
 void hs__keep(const void *address);
@@ -32,5 +73,9 @@ void hs__keep(const void *address);
 /* Calls visit with each library that is loaded, until it returns non-zero; with no lock of the loader's held, under which another thread
  * that loads one, and this one, could wait for each other. */
 void hs__each_object(int (*visit)(void *handle, void *context), void *context);
+
+/* How many libraries have been loaded since the process began: more than before, if there may be
+ * another one. */
+unsigned long long hs__loads(void);
 
 #endif

@@ -6,18 +6,18 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define INT int32_t
 #define NAME(x) x##_
+#define BITS 0
 #include "blas/fortran_template.h"
 
-#define INT int64_t
 #define NAME(x) x##_64_
+#define BITS 64
 #include "blas/fortran_template.h"
 
-#define INT int32_t
 #define NAME(x) scipy_##x##_
+#define BITS 32
 #include "blas/fortran_template.h"
 
-#define INT int64_t
 #define NAME(x) scipy_##x##_64_
+#define BITS 64
 #include "blas/fortran_template.h"

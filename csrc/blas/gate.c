@@ -2,7 +2,6 @@
 #include "blas/gate.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -35,7 +34,7 @@ typedef int in_parallel(void);
 typedef struct {
     in_parallel *in[MOST_RUNTIMES];
     int count;
-    unsigned long long adds, seen; /* libraries that were loaded when it was looked, and now */
+    unsigned long long loads; /* hs__loads when it was looked */
 } runtimes;
 static runtimes openmp; /* of who has `taken` */
 
@@ -53,19 +52,12 @@ static int look_for_openmp(void *handle, void *context)
     return 0;
 }
 
-static int loaded(struct dl_phdr_info *object, size_t size, void *context)
-{
-    (void)size;
-    *(unsigned long long *)context = object->dlpi_adds;
-    return 1;
-}
-
 static int is_in_parallel(void)
 {
-    dl_iterate_phdr(loaded, &openmp.seen);
-    if (openmp.seen != openmp.adds) {
+    const unsigned long long loads = hs__loads();
+    if (loads != openmp.loads) {
         hs__each_object(look_for_openmp, &openmp);
-        openmp.adds = openmp.seen;
+        openmp.loads = loads;
     }
     for (int i = 0; i < openmp.count; i++)
         if (openmp.in[i]()) return 1;
@@ -85,8 +77,7 @@ int hs__refuse(hs__entry *entry, double volume) { return no(entry, HS__REFUSED, 
 /* As many as the library behind is to use, and there are. */
 static int32_t workers_for(hs__entry *entry)
 {
-    int (*threads)(void) = atomic_load_explicit(&entry->threads, memory_order_relaxed);
-    const int32_t told = threads ? threads() : 0;
+    const int32_t told = entry->threads ? entry->threads() : 0;
     return told > 0 && told < hs__set.workers ? told : hs__set.workers;
 }
 
@@ -105,10 +96,9 @@ static hs_status open_pool(int32_t workers)
 
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
 {
-    hs__behind(entry);
+    if (!hs__is_certain(entry)) return no(entry, HS__REFUSED, volume);
     const int32_t workers = workers_for(entry);
     if (workers < 2) return no(entry, HS__ONE_THREAD, volume);
-    if (atomic_load_explicit(&entry->doubtful, memory_order_relaxed)) return no(entry, HS__REFUSED, volume);
     if (atomic_exchange(&taken, 1)) return no(entry, HS__BUSY, volume);
     if (is_in_parallel()) {
         atomic_store(&taken, 0);

@@ -16,7 +16,7 @@ typedef enum hs__fate {
     HS__ONE_THREAD, /* the library behind was told to use one, or there is one core */
     HS__BUSY,       /* another thread's call is running, or the same thread's that a signal has interrupted */
     HS__PARALLEL,   /* in a parallel region of OpenMP */
-    HS__REFUSED,    /* arguments that are not usual, or no memory */
+    HS__REFUSED,    /* arguments that are not usual, integers of a width not known, or no memory */
     HS__FATES
 } hs__fate;
 

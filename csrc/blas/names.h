@@ -1,5 +1,5 @@
-/* The names under which programs know the BLAS and LAPACK, with the width of the integers that each name tells.
- *   dgemm_            Fortran's, of libblas.so.3, liblapack.so.3: 32 bits
+/* The names under which programs know the BLAS and LAPACK.
+ *   dgemm_            Fortran's plain name: the library says how wide its integers are
  *   dgemm_64_         the same with 64 bits
  *   scipy_dgemm_      of the library in SciPy's wheels: 32 bits
  *   scipy_dgemm_64_   of that in NumPy's: 64 bits
@@ -7,13 +7,41 @@
 #ifndef HS_BLAS_NAMES_H
 #define HS_BLAS_NAMES_H
 
+#include <stdint.h>
+
 #define HS__BLAS __attribute__((visibility("default")))
 #define HS__TEXT(x) #x
 #define HS__TEXT_OF(x) HS__TEXT(x)
 
-/* An entry of its own for the function that is being defined, and the call of that behind. */
-#define HS__ENTRY(FUNCTION, ROUTINE, DTYPE) static hs__entry entry = {.name = HS__TEXT_OF(FUNCTION), .routine = ROUTINE, .dtype = DTYPE}
-#define HS__BEHIND(FUNCTION) ((__typeof__(&FUNCTION))hs__behind(&entry))
-#define HS__BEHIND_FORTRAN ((void (*)())hs__behind(&entry))
+/* For the beginning of the exported function FUNCTION: its name, the entry for its caller, and
+ * whether the integers that it is given are read as 64 bits. BITS, ISAMAX, ILAVER: of hs__name. */
+#define HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, ISAMAX, ILAVER)                                 \
+    static hs__name name = {.text = HS__TEXT_OF(FUNCTION),                                        \
+                            .isamax = ISAMAX,                                                     \
+                            .ilaver = ILAVER,                                                     \
+                            .routine = ROUTINE,                                                   \
+                            .dtype = DTYPE,                                                       \
+                            .bits = BITS};                                                        \
+    const void *site = __builtin_extract_return_addr(__builtin_return_address(0));                \
+    hs__entry *entry = hs__behind(&name, site);                                                   \
+    const int wide = entry->bits == 64
+
+/* The integer at an address. */
+static inline int64_t hs__integer_at(const void *at, int wide)
+{
+    return wide ? *(const int64_t *)at : *(const int32_t *)at;
+}
+
+static inline void hs__set_integer(void *at, int wide, int64_t value)
+{
+    if (wide) *(int64_t *)at = value;
+    else *(int32_t *)at = (int32_t)value;
+}
+
+/* An integer passed by value. */
+static inline int64_t hs__integer_of(int64_t passed, int wide)
+{
+    return wide ? passed : (int32_t)passed;
+}
 
 #endif
