@@ -39,7 +39,8 @@ class Builder:
         return made
 
     def blas(self, name, bits, *words):
-        return self.compiled(f"lib{name}.so", "tiny_blas.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}", *words)
+        shared = ["-shared", "-fPIC", "-Wl,-Bsymbolic"]  # it counts its own calls, whatever else is loaded
+        return self.compiled(f"lib{name}.so", "tiny_blas.c", *shared, f"-DINT={INTEGERS[bits]}", *words)
 
     def module(self, name, bits, *libraries, words=()):
         linked = [f"-Wl,-rpath,{self.folder}", "-Wl,--no-as-needed", *libraries]
@@ -203,6 +204,18 @@ def test_a_library_in_the_global_scope(build, pairs, bits):
     assert in_python(program, module, pairs[bits][1]) == (["0"], each("taken"))
 
 
+def test_a_library_that_is_preloaded_after_ours(build, pairs):
+    """It is before the module's own, for the loader as well."""
+    first = build.blas("preloaded", 32)
+    preload = f"{calls.environment()['LD_PRELOAD']}:{first}"
+    program = f"""
+print(load(sys.argv[1]).wrong({SMALL}))
+print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[2:]])
+"""
+    out, _ = in_python(program, *pairs[32], first, LD_PRELOAD=preload, HETSCHED_BLAS="off")
+    assert out == ["0", "[0, 5]"]
+
+
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_library_that_becomes_global_too_late(pairs, bits):
     """The loader has bound the module to its own before."""
@@ -236,6 +249,45 @@ print(found)
     out, counted = in_python(program, *copies)
     assert out == [str([0] * len(copies))]
     assert counted == each("taken", 2 * len(copies))
+
+
+@pytest.mark.parametrize("bits", INTEGERS)
+def test_behind_a_library_that_chooses_another(build, bits):
+    """As the one that is chosen, and before it. It has the same names, and calls them of the library that it has chosen."""
+    blas = build.blas(f"chosen{bits}", bits)
+    ours = library()
+    nothing = [f"-DWITHOUT_{part}" for part in ("BLAS", "LAPACK", "ISAMAX", "ILAVER")]
+    linked = ["-Wl,--no-as-needed", f"-Wl,-rpath,{ours.parent}:{build.folder}", ours, blas]
+    chosen = build.blas(f"chosen-by-front{bits}", bits, *nothing, *linked)
+    front = build.compiled(f"libfront{bits}.so", "front.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}")
+    module = build.module(f"behind-front{bits}", bits, front, blas)  # of which it has all other functions
+    program = f"""
+front, module = load(sys.argv[1]), load(sys.argv[2])
+print(module.wrong_cholesky({LARGE}), ctypes.c_int.in_dll(front, "front_calls").value)
+"""
+    out, counted = in_python(program, front, module, LD_PRELOAD=None, FRONT=str(chosen))
+    assert out == ["0 2"]
+    assert counted["dpotrf"] == dict.fromkeys(calls.COLUMNS, 0) | {"taken": 2}
+    out, counted = in_python(program, front, module, FRONT=str(blas), HETSCHED_BLAS="off")
+    assert out == ["0 2"]
+    assert counted["dpotrf"] == dict.fromkeys(calls.COLUMNS, 0) | {"small": 2}
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_upper_halves_of_integers_by_value(pairs, off):
+    """Those of 32-bit integers are anything."""
+    program = """
+load(sys.argv[1], os.RTLD_GLOBAL)
+n, odd = 40, 0x5a5a5a5a << 32
+a, c = (ctypes.c_double * n**2)(*[1] * n**2), (ctypes.c_double * n**2)()
+integer = lambda value: ctypes.c_int64((value & 0xffffffff) | odd)
+size, one, zero = integer(n), ctypes.c_double(1), ctypes.c_double(0)
+ctypes.CDLL(None).cblas_dgemm(102, 111, 111, size, size, size, one, a, size, a, size, zero, c, size)
+print(set(c))
+"""
+    out, counted = in_python(program, pairs[32][1], **({"HETSCHED_BLAS": "off"} if off else {}))
+    assert out == ["{40.0}"]
+    assert counted["dgemm"]["small" if off else "taken"] == 1
 
 
 def test_threads_of_each_library(build, pairs):
