@@ -110,10 +110,12 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/bench_layers.py
 
 # The test suites of NumPy, SciPy and scikit-learn on hetsched's functions, and these, Octave's and R's with the drop-in library; for
-# nights. Its counts go into docs/peers.md.
+# nights. Its counts go into docs/peers.md. WIDTHS: folders with more libraries, for tests/peers/widths.py.
+WIDTHS ?=
 peers: $(VENV)/installed-test
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
+	nice $(BIN)/python tests/peers/widths.py --in $(WIDTHS) --write docs/peers.md
 
 # Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
 docs: $(VENV)/installed-test $(VENV)/installed-docs build/reproduction/reproduction.html

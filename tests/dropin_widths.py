@@ -1,8 +1,8 @@
-"""Each function of a library with plain names, called through the drop-in library and called alone: the same results?
+"""Each function of a library, called through the drop-in library and called alone: the same results?
 
-python tests/dropin_widths.py BITS LIBRARY ... with the drop-in library in LD_PRELOAD. The libraries are opened in that order,
-each for all that follow (RTLD_GLOBAL); the names are looked for in them in that order. Prints a line for each difference, and in
-the end how many functions there were.
+python tests/dropin_widths.py WIDTH LIBRARY ... with the drop-in library in LD_PRELOAD. WIDTH is plain32, plain64, wheel32 or
+wheel64: the names, and how wide integers are. The libraries are opened in that order, each for all that follow (RTLD_GLOBAL); the
+names are looked for in them in that order. Prints a line for each difference, and in the end how many calls there were.
 """
 
 import ctypes
@@ -124,13 +124,14 @@ def difference(letter, found, expected, failed):
 class Comparison:
     """Calls through the drop-in library, and of the libraries alone."""
 
-    def __init__(self, bits, libraries):
-        self.libraries = libraries
-        self.ours, self.alone = (calls.Caller(sources, f"plain{bits}") for sources in ([ctypes.CDLL(None)], libraries))
+    def __init__(self, width, libraries):
+        self.width, self.libraries = width, libraries
+        self.ours, self.alone = (calls.Caller(sources, width) for sources in ([ctypes.CDLL(None)], libraries))
         self.lines, self.count = [], 0
 
     def has(self, name):
-        return any(hasattr(library, name) for library in self.libraries)
+        """Of plain names; the libraries in wheels are whole."""
+        return self.width.startswith("wheel") or any(hasattr(library, name) for library in self.libraries)
 
     def call(self, who, letter, routine, parts, order=None):
         """Its arguments afterwards. `order`: of C."""
@@ -163,7 +164,7 @@ class Comparison:
 
 
 if __name__ == "__main__":
-    comparison = Comparison(int(sys.argv[1]), [ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for path in sys.argv[2:]])
+    comparison = Comparison(sys.argv[1], [ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for path in sys.argv[2:]])
     comparison.compare_all()
     for line in comparison.lines:
         print(line)

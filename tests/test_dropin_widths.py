@@ -364,6 +364,6 @@ def test_each_function(build, bits):
     paths = plain64(build) if bits == 64 else [found._name for found in calls.behind("plain32")]
     if not paths:
         pytest.skip("there is no reference BLAS")
-    out, counted = ran([sys.executable, HERE / "dropin_widths.py", bits, *paths])
+    out, counted = ran([sys.executable, HERE / "dropin_widths.py", f"plain{bits}", *paths])
     assert out == ["122 calls"]
     assert sum(counts["taken"] for counts in counted.values()) >= 122
