@@ -1,19 +1,20 @@
-/* The library behind a name, for the object that calls it.
+/* Finds the function behind a name for the object that calls it, and how wide its integers are.
  *
- * Which one: what the dynamic loader would have bound the caller to without us. That is the first
- * library after us in the global scope (the program, what it is linked with, and what was opened
- * with RTLD_GLOBAL), and then the caller's own scope: the caller and its dependencies. A library
- * that came into the global scope after the caller's own was loaded is too late for it. Where
- * neither has the name, as for Python's wheels when function pointers are called, or for callers
- * that are in no object (compiled while the program runs), it is the first of all that are loaded.
+ * The function is the one to which the dynamic loader would have bound the caller without us. The
+ * loader searches the global scope first (the program, the libraries that it is linked with, and
+ * those opened with RTLD_GLOBAL), then the caller's own scope (the caller and its dependencies). A
+ * library that came into the global scope after the caller's own library was loaded is too late.
+ * If neither scope has the name, the first of all loaded libraries with that name is taken. This
+ * happens for pointers to functions of Python's wheels, and for code that was compiled at run time,
+ * which is in no object.
  *
- * Who the caller is tells the address to which the function will return. The end of a function may
- * be a jump into ours; then it is that function's caller, and the library found may be another's.
- * Such an entry is marked as guessed.
+ * The caller is known by its return address. Where a function ends with a jump into ours, that is
+ * the address in the function's caller, and the library found may be another one than meant. An
+ * entry is therefore marked as guessed unless the caller's own scope has the function.
  *
- * How wide its integers are: the library is asked, by a function whose answer tells it. The name
- * tells it too if it has a prefix or suffix. Where the two contradict each other, and where a
- * library with plain names has no such function, its width is not known. */
+ * The width is asked of the library: isamax, cblas_isamax and ilaver give another answer for each
+ * width. A prefix or suffix of the name tells the width, too. It is not known if the two contradict
+ * each other, or if a library with plain names has no such function. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -24,17 +25,17 @@
 
 #include "blas/entry.h"
 
-/* ---- objects ----------------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static const char here; /* in this library */
 
 typedef struct {
     uintptr_t address; /* in the object that is looked for */
     uintptr_t base;
-    uintptr_t start;   /* of its segment with the address */
-    uintptr_t bytes;   /* of that segment */
-    const char *path;  /* valid while the object is loaded */
-    int order;         /* of loading: 0 is the program */
+    uintptr_t start;  /* of its segment with the address */
+    uintptr_t bytes;  /* of that segment */
+    const char *path; /* valid while the object is loaded */
+    int order;        /* of loading: 0 is the program */
 } object;
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
@@ -68,11 +69,11 @@ static int is_ours(const void *function)
     return find_object(function, &its) && find_object(&here, &ours) && its.order == ours.order;
 }
 
-/* The address of a function in a scope, NULL if that is one of ours. */
+/* The function, or NULL if it is one of ours. */
 static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
 
-/* A handle of a library, which then stays loaded. NULL of the program, and of a library that is
- * not found by its path, where there may be another one by now. */
+/* A handle of a library, which stays loaded from now on. NULL for the program, and for a library
+ * if its path now leads to another one. */
 static void *open_object(const object *library)
 {
     struct link_map *map;
@@ -137,7 +138,7 @@ unsigned long long hs__loads(void)
     return loads;
 }
 
-/* ---- what a library says of itself ------------------------------------------------------------------------------- */
+/* ---- what a library says of itself ----------------------------------------------------------- */
 
 enum { NO_ANSWER = 0, NO_SENSE = -1, ANSWERS = 64 };
 
@@ -147,8 +148,9 @@ static struct {
     atomic_int bits; /* 0: being asked */
 } answers[ANSWERS];
 
-/* A number of three elements to 32-bit integers, and of none to 64-bit ones; on a machine that
- * stores the high half first the other way round. The largest of the three is the second. */
+/* The number of elements is 3 when it is read with 32 bits and negative when it is read with 64. On
+ * a machine that stores the high half first it is 0 and 3. The largest of the three elements is the
+ * second; of none it is number 0. */
 static int ask_isamax(const void *function)
 {
     static const float values[] = {1.0f, 3.0f, 2.0f};
@@ -162,8 +164,8 @@ static int ask_isamax(const void *function)
     return (place == 2) == low_first ? 32 : 64;
 }
 
-/* The same by value: the upper half is not there for a function with 32-bit integers, on ABIs that
- * leave it unspecified. Places are counted from 0. */
+/* The same by value, counted from 0; of none it is number 0. A function with 32-bit integers does not see the upper half on
+ * ABIs that leave it unspecified; on other machines C's functions cannot be asked. */
 static int ask_cblas_isamax(const void *function)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -171,14 +173,15 @@ static int ask_cblas_isamax(const void *function)
     size_t (*isamax)(int64_t, const float *, int64_t);
     memcpy(&isamax, &function, sizeof isamax);
     const int32_t place = (int32_t)isamax(3 - (INT64_C(1) << 32), values, 1);
-    return place == 1 ? 32 : place == 0 ? 64 : NO_SENSE;
+    if (place == 1) return 32;
+    return place == 0 ? 64 : NO_SENSE;
 #else
     (void)function;
     return NO_ANSWER;
 #endif
 }
 
-/* LAPACK's version: of each number the half that is not written keeps its ones. */
+/* Writes LAPACK's version, three small numbers. With 32-bit integers one half of each stays -1. */
 static int ask_ilaver(const void *function)
 {
     int64_t version[3] = {-1, -1, -1};
@@ -191,12 +194,13 @@ static int ask_ilaver(const void *function)
     return (halves[0] == -1) != (halves[1] == -1) ? 32 : NO_SENSE;
 }
 
-/* What the library with that handle and base says by the first function of these that it has, or
- * else by the first of its dependencies. */
+/* Asks a library, given its handle and base, by the first of these functions that it has itself, or
+ * else by the first that its dependencies have. Returns 32, 64, NO_ANSWER or NO_SENSE. */
 static int ask(const hs__name *name, void *handle, uintptr_t base)
 {
     const char *const names[] = {name->isamax, name->ilaver};
-    int (*const questions[])(const void *) = {name->ilaver ? ask_isamax : ask_cblas_isamax, ask_ilaver};
+    int (*const questions[])(const void *) = {name->ilaver ? ask_isamax : ask_cblas_isamax,
+                                              ask_ilaver};
     for (int i = 0; i < 4; i++) {
         const char *function_name = names[i % 2];
         void *function = function_name ? not_ours(dlsym(handle, function_name)) : NULL;
@@ -218,8 +222,8 @@ static int ask(const hs__name *name, void *handle, uintptr_t base)
     return NO_ANSWER;
 }
 
-/* How wide the integers of a function of that name are, 0 if it is not known. `handle`: of its
- * library. */
+/* The width of the integers of a function with that name, 0 if it is not known. handle: of its
+ * library, or NULL. */
 static int width_of(const hs__name *name, void *handle, uintptr_t base)
 {
     const int said = handle ? ask(name, handle, base) : NO_ANSWER;
@@ -228,8 +232,8 @@ static int width_of(const hs__name *name, void *handle, uintptr_t base)
     return said == NO_ANSWER || said == name->bits ? name->bits : 0;
 }
 
-/* What says how many threads a library is to use, NULL if it has no such function. BLIS's has a
- * result of 64 bits, -1 if it was told nothing, of which an int is the lower half. */
+/* The function of a library that returns how many threads it is to use, NULL if there is none.
+ * BLIS's returns 64 bits, of which an int is the lower half; -1: it was told nothing. */
 static int (*threads_of(void *handle))(void)
 {
     static const char *const names[] = {"openblas_get_num_threads",
@@ -247,7 +251,7 @@ static int (*threads_of(void *handle))(void)
     return count;
 }
 
-/* ---- what a caller is bound to ----------------------------------------------------------------------------------- */
+/* ---- what a caller is bound to --------------------------------------------------------------- */
 
 typedef struct {
     const hs__name *name;
@@ -291,8 +295,8 @@ static int is_loaded_before(const void *function, const void *other)
     return find_object(function, &its) && find_object(other, &others) && its.order < others.order;
 }
 
-/* The function behind for a caller. `handle`: of its object, NULL for the program and for callers
- * that are not known. */
+/* The function behind a name for a caller. handle: of the caller, NULL for the program and for
+ * callers that are in no object. */
 static void *find_behind(const hs__name *name, void *handle, int is_program, int *guessed)
 {
     void *own = handle ? not_ours(dlsym(handle, name->text)) : NULL;
@@ -308,7 +312,9 @@ static void fill(hs__entry *entry, const hs__name *name, void *handle, int is_pr
     int guessed;
     void *function = find_behind(name, handle, is_program, &guessed);
     if (!function) {
-        fprintf(stderr, "hetsched: symbol lookup error: no BLAS or LAPACK library that is loaded has %s\n", name->text);
+        fprintf(stderr,
+                "hetsched: symbol lookup error: no BLAS or LAPACK library that is loaded has %s\n",
+                name->text);
         _exit(127); /* as the loader does */
     }
     object library;
@@ -328,8 +334,8 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
     atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
     if (atomic_load(slot) == (uintptr_t)site) return atomic_load(&name->elsewhere);
 
-    /* A caller that could be unloaded, and another one be loaded to its address, is none that can
-     * be remembered: libraries are kept. */
+    /* An entry is found by addresses. So its caller must stay loaded, or another one could be
+     * loaded to the same addresses later. */
     object caller;
     const int known = find_object((const char *)site - 1, &caller);
     const int is_program = known && caller.order == 0;
@@ -356,7 +362,7 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
     return entry;
 }
 
-/* ---- certainty --------------------------------------------------------------------------------------------------- */
+/* ---- certainty ------------------------------------------------------------------------------- */
 
 static int look_for_difference(void *handle, void *context)
 {
@@ -375,8 +381,7 @@ int hs__is_certain(hs__entry *entry)
     if (!entry->bits) return 0;
     if (!entry->guessed || entry->name->bits) return 1;
 
-    /* The call may be for any library with this name: for one with other integers, too, if there
-     * is one. */
+    /* The call may be meant for any library with this name. */
     const unsigned long long loads = hs__loads();
     if (atomic_load(&entry->agreed) == loads) return 1;
     search s = {.name = entry->name, .bits = entry->bits};

@@ -11,18 +11,24 @@ enum { ROWS = 101, COLUMNS = 102 };
 static char letter(int number)
 {
     switch (number) {
-    case 111: case 131: return 'N';
+    case 111:
+    case 131: return 'N';
     case 112: return 'T';
     case 113: return 'C';
-    case 121: case 132: return 'U';
-    case 122: case 141: return 'L';
+    case 121:
+    case 132: return 'U';
+    case 122:
+    case 141: return 'L';
     case 142: return 'R';
     default: return '?';
     }
 }
 
 static char other_side(char side) { return side == 'L' ? 'R' : side == 'R' ? 'L' : side; }
-static char other_triangle(char triangle) { return triangle == 'L' ? 'U' : triangle == 'U' ? 'L' : triangle; }
+static char other_triangle(char triangle)
+{
+    return triangle == 'L' ? 'U' : triangle == 'U' ? 'L' : triangle;
+}
 
 /* What turns what 'N' does not, and the other way round. */
 static char turned(char op, int hermitian)

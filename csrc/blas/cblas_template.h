@@ -6,16 +6,16 @@
  * upper half unspecified that a narrower one does not need. It is dropped where the library behind
  * has 32-bit integers. What is handed on is all that was passed. */
 
-#define ENTRY(FUNCTION, ROUTINE, DTYPE)                                                           \
+#define ENTRY(FUNCTION, ROUTINE, DTYPE) \
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), NULL)
 #define I(x) hs__integer_of(x, wide)
 #define D(x) ((double)I(x))
 #define BEHIND(FUNCTION) ((__typeof__(&FUNCTION))entry->behind)
 
 #define GEMM(P, DTYPE, SCALAR, AT)                                                                \
-    HS__BLAS void NAME(P##gemm)(int order, int op_a, int op_b, INT m, INT n, INT k,               \
-                                SCALAR alpha, const void *a, INT lda, const void *b,              \
-                                INT ldb, SCALAR beta, void *c, INT ldc)                           \
+    HS__BLAS void NAME(P##gemm)(int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha, \
+                                const void *a, INT lda, const void *b, INT ldb, SCALAR beta,      \
+                                void *c, INT ldc)                                                 \
     {                                                                                             \
         ENTRY(NAME(P##gemm), HS__GEMM, DTYPE);                                                    \
         if (hs__is_large(entry, D(m) * D(n) * D(k))) {                                            \
@@ -30,49 +30,46 @@
         BEHIND(NAME(P##gemm))(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   \
     }
 
-#define SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                                 \
-    HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k,                      \
-                              SCALAR alpha, const void *a, INT lda, SCALAR beta, void *c,         \
-                              INT ldc)                                                            \
-    {                                                                                             \
-        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                      \
-        if (hs__is_large(entry, 0.5 * D(n) * D(n) * D(k))) {                                      \
-            const char t = letter(triangle), x = letter(op);                                      \
-            if (order == COLUMNS && hs__syrk(entry, HERMITIAN, t, x, I(n), I(k), AT(alpha), a,    \
-                                             I(lda), AT(beta), c, I(ldc)))                        \
-                return;                                                                           \
-            if (order == ROWS &&                                                                  \
-                hs__syrk(entry, HERMITIAN, other_triangle(t), turned(x, HERMITIAN), I(n), I(k),   \
-                         AT(alpha), a, I(lda), AT(beta), c, I(ldc)))                              \
-                return;                                                                           \
-        }                                                                                         \
-        BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);              \
+#define SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                               \
+    HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k, SCALAR alpha,      \
+                              const void *a, INT lda, SCALAR beta, void *c, INT ldc)            \
+    {                                                                                           \
+        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                    \
+        if (hs__is_large(entry, 0.5 * D(n) * D(n) * D(k))) {                                    \
+            const char t = letter(triangle), x = letter(op);                                    \
+            if (order == COLUMNS && hs__syrk(entry, HERMITIAN, t, x, I(n), I(k), AT(alpha), a,  \
+                                             I(lda), AT(beta), c, I(ldc)))                      \
+                return;                                                                         \
+            if (order == ROWS &&                                                                \
+                hs__syrk(entry, HERMITIAN, other_triangle(t), turned(x, HERMITIAN), I(n), I(k), \
+                         AT(alpha), a, I(lda), AT(beta), c, I(ldc)))                            \
+                return;                                                                         \
+        }                                                                                       \
+        BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);            \
     }
 
-#define TRSM(P, DTYPE, SCALAR, AT)                                                                \
-    HS__BLAS void NAME(P##trsm)(int order, int side, int triangle, int op, int diagonal,          \
-                                INT m, INT n, SCALAR alpha, const void *a, INT lda,               \
-                                void *b, INT ldb)                                                 \
-    {                                                                                             \
-        ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                    \
-        if (hs__is_large(entry, 0.5 * D(m) * D(n) * (letter(side) == 'L' ? D(m) : D(n)))) {       \
-            const char s = letter(side), t = letter(triangle), x = letter(op);                    \
-            const char d = letter(diagonal);                                                      \
-            if (order == COLUMNS &&                                                               \
-                hs__trsm(entry, s, t, x, d, I(m), I(n), AT(alpha), a, I(lda), b, I(ldb)))         \
-                return;                                                                           \
-            if (order == ROWS && hs__trsm(entry, other_side(s), other_triangle(t), x, d, I(n),    \
-                                          I(m), AT(alpha), a, I(lda), b, I(ldb)))                 \
-                return;                                                                           \
-        }                                                                                         \
-        BEHIND(NAME(P##trsm))                                                                     \
-        (order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);                       \
+#define TRSM(P, DTYPE, SCALAR, AT)                                                              \
+    HS__BLAS void NAME(P##trsm)(int order, int side, int triangle, int op, int diagonal, INT m, \
+                                INT n, SCALAR alpha, const void *a, INT lda, void *b, INT ldb)  \
+    {                                                                                           \
+        ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                  \
+        if (hs__is_large(entry, 0.5 * D(m) * D(n) * (letter(side) == 'L' ? D(m) : D(n)))) {     \
+            const char s = letter(side), t = letter(triangle), x = letter(op);                  \
+            const char d = letter(diagonal);                                                    \
+            if (order == COLUMNS &&                                                             \
+                hs__trsm(entry, s, t, x, d, I(m), I(n), AT(alpha), a, I(lda), b, I(ldb)))       \
+                return;                                                                         \
+            if (order == ROWS && hs__trsm(entry, other_side(s), other_triangle(t), x, d, I(n),  \
+                                          I(m), AT(alpha), a, I(lda), b, I(ldb)))               \
+                return;                                                                         \
+        }                                                                                       \
+        BEHIND(NAME(P##trsm))                                                                   \
+        (order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);                     \
     }
 
 #define GEMV(P, DTYPE, SCALAR, AT)                                                                \
-    HS__BLAS void NAME(P##gemv)(int order, int op, INT m, INT n, SCALAR alpha,                    \
-                                const void *a, INT lda, const void *x, INT incx,                  \
-                                SCALAR beta, void *y, INT incy)                                   \
+    HS__BLAS void NAME(P##gemv)(int order, int op, INT m, INT n, SCALAR alpha, const void *a,     \
+                                INT lda, const void *x, INT incx, SCALAR beta, void *y, INT incy) \
     {                                                                                             \
         ENTRY(NAME(P##gemv), HS__GEMV, DTYPE);                                                    \
         if (hs__is_large(entry, D(m) * D(n))) {                                                   \
@@ -90,9 +87,10 @@
 
 #define VALUE(x) (&(x))
 #define POINTER(x) (x)
-#define EACH_TYPE(MACRO)                                                                          \
-    MACRO(s, HS_FLOAT32, float, VALUE) MACRO(d, HS_FLOAT64, double, VALUE)                        \
-    MACRO(c, HS_COMPLEX64, const void *, POINTER) MACRO(z, HS_COMPLEX128, const void *, POINTER)
+#define EACH_TYPE(MACRO)                                                              \
+    MACRO(s, HS_FLOAT32, float, VALUE)                                                \
+    MACRO(d, HS_FLOAT64, double, VALUE) MACRO(c, HS_COMPLEX64, const void *, POINTER) \
+        MACRO(z, HS_COMPLEX128, const void *, POINTER)
 EACH_TYPE(GEMM)
 EACH_TYPE(TRSM)
 EACH_TYPE(GEMV)

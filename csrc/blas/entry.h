@@ -1,9 +1,9 @@
-/* The names that this library exports, and what lies behind each of them for each caller.
+/* The names that this library exports, and the function behind each of them for each caller.
  *
- * A program may have several BLAS libraries: two modules, each with one of its own, one with 32-bit
- * and one with 64-bit integers, both called dgemm_. All their calls come to us. So what lies behind
- * a name is found for the object (the program or shared library) that calls it, at its first call,
- * as the dynamic loader would have found it without us; the answer is kept in an hs__entry. */
+ * A process may have several BLAS libraries. For example, two modules bring one each, one with
+ * 32-bit and one with 64-bit integers, and both have a dgemm_. The calls of both modules come to
+ * us. So the function behind a name is found for each object (program or shared library) that calls
+ * it, at the object's first call, and kept in an hs__entry. */
 #ifndef HS_BLAS_ENTRY_H
 #define HS_BLAS_ENTRY_H
 
@@ -14,8 +14,22 @@
 
 /* What is counted, and has a least size, together. */
 typedef enum hs__routine {
-    HS__GEMM, HS__SYRK, HS__TRSM, HS__GEMV,
-    HS__GETRF, HS__GETRS, HS__GESV, HS__GETRI, HS__POTRF, HS__POTRS, HS__POSV, HS__TRTRS, HS__GEQRF, HS__ORGQR, HS__ORMQR, HS__GELS,
+    HS__GEMM,
+    HS__SYRK,
+    HS__TRSM,
+    HS__GEMV,
+    HS__GETRF,
+    HS__GETRS,
+    HS__GESV,
+    HS__GETRI,
+    HS__POTRF,
+    HS__POTRS,
+    HS__POSV,
+    HS__TRTRS,
+    HS__GEQRF,
+    HS__ORGQR,
+    HS__ORMQR,
+    HS__GELS,
     HS__ROUTINES
 } hs__routine;
 
@@ -31,27 +45,27 @@ typedef struct hs__name {
     int32_t routine;    /* hs__routine */
     int32_t dtype;      /* hs_dtype */
     int32_t bits;       /* of integers, as the prefix or suffix tells: 32 or 64; 0: a plain name */
-    _Atomic(hs__entry *) entries;       /* newest first; of each calling object one */
-    _Atomic(hs__entry *) elsewhere;     /* of all callers outside of any object */
-    atomic_uintptr_t sites[HS__SITES];  /* return addresses of some of these callers */
+    _Atomic(hs__entry *) entries;      /* newest first; of each calling object one */
+    _Atomic(hs__entry *) elsewhere;    /* of all callers outside of any object */
+    atomic_uintptr_t sites[HS__SITES]; /* return addresses of some of these callers */
 } hs__name;
 
 /* A name as one object calls it. Never changed, but for `agreed`, and never freed. */
 struct hs__entry {
-    uintptr_t start;    /* the caller's code, from here on */
-    uintptr_t bytes;    /* this long */
-    void *behind;       /* the function that the call is for */
-    int32_t bits;       /* of its integers, 32 or 64; 0: not known, and the engine takes no call */
-    int32_t routine;    /* hs__routine */
-    int32_t dtype;      /* hs_dtype */
-    int32_t guessed;    /* `behind` is not in the scope of the caller itself */
-    int (*threads)(void);   /* how many threads its library is to use; NULL: it cannot be asked */
+    uintptr_t start; /* the caller's code, from here on */
+    uintptr_t bytes; /* this long */
+    void *behind;    /* the function that the call is for */
+    int32_t bits;    /* of its integers, 32 or 64; 0: not known, and the engine takes no call */
+    int32_t routine; /* hs__routine */
+    int32_t dtype;   /* hs_dtype */
+    int32_t guessed; /* `behind` is not in the scope of the caller itself */
+    int (*threads)(void); /* how many threads its library is to use; NULL: it cannot be asked */
     const hs__name *name;
     hs__entry *next;
-    atomic_ullong agreed;   /* libraries loaded so far when all with this name had these bits */
+    atomic_ullong agreed; /* libraries loaded so far when all with this name had these bits */
 };
 
-/* The slow part of hs__behind: the first call of an object, and calls from outside of any. */
+/* The slow part of hs__behind: for the first call of an object, and for callers in no object. */
 hs__entry *hs__look_behind(hs__name *name, const void *site);
 
 /* The entry for the caller that a function will return to at `site`. The process ends, as at the

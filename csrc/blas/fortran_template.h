@@ -1,6 +1,6 @@
 /* Fortran's functions, for the names that NAME makes and the BITS of their integers that the name
- * tells, or 0. An integer is handed over by its address, and read as wide as those of the library
- * behind are.
+ * tells, or 0. An integer is handed over by its address, and read with the width that the library
+ * behind has.
  *
  * Characters are followed, after all arguments, by their lengths, which C programs do not pass.
  * Functions here have no such parameters, so that nothing is read or written where they would be,
@@ -8,7 +8,7 @@
 
 #define LENGTH ((size_t)1)
 #define F(P, ROUTINE) NAME(P##ROUTINE)
-#define ENTRY(FUNCTION, ROUTINE, DTYPE)                                                           \
+#define ENTRY(FUNCTION, ROUTINE, DTYPE) \
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), HS__TEXT_OF(NAME(ilaver)))
 #define I(x) hs__integer_at(x, wide)
 #define D(x) ((double)I(x))
@@ -28,17 +28,17 @@
         BEHIND(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, LENGTH, LENGTH);         \
     }
 
-#define SYRK(NAMED, DTYPE, HERMITIAN)                                                             \
-    HS__BLAS void NAME(NAMED)(const char *triangle, const char *op, const void *n, const void *k, \
-                              const void *alpha, const void *a, const void *lda,                  \
-                              const void *beta, void *c, const void *ldc)                         \
-    {                                                                                             \
-        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                      \
-        if (hs__is_large(entry, 0.5 * D(n) * D(n) * D(k)) &&                                      \
-            hs__syrk(entry, HERMITIAN, *triangle, *op, I(n), I(k), alpha, a, I(lda), beta, c,     \
-                     I(ldc)))                                                                     \
-            return;                                                                               \
-        BEHIND(triangle, op, n, k, alpha, a, lda, beta, c, ldc, LENGTH, LENGTH);                  \
+#define SYRK(NAMED, DTYPE, HERMITIAN)                                                              \
+    HS__BLAS void NAME(NAMED)(const char *triangle, const char *op, const void *n, const void *k,  \
+                              const void *alpha, const void *a, const void *lda, const void *beta, \
+                              void *c, const void *ldc)                                            \
+    {                                                                                              \
+        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                       \
+        if (hs__is_large(entry, 0.5 * D(n) * D(n) * D(k)) &&                                       \
+            hs__syrk(entry, HERMITIAN, *triangle, *op, I(n), I(k), alpha, a, I(lda), beta, c,      \
+                     I(ldc)))                                                                      \
+            return;                                                                                \
+        BEHIND(triangle, op, n, k, alpha, a, lda, beta, c, ldc, LENGTH, LENGTH);                   \
     }
 
 #define TRSM(P, DTYPE)                                                                            \
@@ -57,149 +57,145 @@
                LENGTH);                                                                           \
     }
 
-#define GEMV(P, DTYPE)                                                                            \
-    HS__BLAS void F(P, gemv)(const char *op, const void *m, const void *n, const void *alpha,     \
-                             const void *a, const void *lda, const void *x, const void *incx,     \
-                             const void *beta, void *y, const void *incy)                         \
-    {                                                                                             \
-        ENTRY(F(P, gemv), HS__GEMV, DTYPE);                                                       \
-        if (hs__is_large(entry, D(m) * D(n)) &&                                                   \
-            hs__gemv(entry, *op, I(m), I(n), alpha, a, I(lda), x, I(incx), beta, y, I(incy)))     \
-            return;                                                                               \
-        BEHIND(op, m, n, alpha, a, lda, x, incx, beta, y, incy, LENGTH);                          \
+#define GEMV(P, DTYPE)                                                                        \
+    HS__BLAS void F(P, gemv)(const char *op, const void *m, const void *n, const void *alpha, \
+                             const void *a, const void *lda, const void *x, const void *incx, \
+                             const void *beta, void *y, const void *incy)                     \
+    {                                                                                         \
+        ENTRY(F(P, gemv), HS__GEMV, DTYPE);                                                   \
+        if (hs__is_large(entry, D(m) * D(n)) &&                                               \
+            hs__gemv(entry, *op, I(m), I(n), alpha, a, I(lda), x, I(incx), beta, y, I(incy))) \
+            return;                                                                           \
+        BEHIND(op, m, n, alpha, a, lda, x, incx, beta, y, incy, LENGTH);                      \
     }
 
 /* LAPACK's: a call that is ours fills in info. */
 #define PIVOTS(x) ((hs__pivots){x, wide ? 8 : 4})
-#define OURS(VOLUME, CALL)                                                                        \
-    do {                                                                                          \
-        int64_t found = 0;                                                                        \
-        if (hs__is_large(entry, VOLUME) && (CALL)) {                                              \
-            hs__set_integer(info, wide, found);                                                   \
-            return;                                                                               \
-        }                                                                                         \
+#define OURS(VOLUME, CALL)                           \
+    do {                                             \
+        int64_t found = 0;                           \
+        if (hs__is_large(entry, VOLUME) && (CALL)) { \
+            hs__set_integer(info, wide, found);      \
+            return;                                  \
+        }                                            \
     } while (0)
 #define CUBE(n) (D(n) * D(n) * D(n))
 #define LESS(x, y) (D(x) < D(y) ? D(x) : D(y))
 
-#define LU(P, DTYPE)                                                                              \
-    HS__BLAS void F(P, getrf)(const void *m, const void *n, void *a, const void *lda,             \
-                              void *pivots, void *info)                                           \
-    {                                                                                             \
-        ENTRY(F(P, getrf), HS__GETRF, DTYPE);                                                     \
-        OURS(D(m) * D(n) * LESS(m, n) / 3.0,                                                      \
-             hs__getrf(entry, I(m), I(n), a, I(lda), PIVOTS(pivots), &found));                    \
-        BEHIND(m, n, a, lda, pivots, info);                                                       \
-    }                                                                                             \
-    HS__BLAS void F(P, getrs)(const char *op, const void *n, const void *cols, const void *a,     \
-                              const void *lda, void *pivots, void *b, const void *ldb,            \
-                              void *info)                                                         \
-    {                                                                                             \
-        ENTRY(F(P, getrs), HS__GETRS, DTYPE);                                                     \
-        OURS(D(n) * D(n) * D(cols),                                                               \
-             hs__getrs(entry, *op, I(n), I(cols), a, I(lda), PIVOTS(pivots), b, I(ldb), &found)); \
-        BEHIND(op, n, cols, a, lda, pivots, b, ldb, info, LENGTH);                                \
-    }                                                                                             \
-    HS__BLAS void F(P, gesv)(const void *n, const void *cols, void *a, const void *lda,           \
-                             void *pivots, void *b, const void *ldb, void *info)                  \
-    {                                                                                             \
-        ENTRY(F(P, gesv), HS__GESV, DTYPE);                                                       \
-        OURS(D(n) * D(n) * (D(n) / 3.0 + D(cols)),                                                \
-             hs__gesv(entry, I(n), I(cols), a, I(lda), PIVOTS(pivots), b, I(ldb), &found));       \
-        BEHIND(n, cols, a, lda, pivots, b, ldb, info);                                            \
-    }                                                                                             \
-    HS__BLAS void F(P, getri)(const void *n, void *a, const void *lda, void *pivots, void *work,  \
-                              const void *lwork, void *info)                                      \
-    {                                                                                             \
-        ENTRY(F(P, getri), HS__GETRI, DTYPE);                                                     \
-        if (I(lwork) >= I(n) && I(lwork) > 0)                                                     \
-            OURS(2.0 / 3.0 * CUBE(n),                                                             \
-                 hs__getri(entry, I(n), a, I(lda), PIVOTS(pivots), work, &found));                \
-        BEHIND(n, a, lda, pivots, work, lwork, info);                                             \
+#define LU(P, DTYPE)                                                                               \
+    HS__BLAS void F(P, getrf)(const void *m, const void *n, void *a, const void *lda,              \
+                              void *pivots, void *info)                                            \
+    {                                                                                              \
+        ENTRY(F(P, getrf), HS__GETRF, DTYPE);                                                      \
+        OURS(D(m) * D(n) * LESS(m, n) / 3.0,                                                       \
+             hs__getrf(entry, I(m), I(n), a, I(lda), PIVOTS(pivots), &found));                     \
+        BEHIND(m, n, a, lda, pivots, info);                                                        \
+    }                                                                                              \
+    HS__BLAS void F(P, getrs)(const char *op, const void *n, const void *cols, const void *a,      \
+                              const void *lda, void *pivots, void *b, const void *ldb, void *info) \
+    {                                                                                              \
+        ENTRY(F(P, getrs), HS__GETRS, DTYPE);                                                      \
+        OURS(D(n) * D(n) * D(cols),                                                                \
+             hs__getrs(entry, *op, I(n), I(cols), a, I(lda), PIVOTS(pivots), b, I(ldb), &found));  \
+        BEHIND(op, n, cols, a, lda, pivots, b, ldb, info, LENGTH);                                 \
+    }                                                                                              \
+    HS__BLAS void F(P, gesv)(const void *n, const void *cols, void *a, const void *lda,            \
+                             void *pivots, void *b, const void *ldb, void *info)                   \
+    {                                                                                              \
+        ENTRY(F(P, gesv), HS__GESV, DTYPE);                                                        \
+        OURS(D(n) * D(n) * (D(n) / 3.0 + D(cols)),                                                 \
+             hs__gesv(entry, I(n), I(cols), a, I(lda), PIVOTS(pivots), b, I(ldb), &found));        \
+        BEHIND(n, cols, a, lda, pivots, b, ldb, info);                                             \
+    }                                                                                              \
+    HS__BLAS void F(P, getri)(const void *n, void *a, const void *lda, void *pivots, void *work,   \
+                              const void *lwork, void *info)                                       \
+    {                                                                                              \
+        ENTRY(F(P, getri), HS__GETRI, DTYPE);                                                      \
+        if (I(lwork) >= I(n) && I(lwork) > 0)                                                      \
+            OURS(2.0 / 3.0 * CUBE(n),                                                              \
+                 hs__getri(entry, I(n), a, I(lda), PIVOTS(pivots), work, &found));                 \
+        BEHIND(n, a, lda, pivots, work, lwork, info);                                              \
     }
 
-#define CHOLESKY(P, DTYPE)                                                                        \
-    HS__BLAS void F(P, potrf)(const char *triangle, const void *n, void *a, const void *lda,      \
-                              void *info)                                                         \
-    {                                                                                             \
-        ENTRY(F(P, potrf), HS__POTRF, DTYPE);                                                     \
-        OURS(CUBE(n) / 6.0, hs__potrf(entry, *triangle, I(n), a, I(lda), &found));                \
-        BEHIND(triangle, n, a, lda, info, LENGTH);                                                \
-    }                                                                                             \
-    HS__BLAS void F(P, potrs)(const char *triangle, const void *n, const void *cols,              \
-                              const void *a, const void *lda, void *b, const void *ldb,           \
-                              void *info)                                                         \
-    {                                                                                             \
-        ENTRY(F(P, potrs), HS__POTRS, DTYPE);                                                     \
-        OURS(D(n) * D(n) * D(cols),                                                               \
-             hs__potrs(entry, *triangle, I(n), I(cols), a, I(lda), b, I(ldb), &found));           \
-        BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                                  \
-    }                                                                                             \
-    HS__BLAS void F(P, posv)(const char *triangle, const void *n, const void *cols, void *a,      \
-                             const void *lda, void *b, const void *ldb, void *info)               \
-    {                                                                                             \
-        ENTRY(F(P, posv), HS__POSV, DTYPE);                                                       \
-        OURS(D(n) * D(n) * (D(n) / 6.0 + D(cols)),                                                \
-             hs__posv(entry, *triangle, I(n), I(cols), a, I(lda), b, I(ldb), &found));            \
-        BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                                  \
-    }                                                                                             \
-    HS__BLAS void F(P, trtrs)(const char *triangle, const char *op, const char *diagonal,         \
-                              const void *n, const void *cols, const void *a, const void *lda,    \
-                              void *b, const void *ldb, void *info)                               \
-    {                                                                                             \
-        ENTRY(F(P, trtrs), HS__TRTRS, DTYPE);                                                     \
-        OURS(0.5 * D(n) * D(n) * D(cols),                                                         \
-             hs__trtrs(entry, *triangle, *op, *diagonal, I(n), I(cols), a, I(lda), b, I(ldb),     \
-                       &found));                                                                  \
-        BEHIND(triangle, op, diagonal, n, cols, a, lda, b, ldb, info, LENGTH, LENGTH, LENGTH);    \
+#define CHOLESKY(P, DTYPE)                                                                     \
+    HS__BLAS void F(P, potrf)(const char *triangle, const void *n, void *a, const void *lda,   \
+                              void *info)                                                      \
+    {                                                                                          \
+        ENTRY(F(P, potrf), HS__POTRF, DTYPE);                                                  \
+        OURS(CUBE(n) / 6.0, hs__potrf(entry, *triangle, I(n), a, I(lda), &found));             \
+        BEHIND(triangle, n, a, lda, info, LENGTH);                                             \
+    }                                                                                          \
+    HS__BLAS void F(P, potrs)(const char *triangle, const void *n, const void *cols,           \
+                              const void *a, const void *lda, void *b, const void *ldb,        \
+                              void *info)                                                      \
+    {                                                                                          \
+        ENTRY(F(P, potrs), HS__POTRS, DTYPE);                                                  \
+        OURS(D(n) * D(n) * D(cols),                                                            \
+             hs__potrs(entry, *triangle, I(n), I(cols), a, I(lda), b, I(ldb), &found));        \
+        BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                               \
+    }                                                                                          \
+    HS__BLAS void F(P, posv)(const char *triangle, const void *n, const void *cols, void *a,   \
+                             const void *lda, void *b, const void *ldb, void *info)            \
+    {                                                                                          \
+        ENTRY(F(P, posv), HS__POSV, DTYPE);                                                    \
+        OURS(D(n) * D(n) * (D(n) / 6.0 + D(cols)),                                             \
+             hs__posv(entry, *triangle, I(n), I(cols), a, I(lda), b, I(ldb), &found));         \
+        BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                               \
+    }                                                                                          \
+    HS__BLAS void F(P, trtrs)(const char *triangle, const char *op, const char *diagonal,      \
+                              const void *n, const void *cols, const void *a, const void *lda, \
+                              void *b, const void *ldb, void *info)                            \
+    {                                                                                          \
+        ENTRY(F(P, trtrs), HS__TRTRS, DTYPE);                                                  \
+        OURS(0.5 * D(n) * D(n) * D(cols), hs__trtrs(entry, *triangle, *op, *diagonal, I(n),    \
+                                                    I(cols), a, I(lda), b, I(ldb), &found));   \
+        BEHIND(triangle, op, diagonal, n, cols, a, lda, b, ldb, info, LENGTH, LENGTH, LENGTH); \
     }
 
-/* A lwork of -1 asks for a size, which those behind know. */
-#define QR(P, DTYPE, ORGQR, ORMQR)                                                                \
-    HS__BLAS void F(P, geqrf)(const void *m, const void *n, void *a, const void *lda, void *tau,  \
-                              void *work, const void *lwork, void *info)                          \
-    {                                                                                             \
-        ENTRY(F(P, geqrf), HS__GEQRF, DTYPE);                                                     \
-        if (I(lwork) > 0)                                                                         \
-            OURS(D(m) * D(n) * LESS(m, n),                                                        \
-                 hs__geqrf(entry, I(m), I(n), a, I(lda), tau, work, I(lwork), &found));           \
-        BEHIND(m, n, a, lda, tau, work, lwork, info);                                             \
-    }                                                                                             \
-    HS__BLAS void NAME(ORGQR)(const void *m, const void *n, const void *k, void *a,               \
-                              const void *lda, const void *tau, void *work, const void *lwork,    \
-                              void *info)                                                         \
-    {                                                                                             \
-        ENTRY(NAME(ORGQR), HS__ORGQR, DTYPE);                                                     \
-        if (I(lwork) > 0)                                                                         \
-            OURS(D(m) * D(n) * D(k),                                                              \
-                 hs__orgqr(entry, I(m), I(n), I(k), a, I(lda), tau, work, I(lwork), &found));     \
-        BEHIND(m, n, k, a, lda, tau, work, lwork, info);                                          \
-    }                                                                                             \
-    HS__BLAS void NAME(ORMQR)(const char *side, const char *op, const void *m, const void *n,     \
-                              const void *k, const void *a, const void *lda, const void *tau,     \
-                              void *c, const void *ldc, void *work, const void *lwork,            \
-                              void *info)                                                         \
-    {                                                                                             \
-        ENTRY(NAME(ORMQR), HS__ORMQR, DTYPE);                                                     \
-        if (I(lwork) > 0)                                                                         \
-            OURS(2.0 * D(m) * D(n) * D(k),                                                        \
-                 hs__ormqr(entry, *side, *op, I(m), I(n), I(k), a, I(lda), tau, c, I(ldc), work,  \
-                           I(lwork), &found));                                                    \
-        BEHIND(side, op, m, n, k, a, lda, tau, c, ldc, work, lwork, info, LENGTH, LENGTH);        \
-    }                                                                                             \
-    HS__BLAS void F(P, gels)(const char *op, const void *m, const void *n, const void *cols,      \
-                             void *a, const void *lda, void *b, const void *ldb, void *work,      \
-                             const void *lwork, void *info)                                       \
-    {                                                                                             \
-        ENTRY(F(P, gels), HS__GELS, DTYPE);                                                       \
-        if (I(lwork) > 0)                                                                         \
-            OURS(D(m) * D(n) * LESS(m, n),                                                        \
-                 hs__gels(entry, *op, I(m), I(n), I(cols), a, I(lda), b, I(ldb), work, I(lwork),  \
-                          &found));                                                               \
-        BEHIND(op, m, n, cols, a, lda, b, ldb, work, lwork, info, LENGTH);                        \
+/* An lwork of -1 asks for the best size, which the library behind knows. */
+#define QR(P, DTYPE, ORGQR, ORMQR)                                                                 \
+    HS__BLAS void F(P, geqrf)(const void *m, const void *n, void *a, const void *lda, void *tau,   \
+                              void *work, const void *lwork, void *info)                           \
+    {                                                                                              \
+        ENTRY(F(P, geqrf), HS__GEQRF, DTYPE);                                                      \
+        if (I(lwork) > 0)                                                                          \
+            OURS(D(m) * D(n) * LESS(m, n),                                                         \
+                 hs__geqrf(entry, I(m), I(n), a, I(lda), tau, work, I(lwork), &found));            \
+        BEHIND(m, n, a, lda, tau, work, lwork, info);                                              \
+    }                                                                                              \
+    HS__BLAS void NAME(ORGQR)(const void *m, const void *n, const void *k, void *a,                \
+                              const void *lda, const void *tau, void *work, const void *lwork,     \
+                              void *info)                                                          \
+    {                                                                                              \
+        ENTRY(NAME(ORGQR), HS__ORGQR, DTYPE);                                                      \
+        if (I(lwork) > 0)                                                                          \
+            OURS(D(m) * D(n) * D(k),                                                               \
+                 hs__orgqr(entry, I(m), I(n), I(k), a, I(lda), tau, work, I(lwork), &found));      \
+        BEHIND(m, n, k, a, lda, tau, work, lwork, info);                                           \
+    }                                                                                              \
+    HS__BLAS void NAME(ORMQR)(const char *side, const char *op, const void *m, const void *n,      \
+                              const void *k, const void *a, const void *lda, const void *tau,      \
+                              void *c, const void *ldc, void *work, const void *lwork, void *info) \
+    {                                                                                              \
+        ENTRY(NAME(ORMQR), HS__ORMQR, DTYPE);                                                      \
+        if (I(lwork) > 0)                                                                          \
+            OURS(2.0 * D(m) * D(n) * D(k),                                                         \
+                 hs__ormqr(entry, *side, *op, I(m), I(n), I(k), a, I(lda), tau, c, I(ldc), work,   \
+                           I(lwork), &found));                                                     \
+        BEHIND(side, op, m, n, k, a, lda, tau, c, ldc, work, lwork, info, LENGTH, LENGTH);         \
+    }                                                                                              \
+    HS__BLAS void F(P, gels)(const char *op, const void *m, const void *n, const void *cols,       \
+                             void *a, const void *lda, void *b, const void *ldb, void *work,       \
+                             const void *lwork, void *info)                                        \
+    {                                                                                              \
+        ENTRY(F(P, gels), HS__GELS, DTYPE);                                                        \
+        if (I(lwork) > 0)                                                                          \
+            OURS(D(m) * D(n) * LESS(m, n), hs__gels(entry, *op, I(m), I(n), I(cols), a, I(lda), b, \
+                                                    I(ldb), work, I(lwork), &found));              \
+        BEHIND(op, m, n, cols, a, lda, b, ldb, work, lwork, info, LENGTH);                         \
     }
 
-#define EACH_TYPE(MACRO)                                                                          \
+#define EACH_TYPE(MACRO) \
     MACRO(s, HS_FLOAT32) MACRO(d, HS_FLOAT64) MACRO(c, HS_COMPLEX64) MACRO(z, HS_COMPLEX128)
 EACH_TYPE(GEMM)
 EACH_TYPE(TRSM)
@@ -207,10 +203,11 @@ EACH_TYPE(GEMV)
 EACH_TYPE(LU)
 EACH_TYPE(CHOLESKY)
 
-#define EACH_HALF(MACRO, SYMMETRIC, HERMITIAN)                                                    \
-    MACRO(s##SYMMETRIC, HS_FLOAT32, 0) MACRO(d##SYMMETRIC, HS_FLOAT64, 0)                         \
-    MACRO(c##SYMMETRIC, HS_COMPLEX64, 0) MACRO(z##SYMMETRIC, HS_COMPLEX128, 0)                    \
-    MACRO(c##HERMITIAN, HS_COMPLEX64, 1) MACRO(z##HERMITIAN, HS_COMPLEX128, 1)
+#define EACH_HALF(MACRO, SYMMETRIC, HERMITIAN)                                 \
+    MACRO(s##SYMMETRIC, HS_FLOAT32, 0)                                         \
+    MACRO(d##SYMMETRIC, HS_FLOAT64, 0)                                         \
+    MACRO(c##SYMMETRIC, HS_COMPLEX64, 0) MACRO(z##SYMMETRIC, HS_COMPLEX128, 0) \
+        MACRO(c##HERMITIAN, HS_COMPLEX64, 1) MACRO(z##HERMITIAN, HS_COMPLEX128, 1)
 EACH_HALF(SYRK, syrk, herk)
 
 QR(s, HS_FLOAT32, sorgqr, sormqr)

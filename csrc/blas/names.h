@@ -15,15 +15,15 @@
 
 /* For the beginning of the exported function FUNCTION: its name, the entry for its caller, and
  * whether the integers that it is given are read as 64 bits. BITS, ISAMAX, ILAVER: of hs__name. */
-#define HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, ISAMAX, ILAVER)                                 \
-    static hs__name name = {.text = HS__TEXT_OF(FUNCTION),                                        \
-                            .isamax = ISAMAX,                                                     \
-                            .ilaver = ILAVER,                                                     \
-                            .routine = ROUTINE,                                                   \
-                            .dtype = DTYPE,                                                       \
-                            .bits = BITS};                                                        \
-    const void *site = __builtin_extract_return_addr(__builtin_return_address(0));                \
-    hs__entry *entry = hs__behind(&name, site);                                                   \
+#define HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, ISAMAX, ILAVER)                  \
+    static hs__name name = {.text = HS__TEXT_OF(FUNCTION),                         \
+                            .isamax = ISAMAX,                                      \
+                            .ilaver = ILAVER,                                      \
+                            .routine = ROUTINE,                                    \
+                            .dtype = DTYPE,                                        \
+                            .bits = BITS};                                         \
+    const void *site = __builtin_extract_return_addr(__builtin_return_address(0)); \
+    hs__entry *entry = hs__behind(&name, site);                                    \
     const int wide = entry->bits == 64
 
 /* The integer at an address. */

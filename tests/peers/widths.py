@@ -35,6 +35,7 @@ class Library:
     files: tuple[str, ...]  # names of files, of which those before the last are opened as well
     variables: dict[str, str] = field(default_factory=dict)
     linked: bool = False  # the files are linked to one
+    backend: tuple[str, str] | None = None  # a variable, and the file that it names
 
 
 def mkl() -> Iterator[Library]:
@@ -56,8 +57,8 @@ LIBRARIES = (
     Library("OpenBLAS, scipy-openblas64", "wheel64", ("libscipy_openblas64_.so",)),
     Library("BLIS, libblis", "plain32", ("libblis.so.4",)),
     Library("BLIS, libblis64", "plain64", ("libblis64.so.4",)),
-    Library("FlexiBLAS, libflexiblas", "plain32", ("libflexiblas.so.3",)),
-    Library("FlexiBLAS, libflexiblas64", "plain64", ("libflexiblas64.so.3",)),
+    Library("FlexiBLAS, libflexiblas", "plain32", ("libflexiblas.so.3",), backend=("FLEXIBLAS", "libopenblas.so.0")),
+    Library("FlexiBLAS, libflexiblas64", "plain64", ("libflexiblas64.so.3",), backend=("FLEXIBLAS64", "libopenblas64.so.0")),
     *mkl(),
 )
 
@@ -82,9 +83,11 @@ def compiled(*words: str | Path) -> bool:
     return subprocess.run(["gcc", "-w", "-O2", *map(str, words)], capture_output=True).returncode == 0
 
 
-def tried(library: Library, paths: list[Path], folder: Path) -> tuple[str, bool]:
+def tried(library: Library, paths: list[Path], backend: Path | None, folder: Path) -> tuple[str, bool]:
     """A row of the table, and whether all is right."""
     variables = library.variables | {"LD_LIBRARY_PATH": ":".join(sorted({str(path.parent) for path in paths}))}
+    if library.backend and backend:
+        variables[library.backend[0]] = str(backend)
     rpaths = [f"-Wl,-rpath,{path.parent}" for path in paths]
     opened = paths
     if library.linked:
@@ -133,7 +136,7 @@ def main() -> int:
             if None in paths:
                 print(f"{library.what}: not there")
                 continue
-            row, good = tried(library, paths, Path(made))
+            row, good = tried(library, paths, found(library.backend[1], folders) if library.backend else None, Path(made))
             print(row, flush=True)
             rows.append(row)
             right &= good
