@@ -1,4 +1,5 @@
-/* What plans in one dimension are worth. */
+/* Certificates of plans in one dimension, and the lower bound of factorisations by blocks of
+ * columns. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 typedef hs_status allocator(int64_t n, int32_t p, const double *times, const int *cancel,
                             int64_t *counts, double *makespan);
 
-/* Counts beside the best ones, which `allocate` finds. tables: times is a row of n + 1 for each
- * worker; else it is its time per chunk. */
+/* Compares counts with the best ones, which `allocate` finds. tables: times holds a row of n + 1
+ * entries for each worker; else it holds the worker's time per chunk. */
 static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int32_t p,
                                 const double *times, const int64_t *counts, const int *cancel,
                                 hs_certificate *certificate)
@@ -65,7 +66,8 @@ hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times
     double value = 0.0;
     double bound = 0.0;
     double largest = 0.0;
-    for (int64_t k = n - 1; !status && k > 0; k--) { /* the blocks from k on */
+    /* the blocks from k on */
+    for (int64_t k = n - 1; !status && k > 0; k--) {
         largest = fmax(largest, (double)++counts[owner[k]] * cycle_times[owner[k]]);
         value += largest;
         bound += makespans[n - 1 - k];
@@ -109,10 +111,10 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */
 
-/* The least time in which workers can divide the multiply-adds of both kinds, perfectly. By duality
- * it is the largest, over all r, of (updates + r panels) / sum max(rate, r panel rate), and only
- * the workers' own ratios matter for r, and 0 and infinity. unit: the time of the fastest, so that
- * no sum of rates overflows. */
+/* Computes the least time in which the workers can divide the multiply-adds of both kinds
+ * perfectly. By duality it is the largest value, over all r, of (updates + r panels) / sum
+ * max(rate, r panel rate), and the only candidates for r are the workers' own ratios, 0 and
+ * infinity. unit: the time of the fastest worker, so that no sum of rates overflows. */
 static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates,
                          double panels, double unit, double *least)
 {
@@ -122,7 +124,7 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
     double before = 0.0;
     int32_t *order = malloc((size_t)p * sizeof *order);
     for (int32_t i = 0; i < p && ratio; i++) {
-        /* one that does no updates does nothing */
+        /* a worker that does no updates does nothing */
         ratio[i] = isfinite(times[i]) ? panel_times[i] / times[i] : INFINITY;
         if (isfinite(times[i])) {
             rest += unit / times[i];
@@ -137,7 +139,7 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
     }
     *least = updates / rest;
     if (panels > 0.0) *least = fmax(*least, panels / all_panels);
-    /* those before are better in panels, those behind in updates */
+    /* the workers before k are better at panels, the workers after it at updates */
     for (int32_t k = 0; k < p && isfinite(ratio[order[k]]); k++) {
         const int32_t i = order[k];
         rest -= unit / times[i];
@@ -151,9 +153,10 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
     return HS_OK;
 }
 
-/* With owners in both directions: one after another the panels and the heads of what updates them,
- * each by the fastest worker at it, and the rest of these updates divided perfectly; all: the rate
- * of the workers together in those of one with cycle-time `unit`. */
+/* Critical path with owners in both directions. One after another: the panels and the heads of the
+ * updates of the next panel, each by the worker that is fastest at it, and the rest of these
+ * updates, divided perfectly. all: the combined rate of the workers, in units of the rate of a
+ * worker with cycle-time `unit`. */
 static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double *times,
                              const double *panel_times, double unit)
 {
@@ -174,9 +177,9 @@ static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double
     return sum;
 }
 
-/* The first panel by the fastest worker; then, one after another, each further panel and what
- * updates it, by the one of the workers that is fastest at both together: they are the same
- * worker's. */
+/* Critical path with owners of columns. It starts with the first panel, by the fastest worker.
+ * Then, one after another, follow the further panels with their last updates. Both are done by the
+ * same worker, so each pair is taken by the worker that is fastest at both together. */
 static double chain(const hs__factor_blocks *b, int32_t p, const double *times,
                     const double *panel_times, const int *cancel)
 {

@@ -1,3 +1,6 @@
+/* hs_distribute and hs_distribute_after: optimal counts of independent chunks. hs_distribute
+ * guesses a time close to the makespan, deals all chunks that surely end by then at once, and deals
+ * the rest one by one with exact comparisons. */
 #include <stdlib.h>
 
 #include "allocate/load.h"
@@ -7,18 +10,20 @@
 
 enum {
     BRIEF = 1 << 14, /* chunks between two looks at cancel */
-    MANY = 512,      /* workers from which the end is guessed before chunks are dealt one by one */
+    /* from so many workers on, the makespan is guessed before chunks are dealt one by one */
+    MANY = 512,
     GUESSES = 10,
 };
 
-/* Of the chunks k t_i in order of their ends, those that end by a time, counted in chunks of the
- * fastest worker: as products with the relative speeds they are off by 3 roundings, 2^-51 of them,
- * so a count is surely at least the one and at most the other. */
+/* Bounds on the number of chunks that a worker ends by some time. share = time * relative speed is
+ * that number as a real number; it is computed with 3 roundings, i.e. with an error below 2^-51 of
+ * it. So the exact count is at least the floor of surely(share) and at most the floor of
+ * perhaps(share). */
 static double surely(double share) { return share - share * 0x1p-49; }
 static double perhaps(double share) { return share + share * 0x1p-49; }
 
-/* The sums over the workers of the counts at `time`. What is above 2^53 is rounded, and stays above
- * it. */
+/* Computes the sums of these counts over the workers at `time`. A sum above 2^53 is rounded, but
+ * stays above it. */
 static void count_by(double time, int32_t p, const double *speeds, double *least, double *most)
 {
     double low = 0.0;
@@ -32,10 +37,13 @@ static void count_by(double time, int32_t p, const double *speeds, double *least
     *most = high;
 }
 
-/* Two times between which the n-th chunk ends. It is not before n / total: in the end a chunk more
- * would make each worker end no earlier than the last does, so no worker has fewer chunks than its
- * share rounded down, or one less if the share is whole. Each guess is what is missing, dealt over
- * all speeds, and a little more, to have the end between two guesses; else the middle. */
+/* Finds two times between which the n-th chunk ends, in units of the fastest worker's cycle-time.
+ *
+ * n / total is a lower bound for it: at the end, one more chunk would make each worker end no
+ * earlier than the last chunk does, so no worker has fewer chunks than its share rounded down, or
+ * one less if the share is whole. Each guess adds the time in which all workers together do what is
+ * missing, and a little more, so that the end lies between two guesses; if that leaves the
+ * interval, its midpoint is taken. */
 static void enclose(int64_t n, int32_t p, const double *speeds, double total, double *early,
                     double *late)
 {
@@ -55,8 +63,8 @@ static void enclose(int64_t n, int32_t p, const double *speeds, double total, do
     }
 }
 
-/* The sum of fastest / cycle_times, which go to speeds [p]. Neumaier's: the error does not grow
- * with p. */
+/* Computes speeds [p] = fastest / cycle_times, and returns their sum. Neumaier's summation: the
+ * error does not grow with p. */
 static double relative_speeds(int32_t p, const double *cycle_times, double fastest, double *speeds)
 {
     double total = 0.0;
@@ -69,10 +77,10 @@ static double relative_speeds(int32_t p, const double *cycle_times, double faste
     return total + carry;
 }
 
-/* One distribution; heap [p] and speeds [p] are work space. Any start below the optimum leads the
- * greedy phase to the same, optimal, counts: of the chunks that end first, n in all. Those that end
- * by the earlier of two times that enclose the last are dealt at once, and only workers with a
- * chunk between the two may get one more. */
+/* Distributes one row; heap [p] and speeds [p] are workspace. The greedy phase reaches the same
+ * optimal counts from any start below the optimum: the counts of the n chunks that end first. So
+ * the chunks that end by the earlier of two times that enclose the end of the last chunk are dealt
+ * at once, and only workers with a chunk between the two times may get one more. */
 static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
                             hs__timed *heap, double *speeds, int64_t *counts)
 {
@@ -136,8 +144,8 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     return status;
 }
 
-/* The most of n chunks that a worker ends by the time `limit`, all times rounded: near the
- * quotient, but where the start swallows the chunks. */
+/* Returns how many of n chunks a worker ends by the time `limit` at most, with all times rounded.
+ * The count is near the quotient, unless the start is so large that rounding hides the chunks. */
 static int64_t ended_by(double limit, int64_t n, double cycle_time, double start)
 {
     if (start > limit || isinf(cycle_time)) return 0;
@@ -145,7 +153,7 @@ static int64_t ended_by(double limit, int64_t n, double cycle_time, double start
     int64_t ended = 0;
     int64_t late = n + 1;
     int64_t tried = quotient < (double)n ? (int64_t)quotient : n;
-    /* away from the first guess in growing steps, then by halves */
+    /* from the first guess in growing steps, then by bisection */
     for (int64_t step = 1; late - ended > 1; step *= 2) {
         const int on_time = fma((double)tried, cycle_time, start) <= limit;
         *(on_time ? &ended : &late) = tried;
@@ -170,7 +178,8 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
         return HS_ERROR_VALUE;
     if (!hs__valid_costs(p, starts)) return HS_ERROR_VALUE;
     uint64_t early = 0;
-    uint64_t last = hs__bits_of(INFINITY); /* all chunks end by the latter, the makespan */
+    /* all chunks end by `last`, which becomes the makespan */
+    uint64_t last = hs__bits_of(INFINITY);
     for (int32_t i = 0; i < p; i++) {
         const uint64_t alone = hs__bits_of(fma((double)n, cycle_times[i], starts[i]) + 0.0);
         if (alone < last) last = alone;
@@ -179,8 +188,8 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         *(may_end_by(hs__of_bits(middle), n, p, cycle_times, starts) ? &last : &early) = middle;
     }
-    /* Dealt one by one, to the worker that would end first: all that end before the makespan, then
-     * the lowest indices. */
+    /* Deals as the greedy algorithm does, to the worker that would end first: all chunks that end
+     * before the makespan, then the remaining ones to the lowest indices. */
     const double limit = hs__of_bits(last), before = last ? hs__of_bits(last - 1) : -1.0;
     double most = 0.0;
     for (int32_t i = 0; i < p; i++) {

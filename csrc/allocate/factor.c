@@ -1,3 +1,5 @@
+/* Simulation of LU, Cholesky and QR by blocks: the work of panels and updates, the messages that
+ * carry panels, and the schedule with look-ahead. */
 #include "allocate/factor_map.h"
 
 #include <math.h>
@@ -30,7 +32,7 @@ hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count)
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* Rows from the diagonal of block j on; columns of one. */
+/* Rows from the diagonal of block j on. */
 static double rows_of(const hs__factor_blocks *b, int32_t j)
 {
     return (double)(b->m - hs__block_first(b, j));
@@ -45,10 +47,11 @@ double hs__panel_work(const hs__factor_blocks *b, int32_t k)
     const double rows = rows_of(b, k), width = width_of(b, k);
     if (b->kind == HS_LU) return width * width * (rows - width / 3.0) / 2.0;
     if (b->kind == HS_CHOLESKY) return width * width * (rows - width * 2.0 / 3.0) / 2.0;
-    return width * width * (rows - width / 3.0) * 1.5; /* T takes half as much again */
+    /* the factor T of the block reflector adds half as much again */
+    return width * width * (rows - width / 3.0) * 1.5;
 }
 
-/* Of each column of an update, in LU and QR. */
+/* Multiply-adds of an update per column, in LU and QR. */
 static double column_work(const hs__factor_blocks *b, int32_t k)
 {
     const double rows = rows_of(b, k), width = width_of(b, k);
@@ -140,11 +143,11 @@ typedef struct {
     hs__factor_ports ports;
     const double *cycle_times, *panel_times;
     double *now; /* [p] when each worker is free */
-    /* [p] when each has the panel of the step; without links [0] for all */
+    /* [p] when each worker has the panel of the step; without links [0] holds for all */
     double *ready;
     double *starts;  /* [p] of the messages */
     double *changed; /* [count] when the last part of each column has ended */
-    double *headed;  /* [count] when its parts may begin */
+    double *headed;  /* [count] when the parts of each column may begin */
     int32_t *order;  /* [p] */
     hs_factor_task *tasks;
     hs_factor_message *messages;
@@ -152,7 +155,7 @@ typedef struct {
     double end, work;
 } schedule;
 
-/* A task, not before `ready`; returns the end. */
+/* Adds a task that starts at `ready` at the earliest; returns its end. */
 static double add(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
 {
     const double start = fmax(s->now[worker], ready);
@@ -172,7 +175,7 @@ static double factor_panel(schedule *s, int32_t k)
     return add(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]);
 }
 
-/* The head of update k of column j, if it has one. */
+/* Adds the head of update k of column j, if it has one. */
 static void add_head(schedule *s, int32_t k, int32_t j)
 {
     const int32_t worker = hs__head_owner(&s->map, k, j);
@@ -181,7 +184,7 @@ static void add_head(schedule *s, int32_t k, int32_t j)
         s->headed[j] = add(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
 }
 
-/* The rest of it, or all. */
+/* Adds the parts of update k of column j, or the whole update. */
 static void add_parts(schedule *s, int32_t k, int32_t j)
 {
     const double headed = s->headed[j];
@@ -196,8 +199,8 @@ static void add_parts(schedule *s, int32_t k, int32_t j)
     }
 }
 
-/* Panel k, once all updates of the step before are in the schedule, is sent to those who need
- * it. */
+/* Sends panel k to the workers that need it, after all updates of the step before are in the
+ * schedule. */
 static void spread(schedule *s, int32_t k, double ready)
 {
     if (!s->ports.links) {
@@ -217,7 +220,7 @@ static void spread(schedule *s, int32_t k, double ready)
     s->message_count += count;
 }
 
-/* The updates of step k, of the first panel those of none, and the next panel. */
+/* Adds the updates of step k (none for k = -1, before the first panel) and the next panel. */
 static void add_step(schedule *s, int32_t k, int late)
 {
     const int32_t next = k + 1;
@@ -226,7 +229,7 @@ static void add_step(schedule *s, int32_t k, int late)
     const int32_t first = early ? next + 1 : next;
     double factored = 0.0;
     if (k >= 0) hs__factor_map_step(&s->map, k, -1);
-    if (early) { /* look-ahead: the next panel before the rest of the update */
+    if (early) { /* look-ahead: the next panel before the rest of the updates */
         if (k >= 0) {
             add_head(s, k, next);
             add_parts(s, k, next);

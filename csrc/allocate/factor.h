@@ -1,5 +1,5 @@
-/* The tasks of an LU factorisation by blocks of columns, as both its simulation and its execution
- * see them. */
+/* The tasks of a factorisation by blocks of columns. Both its simulation (factor.c) and its
+ * execution use these functions, so that they agree on blocks, work and messages. */
 #ifndef HS_ALLOCATE_FACTOR_H
 #define HS_ALLOCATE_FACTOR_H
 
@@ -7,16 +7,16 @@
 
 #include "hetsched.h"
 
-/* Blocks of `block` columns; the columns of an m x n matrix beyond the m-th begin a block. Panels
- * are the first of them. */
+/* Blocks of `block` columns. If an m x n matrix has more columns than rows, column m begins a new
+ * block. The first `panels` blocks are panels. */
 typedef struct hs__factor_blocks {
     int32_t kind; /* hs_factor_kind */
     int64_t m, n, block;
     int32_t panels, count;
 } hs__factor_blocks;
 
-/* Returns 0 for numbers out of their ranges, and where there would be more than 2^31 - 1 blocks or
- * pairs of them. */
+/* Returns 0 for numbers out of their ranges, and if the number of pairs of blocks is above 2^31 -
+ * 1. */
 int hs__factor_blocks_init(hs__factor_blocks *blocks, int32_t kind, int64_t m, int64_t n,
                            int64_t block);
 
@@ -32,17 +32,17 @@ static inline int64_t hs__block_width(const hs__factor_blocks *b, int32_t j)
     return (j + 1 < b->count ? hs__block_first(b, j + 1) : b->n) - hs__block_first(b, j);
 }
 
-/* Multiply-adds of panel k, of its update of block j > k, and of all its updates. A Cholesky
- * factorisation works on the lower triangle alone; in QR, where the factor of the block reflector
- * is part of the panel, an update multiplies by V^H, T^H and V. */
+/* Multiply-adds of panel k, of its update of block j > k, and of all its updates. Cholesky computes
+ * the lower triangle alone; in QR, where the factor of the block reflector is part of the panel, an
+ * update multiplies by V^H, T^H and V. */
 double hs__panel_work(const hs__factor_blocks *blocks, int32_t k);
 double hs__update_work(const hs__factor_blocks *blocks, int32_t k, int32_t j);
 double hs__updates_work(const hs__factor_blocks *blocks, int32_t k);
 
-/* Elements of panel k that others need. */
+/* Elements of panel k that other workers need. */
 double hs__panel_elements(const hs__factor_blocks *blocks, int32_t k);
 
-/* The ports of the workers, and who needs which panels. */
+/* The ports of the workers, and which panels each worker needs. */
 typedef struct hs__factor_ports {
     int32_t p;
     const int32_t *owner; /* [count] */
@@ -51,21 +51,22 @@ typedef struct hs__factor_ports {
     int32_t *last;        /* [p] last block of each worker, -1 for none */
 } hs__factor_ports;
 
-/* 0 if there is no memory. hs__factor_ports_end in any case. */
+/* Returns 0 if there is no memory. Call hs__factor_ports_end in any case. */
 int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
                           const int32_t *owner, const double *links);
 void hs__factor_ports_end(hs__factor_ports *ports);
 
-/* The messages of panel k, which is ready at `ready`; panels come in order.
- *   arrivals  [p] out: when each worker has it, its owner from `ready` on; others that do not need
- *             it are left out
+/* Schedules the messages of panel k, which is complete at the time `ready`. Call it for the panels
+ * in order.
+ *   arrivals  [p] out: when each worker has the panel, its owner from `ready` on; entries of
+ *             workers that do not need it are not written
  *   starts    [p] out, may be NULL: of the messages
  *   order     [p] out, may be NULL: the receivers in the order in which they are served
  * Returns the number of messages. */
 int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t k,
                              double ready, double *arrivals, double *starts, int32_t *order);
 
-/* Whether the costs, which may be NULL, are in their ranges for valid owners. */
+/* Returns whether the costs, which may be NULL, are in their ranges. The owners must be valid. */
 int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p,
                            const int32_t *owner);
 

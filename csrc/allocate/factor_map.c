@@ -1,3 +1,5 @@
+/* Owner maps of a factorisation: rows of each worker in a block column, and the work of heads and
+ * parts. */
 #include "allocate/factor_map.h"
 
 #include <stdlib.h>

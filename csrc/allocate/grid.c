@@ -1,5 +1,5 @@
-/* LU on a grid of blocks: who owns which, what the updates of each step cost, and what has to be
- * sent for them. */
+/* LU on a grid of blocks: deals the blocks to workers, and computes the loads and the traffic of
+ * each step. */
 #include <stdlib.h>
 
 #include "allocate/load.h"
@@ -7,26 +7,27 @@
 #include "core/numbers.h"
 #include "hetsched.h"
 
-enum { MOST = 46340 }; /* blocks on a side: the square is below 2^31 */
+enum { MOST = 46340 }; /* blocks along a side: the number of blocks is below 2^31 */
 
-/* Of each entry of a floorplan: the entries of its subtree, and the time of a block if its workers
- * divide the work perfectly. */
+/* For each entry of a floorplan: the number of entries of its subtree, and the time per block if
+ * its workers divide the work perfectly. */
 typedef struct {
     int32_t size;
     double time;
 } part;
 
-/* Rows and columns of the part `node` that are still to be dealt. */
+/* Rows and columns of the part `node` that remain to be dealt. */
 typedef struct box {
     struct box *next;
     int32_t node, height, width;
-    int32_t lines[]; /* [height + width] the rows, then the columns, ascending */
+    /* [height + width] the rows, then the columns, ascending */
+    int32_t lines[];
 } box;
 
 /* ---- dealing --------------------------------------------------------------------------------- */
 
-/* HS_ERROR_VALUE if the plan is no tree of straight cuts, or a worker has two places in it, or
- * nobody in it can work. */
+/* Returns HS_ERROR_VALUE if the plan is not a tree of straight cuts, has a worker twice, or has no
+ * worker with a finite cycle-time. */
 static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan, int32_t length,
                        part *parts)
 {
@@ -59,8 +60,8 @@ static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan
     return HS_OK;
 }
 
-/* The parts of node i, from the first to the last; parallel cuts next to each other are one. work
- * [length]; returns their number. */
+/* Finds the parts of node i, from the first to the last; adjacent parallel cuts are merged. work
+ * [length]. Returns the number of parts. */
 static int32_t parts_of(const int32_t *plan, const part *parts, int32_t i, int32_t *found,
                         int32_t *work)
 {
@@ -94,8 +95,8 @@ typedef struct {
     int32_t *counts;       /* [length] */
 } dealing;
 
-/* Deals the lines of a box across its cuts, the last line first. *pending gains a box for each part
- * that gets some. */
+/* Deals the lines of a box across its cuts, the last line first. Adds a box to *pending for each
+ * part that gets lines. */
 static hs_status deal(dealing *d, const box *self, box **pending)
 {
     const int beside = d->plan[self->node] == HS_BESIDE;
@@ -146,7 +147,7 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
         d.dealt = d.counts + size;
     }
     for (int32_t l = 0; pending && l < n; l++) pending->lines[l] = pending->lines[n + l] = l;
-    box *done = NULL; /* of single workers */
+    box *done = NULL; /* boxes of single workers */
     while (pending) {
         box *self = pending;
         pending = self->next;
@@ -175,11 +176,11 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
     return status;
 }
 
-/* ---- what a map costs ------------------------------------------------------------------------ */
+/* ---- loads and traffic of a map -------------------------------------------------------------- */
 
-/* A worker that occurs in row (column) i beyond column (row) k < i needs the panel's block of that
- * row in step k, but for the steps in which it owns it: so a scan of each line from its end is
- * enough. */
+/* Counts the blocks of the panel, or of the pivot row, that are sent. A worker with a block in row
+ * (column) i beyond column (row) k < i needs the panel's block of that row in step k, except in the
+ * steps in which it owns that block. So one scan of each line from its end suffices. */
 static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int *cancel,
                         int32_t *seen, int64_t *change, int64_t *received)
 {
@@ -187,7 +188,8 @@ static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int 
     for (int32_t i = 0; i < n && !hs__cancelled(cancel); i++)
         for (int32_t k = n - 1; k >= 0; k--) {
             const int32_t w = owner[i * across + k * along];
-            /* its last block of this line: needed in the steps before k and before i */
+            /* The worker's last block of this line: the worker needs the blocks of the steps before
+             * k and before i. */
             if (seen[w] != i + 1) {
                 const int32_t steps = k < i ? k : i;
                 seen[w] = i + 1;
@@ -224,7 +226,8 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     }
     double most = 0.0;
     loads[n - 1] = 0.0;
-    /* step k - 1 updates row and column k more than step k */
+    /* Goes backwards: step k - 1 updates the blocks of step k and, in addition, row and column
+     * k. */
     for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) {
         for (int32_t j = k; j < n; j++) {
             const int32_t in_row = owner[(int64_t)k * n + j], in_column = owner[(int64_t)j * n + k];
@@ -245,7 +248,8 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
             sent += change[k];
             if (traffic) traffic[k] = sent;
             seen[owner[(int64_t)k * n + k]] = k + 1;
-            /* the diagonal block, for the other blocks of the panel and of the pivot row */
+            /* the diagonal block, for the workers of the other blocks of the panel and of the pivot
+             * row */
             for (int32_t i = k + 1; i < n; i++)
                 for (int by_rows = 0; by_rows < 2; by_rows++) {
                     const int32_t w = owner[by_rows ? (int64_t)k * n + i : (int64_t)i * n + k];

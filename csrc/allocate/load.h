@@ -1,4 +1,4 @@
-/* Chunks dealt one by one, each to the worker that would end it first: ends are compared
+/* Dealing of chunks one by one, each to the worker that would end it first. Ends are compared
  * exactly. */
 #ifndef HS_ALLOCATE_LOAD_H
 #define HS_ALLOCATE_LOAD_H
@@ -7,7 +7,8 @@
 
 #include "core/heap.h"
 
-/* The end of the k-th chunk, exact, with a power of two as the unit of time: see unit_of. */
+/* Returns the end of the k-th chunk, exact, with a power of two as the unit of time: see
+ * unit_of. */
 static inline hs__timed end_of(int64_t chunks, double cycle_time, int unit, int32_t worker)
 {
     const double k = (double)chunks /* exact: chunks <= 2^53 */, time = ldexp(cycle_time, -unit),
@@ -26,7 +27,7 @@ static inline int32_t deal_one(hs__timed *heap, int32_t size, const double *cycl
     return i;
 }
 
-/* The least cycle-time; NaN if one is not positive, or all are infinite. */
+/* Returns the least cycle-time; NaN if one is not positive, or all are infinite. */
 static inline double fastest_of(int32_t p, const double *cycle_times)
 {
     double fastest = INFINITY;
@@ -37,8 +38,8 @@ static inline double fastest_of(int32_t p, const double *cycle_times)
     return isinf(fastest) ? NAN : fastest;
 }
 
-/* The exponent of a power of two to be the unit of time: no product overflows or loses bits for
- * workers that could get a chunk. */
+/* Returns the exponent of the power of two that is the unit of time: with it no product overflows
+ * or loses bits for workers that could get a chunk. */
 static inline int unit_of(double fastest) { return ilogb(fastest) + 1; }
 
 #endif

@@ -1,3 +1,4 @@
+/* hs_distribute_prefix: chunks dealt one by one, so that every prefix is optimal. */
 #include <stdlib.h>
 
 #include "allocate/load.h"

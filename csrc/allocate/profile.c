@@ -1,3 +1,6 @@
+/* hs_distribute_profile: optimal counts for times of any shape, by bisection on the makespan. For
+ * each makespan tried, dynamic programming over the workers finds the sums of counts that they can
+ * reach. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-/* Sets of counts 0 .. n are bitsets of `words` words; bits beyond n may be set, they stand for
+/* Sets of counts 0 .. n are bitsets of `words` words. Bits beyond n may be set; they stand for
  * larger sums. */
 enum { WORD = 64, SAMPLE = 4096 };
 
@@ -16,17 +19,18 @@ typedef struct {
     int32_t p;
     const double *times; /* [p (n + 1)] */
     size_t words;
-    /* [p] no count above this is needed: it takes longer than a limit known to be enough */
+    /* [p] no count above this is needed: it takes longer than a limit that is known to suffice */
     int64_t *top;
     int64_t *last;     /* [p] largest count within the limit tried last */
-    int64_t most;      /* their sum */
-    uint64_t *own;     /* the counts of one worker within that limit */
+    int64_t most;      /* the sum of `last` */
+    uint64_t *own;     /* the possible counts of one worker within that limit */
     uint64_t *reach;   /* [p + 1] sets: the sums that the first i workers can have */
-    uint64_t *spread;  /* [levels] sets: one set plus 0 .. 2^j - 1 */
-    const int *cancel; /* once it is set no result means anything */
+    uint64_t *spread;  /* [levels] sets: level j is one set plus 0 .. 2^j - 1 */
+    const int *cancel; /* after it is set, results are meaningless */
 } search;
 
-/* One for each power of two up to the longest run, all bits of a set. */
+/* Returns the number of levels: one for each power of two up to the longest run, which is all bits
+ * of a set. */
 static size_t levels_of(size_t words)
 {
     size_t levels = 1;
@@ -41,7 +45,7 @@ static const double *times_of(const search *s, int32_t i)
 
 static bool has(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
 
-/* The first position from x on whose bit is `value`, or the end of the set. */
+/* Returns the first position from x on with a bit equal to `value`, or the end of the set. */
 static int64_t next_bit(const uint64_t *set, size_t words, int64_t x, bool value)
 {
     size_t w = (size_t)x / WORD;
@@ -81,8 +85,8 @@ static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, siz
         out[w] |= in[w - skip] << bits | in[w - skip - 1] >> (WORD - bits);
 }
 
-/* out = {a + b}. Every run of b is the union of two runs whose length is the same power of two, so
- * each run costs two shifts of a set that was spread by doubling. */
+/* out = {a + b}. Every run of b is the union of two runs of the same length, a power of two. So
+ * each run costs two shifts of a, spread to that length by doubling. */
 static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint64_t *out)
 {
     size_t words = s->words;
@@ -113,8 +117,8 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
     }
 }
 
-/* Finds last and most for a limit: whether n chunks could be done within it if every smaller count
- * could be done, too. */
+/* Sets last and most for a limit. Returns whether n chunks fit within it under the assumption that
+ * all counts smaller than `last` are possible, too. */
 static bool has_room(search *s, double limit)
 {
     s->most = 0;
@@ -128,8 +132,8 @@ static bool has_room(search *s, double limit)
     return s->most >= s->n;
 }
 
-/* The counts of worker i that take no longer than limit, zero included, but for whole words of
- * counts that are too few: the others cannot do the rest. */
+/* Finds the counts of worker i that take at most limit, including zero. Whole words of counts are
+ * left out if the counts are so small that the other workers cannot do the rest. */
 static void counts_within(const search *s, int32_t i, double limit)
 {
     const double *times = times_of(s, i);
@@ -146,7 +150,7 @@ static void counts_within(const search *s, int32_t i, double limit)
     s->own[0] |= 1;
 }
 
-/* Fills reach; stops early when n is reached, unless `all`. */
+/* Fills reach; stops as soon as n is reached, unless `all`. */
 static bool reaches(search *s, double limit, bool all)
 {
     if (!has_room(s, limit)) return false;
@@ -164,14 +168,14 @@ static bool reaches(search *s, double limit, bool all)
 
 static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
 
-/* Up to SAMPLE of the times strictly between low and high, sorted; *complete says whether these are
- * all of them. */
+/* Finds up to SAMPLE of the times strictly between low and high, sorted; *complete says whether
+ * these are all of them. */
 static int32_t sample_between(const search *s, double low, double high, double *sample,
                               bool *complete)
 {
     int32_t size = 0;
     uint64_t seen = 0;
-    uint64_t stride = 1; /* a power of two: it keeps every stride-th */
+    uint64_t stride = 1; /* a power of two: every stride-th time is kept */
     for (int32_t i = 0; i < s->p && !hs__cancelled(s->cancel); i++) {
         const double *times = times_of(s, i);
         for (int64_t x = 1; x <= s->top[i]; x++) {
@@ -188,9 +192,9 @@ static int32_t sample_between(const search *s, double low, double high, double *
     return size;
 }
 
-/* The least of the times above low that passes a monotone test, infinite if none does. Bisection of
- * a sample of the times, then of those between the two neighbours found, until none is left out;
- * with `gallop` in growing steps from below. */
+/* Returns the least of the times above low that passes a monotone test, infinity if none does. It
+ * bisects a sample of the times, then the times between the two neighbours found, until no time is
+ * left out. With `gallop` it first goes up from below in growing steps. */
 static double least_time(search *s, double *sample, double low, bool (*test)(search *, double),
                          bool gallop)
 {
@@ -198,7 +202,8 @@ static double least_time(search *s, double *sample, double low, bool (*test)(sea
     for (bool complete = false; !complete && !hs__cancelled(s->cancel);) {
         int32_t size = sample_between(s, low, high, sample, &complete);
         int32_t first = 0;
-        int32_t end = size; /* the first to pass is in [first, end] */
+        /* the first time that passes is in [first, end] */
+        int32_t end = size;
         for (int32_t step = gallop; first < end;) {
             int32_t probe =
                 step && first + step <= end ? first + step - 1 : first + (end - first) / 2;
@@ -217,8 +222,8 @@ static double least_time(search *s, double *sample, double low, bool (*test)(sea
     return high;
 }
 
-/* The least makespan is seldom far above the least limit that has room. Close to that, few counts
- * are possible. */
+/* Returns the least makespan. It is seldom far above the least limit that has room, and close to
+ * that limit few counts are possible, so the search gallops up from there. */
 static double least_makespan(search *s, double *sample)
 {
     double bound = least_time(s, sample, 0.0, has_room, false);
@@ -227,9 +232,9 @@ static double least_makespan(search *s, double *sample)
                                               : least_time(s, sample, bound, feasible, true);
 }
 
-/* From the last worker to the first: as many chunks as it can do in less than the makespan if the
- * others can do the rest, else as many as it can do in exactly that time. For non-decreasing times
- * these are the counts of hs_distribute. */
+/* Chooses counts from the last worker to the first: as many chunks as the worker can do in less
+ * than the makespan while the workers before it can do the rest, else as many as it can do in
+ * exactly that time. For non-decreasing times these are the counts of hs_distribute. */
 static void choose_counts(const search *s, double makespan, int64_t *counts)
 {
     int64_t rest = s->n;

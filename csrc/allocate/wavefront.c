@@ -1,3 +1,5 @@
+/* Wavefronts: the order of the tiles in a chunk, the simulation of a dealing of columns, a lower
+ * bound, and the search for the best panels. */
 #include "allocate/wavefront.h"
 
 #include <math.h>
@@ -25,7 +27,7 @@ int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chun
 }
 
 /* Row-wise: step s does the tiles (s - reach j, j) from the left. With reach 0 these are the rows.
- * With more, a row would wait for the row below it in the column before, so that the rows are
+ * With a larger reach, a row depends on rows below it in the column to its left, so the rows are
  * skewed: the diagonals of the paper's figure 3. */
 static int next_skewed_row(hs__walk *w, hs__stretch *x)
 {
@@ -44,8 +46,8 @@ static int next_skewed_row(hs__walk *w, hs__stretch *x)
     return 1;
 }
 
-/* Column-wise: the columns whose tiles wait or are waited for tile by tile, those between them in
- * one go. */
+/* Column-wise: the first and the last column go tile by tile, because their tiles wait for other
+ * chunks or other chunks wait for them; the columns between them are one stretch each. */
 static int next_column(hs__walk *w, hs__stretch *x)
 {
     const int64_t last = w->width - 1, inner = last > 1 ? last - 1 : 0;
@@ -83,17 +85,19 @@ static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cy
            !isnan(fastest_of(p, cycle_times));
 }
 
-/* A chunk sees of those to its left only when their last column's rows end: arrival [rows], taken
- * from the chunk before and left for the next. A row is read before it is written: in step s of the
- * row-wise order the row s + reach or the last is read, and a row not below s is written. */
+/* Simulates a chunk. It depends on the chunks to its left only through the times at which the rows
+ * of their last column end: arrival [rows], which the chunk before has written and this one
+ * overwrites for the next. Each row is read before it is overwritten: step s of the row-wise order
+ * reads row s + reach, or the last row, and writes a row that is not below s. */
 static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first, int64_t cols,
                                 const int *cancel, double *free_at, double *arrival, double *start,
                                 double *end)
 {
     double now = *free_at;
-    int64_t work = BRIEF; /* a look at each chunk: there can be many short ones */
+    /* checks for cancellation at each chunk: there can be many short ones */
+    int64_t work = BRIEF;
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
-        /* each tile can be the first in two pages of memory */
+        /* each tile can be the first access to two pages of memory */
         if ((work += start ? 64 * x.count : 1) >= BRIEF) {
             if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
             work = 0;
@@ -113,9 +117,9 @@ static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first,
     return HS_OK;
 }
 
-/* ready [p], arrival [rows]: work space. A chunk waits only for chunks to its left, so one pass
- * from the left does. It ends with some makespan above `enough` as soon as it is known to be above
- * it. */
+/* Simulates all chunks; ready [p] and arrival [rows] are workspace. A chunk waits only for chunks
+ * to its left, so one pass from the left suffices. The simulation stops as soon as the makespan is
+ * known to be above `enough`, with some value above it. */
 static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
                           const hs__chunk *chunk, int32_t chunks, int64_t reach, int32_t order,
                           double enough, const int *cancel, double *ready, double *arrival,
@@ -179,16 +183,16 @@ hs_status hs_wavefront_bound(int64_t rows, int32_t cols, int32_t p, const double
         memcpy(sorted, cycle_times, (size_t)p * sizeof *sorted);
         qsort(sorted, (size_t)p, sizeof *sorted, hs__ascending);
         const double fastest = sorted[0];
-        /* A chain of tiles leads through `lag` of them from the top of a column to the top of the
+        /* A chain of tiles passes `lag` tiles on its way from the top of a column to the top of the
          * next. */
         const double lag = (double)(reach < rows ? reach + 1 : rows);
-        /* in times of the fastest: the longest chain */
+        /* the longest chain, in units of the fastest cycle-time */
         double least = (double)rows + lag * (double)(cols - 1);
 
-        /* The first columns of the workers enrolled differ, so in some order they start k lag after
-         * the beginning at the earliest, k = 0, 1, ..; and likewise they end k lag before the end.
-         * The most is done by T if the fastest have the smallest k: sum over k of max(0, T - 2 k
-         * lag) / t_k >= rows cols. */
+        /* The first columns of the enrolled workers differ. So in some order they start k lag after
+         * the beginning at the earliest, k = 0, 1, .., and likewise they end k lag before the end.
+         * The most work is done by time T if the fastest workers have the smallest k: sum over k of
+         * max(0, T - 2 k lag) / t_k >= rows cols. */
         double speed = 0.0;
         double work = (double)rows * (double)cols;
         double filled = INFINITY;
@@ -217,14 +221,14 @@ typedef struct {
     int32_t cols, p, order;
     const double *cycle_times;
     int64_t *counts;  /* [p] columns of each worker in a panel */
-    int32_t *panel;   /* [p] those that have some */
+    int32_t *panel;   /* [p] the workers that have columns in a panel */
     hs__chunk *chunk; /* [cols] */
     double *load;     /* [p] */
     double *arrival;  /* [rows] */
 } planner;
 
-/* The shares of a panel of `period` columns, the earliest first by the time of a row; workers
- * without columns are left out. */
+/* Computes the shares of a panel of `period` columns, ordered by the worker's time for a row, the
+ * shortest first; workers without columns are left out. */
 static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
 {
     hs_status status = hs_distribute(period, x->p, x->cycle_times, NULL, x->counts, NULL);
@@ -234,7 +238,7 @@ static hs_status divide_panel(planner *x, int32_t period, int32_t *shares)
     return hs__sort_positive(x->p, x->load, x->panel, shares);
 }
 
-/* Panels from the left. The columns that are left over are the first ones of a panel, or are
+/* Lays panels from the left. The columns that are left over are the first ones of a panel, or are
  * distributed anew. */
 static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
 {
@@ -255,9 +259,10 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
     return status;
 }
 
-/* Tiles of a chunk that lie between its first tile and what the chunk to the right needs for its
- * first; as many lie between the last tile of the chunk to the left and its own: reach + 1 + k
- * reach of column k, but no more than there are rows. */
+/* Returns the number of tiles of a chunk between its first tile and the last one that the chunk to
+ * the right needs for its first tile. As many lie between the last tile of the chunk to the left
+ * and the last tile of this chunk. Column k contributes reach + 1 + k reach tiles, but at most as
+ * many as there are rows. */
 static double passage(const planner *x, int32_t width)
 {
     if (x->reach == 0) return width;
@@ -267,9 +272,9 @@ static double passage(const planner *x, int32_t width)
            (width - skewed) * (double)x->rows;
 }
 
-/* No order that does chunk after chunk is faster: a worker has its columns to do, after the first
- * rows have passed the chunks to the left of its first one, and before the last rows pass those to
- * the right of its last one. */
+/* Computes a lower bound for all orders that do chunk after chunk: a worker does its columns after
+ * the first rows have passed the chunks to the left of its first chunk, and before the last rows
+ * pass the chunks to the right of its last one. */
 static double bound_of_chunks(planner *x, int32_t chunks)
 {
     double total = 0.0;
@@ -300,8 +305,8 @@ static int by_bound(const void *x, const void *y)
     return a->redistributed - b->redistributed;
 }
 
-/* Simulates candidates by ascending bound until no later one can be better; of equals the longest
- * period is kept. */
+/* Simulates candidates by ascending bound until no later one can be better; among equals the
+ * longest period is kept. */
 static hs_status best_of(planner *x, candidate *list, int64_t count, const int *cancel,
                          candidate *best, double *makespan)
 {

@@ -1,3 +1,5 @@
+/* hs_assign and hs_assign_int64: the solver of assignment_core.h, compiled for doubles and for
+ * integers of 64 bits. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,13 +1,14 @@
-/* The solver for one type of cost and one width of vectors, included once for each by
- * assignment_type.h. rows <= cols, minimised; a cost of LARGEST is a forbidden pair.
+/* The solver for one type of cost and one width of vectors; assignment_type.h includes it once for
+ * each. rows <= cols, minimised; a cost of LARGEST is a forbidden pair.
  *
  * Shortest augmenting paths after Jonker and Volgenant (1987): column reduction, augmenting row
- * reduction, then a path from each row that is left. Only column prices v are kept. At all times
- * c[i][j] - v[j] is least along row i at the column that the row has; columns that no row has still
- * have the price they started with, which is 0 where they are more than the rows.
+ * reduction, then a shortest path from each row that is still free. Only column prices v are kept.
+ * Invariants: along row i, c[i][j] - v[j] is least at the column assigned to the row; free columns
+ * still have their initial price, which is 0 if there are more columns than rows.
  *
- * The scans go over whole rows without branches, LANES columns at a time; the least value of each
- * block of BLOCK columns is kept so that the column that has it is found without a second pass. */
+ * The scans go over whole rows without branches, LANES columns at a time. They keep the least value
+ * of each block of BLOCK columns, so that its column is found without a second pass over the
+ * row. */
 
 typedef cost_t NAME(lanes)
     __attribute__((vector_size(LANES * sizeof(cost_t)), aligned(sizeof(cost_t)), may_alias));
@@ -27,7 +28,8 @@ static inline TARGET cost_t NAME(least_lane)(const NAME(lanes) * values)
 #define CHOOSE(mask, a, b) \
     ((NAME(lanes))(((mask) & (NAME(indices))(a)) | (~(mask) & (NAME(indices))(b))))
 
-/* The least and the second least of c - v along a row; the least of each block. */
+/* Finds the least and the second least value of c - v along a row, and the least value of each
+ * block. */
 static inline TARGET void NAME(two_least)(const PROBLEM *x, int32_t i, cost_t *first,
                                           cost_t *second)
 {
@@ -73,7 +75,7 @@ static inline TARGET void NAME(two_least)(const PROBLEM *x, int32_t i, cost_t *f
     *second = two;
 }
 
-/* A column at which c - v is `value` along row i, a free one if there is any. */
+/* Returns a column at which c - v is `value` along row i, a free one if there is any. */
 static inline TARGET int32_t NAME(column_with)(const PROBLEM *x, int32_t i, cost_t value,
                                                bool several)
 {
@@ -91,9 +93,9 @@ static inline TARGET int32_t NAME(column_with)(const PROBLEM *x, int32_t i, cost
     return found;
 }
 
-/* Each free row takes its best column, whose price falls until the second best is as good; who had
- * it is free again and goes on, at once if the price fell. Returns the number of rows still
- * free. */
+/* Gives each free row its best column and lowers the price of that column until the second best is
+ * as good. The row that had the column becomes free; it is processed at once if the price fell,
+ * else it stays free for the next pass. Returns the number of rows that are still free. */
 static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassigned,
                                                int64_t *effort)
 {
@@ -114,12 +116,12 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
         int32_t j = NAME(column_with)(x, i, first, first == second);
         int32_t before = x->row_of[j];
         bool lower = false;
-        /* with one possible column only, no price is enough */
+        /* a row with only one possible column: no price is low enough */
         if (second != LARGEST && first < second) {
             cost_t price = x->v[j] - (second - first);
-            lower = price < x->v[j]; /* not always so, as doubles are rounded */
+            lower = price < x->v[j]; /* not always true, as doubles are rounded */
             x->v[j] = price;
-        } else if (before >= 0) { /* nothing is gained by turning another row out */
+        } else if (before >= 0) { /* nothing is gained by displacing another row */
             rows[left++] = i;
             continue;
         }
@@ -133,9 +135,9 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
     return left;
 }
 
-/* dist[j] = min(dist[j], c[i][j] - v[j] - base), from[j] = i where that is less; returns the least
- * dist. Those done have the price DONE, so that nothing is less than their dist, which is LARGEST
- * (for integers: than that of a column not done). */
+/* dist[j] = min(dist[j], c[i][j] - v[j] - base), with from[j] = i where it decreased; returns the
+ * least dist. Columns that are done have the price DONE, so that their dist stays LARGEST
+ * (integers: at least above the dist of every column that is not done). */
 static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base)
 {
     const cost_t *restrict c = x->costs + i * x->stride;
@@ -179,7 +181,8 @@ static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base
     return lowest;
 }
 
-/* A shortest path from a free row to a free column, by Dijkstra; false if there is none. */
+/* Finds a shortest path from a free row to a free column, by Dijkstra, and reassigns along it;
+ * returns false if there is no path. */
 static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
 {
     for (int32_t j = 0; j < x->cols; j++) x->dist[j] = LARGEST;
@@ -231,8 +234,8 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
     }
 }
 
-/* Whether c - v is less than u, the least of these differences rounded, somewhere along row i;
- * after two_least. */
+/* Returns whether c - v, as real numbers, is below u somewhere along row i, where u is the least of
+ * the rounded differences. Call it after two_least. */
 static inline TARGET bool NAME(rounded_up)(const PROBLEM *x, int32_t i)
 {
     const cost_t *c = x->costs + i * x->stride;
@@ -248,7 +251,7 @@ static inline TARGET bool NAME(rounded_up)(const PROBLEM *x, int32_t i)
             NAME(lanes) price = *(const NAME(lanes) *)(v + j);
             NAME(lanes) h = cost - price;
             NAME(lanes) part = h - cost;
-            /* Knuth: what the rounding took away */
+            /* Knuth's two-sum: the error of the rounding */
             above |= (h == u) & ((cost - (h - part)) - (price + part) < 0);
         }
         for (; j < end; j++) {
@@ -262,7 +265,8 @@ static inline TARGET bool NAME(rounded_up)(const PROBLEM *x, int32_t i)
     return any != 0;
 }
 
-/* Whether all costs are in range, as far as it comes; the least of each column goes to v. */
+/* Returns whether all costs are in range, as far as it comes before a cancellation; the least cost
+ * of each column goes to v. */
 static inline TARGET bool NAME(column_least)(const PROBLEM *x)
 {
     const cost_t limit = LIMIT;
@@ -306,7 +310,7 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
         x->free_rows[i] = i;
     }
     int32_t left = rows;
-    /* price wars can be long where costs are nearly structured */
+    /* price wars between rows can be long if costs are nearly structured */
     int64_t effort = EFFORT * (int64_t)rows;
     for (int pass = 0; pass < PASSES && left > 0; pass++)
         left = NAME(reduce_rows)(x, left, &effort);

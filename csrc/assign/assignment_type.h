@@ -1,6 +1,6 @@
-/* Everything for one type of cost, included once for each: `cost_t` is the type, TYPED(x) names
- * things; LARGEST stands above every cost and DONE below every price; LIMIT bounds the costs, of
- * which only FORBIDDEN may be larger. */
+/* The part of the assignment solver that exists once for each type of cost. `cost_t` is the type;
+ * TYPED(x) makes names. LARGEST is above every cost, DONE below every price. LIMIT bounds the
+ * costs; only FORBIDDEN may be larger. */
 
 typedef struct {
     int32_t rows, cols;
@@ -8,9 +8,9 @@ typedef struct {
     ptrdiff_t stride;
     int32_t *col_of, *row_of; /* -1: free */
     int32_t *free_rows, *done;
-    cost_t *v, *u, *dist; /* u: the row prices, at the end */
+    cost_t *v, *u, *dist; /* u: the row prices, set at the end */
     int64_t *from;
-    cost_t *kept; /* of each column in done: its price; and the distance */
+    cost_t *kept; /* the price and the distance of each column in `done` */
     int32_t *kept_from;
     cost_t *least; /* of each block */
     const int *cancel;
@@ -55,8 +55,8 @@ static hs_status TYPED(solve)(const PROBLEM *x)
     return TYPED(solve_plain)(x);
 }
 
-/* The costs as the solver wants them: the matrix itself, or a transposed or negated copy, of which
- * a part is missing if it is cancelled. */
+/* Returns the costs in the form that the solver needs: the matrix itself, or a transposed or
+ * negated copy, which is incomplete after a cancellation. */
 static const cost_t *TYPED(oriented)(int32_t rows, int32_t cols, const cost_t *costs,
                                      ptrdiff_t stride, bool negate, bool transpose,
                                      const int *cancel, cost_t *copy)

@@ -1,3 +1,5 @@
+/* hs_assign_axial: the axial assignment problem in three indices, by dynamic programming over pairs
+ * of sets. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -8,8 +10,8 @@ enum { MOST_ROWS = 12, SETS = 1 << MOST_ROWS };
 
 static const int64_t LARGEST = INT64_C(1) << 58;
 
-/* best[size][a * sets[size] + b]: the most that the first `size` rows get from the a-th set of
- * columns and the b-th of tubes. */
+/* best[size][a * sets[size] + b]: the largest weight of the first `size` rows with the a-th set of
+ * columns and the b-th set of tubes. */
 typedef struct {
     int32_t p;
     const int64_t *weights;
@@ -28,7 +30,7 @@ static void rank_sets(table *x)
     }
 }
 
-/* The best last pair (j, k) for row size - 1 in the sets of columns and tubes; returns its
+/* Finds the best pair (j, k) for row size - 1 within the sets of columns and tubes; returns its
  * value. */
 static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t tubes, int32_t *j,
                          int32_t *k)

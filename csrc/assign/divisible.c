@@ -1,3 +1,6 @@
+/* Divisible loads over one bus with results that come back. For given orders a simplex method finds
+ * the shares, and dual prices bound what other shares can do; a search or an enumeration finds the
+ * orders. The second part computes a lower bound for all orders. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -15,19 +18,19 @@
 
 enum { MOST_PROVEN = 6 };
 
-/* of a load of 1, of a share, of a pivot: all are of the order of 1 */
+/* below this a load, a share or a pivot counts as zero: all are of the order of 1 */
 static const double NEGLIGIBLE = 1e-14;
 
-/* Each worker counts in a unit of load of its own, the power of two that it does alone in time
- * (1/2, 1] or so, and time is in such a unit that the fastest worker does too: scaling by powers of
- * two loses no bit, and all entries of the programs are in [0, 1]. What is lost below 2^-1074
- * changes no makespan by a rounding. */
+/* The platform, scaled by powers of two, which loses no bit. Each worker has its own unit of load,
+ * such that it does one unit alone in about (1/2, 1] units of time; the unit of time is such that
+ * the fastest worker's unit of load is about the given one. So all entries of the programs are in
+ * [0, 1]. Bits lost below 2^-1074 change a makespan by less than a rounding error. */
 typedef struct {
     int32_t p;
     int unit; /* of time, as a power of two */
-    /* [p] each, in one block that starts at cycle: per own unit of load */
+    /* [p] each, in one block that starts at cycle: time per own unit of load */
     double *cycle, *send, *back;
-    double *gain; /* [p] an own unit in units of load, <= 1 */
+    double *gain; /* [p] size of the own unit in units of load, <= 1 */
 } star;
 
 static hs_status load(int32_t p, const double *cycle_times, const double *sends,
@@ -60,21 +63,22 @@ static hs_status load(int32_t p, const double *cycle_times, const double *sends,
 
 static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
 
-/* A load that counts as the same: the roundings and what is negligible of p workers, less than
- * 1e-12 of it for six. */
+/* Returns the largest load that counts as equal to `load`: it allows for the roundings and the
+ * negligible parts of p workers, less than 1e-12 of the load for six workers. */
 static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
 
 /* ---- given orders: maximise the load done in time 1 ---- */
 
 typedef struct {
     int32_t p;
-    /* [(p + 2) * (p + 1)]: a row per constraint, its right hand side last; then the objective */
+    /* [(p + 2) * (p + 1)]: a row for each constraint, its right hand side last; then the
+     * objective */
     double *rows;
-    double *price; /* [p + 1] of the time of each constraint: the dual */
+    double *price; /* [p + 1] dual prices: of the time in each constraint */
     double *ends;  /* [p] */
-    /* [p + 1] the variable of each row: the share of a worker below p, slack from p on */
+    /* [p + 1] the basic variable of each row: below p the share of a worker, from p on slack */
     int32_t *basic;
-    int32_t *others; /* [p] those of the columns */
+    int32_t *others; /* [p] the non-basic variables of the columns */
     char *is_basic;  /* [2 p + 1] */
     const int *cancel;
 } tableau;
@@ -122,8 +126,8 @@ static void pivot(tableau *t, int32_t row, int32_t column)
     t->others[column] = kept;
 }
 
-/* The same basis, computed afresh: the largest pivots first, which keeps the rounding small however
- * the simplex method came here. */
+/* Computes the tableau of the same basis afresh. Taking the largest pivots first keeps the rounding
+ * errors small, whatever path the simplex method took to this basis. */
 static void refresh(const star *x, const int32_t *send_order, const int32_t *receive_order,
                     tableau *t)
 {
@@ -154,8 +158,8 @@ static void refresh(const star *x, const int32_t *send_order, const int32_t *rec
     }
 }
 
-/* The simplex method: the column of the largest gain, after many pivots the first one (Bland),
- * which cannot cycle in exact arithmetic. */
+/* Runs the simplex method. It takes the column of the largest gain, and after many pivots the first
+ * one (Bland's rule), which cannot cycle in exact arithmetic. */
 static void improve(tableau *t)
 {
     int32_t p = t->p;
@@ -186,7 +190,8 @@ static void improve(tableau *t)
     }
 }
 
-/* When the work of these shares ends, everything as early as the orders allow. */
+/* Returns the time at which the work of these shares ends, with everything as early as the orders
+ * allow. */
 static double ends(const star *x, const double *shares, const int32_t *send_order,
                    const int32_t *receive_order, double *ready)
 {
@@ -208,8 +213,9 @@ static double ends(const star *x, const double *shares, const int32_t *send_orde
     return last;
 }
 
-/* The load that the tableau's shares do in time 1, by what they are, not by what the tableau says
- * of them: all sums are of terms of one sign, so p roundings. */
+/* Returns the load that the tableau's shares do in time 1. It is computed from the shares, not
+ * taken from the objective of the tableau: all sums have terms of one sign, so the error is p
+ * roundings. */
 static double done(const star *x, const int32_t *send_order, const int32_t *receive_order,
                    tableau *t, double *shares)
 {
@@ -223,10 +229,10 @@ static double done(const star *x, const int32_t *send_order, const int32_t *rece
     return sum > 0.0 ? sum / ends(x, shares, send_order, receive_order, t->ends) : 0.0;
 }
 
-/* No shares do more in time 1 with these orders, whatever the prices >= 0 are (weak duality): a
- * unit of load of worker i takes time worth of the constraints at these prices; what it gains
- * beyond that counts in full, as its share is at most 1 / alone. The error of the prices has no
- * part in it, and all sums are of terms of one sign; `safe` covers their roundings. */
+/* Returns an upper bound on the load in time 1 for these orders, valid for any prices >= 0 (weak
+ * duality). A unit of load of worker i uses constraints that are worth worth[i] at these prices;
+ * any gain beyond that counts in full, as the share is at most 1 / alone. So errors in the prices
+ * do not matter, and all sums have terms of one sign; `safe` covers their roundings. */
 static double most_at_prices(const star *x, const int32_t *send_order, const int32_t *receive_order,
                              const tableau *t, double *worth)
 {
@@ -235,7 +241,8 @@ static double most_at_prices(const star *x, const int32_t *send_order, const int
     double after = t->price[p];
     double sum = t->price[p];
     double beyond = 0.0;
-    /* rows of those served at the same time or later hold a worker's message out */
+    /* a worker's message out is in the rows of all workers that are served at the same time or
+     * later */
     for (int32_t d = p - 1; d >= 0; d--) {
         int32_t i = send_order[d];
         after += t->price[i];
@@ -260,9 +267,9 @@ static void take_prices(tableau *t)
         if (t->others[c] >= t->p) t->price[t->others[c] - t->p] = fmax(-gain[c], 0.0);
 }
 
-/* The load of the best shares found, and in *most what no shares exceed: as long as the two differ,
- * and one of them matters to a search that knows orders for the load `known`, the tableau is
- * computed afresh. */
+/* Solves the program for given orders. Returns the load of the best shares found, and in *most an
+ * upper bound for all shares. While the two differ, and the difference matters to a search that
+ * already has orders for the load `known`, the tableau is computed afresh. */
 static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order,
                     double known, tableau *t, double *shares, double *most)
 {
@@ -307,7 +314,7 @@ typedef struct {
     const star *x;
     tableau *t;
     double *shares; /* [p] */
-    double most;    /* no shares for the orders tried last do more */
+    double most;    /* upper bound of the load for the orders tried last */
     int64_t work;
 } searcher;
 
@@ -317,7 +324,8 @@ static double loaded(searcher *s, const int32_t *out, const int32_t *in, double 
     return solve(s->x, out, in, known, s->t, s->shares, &s->most);
 }
 
-/* Moves one worker at a time within one of the orders while the load grows; returns it. */
+/* Descends: moves one worker at a time within one of the orders while the load grows. Returns the
+ * load. */
 static double descend(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
     int32_t p = s->x->p;
@@ -327,7 +335,7 @@ static double descend(searcher *s, int32_t *out, int32_t *in, double most, doubl
             int32_t *order = side ? in : out;
             for (int32_t a = 0; a < p; a++)
                 for (int32_t b = 0; b < p; b++) {
-                    /* the exchange of neighbours is tried from the left one */
+                    /* the exchange of two neighbours is tried once, from the left one */
                     if (a == b || a == b + 1) continue;
                     if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
                     hs__shift(order, a, b);
@@ -354,9 +362,9 @@ static bool next_order(int32_t *order, int32_t p)
     return true;
 }
 
-/* All pairs of orders; the prices of the pair before often show that the next one is no better,
- * without a program. Returns whether it is proven that no pair is: each one's bound is met by the
- * load found. */
+/* Enumerates all pairs of orders. The prices of the pair before often prove that the next pair is
+ * no better, without solving its program. Returns whether it is proven that no pair is better: the
+ * load found meets the bound of every pair. */
 static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
     int32_t p = s->x->p;
@@ -450,8 +458,8 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
 
 /* ---- bound ---- */
 
-/* The workers that matter to a bound, in one unit of load. Those left out are more than 2^300 times
- * slower than the fastest: they do less than a rounding. */
+/* Keeps the workers that matter to a bound, in one common unit of load. Workers that are more than
+ * 2^300 times slower than the fastest are left out: they do less than a rounding error. */
 static void in_one_unit(star *x)
 {
     int32_t q = 0;
@@ -466,9 +474,9 @@ static void in_one_unit(star *x)
     x->p = q;
 }
 
-/* The most load in time 1 if only some messages wait for others; the cheapest of these come first.
- * An error in what is left shrinks with it, so the roundings of p workers add up to p roundings of
- * the load. */
+/* Computes the largest load in time 1 if only some messages wait for each other; the cheapest of
+ * these come first. An error in `left` shrinks with it, so the roundings of p workers add up to p
+ * roundings of the load. */
 static hs_status most_relaxed(const star *x, int way, double *messages, int32_t *order,
                               double *most)
 {
@@ -493,13 +501,15 @@ static double product(const star *x, int32_t i, int32_t j)
                   : fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]);
 }
 
-/* Each worker's constraint, times its share: whatever the orders, of two workers at least the
- * cheaper message comes before the other's work, so makespan >= f(a) = sum_i alone_i a_i^2 +
- * sum_{i<j} (min(send_i, send_j) + min(back_i, back_j)) a_i a_j, convex in the shares a. Its
- * minimum over all shares is approached by moving load between two workers; every tangent is a
+/* Computes a bound from each worker's constraint times its share. In any order, for each pair of
+ * workers, at least the cheaper of their messages comes before the work of the other one. So
+ * makespan >= f(a) = sum_i alone_i a_i^2 + sum_{i<j} (min(send_i, send_j) + min(back_i, back_j))
+ * a_i a_j, which is convex in the shares a.
+ *
+ * The minimum over all shares is approached by moving load between two workers. Every tangent is a
  * bound: f(b) >= sum_i slope_i b_i - f(a) for any a, also one that does not sum to 1. Moves leave
- * errors in the slopes as large as the roundings of the largest: only slopes computed afresh, from
- * terms of one sign, make a bound. */
+ * errors in the slopes as large as the roundings of the largest slope; so only slopes that are
+ * computed afresh, from terms of one sign, are used for a bound. */
 static double least_product(const star *x, const int *cancel, double *share, double *slope)
 {
     int32_t p = x->p;
@@ -562,7 +572,8 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
     if (!status && hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
     if (!status) {
         *bound = ldexp(best, x.unit);
-        if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0); /* the only scaling that rounds */
+        /* this is the only scaling that rounds */
+        if (*bound < DBL_MIN) *bound = nextafter(*bound, 0.0);
     }
     free(x.cycle);
     free(work);

@@ -1,3 +1,5 @@
+/* Tasks that a master hands out over links of different speeds: counts for given orders, weights
+ * for an upper bound, and a search for the best orders, exact for few workers. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,9 +13,9 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-/* Times as integers of 128 bits, the bound between 2^119 and 2^120: cycle-times and the bound are
- * exact, messages exact or rounded up in the last place. What is later than the bound is never
- * added to, so nothing overflows. */
+/* Times are integers of 128 bits, with the bound between 2^119 and 2^120. Cycle-times and the bound
+ * are exact, messages are exact or rounded up in the last place. Nothing is added to a time beyond
+ * the bound, so nothing overflows. */
 __extension__ typedef __int128 wide;
 
 enum { MOST_FORWARD = 18, MOST_BOTH = 8, WINDOW = 32 };
@@ -59,7 +61,8 @@ static hs_status load(double bound, int32_t p, const double *cycle_times, const 
     return HS_OK;
 }
 
-/* The tasks of slave i in what messages leave of the bound; 0 if they leave nothing. */
+/* Returns the number of tasks that worker i can do in the part of the bound that `messages` leaves;
+ * 0 if they leave nothing. */
 static int64_t tasks_in(const bus *x, int32_t i, wide messages)
 {
     wide left = x->bound - messages;
@@ -71,10 +74,10 @@ static int64_t tasks_in(const bus *x, int32_t i, wide messages)
     return (int64_t)(left / x->cycle[i]);
 }
 
-/* ---- orders that are given ---- */
+/* ---- given orders ---- */
 
-/* ends[i] = bound - when slave i starts to answer, or the sum of all if ends is NULL; more than the
- * bound, if they are too long. */
+/* Computes ends[i] = bound - (the time when worker i starts to answer); ends may be NULL. Returns
+ * the total time of the answers, or some value above the bound if they are too long. */
 static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *ends)
 {
     wide sum = 0;
@@ -101,7 +104,7 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     int32_t *from_last = calloc((size_t)p, sizeof *from_last);
     status = ends && from_last ? hs__check_order(p, q, send_order, NULL) : HS_ERROR_MEMORY;
     if (status == HS_OK && receives) status = hs__check_order(p, q, receive_order, NULL);
-    /* the same slaves */
+    /* checks that both orders have the same workers */
     for (int32_t d = 0; d < q && receives && status == HS_OK; d++) ends[send_order[d]] = 1;
     for (int32_t d = 0; d < q && receives && status == HS_OK; d++)
         if (!ends[receive_order[d]]) status = HS_ERROR_VALUE;
@@ -136,8 +139,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* least[j] = the sum of slave i's own message and of the j shortest of the others; sorted are all
- * of them. */
+/* least[j] = the sum of worker i's own message and the j shortest messages of the other workers.
+ * `sorted` has the messages of all workers. */
 static void first_ends(const bus *x, const wide *message, const wide *sorted, int32_t i,
                        wide *least)
 {
@@ -193,18 +196,19 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
 
 /* ---- search ---- */
 
-/* Slaves send[0 .. q) are served in this order, and back[0 .. q), the same ones, answer in the
- * opposite one; the others follow. */
+/* Workers send[0 .. q) are served in this order; back[0 .. q) holds the same workers in the reverse
+ * order of their answers. The workers that are not enrolled follow in both. */
 typedef struct {
     int32_t q, *send, *back;
     int64_t tasks;
-    double real; /* the same without rounding: a slope where the tasks are a plateau */
+    /* the tasks without rounding down: its slope guides the search across plateaus of `tasks` */
+    double real;
 } solution;
 
 typedef struct {
     const bus *x;
     wide *ends;
-    int64_t work; /* that is left, in slaves looked at */
+    int64_t work; /* remaining work, in workers looked at */
     const int *cancel;
 } searcher;
 
@@ -245,7 +249,7 @@ static int32_t place_of(const int32_t *order, int32_t i)
     return d;
 }
 
-/* Whether y is better than it was before a change; if not, its value is restored and the caller
+/* Returns whether y is better than before a change. If not, its value is restored, and the caller
  * undoes the change. */
 static bool gains(searcher *s, solution *y)
 {
@@ -293,7 +297,8 @@ static bool leave(searcher *s, solution *y)
     return improved;
 }
 
-/* Where slave i would come among those that answer, the shortest messages of the fastest last. */
+/* Returns the place of worker i among those that answer if short messages of fast workers come
+ * last. */
 static int32_t place_by_rule(const solution *y, const bus *x, int32_t i)
 {
     int32_t d = 0;
@@ -356,16 +361,16 @@ typedef struct {
     const bus *x;
     solution *best;
     int32_t chosen[MOST_FORWARD];
-    wide ends[MOST_FORWARD]; /* of the chosen */
-    int64_t *most;           /* [2^p] of each set of the chosen */
+    wide ends[MOST_FORWARD]; /* for each chosen worker, see fill_sets */
+    int64_t *most;           /* [2^p] for each set of chosen workers */
     wide *sent;              /* [2^p] */
     const int *cancel;
     bool stopped;
 } exact;
 
-/* The most tasks of each set of slaves, served first in any order, the answer of slave chosen[d]
- * starting ends[d] before the bound. Returns the best set of those whose messages and `all` fit.
- * Dynamic programming over the sets. */
+/* Finds the largest number of tasks for each set of workers that are served first, in any order,
+ * where worker chosen[d] starts its answer ends[d] before the bound. Returns the best set for which
+ * the messages out and `all` fit. Dynamic programming over the sets. */
 static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide *ends, wide all)
 {
     const bus *x = e->x;
@@ -393,8 +398,8 @@ static int32_t fill_sets(exact *e, int32_t q, const int32_t *chosen, const wide 
     return found;
 }
 
-/* The best send order of the chosen ones, or of some of them, whose answers are given; q of them,
- * all answers together last `all`. */
+/* Finds the best send order of the q chosen workers, or of a subset of them, with given answers.
+ * `all` is the total time of the answers. */
 static void order_sends(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
@@ -416,8 +421,8 @@ static void order_sends(exact *e, int32_t q, wide all)
     }
 }
 
-/* At least the most tasks with these q answers last: as if each other slave had the answer just
- * before. */
+/* Returns an upper bound on the number of tasks if these q answers come last: each other worker is
+ * treated as if it had the answer just before them. */
 static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
 {
     const bus *x = e->x;
@@ -435,8 +440,8 @@ static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
     return e->most[fill_sets(e, q, chosen, ends, 0)];
 }
 
-/* All orders of answers, from the last one on: those chosen have the last q, each of the others one
- * before or none. */
+/* Enumerates all orders of answers from the last one on: the chosen workers have the last q
+ * answers, and each other worker has an answer before them or is not enrolled. */
 static void extend(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;

@@ -1,3 +1,5 @@
+/* Tasks over one bus with equal messages: exact counts for each slot, and the last slot for given
+ * counts. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -5,8 +7,8 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
-/* All times with the bound as the unit (a power of two near it), so that products neither overflow
- * nor lose bits. */
+/* All times in units of a power of two near the bound, so that products neither overflow nor lose
+ * bits. */
 typedef struct {
     double bound, send, receive;
     int exponent;
@@ -14,8 +16,8 @@ typedef struct {
 
 static const double MOST = 0x1p53;
 
-/* What is far below the last bit of any sum of the other times may as well be 2^-500, and what no
- * sum reaches 2^40. */
+/* Scales a time. A time far below the last bit of any sum of the other times is set to 2^-500, and
+ * a time that no sum reaches to 2^40, which does not change a result. */
 static double scaled(double time, int exponent)
 {
     return time > 0.0 ? fmin(fmax(ldexp(time, -exponent), 0x1p-500), 0x1p40) : 0.0;
@@ -38,8 +40,8 @@ static bool valid(double bound, int32_t p, const double *cycle_times, double sen
     return true;
 }
 
-/* Whether j send + k receive + c t <= bound, as real numbers: the sign of a sum of seven doubles,
- * Shewchuk's expansion. */
+/* Returns whether j send + k receive + c t <= bound, as real numbers. It computes the sign of a sum
+ * of seven doubles, by Shewchuk's expansions. */
 static bool fits(const scale *x, double j, double k, double c, double t)
 {
     const double factors[3][2] = {{j, x->send}, {k, x->receive}, {c, t}};
@@ -81,7 +83,7 @@ hs_status hs_task_counts(double bound, int32_t p, const double *cycle_times, dou
             double c = floor(quotient);
             if (c < -MOST) c = -MOST;
             else if (fabs(c) > 0x1p30 || quotient - c < 0x1p-10 || quotient - c > 1 - 0x1p-10) {
-                /* else rounding cannot matter */
+                /* otherwise rounding cannot matter */
                 while (c > -MOST && !fits(&x, j + 1, k, c, t)) c--;
                 while (c < MOST && fits(&x, j + 1, k, c + 1, t)) c++;
             }

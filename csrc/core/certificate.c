@@ -1,3 +1,4 @@
+/* hs_certificate_of: the gap of a known value and a known bound. */
 #include <math.h>
 
 #include "hetsched/certificate.h"

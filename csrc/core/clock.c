@@ -1,3 +1,4 @@
+/* hs_clock: the monotonic clock of POSIX. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 

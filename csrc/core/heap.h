@@ -1,4 +1,4 @@
-/* A heap of workers by their times, the least first, ties to the lowest index. */
+/* A binary heap of workers by their times: the least time first, ties to the lowest index. */
 #ifndef HS_CORE_HEAP_H
 #define HS_CORE_HEAP_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The time is the sum of both parts as it stands, `rest` at most half of the last bit of `time`:
- * two such sums compare as the real numbers do. */
+/* The time is the exact sum of both parts, where `rest` is at most half of the last bit of `time`:
+ * two such sums compare like the real numbers. */
 typedef struct hs__timed {
     double time, rest;
     int32_t worker;
@@ -25,7 +25,7 @@ static inline void hs__heap_put(hs__timed *heap, int32_t *place, int32_t at, hs_
     if (place) place[x.worker] = at;
 }
 
-/* x goes to the place `at` of a heap of `size`, which is free, or to where it belongs below it. */
+/* Puts x at the free place `at` of a heap of `size`, or moves it down to where it belongs. */
 static inline void hs__heap_down(hs__timed *heap, int32_t *place, int32_t size, int32_t at,
                                  hs__timed x)
 {
@@ -37,7 +37,7 @@ static inline void hs__heap_down(hs__timed *heap, int32_t *place, int32_t size, 
     hs__heap_put(heap, place, at, x);
 }
 
-/* The same, above it or below it. */
+/* The same, but x may also move up. */
 static inline void hs__heap_settle(hs__timed *heap, int32_t *place, int32_t size, int32_t at,
                                    hs__timed x)
 {
@@ -46,20 +46,20 @@ static inline void hs__heap_settle(hs__timed *heap, int32_t *place, int32_t size
     hs__heap_down(heap, place, size, at, x);
 }
 
-/* Makes a heap of what stands in any order. O(size). */
+/* Makes a heap of entries in any order. O(size). */
 static inline void hs__heap_order(hs__timed *heap, int32_t size)
 {
     for (int32_t i = size / 2; i-- > 0;) hs__heap_down(heap, NULL, size, i, heap[i]);
 }
 
-/* A heap that workers enter and leave; place [workers] tells of each where it is, -1: it is not
- * there. */
+/* A heap that workers enter and leave. place [workers] has the position of each worker, -1 for a
+ * worker that is not in the heap. */
 typedef struct hs__heap {
     hs__timed *at;
     int32_t *place, size;
 } hs__heap;
 
-/* The worker has this time from now on, whether it was in the heap or not. */
+/* Sets the time of a worker, and adds the worker if it is not in the heap. */
 static inline void hs__heap_set(hs__heap *heap, int32_t worker, double time)
 {
     const int32_t at = heap->place[worker] < 0 ? heap->size++ : heap->place[worker];

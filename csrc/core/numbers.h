@@ -1,4 +1,4 @@
-/* Numbers: what is asked of arguments, and small sums that many need. */
+/* Small functions on numbers that many files need: rounding, ranges, and checks of arguments. */
 #ifndef HS_CORE_NUMBERS_H
 #define HS_CORE_NUMBERS_H
 
@@ -14,13 +14,14 @@ static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
 static inline int64_t hs__ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t hs__round_up(int64_t a, int64_t b) { return hs__ceil_div(a, b) * b; }
 
-/* Whether from .. from + size - 1 lies in 0 .. limit - 1, for limit >= 0 and any numbers else. */
+/* Returns whether from .. from + size - 1 lies within 0 .. limit - 1, for limit >= 0 and any from
+ * and size. */
 static inline bool hs__is_within(int64_t from, int64_t size, int64_t limit)
 {
     return from >= 0 && size >= 0 && from <= limit && size <= limit - from;
 }
 
-/* The bits of a double >= 0 rise with it. */
+/* Returns the bits of a double >= 0, which increase with it. */
 static inline uint64_t hs__bits_of(double x)
 {
     uint64_t bits;
@@ -35,7 +36,7 @@ static inline double hs__of_bits(uint64_t bits)
     return x;
 }
 
-/* Whether all times [p] are > 0; infinite ones are. */
+/* Returns whether all times [p] are > 0; infinity is allowed. */
 static inline bool hs__valid_times(int32_t p, const double *times)
 {
     for (int32_t i = 0; i < p; i++)
@@ -43,7 +44,7 @@ static inline bool hs__valid_times(int32_t p, const double *times)
     return true;
 }
 
-/* Whether all costs [count] are >= 0 and finite. */
+/* Returns whether all costs [count] are >= 0 and finite. */
 static inline bool hs__valid_costs(int64_t count, const double *costs)
 {
     for (int64_t i = 0; i < count; i++)

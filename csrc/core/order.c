@@ -1,3 +1,4 @@
+/* A check of lists of indices. */
 #include "core/order.h"
 
 #include <stdbool.h>

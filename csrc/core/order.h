@@ -1,4 +1,4 @@
-/* Lists of indices. */
+/* Permutations and other lists of indices. */
 #ifndef HS_CORE_ORDER_H
 #define HS_CORE_ORDER_H
 
@@ -7,8 +7,8 @@
 
 #include "hetsched.h"
 
-/* HS_ERROR_VALUE unless order [size] names so many different ones of 0 .. p - 1, whose keys [p] are
- * positive; keys may be NULL. O(p). */
+/* Returns HS_ERROR_VALUE unless order [size] holds different indices of 0 .. p - 1 with positive
+ * keys [p]; keys may be NULL. O(p). */
 hs_status hs__check_order(int32_t p, int32_t size, const int32_t *order, const double *keys);
 
 static inline void hs__swap(int32_t *order, int32_t i, int32_t j)
@@ -23,7 +23,7 @@ static inline void hs__reverse(int32_t size, int32_t *order)
     for (int32_t from = 0, to = size - 1; from < to; from++, to--) hs__swap(order, from, to);
 }
 
-/* What stands at `from` moves to `to`, those between by one place. */
+/* Moves the entry at `from` to `to`; the entries between move by one place. */
 static inline void hs__shift(int32_t *order, int32_t from, int32_t to)
 {
     const int32_t moved = order[from];

@@ -1,4 +1,4 @@
-/* Random numbers of the searches: splitmix64 (Steele, Lea, Flood 2014), 2^64 states, any seed. */
+/* Random numbers for searches: splitmix64 (Steele, Lea, Flood 2014), 2^64 states, any seed. */
 #ifndef HS_CORE_RANDOM_H
 #define HS_CORE_RANDOM_H
 

@@ -1,3 +1,4 @@
+/* Radix sort of indices by keys that are doubles, in time O(p). */
 #include "core/sort.h"
 
 #include <stdlib.h>
@@ -17,9 +18,9 @@ static void insertion_sort(const double *keys, int32_t *order, int32_t size)
     }
 }
 
-/* By the 32 leading bits in which the keys differ, packed above the index; what is alike in them
- * again, by the other 32. from, to: [size] work space; count: some more, which would be much for
- * the stack of a small thread. */
+/* Sorts by the 32 leading bits in which the keys differ, packed above the index; equal ones are
+ * then sorted by the other 32 bits. from, to: [size] workspace. count: workspace that would be too
+ * large for the stack of a small thread. */
 static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_t *from,
                        uint64_t *to, int32_t (*count)[BUCKETS])
 {
@@ -48,7 +49,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
         const int place = 32 + DIGIT * pass;
         int32_t before = 0;
         int32_t *bucket = count[pass];
-        if (bucket[from[0] >> place & (BUCKETS - 1)] == size) continue; /* all alike */
+        if (bucket[from[0] >> place & (BUCKETS - 1)] == size) continue; /* all equal */
         for (int32_t b = 0; b < BUCKETS; b++) {
             int32_t here = bucket[b];
             bucket[b] = before;

@@ -1,3 +1,4 @@
+/* Texts of the status codes, and the version. */
 #include "hetsched.h"
 
 const char *hs_version(void) { return HETSCHED_VERSION_STRING; }

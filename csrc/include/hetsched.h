@@ -1,44 +1,45 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * The planners: allocate, assign, partition, ring, star, layers. What their plans are worth:
- * certificate. The runners: pool, blocking, run, product, stencil, factor, stack, tall, measure;
- * boxes lead from the ones to the others. examples/c has three programs.
+ * Planners: allocate, assign, partition, ring, star, layers. The quality of their plans:
+ * certificate. Runners: pool, blocking, run, product, stencil, factor, stack, tall, measure.
+ * boxes.h turns plans into the boxes that hs_run_product takes. examples/c has three programs.
  *
  * Contracts that hold everywhere
  *
- * Results. Every fallible function returns an hs_status; HS_OK is 0. Bad input is refused before
- * anything is changed. Outputs are written only on HS_OK, unless said otherwise; after
- * HS_ERROR_CANCELLED they are undefined. Nothing prints, aborts or exits.
+ * Results. Every fallible function returns an hs_status; HS_OK is 0. Invalid input is refused
+ * before anything is changed. Outputs are written only on HS_OK, unless said otherwise; after
+ * HS_ERROR_CANCELLED they are undefined. No function prints, aborts or exits.
  *
- * Memory. Inputs are const and never kept; outputs are owned by the caller. "[p]" after a parameter
- * is the length of the array. What a function allocates it frees; only hs_pool_create makes
- * something that the caller must destroy.
+ * Memory. Inputs are const, and no function keeps a pointer to them after it returns; outputs are
+ * owned by the caller. "[p]" after a parameter is the length of the array. Each function frees what
+ * it allocates; only hs_pool_create makes an object that the caller must destroy.
  *
  * NULL. A pointer may be NULL where its description says so, and where it is an array of length 0;
- * all others give HS_ERROR_VALUE. Functions that return no status do nothing for NULL.
+ * any other NULL gives HS_ERROR_VALUE. Functions that return no status do nothing if they are given
+ * NULL.
  *
- * Threads. Planners are pure functions: any number of threads may call them at the same time. A
- * pool may be used from several threads, its runs are one after the other. Structs that a run fills
- * belong to that call until it returns. hs_kernel_select holds for later runs; one that has begun
- * keeps its kernel.
+ * Threads. Planners are pure functions: any number of threads may call them at the same time.
+ * Several threads may use one pool; its runs are executed one after the other. A struct that a run
+ * fills belongs to that call until it returns. hs_kernel_select holds for later runs; a run that
+ * has begun keeps its kernel.
  *
  * Cancelling. Every planner that may take longer than 50 ms for 100000 workers has a parameter
- * `cancel`: NULL, or an int that is 0 and that another thread, or a signal handler, sets to
- * something else to make the call end with HS_ERROR_CANCELLED. Planners look at it between steps
- * that take some milliseconds for so many workers, by a relaxed atomic load; it is set by
- * __atomic_store_n, or as a volatile int. The others sort once, or pass over their arrays a few
- * times. Runs ask their poll function instead, on the calling thread.
+ * `cancel`: NULL, or a pointer to an int that is 0. Another thread or a signal handler sets this
+ * int to a non-zero value, with __atomic_store_n or as a volatile int, and the call ends with
+ * HS_ERROR_CANCELLED. A planner reads the int, by a relaxed atomic load, between steps that take a
+ * few milliseconds for 100000 workers. Planners without this parameter sort once, or pass over
+ * their arrays a few times. Runs have no `cancel`: they call their poll function, on the calling
+ * thread.
  *
- * Structs. Those that a caller fills are initialised as a whole, by a function hs_x_default where
- * there is one, else by = {0}: zero is the default of every field that such a function does not
- * set. Fields are then set by name. New fields come at the end, and there zero means what the
- * library did before, so that a program compiles and runs as it was. A struct that the caller
- * allocates grows only with the number in the SONAME (libhetsched.so.0), as does an array's
- * element: a program never meets a library whose structs are larger than those it was compiled
- * with, and none begins with its size.
+ * Structs. Initialise a struct that you fill as a whole, with the function hs_x_default if there is
+ * one, else with = {0}; then set fields by name. Zero is the default of every field that
+ * hs_x_default does not set. New fields are added at the end, and zero in a new field means the
+ * library's previous behaviour, so that existing programs compile and run unchanged. Structs that
+ * the caller allocates, and the elements of arrays, grow only when the number in the SONAME
+ * (libhetsched.so.0) changes: a program never meets a library with larger structs than it was
+ * compiled with. No struct begins with its size.
  *
- * Strides are counted in elements of the array's type and may be zero (inputs only) or negative.
- * */
+ * Strides are counted in elements of the array's type and may be zero (inputs only) or negative. */
 #ifndef HETSCHED_H
 #define HETSCHED_H
 

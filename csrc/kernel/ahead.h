@@ -1,5 +1,4 @@
-/* What is asked for from memory while something else is computed: the matrices that are needed
- * next. */
+/* Prefetching of the matrices that are needed next, while something else is computed. */
 #ifndef HS_KERNEL_AHEAD_H
 #define HS_KERNEL_AHEAD_H
 
@@ -7,7 +6,7 @@
 
 enum { HS__LINE = 64, HS__FETCH_STEPS = 8 };
 
-/* `rows` pieces of memory of so many bytes, each `pitch` bytes behind the one before. */
+/* `rows` pieces of memory of `bytes` bytes each, at a distance of `pitch` bytes. */
 typedef struct hs__span {
     uintptr_t at;
     int64_t rows, bytes, pitch;
@@ -18,17 +17,17 @@ static inline int64_t hs__span_lines(const hs__span *x)
     return x->rows * (x->bytes / HS__LINE + 1);
 }
 
-/* The first `spans` are still to come, the last of them first; of the piece that has begun, `at` up
- * to `end`. hs__fetch asks for `lines` lines of the caches at once, to the second level. All zero:
- * nothing. */
+/* The prefetches that remain. The first `spans` entries of span are still to come, the last of them
+ * first; of the current piece, `at` up to `end` remain. Each call of hs__fetch prefetches `lines`
+ * cache lines into the second level. All zero: nothing to prefetch. */
 typedef struct hs__ahead {
     hs__span span[3];
     int32_t spans, lines;
     uintptr_t at, end;
 } hs__ahead;
 
-/* A matrix of elements of e bytes, or nothing, if neither its rows nor its columns are side by
- * side. */
+/* Returns the span of a matrix with elements of e bytes; an empty one if neither its rows nor its
+ * columns are contiguous. */
 static inline hs__span hs__span_of(int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t e)
 {
     if (col != 1) return row == 1 ? hs__span_of(cols, rows, col, row, e) : (hs__span){0};
@@ -40,7 +39,7 @@ static inline hs__span hs__span_of(int64_t rows, int64_t cols, int64_t row, int6
     return span;
 }
 
-/* What lies at `data` like that. */
+/* Adds a matrix of that form at `data`. */
 static inline void hs__ahead_add(hs__ahead *x, const hs__span *span, const void *data)
 {
     if (!span->rows) return;
@@ -48,7 +47,7 @@ static inline void hs__ahead_add(hs__ahead *x, const hs__span *span, const void 
     x->span[x->spans++].at = (uintptr_t)data;
 }
 
-/* Begins the next piece, where a line of the caches begins; whether there is one. */
+/* Begins the next piece, from the start of its cache line; returns 0 if there is none. */
 static inline int hs__ahead_next(hs__ahead *x)
 {
     if (!x->spans) return 0;
@@ -60,12 +59,13 @@ static inline int hs__ahead_next(hs__ahead *x)
     return 1;
 }
 
-/* Nothing more, when all has been asked for. */
+/* Prefetches some lines; does nothing when all lines have been prefetched. */
 static inline void hs__fetch(hs__ahead *x)
 {
     for (int32_t i = 0; i < x->lines; i++, x->at += HS__LINE) {
         if (x->at >= x->end && !hs__ahead_next(x)) return;
-        __builtin_prefetch((const void *)x->at, 0, 2); /* never fails, whatever the address */
+        /* a prefetch never faults, whatever the address */
+        __builtin_prefetch((const void *)x->at, 0, 2);
     }
 }
 

@@ -1,3 +1,4 @@
+/* hs_blocking: block sizes of a product from the sizes and the associativity of the caches. */
 #include "hetsched.h"
 
 #include "core/numbers.h"
@@ -22,15 +23,15 @@ static int64_t sharing_of(const hs_caches *x, int level)
     return x->sharing[level] ? x->sharing[level] : 1;
 }
 
-/* A multiple of step near `wanted`, rounded down. */
+/* Returns `wanted` rounded down to a multiple of step, at least `least`. */
 static int32_t rounded(int64_t wanted, int64_t least, int64_t step)
 {
     const int64_t whole = hs__min(wanted, MOST) / step * step;
     return (int32_t)(whole > least ? whole : hs__ceil_div(least, step) * step);
 }
 
-/* Bytes of a cache for what stays in it, where so many others pass through: they take whole ways,
- * and lines of C one more. */
+/* Returns the bytes of a cache for the data that stay in it, while `others` bytes pass through:
+ * these take whole ways, and lines of C take one more way. */
 static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least_ways)
 {
     const int64_t ways = ways_of(x, level), way = hs__ceil_div(x->bytes[level], ways);
@@ -38,9 +39,9 @@ static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least
     return x->bytes[level] / ways * (left > least_ways ? left : least_ways);
 }
 
-/* The micro-panels of A, the one in use and the one that replaces it, fall into the same ways:
- * whole ways for A, and for B as many as its share needs. With too few ways for that, what one line
- * of C leaves is shared out by size. */
+/* Returns the depth. The micro-panels of A, the current one and the one that replaces it, use the
+ * same ways: whole ways are reserved for A, and for B as many as its share needs. With too few ways
+ * for that, the cache without one way for C is divided by size. */
 static int64_t depth_of(const hs_caches *x, int32_t tile_rows, int32_t tile_cols,
                         int32_t element_bytes)
 {
@@ -65,7 +66,8 @@ hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_c
     if (caches->bytes[0])
         depth =
             rounded(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH, DEPTH_STEP);
-    const int64_t column = (int64_t)depth * element_bytes; /* of a packed panel, of A or of B */
+    /* bytes of a column of a packed panel of A or B */
+    const int64_t column = (int64_t)depth * element_bytes;
     if (depth && caches->bytes[1]) {
         const int64_t workers = sharing_of(caches, 1);
         rows = rounded(room(caches, 1, workers * tile_cols * column, 1) / (workers * column),

@@ -1,9 +1,11 @@
+/* Detection of the instruction sets that matter to kernels. */
 #include "kernel/kernel.h"
 
 #if defined(__x86_64__)
 hs__cpu hs__cpu_detect(void)
 {
-    /* checks XCR0 too: a system that does not save the registers does not have the set */
+    /* This checks XCR0 too: if the operating system does not save the registers, the set is not
+     * available. */
     __builtin_cpu_init();
     return (hs__cpu){
         .avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),

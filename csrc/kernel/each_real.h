@@ -1,6 +1,6 @@
-/* TEMPLATE, a file, for both real types: NAME(x) is SET(float_x), then SET(double_x), and REAL is
- * the type. What else a template takes, TARGET (the attribute of an instruction set), BYTES,
- * VECTORS, COLS and BY_ELEMENT, ends with this file as SET does. */
+/* Includes TEMPLATE, a file, for both real types: NAME(x) is SET(float_x), then SET(double_x), and
+ * REAL is the type. Other parameters of a template, TARGET (the attribute of an instruction set),
+ * BYTES, VECTORS, COLS and BY_ELEMENT, are undefined at the end of this file, like SET. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

@@ -1,6 +1,7 @@
-/* TEMPLATE, a file, for each hs_dtype: NAME(x) is SET(float_x) and so on, REAL the real type,
- * INTEGER as large, PARTS the reals of an element. What else a template takes, TARGET (the
- * attribute of an instruction set), BYTES, ROWS and VECTORS, ends with this file as SET does. */
+/* Includes TEMPLATE, a file, for each hs_dtype: NAME(x) is SET(float_x) and so on, REAL the real
+ * type, INTEGER an integer of the same size, PARTS the number of reals of an element. Other
+ * parameters of a template, TARGET (the attribute of an instruction set), BYTES, ROWS and VECTORS,
+ * are undefined at the end of this file, like SET. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

@@ -1,3 +1,4 @@
+/* The loops of factor_vector.h for all instruction sets, and the choice among them. */
 #include "kernel/factor_vector.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@
 hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice,
                                         int32_t *vector_bytes)
 {
-    /* a power of two divides it if it divides both */
+    /* a power of two divides this value if it divides both */
     const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real;
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();

@@ -1,4 +1,4 @@
-/* The loops of factorisations and triangular systems that are no matrix products, for each type and
+/* The loops of factorisations and triangular systems other than matrix products, for each type and
  * instruction set. */
 #ifndef HS_KERNEL_FACTOR_VECTOR_H
 #define HS_KERNEL_FACTOR_VECTOR_H
@@ -6,29 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns of a panel factored by the vector loops alone. */
+/* Columns of a panel that the vector loops factor alone. */
 enum { HS__BASE_COLUMNS = 16 };
 
-/* Strips (strips.h) as these loops see them, from the one with the first pivot on: element (i, l)
- * of a strip at strip + l * step + i * parts, in reals, and of complex types its product with i
- * another `reals` further on. */
+/* Strips (strips.h) from the one with the first pivot on. Element (i, l) of a strip is at strip + l
+ * * step + i * parts, in reals; for complex types its product with i follows `reals` further on. */
 typedef struct hs__strips {
     void *data;
-    int64_t count, size, step; /* size: reals from one strip to the next */
-    int32_t reals;             /* of one column of a strip */
+    int64_t count, size, step; /* size: number of reals from one strip to the next */
+    int32_t reals;             /* reals in one column of a strip */
 } hs__strips;
 
-/* The largest element of a column: |x|, of complex x |re| + |im| as LAPACK has it; the first of
- * equals. row: in the strips. */
+/* The largest element of a column, the first of equals. The size is |x|, for complex x |re| + |im|
+ * as in LAPACK. row: counted in the strips. */
 typedef struct hs__lu_largest {
     double size;
     int64_t row;
 } hs__lu_largest;
 
-/* Column j of up to HS__BASE_COLUMNS, rows `first` (of the first strip) and more: scales column j -
- * 1 below the diagonal, subtracts what columns 0 .. j - 1 give, and finds the largest element from
- * the diagonal on. With j == width (ends) only the first of it. scale: the inverse of the last
- * pivot as a power of two and (re, im), so that a tiny pivot has one too. */
+/* Processes column j of up to HS__BASE_COLUMNS, from row `first` (of the first strip) on: scales
+ * column j - 1 below the diagonal, subtracts the contributions of columns 0 .. j - 1, and finds the
+ * largest element from the diagonal on. With j == width (ends) it only scales. scale: the inverse
+ * of the last pivot as a power of two and (re, im), so that it exists for a tiny pivot, too. */
 typedef void hs__lu_column(const hs__strips *strips, int32_t first, int32_t j, int ends,
                            const double scale[3], hs__lu_largest *largest);
 
@@ -39,16 +38,17 @@ typedef void hs__lu_solve(int32_t h, const void *l, int64_t step, int32_t cols, 
                           int64_t row_stride, int64_t col_stride, void *packed, int32_t tile,
                           int32_t lanes, void *work);
 
-/* Solves L X = C for h rows of a slice, tile reals each, at x: X takes the place of C. minus_l: the
- * packed lower triangle, rows l_tile reals apart; of complex types its imaginary part follows each
- * column. With `expanded` each row of X and its product with i are also written there, and read
- * from there. scales [h]: (power, re, im) of the inverse of each diagonal element; NULL: ones. */
+/* Solves L X = C for h rows of a slice, tile reals each, at x, in place. minus_l: the packed lower
+ * triangle, rows l_tile reals apart; for complex types the imaginary part of each column follows
+ * its real part. With `expanded`, each row of X and its product with i are also written there, and
+ * read from there. scales [h]: (power, re, im) of the inverse of each diagonal element; NULL:
+ * ones. */
 typedef void hs__lu_solve_rows(int32_t h, const void *minus_l, int32_t l_tile, void *x,
                                int32_t tile, void *expanded, const double (*scales)[3]);
 
-/* Solves X L^H = C for the columns of strips, `width` of them, at most HS__BASE_COLUMNS: X takes
- * the place of C. triangle: L by rows, HS__BASE_COLUMNS elements apart; inverse [2 width]: that of
- * its real diagonal, as two factors. */
+/* Solves X L^H = C for `width` columns of strips, at most HS__BASE_COLUMNS, in place. triangle: L
+ * by rows, HS__BASE_COLUMNS elements apart; inverse [2 width]: the inverses of its real diagonal,
+ * each as two factors. */
 typedef void hs__strip_solve(const hs__strips *strips, int32_t width, const void *triangle,
                              const void *inverse);
 
@@ -64,7 +64,8 @@ typedef struct hs__factor_vector {
     hs__lu_swap_rows *swap_rows;
 } hs__factor_vector;
 
-/* The widest vectors that divide one column of a strip and one row of a slice, both in reals. */
+/* Returns the functions with the widest vectors that divide a column of a strip and a row of a
+ * slice, both given in reals. */
 hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t slice,
                                         int32_t *vector_bytes);
 

@@ -1,5 +1,6 @@
-/* The loops of factor_vector.h for all types, included once for each instruction set: SET(x) names
- * things, TARGET is its attribute, BYTES the size of a vector. All of them end with the file. */
+/* The loops of factor_vector.h for all types, included once for each instruction set: SET(x) makes
+ * names, TARGET is the attribute of the set, BYTES the size of a vector. All three are undefined at
+ * the end of this file. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

@@ -1,6 +1,6 @@
-/* The loops of factor_vector.h, included once for each instruction set and type: NAME(x) names
- * things, TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL, of
- * which an element has PARTS. All but TARGET and BYTES end with the file. */
+/* The loops of factor_vector.h, included once for each instruction set and type: NAME(x) makes
+ * names, TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL; an
+ * element has PARTS reals. All but TARGET and BYTES are undefined at the end of this file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = BYTES / sizeof(REAL) };
@@ -11,7 +11,8 @@ enum { NAME(lanes) = BYTES / sizeof(REAL) };
 #include "kernel/lu_column_complex.h"
 #endif
 
-/* Row by row of the tile in work, of a complex one the real and the imaginary parts apart. */
+/* hs__lu_solve. Works row by row on the tile in work, for complex types with separate real and
+ * imaginary parts. */
 TARGET static void NAME(solve)(int32_t h, const void *l_, int64_t step, int32_t cols, void *c_,
                                int64_t row_stride, int64_t col_stride, void *packed_, int32_t tile,
                                int32_t lanes, void *work)
@@ -56,7 +57,7 @@ TARGET static void NAME(solve)(int32_t h, const void *l_, int64_t step, int32_t 
                     -x[(i * PARTS + part) * lanes + j];
 }
 
-/* hs__lu_solve_rows for `vectors` vectors of a row: as many as stay in registers at a time. */
+/* hs__lu_solve_rows for `vectors` vectors of a row, as many as fit in registers. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(solve_some)(const int vectors, int32_t h, const REAL *minus_l, int32_t l_tile, REAL *x,
                  int32_t tile, REAL *expanded, const double (*scales)[3])
@@ -99,7 +100,7 @@ NAME(solve_some)(const int vectors, int32_t h, const REAL *minus_l, int32_t l_ti
     }
 }
 
-/* The hs__lu_solve_rows. */
+/* hs__lu_solve_rows. */
 TARGET static void NAME(solve_rows)(int32_t h, const void *minus_l, int32_t l_tile, void *x,
                                     int32_t tile, void *expanded, const double (*scales)[3])
 {
@@ -113,7 +114,7 @@ TARGET static void NAME(solve_rows)(int32_t h, const void *minus_l, int32_t l_ti
                          (REAL *)expanded + (PARTS == 2 ? j : 0), scales);
 }
 
-/* The hs__strip_solve: of complex elements x conj(l) is x re(l) - i x im(l), and each strip has its
+/* hs__strip_solve. For complex elements, x conj(l) is x re(l) - i x im(l), and each strip holds its
  * product with i. */
 TARGET static void NAME(strip_solve)(const hs__strips *s, int32_t width, const void *triangle,
                                      const void *inverse)
@@ -145,7 +146,7 @@ TARGET static void NAME(strip_solve)(const hs__strips *s, int32_t width, const v
     }
 }
 
-/* The hs__lu_swap_rows. */
+/* hs__lu_swap_rows. */
 TARGET static void NAME(swap_rows)(void *slice, int32_t tile, int64_t first, int64_t count,
                                    const int32_t *pivots)
 {

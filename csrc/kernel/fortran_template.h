@@ -1,7 +1,7 @@
-/* The hs__micro_kernel on a foreign gemm of one real type; each_real.h tells what it takes. */
+/* The hs__micro_kernel by a foreign gemm, for one real type; see each_real.h for the parameters. */
 
-/* gemm wants unit row stride, a column stride that fits its integers and is not less than m; else a
- * tile on the stack. */
+/* gemm needs a unit row stride, and a column stride that fits its integers and is at least m. Other
+ * matrices go through a tile on the stack. */
 static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                            const void *b, const void *beta_, void *c_, int64_t row_stride,
                            int64_t col_stride, const void *a_next, const void *b_next)
@@ -12,7 +12,8 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
         gemm(sizeof(REAL) == 8, m, n, k, alpha, a, b, beta_, c_, col_stride);
         return;
     }
-    enum { ROWS = 96, COLS = 16 }; /* of a tile: 12 KiB */
+    /* size of a tile: 12 KiB */
+    enum { ROWS = 96, COLS = 16 };
     REAL tile[ROWS * COLS];
     REAL zero = 0;
     REAL beta = *(const REAL *)beta_;

@@ -1,9 +1,10 @@
+/* The row of a Jacobi step for all instruction sets, and the choice among them. */
 #include "kernel/jacobi.h"
 
 #include "kernel/kernel.h"
 
-/* Compiled without contraction (CMakeLists.txt): a fused multiply-add in vectors and none in what
- * is left would give two results. */
+/* Compiled without contraction (CMakeLists.txt): with a fused multiply-add in the vectors but not
+ * in the remainder, results would depend on the position. */
 #define TEMPLATE "kernel/jacobi_template.h"
 
 #define SET(x) plain_##x

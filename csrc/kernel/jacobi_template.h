@@ -1,4 +1,4 @@
-/* The hs__jacobi_row of one instruction set and type; each_real.h tells what it takes. */
+/* The hs__jacobi_row of one instruction set and type; see each_real.h for the parameters. */
 
 TARGET static void NAME(row)(int64_t n, void *io_, void *row_, const void *other_, double weight_,
                              const void *left, const void *right, void *first, void *last)

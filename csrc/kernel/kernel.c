@@ -1,3 +1,4 @@
+/* The kernels of this process, and which one is in use. */
 #include "kernel/kernel.h"
 
 #include <pthread.h>
@@ -7,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Process-wide because what it describes is: BLIS initialises itself once per process. A kernel
- * that can be seen through `ready`, `fortran` or `current` never changes again. */
+/* This state is process-wide, because BLIS initialises itself once per process. A kernel that is
+ * visible through `ready`, `fortran` or `current` never changes again. */
 static struct {
-    pthread_mutex_t lock; /* for whoever makes a kernel */
+    /* held while a kernel is made */
+    pthread_mutex_t lock;
     hs__kernel blis, foreign, c;
-    hs__fortran library; /* of `foreign` */
+    hs__fortran library; /* the library of `foreign` */
     hs_status blis_status;
-    atomic_bool ready;                            /* blis and c are made */
+    atomic_bool ready;                            /* blis and c have been made */
     _Atomic(const hs__kernel *) fortran, current; /* NULL: none yet */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -24,7 +26,8 @@ hs_status hs_kernel_init(void)
     if (atomic_load_explicit(&state.ready, memory_order_acquire)) return HS_OK;
     pthread_mutex_lock(&state.lock);
     if (!atomic_load_explicit(&state.ready, memory_order_relaxed)) {
-        int users_choice = getenv("BLIS_ARCH_TYPE") != NULL; /* before BLIS reads it */
+        /* read before BLIS reads it */
+        int users_choice = getenv("BLIS_ARCH_TYPE") != NULL;
         state.blis_status = hs__kernel_blis(&state.blis);
         hs__kernel_c(&state.c);
         if (!state.blis_status && !users_choice && hs__cpu_detect().avx512)

@@ -1,4 +1,4 @@
-/* BLIS's gemm micro-kernels, asked of its context for the processor (BLIS, docs/KernelsHowTo.md;
+/* BLIS's gemm micro-kernels, taken from its context for this processor (BLIS, docs/KernelsHowTo.md;
  * 0.9 or later). */
 #define _GNU_SOURCE
 #include "kernel/kernel.h"
@@ -13,7 +13,8 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
 
 #else
 
-#include HS_BLIS_HEADER /* blis.h or, of Debian's 64-bit flavours, blis64.h */
+/* blis.h or, for Debian's 64-bit flavours, blis64.h */
+#include HS_BLIS_HEADER
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
 #include <unistd.h>
 #endif
 
-#ifndef BLIS_VERSION_STRING /* in the header from 1.0 on */
+/* the header has it from 1.0 on */
+#ifndef BLIS_VERSION_STRING
 #define BLIS_VERSION_STRING "0.9.0"
 #define bli_cntx_get_ukr_dt bli_cntx_get_l3_nat_ukr_dt
 #define bli_cntx_ukr_prefers_rows_dt bli_cntx_l3_nat_ukr_prefers_rows_dt
@@ -55,8 +57,8 @@ static int major_version(const char *version)
     return atoi(version[0] == 'v' ? version + 1 : version);
 }
 
-/* The set to ask for where BLIS 0.9 knows the processor only by its model or its name: NULL if
- * there is nothing better. */
+/* Returns the kernel set to request, because BLIS 0.9 recognises processors only by model or name;
+ * NULL if there is nothing better. */
 static const char *better_set(int *number)
 {
     hs__cpu cpu = hs__cpu_detect();
@@ -82,17 +84,18 @@ static const char *better_set(int *number)
     return NULL;
 }
 
-/* bli_init with `variable` ("NAME=value") in its environment. BLIS takes the set from nowhere else,
- * and setenv moves or frees the array in which getenv of another thread may be reading: so the
- * environment is a copy for as long as this takes, and the copy stays for whoever still reads it.
- * What another thread sets meanwhile is lost, unless it makes its own array of the copy: then that
- * stays. */
+/* Calls bli_init with `variable` ("NAME=value") in the environment. BLIS reads the kernel set from
+ * nowhere else. setenv could move or free the array while getenv of another thread reads it. So the
+ * environment is replaced by a copy during the call, and the copy is never freed, as another thread
+ * may still read it. A variable that another thread sets meanwhile is lost, unless setenv makes a
+ * new array from the copy: then that array stays. */
 static hs_status initialise_with(char *variable)
 {
     char **const before = environ;
     size_t count = 0;
     while (before && before[count]) count++;
-    static char **copy; /* reachable, for those who look for leaks */
+    /* static, so that leak detectors can reach it */
+    static char **copy;
     if (!(copy = malloc((count + 2) * sizeof *copy))) return HS_ERROR_MEMORY;
     if (count) memcpy(copy, before, count * sizeof *copy);
     copy[count] = variable;
@@ -106,9 +109,9 @@ static hs_status initialise_with(char *variable)
 
 static hs_status initialise_blis(hs_kernel_info *info)
 {
-    static char variable[32]; /* stays, like the copy */
+    static char variable[32]; /* never freed, like the copy */
     int number = -1;
-    int numbered = major_version(info->version) < 2; /* before 2.0 a name would silently become 0 */
+    int numbered = major_version(info->version) < 2; /* before 2.0 a name is silently read as 0 */
     const char *users = getenv("BLIS_ARCH_TYPE");
     const char *better = users ? NULL : better_set(&number);
     if (better) {
@@ -137,7 +140,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
     hs_kernel_info *info = &kernel->info;
     snprintf(info->name, sizeof info->name, "blis");
     snprintf(info->version, sizeof info->version, "%s", bli_info_get_version_str());
-    /* Two releases may share a file name but not their structures. */
+    /* Two releases may have the same file name but different structures. */
     if (strcmp(info->version, BLIS_VERSION_STRING)) {
         snprintf(info->refused, sizeof info->refused,
                  "BLIS %.40s was loaded, the build was for %.40s", info->version,
@@ -145,7 +148,7 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         return HS_ERROR_UNSUPPORTED;
     }
 #ifndef BLIS_CONFIG_SKX
-    /* our own are nearly twice as fast as its next best set */
+    /* hetsched's own kernels are nearly twice as fast as BLIS's next best set */
     if (hs__cpu_detect().avx512 && !getenv("BLIS_ARCH_TYPE")) {
         snprintf(info->refused, sizeof info->refused, "BLIS %.40s was built without AVX-512",
                  info->version);
@@ -163,8 +166,8 @@ hs_status hs__kernel_blis(hs__kernel *kernel)
         real->run = type ? multiply_double : multiply_float;
         real->tile_rows = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_MR, context);
         real->tile_cols = (int32_t)bli_cntx_get_blksz_def_dt(dt, BLIS_NR, context);
-        /* Panels with gaps or with every element several times, as on POWER9; tiles that complex
-         * elements, two reals each, do not fill. */
+        /* Refuses panels with gaps or with each element several times, as on POWER9; and tiles that
+         * complex elements, two reals each, do not fill. */
         const int32_t fast = real->prefers_rows ? real->tile_cols : real->tile_rows;
         if (!functions[type] || fast % 2 ||
             real->tile_rows != bli_cntx_get_blksz_max_dt(dt, BLIS_MR, context) ||

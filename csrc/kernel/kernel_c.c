@@ -1,12 +1,12 @@
-/* Our own micro-kernels, always built: C whose inner loop the compiler turns into the best code
- * that the instruction set allows. One body for all sets: kernel_c_template.h. */
+/* hetsched's own micro-kernels, always built: C code that the compiler turns into the best inner
+ * loop for each instruction set. All sets share one body: kernel_c_template.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
 
-/* The sums stay in registers from the first to the last instruction only where every loop over them
- * is unrolled early; without that gcc keeps them on the stack before and after the loop over k. */
+/* The sums stay in registers from the first to the last instruction only if every loop over them is
+ * unrolled early; otherwise gcc keeps them on the stack before and after the loop over k. */
 #define UNROLLED _Pragma("GCC unroll 16")
 
 #define TEMPLATE "kernel/kernel_c_template.h"
@@ -34,9 +34,9 @@
 #include "kernel/each_real.h"
 #elif defined(__aarch64__)
 
-/* 24 sums, 4 vectors of A and 3 of B are 31 of the 32 registers; of float32 it is two of A. Each
- * step loads 7 vectors, or 5, for 24 multiply-adds, and a sum is needed again after 24 of them:
- * enough for four units of four cycles' latency. */
+/* 24 sums, 4 vectors of A and 3 of B use 31 of the 32 registers; float32 uses two vectors of A.
+ * Each step loads 7 vectors (float32: 5) for 24 multiply-adds, and a sum is needed again after 24
+ * of them: enough for four units with a latency of four cycles. */
 #define SET(x) neon_##x
 #define TARGET
 #define BYTES 16
@@ -46,10 +46,10 @@
 #include "kernel/each_real.h"
 #endif
 
-/* The best first; a processor that has one has those after it. Depth and rows of neon are those of
- * the analytical model (Low, Igual, Smith and Quintana-Orti 2016) for 64 KiB of L1 in 4 ways and
- * 512 KiB of L2 in 8: one way of L1 holds a panel of A, and L2 keeps one way for a panel of B and
- * one for C. */
+/* The best set first; a processor that has a set has all sets after it. Depth and rows of neon
+ * follow the analytical model (Low, Igual, Smith and Quintana-Orti 2016) for 64 KiB of L1 with 4
+ * ways and 512 KiB of L2 with 8: one way of L1 holds a micro-panel of A, and L2 keeps one way for a
+ * micro-panel of B and one for C. */
 static const struct instruction_set {
     const char *name, *reason;
     hs__blocking real[2];
@@ -100,7 +100,7 @@ hs_status hs__kernel_c(hs__kernel *kernel)
     return HS_OK;
 }
 
-/* The set of that name, if the processor has it; else NULL. */
+/* Returns the set of that name if the processor has it, else NULL. */
 static const struct instruction_set *named(const char *name)
 {
     const struct instruction_set *const end = sets + sizeof sets / sizeof *sets;

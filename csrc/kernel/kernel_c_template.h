@@ -1,15 +1,16 @@
-/* A micro-kernel in C of one instruction set and type: tile_rows = VECTORS vectors of BYTES bytes,
- * kept in registers with tile_cols = COLS columns; with BY_ELEMENT a step of B too, COLS being
- * whole vectors, for multiply-adds that take an element of a register. each_real.h tells what else
- * it takes. */
+/* A micro-kernel in C for one instruction set and type. tile_rows = VECTORS vectors of BYTES bytes,
+ * which are kept in registers for all tile_cols = COLS columns. With BY_ELEMENT a step of B is in
+ * registers, too, and COLS is a multiple of the vector, for instruction sets with multiply-adds by
+ * an element of a register. See each_real.h for the other parameters. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES)));
 typedef REAL NAME(unaligned) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = BYTES / sizeof(REAL) };
 
-/* C (m x n) <- alpha A B + beta C for m in the first `vectors` vectors, a constant wherever this is
- * inlined: the last panel of A computes only the vectors that hold rows. A vector load and a
- * broadcast straight from memory leave the arithmetic ports to the multiply-adds. */
+/* Computes C (m x n) <- alpha A B + beta C for m within the first `vectors` vectors. `vectors` is a
+ * constant wherever this is inlined: the last micro-panel of A computes only the vectors that hold
+ * rows. A vector load and a broadcast directly from memory leave the arithmetic ports to the
+ * multiply-adds. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector) *restrict a,
            const REAL *restrict b, const REAL *b_next, const REAL alpha, const REAL beta, REAL *c,
@@ -18,7 +19,8 @@ NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector
     NAME(vector) sum[COLS][VECTORS];
     UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] =
         (NAME(vector)){0};
-    for (int j = 0; j < n; j++) { /* all cache lines of C, also where it does not begin on one */
+    /* prefetches all cache lines of C, also if it does not begin on one */
+    for (int j = 0; j < n; j++) {
         for (int v = 0; v < vectors; v++)
             __builtin_prefetch(c + j * col_stride + v * NAME(lanes), 1);
         __builtin_prefetch(c + j * col_stride + vectors * NAME(lanes) - 1, 1);
@@ -39,7 +41,7 @@ NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector
 #endif
         UNROLLED for (int j = 0; j < COLS; j++)
         {
-            /* that element everywhere, and no subtraction */
+            /* a broadcast of the element, without an actual subtraction */
             const NAME(vector) y = OF_B(j) - (NAME(vector)){0};
             UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
         }

@@ -1,6 +1,6 @@
-/* A foreign gemm (OpenBLAS by way of SciPy) as a micro-kernel with a large tile: the packed panels
- * are plain matrices with leading dimensions tile_rows and tile_cols. It packs them once more;
- * where BLIS is missing that is the smaller evil. */
+/* A foreign gemm (OpenBLAS as shipped with SciPy) as a micro-kernel with a large tile: the packed
+ * panels are plain matrices with leading dimensions tile_rows and tile_cols. The library packs them
+ * again; where BLIS is missing that is the lesser evil. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef void gemm64(const char *, const char *, const int64_t *, const int64_t *
                     const void *, const void *, const int64_t *, const void *, const int64_t *,
                     const void *, void *, const int64_t *);
 
-/* How many are in the library, and how many threads it had before the first of them. */
+/* The number of calls inside the library, and its number of threads before the first of them. */
 static struct {
     pthread_mutex_t lock;
     int inside, threads;
@@ -27,8 +27,8 @@ static struct {
 static void lock(void) { pthread_mutex_lock(&limit.lock); }
 static void unlock(void) { pthread_mutex_unlock(&limit.lock); }
 
-/* Nobody is inside in a forked child, and nobody could unlock. Its library keeps one thread if its
- * parent had somebody inside. */
+/* In a forked child no call is inside the library, and no other thread could unlock. The child's
+ * library keeps one thread if the parent had a call inside. */
 static void forked(void)
 {
     limit.inside = 0;
@@ -44,7 +44,7 @@ static void enter(void)
     unlock();
 }
 
-/* The last gives the threads back, if nobody has set them meanwhile. */
+/* Restores the number of threads after the last call, unless it was changed meanwhile. */
 static void leave(void)
 {
     if (!library.set_threads) return;
@@ -54,7 +54,7 @@ static void leave(void)
     unlock();
 }
 
-/* C column-major: A is tile_rows x k column-major, B is k x tile_cols row-major. */
+/* Calls gemm for column-major C: A is tile_rows x k column-major, B is k x tile_cols row-major. */
 static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                  const void *b, const void *beta, void *c, int64_t ld)
 {
@@ -82,7 +82,7 @@ static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, c
 
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
-    /* it allocates */
+    /* pthread_atfork allocates memory */
     if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY;
     library = *handed_in;
     *kernel = (hs__kernel){

@@ -1,7 +1,7 @@
 /* The hs__lu_column of a complex type, included by factor_vector_template.h. */
 
-/* Element i of a column, times the scale, and its product with i: x and ix are the two halves of a
- * strip's column. */
+/* Multiplies element i of a column by the scale, and sets its product with i: x and ix are the two
+ * halves of a strip's column. */
 TARGET static inline __attribute__((always_inline)) void NAME(scale)(REAL *x, REAL *ix, int32_t i,
                                                                      const double scale[3])
 {
@@ -13,8 +13,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(scale)(REAL *x, RE
     ix[2 * i + 1] = x[2 * i];
 }
 
-/* A product with a complex number takes two steps: x times its real part, i x times its imaginary
- * part. */
+/* hs__lu_column. A product with a complex number takes two steps: x times its real part, and i x
+ * times its imaginary part. */
 TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends,
                                 const double scale[3], hs__lu_largest *largest)
 {

@@ -1,11 +1,12 @@
-/* The hs__lu_column of a real type, included by factor_vector_template.h: INTEGER is as large as
+/* The hs__lu_column of a real type, included by factor_vector_template.h. INTEGER has the size of
  * REAL. */
 
 typedef INTEGER NAME(integers)
     __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* Rows begin .. end - 1 of the first strip, of which rows first .. first + j - 1 are of U: as
- * vectors, too. What a step does to rows that it must not change is forgotten. */
+/* Processes rows begin .. end - 1 of the first strip, of which rows first .. first + j - 1 belong
+ * to U, in vectors, too. A vector may change rows outside of its range in the copy x; these are not
+ * written back. */
 TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first, int32_t begin,
                                               int32_t end, int32_t j, REAL *u)
 {
@@ -31,7 +32,8 @@ TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first
     return found;
 }
 
-/* The rows of the diagonal block and those beside them, then the others in whole vectors. */
+/* hs__lu_column. First the rows of the diagonal block and those in the same vectors, then all other
+ * rows in whole vectors. */
 TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends,
                                 const double scale[3], hs__lu_largest *largest)
 {

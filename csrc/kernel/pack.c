@@ -1,3 +1,4 @@
+/* Packing and transposing for both real types, and for AVX2 where the processor has it. */
 #include "kernel/pack.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #define TRANSPOSED (__builtin_cpu_supports("avx2") ? NAME(transposed_avx2) : NAME(transposed_plain))
 #define FULL_PANEL (__builtin_cpu_supports("avx2") ? NAME(full_panel_avx2) : NAME(panel_plain))
 
-/* rows[u] becomes column u. */
+/* Transposes a square: rows[u] becomes column u. */
 AVX2 static inline __attribute__((always_inline)) void double_transpose(__m256d rows[4])
 {
     __m256d t0 = _mm256_unpacklo_pd(rows[0], rows[1]);
@@ -45,8 +46,8 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 #define TRANSPOSED NAME(transposed_plain)
 #endif
 
-/* Rows of a source whose columns go to panels side by side: few, so that they are read along, as
- * memory likes it. */
+/* Number of source rows that are packed into adjacent panels before the next rows: few, so that
+ * memory is read along the rows. */
 enum { BAND = 4 };
 
 #define TEMPLATE "kernel/pack_template.h"

@@ -1,8 +1,8 @@
-/* Packing of one real type; each_real.h tells what it takes. */
+/* Packing for one real type; see each_real.h for the parameters. */
 
 /* ---- one full panel of real elements --------------------------------------------------------- */
 
-/* Element by element; the compiler makes vector moves of it where the elements lie side by side. */
+/* Packs element by element; the compiler uses vector moves if the elements are adjacent. */
 static inline __attribute__((always_inline)) void
 NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
                   int64_t depth_stride, REAL *target)
@@ -14,9 +14,10 @@ NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int
         }
 }
 
-typedef REAL NAME(any) __attribute__((may_alias)); /* also a complex element, which is only moved */
+/* also a complex element, which is only moved */
+typedef REAL NAME(any) __attribute__((may_alias));
 
-/* hs__transpose_reals of this type. */
+/* hs__transpose_reals for this type. */
 static void NAME(transposed_plain)(int64_t rows, int64_t cols, const NAME(any) * from,
                                    int64_t from_stride, NAME(any) * to, int64_t to_stride)
 {
@@ -30,14 +31,16 @@ typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));
 typedef REAL NAME(unaligned) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = 32 / sizeof(REAL) };
 
-/* Depth contiguous: squares of lanes x lanes are transposed in registers. */
+/* Packs a panel with contiguous depth: squares of lanes x lanes are transposed in registers. */
 AVX2 static inline __attribute__((always_inline)) void
 NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
                  int64_t depth_stride, REAL *target)
 {
     int64_t l = 0;
-    if (stride == 1 && !negative) { /* whole rows of the panel are copied */
-        for (; l < depth; l++) {    /* each is in another page: the hardware does not foresee it */
+    /* whole rows of the panel are copied */
+    if (stride == 1 && !negative) {
+        /* each row is in another page, which the hardware does not prefetch */
+        for (; l < depth; l++) {
             const REAL *from = source + l * depth_stride;
             const REAL *ahead = from + 12 * depth_stride;
             REAL *to = target + l * tile;
@@ -71,7 +74,7 @@ NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int6
                       target + l * tile);
 }
 
-/* The same in squares of registers, cache line by cache line of `from`. */
+/* Transposes in squares of registers, one cache line of `from` after the other. */
 AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from,
                                        int64_t from_stride, REAL *to, int64_t to_stride)
 {
@@ -93,7 +96,7 @@ AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *f
     NAME(transposed_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
 }
 
-/* The usual tiles as constants, so that all loops above unroll. */
+/* Packs a full panel, with the usual tiles as constants, so that all loops above unroll. */
 AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source,
                                        int64_t stride, int64_t depth_stride, REAL *target)
 {
@@ -121,7 +124,7 @@ AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, co
 
 /* ---- all panels ------------------------------------------------------------------------------ */
 
-/* hs__pack_panels of this type. */
+/* hs__pack_panels for this type. */
 static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source,
                        int64_t stride, int64_t depth_stride, REAL *target)
 {
@@ -130,7 +133,8 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
     const int tile = how->tile;
     const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
-    const int across = how->form == HS__EXPANDED ? tile / 2 : tile; /* source elements per panel */
+    /* source elements per panel */
+    const int across = how->form == HS__EXPANDED ? tile / 2 : tile;
     if (how->form == HS__REAL && stride == 1 && !how->negative) {
         const int64_t whole = count / tile * tile;
         for (int64_t l = 0; l < depth; l += BAND)
@@ -175,12 +179,12 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
     }
 }
 
-/* hs__scale_panels of this type. With a real factor nothing is multiplied by its imaginary zero. */
+/* hs__scale_panels for this type. A real factor does not multiply by its imaginary zero. */
 static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im,
                         REAL *x)
 {
     const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
-    /* across the panels, of one depth each */
+    /* number of steps in all panels */
     const int64_t elements = (count + across - 1) / across * depth;
     if (how->form == HS__REAL || im == 0) {
         for (int64_t i = 0; i < elements * tile * (how->form == HS__REAL ? 1 : 2); i++) x[i] *= re;

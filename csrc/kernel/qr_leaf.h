@@ -1,7 +1,8 @@
 /* Reflectors of a few columns, included by qr_vector_template.h. The first rows, as many as there
- * are columns, are done element by element, those below in vectors. One pass over them applies a
- * reflector, and multiplies the next column with all behind it: the inner products of the reflector
- * follow from those of the column it is made of. */
+ * are columns, are processed element by element, the rows below in vectors. One pass over these
+ * rows applies a reflector, and multiplies the next column with all columns after it: the inner
+ * products of the next reflector follow from the inner products of the column that it is made
+ * from. */
 
 TARGET static inline REAL NAME(re)(NAME(element) x)
 {
@@ -29,15 +30,15 @@ TARGET static inline NAME(element) NAME(made_of)(double re, double im)
     return x;
 }
 
-/* A reflector H = I - tau v vᴴ with Hᴴ x = beta e1: the elements of v below the first are those of
- * x times scale. */
+/* A reflector H = I - tau v vᴴ with Hᴴ x = beta e1. The elements of v below the first are the
+ * elements of x times scale. */
 typedef struct {
     NAME(element) tau, scale;
     REAL beta;
 } NAME(reflector);
 
-/* From the first element and the norm of the others, both far from the ends of the range; they are
- * not all zero. */
+/* Makes a reflector from the first element and the norm of the other elements, both far from the
+ * limits of the range; not all are zero. */
 TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double norm)
 {
     const double re = NAME(re)(alpha);
@@ -51,15 +52,15 @@ TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double n
         .beta = (REAL)beta};
 }
 
-/* x <- x 2^power in two steps, so that none of them leaves the range. */
+/* x <- x 2^power in two steps, so that no intermediate result leaves the range. */
 TARGET static void NAME(scale_by_power)(int64_t reals, REAL *x, int power)
 {
     const REAL first = (REAL)ldexp(1.0, power / 2), second = (REAL)ldexp(1.0, power - power / 2);
     for (int64_t i = 0; i < reals; i++) x[i] = x[i] * first * second;
 }
 
-/* LAPACK's larfg at the ends of the range: x[0 .. count - 1], the first of which becomes beta, the
- * others v; its scale is then 1. */
+/* Does the work of LAPACK's larfg near the limits of the range, for x[0 .. count - 1]. The first
+ * element becomes beta, the other elements v; scale is then 1. */
 TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) * x)
 {
     enum { MOST = 8 * sizeof(REAL) == 32 ? FLT_MAX_EXP : DBL_MAX_EXP };
@@ -85,8 +86,8 @@ TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) 
     return found;
 }
 
-/* Whether the inner products of a column with itself, then with `rest` others, are so far from the
- * ends of the range that nothing was lost. */
+/* Returns whether the inner products of a column with itself, then with `rest` other columns, are
+ * so far from the limits of the range that no accuracy was lost. */
 TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
                                        const NAME(element) * products)
 {
@@ -127,8 +128,8 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
 #define STORE_SOME(at, value) NAME(store_end)(at, value, some, reals >= NAME(lanes))
 #define LOAD_SOME(at) NAME(load_end)(at, some, reals >= NAME(lanes))
 
-/* Column x of the rows below becomes v = scale x, the `rest` columns behind lose v w; products: of
- * the next one with all of these. */
+/* Updates the rows below: column x becomes v = scale x, and v w is subtracted from the `rest`
+ * columns after it. products: the inner products of the next column with all these columns. */
 INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
                           const NAME(element) * w, NAME(element) * products)
 {
@@ -168,7 +169,8 @@ TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(
     }
 }
 
-/* products[k] += those of rows j + 1 .. cols - 1 of column j with column j + k. */
+/* Adds to products[k] the part of rows j + 1 .. cols - 1 of the inner product of column j with
+ * column j + k. */
 TARGET static void NAME(add_top)(int32_t j, int32_t cols, const NAME(element) * x, int64_t ld,
                                  NAME(element) * products)
 {
@@ -177,7 +179,7 @@ TARGET static void NAME(add_top)(int32_t j, int32_t cols, const NAME(element) * 
             products[k] += NAME(conj)(x[i + j * ld]) * x[i + (j + k) * ld];
 }
 
-/* The hs__qr_leaf. */
+/* hs__qr_leaf. */
 TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, void *tau_)
 {
     NAME(element) *x = x_;
@@ -213,7 +215,7 @@ TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, 
     }
 }
 
-/* The hs__qr_leaf_t. */
+/* hs__qr_leaf_t. */
 TARGET static void NAME(leaf_t)(int64_t rows, int32_t cols, const void *v_, int64_t ld,
                                 const void *tau_, void *t_, int64_t t_ld)
 {
@@ -238,7 +240,7 @@ TARGET static void NAME(leaf_t)(int64_t rows, int32_t cols, const void *v_, int6
     }
 }
 
-/* The hs__qr_lower. */
+/* hs__qr_lower. */
 TARGET static void NAME(lower)(int64_t rows, int64_t k, const void *v_, int64_t ld, void *to_)
 {
     const NAME(element) *v = v_;

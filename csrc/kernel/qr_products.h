@@ -1,8 +1,8 @@
-/* Products of tall matrices and small ones without packing the tall ones, included by
+/* Products of tall matrices with small ones, without packing of the tall ones; included by
  * qr_vector_template.h. */
 
-/* Columns of v and of c whose products are in registers at a time; vectors of rows, and columns, of
- * a tile of an update. */
+/* across, down: number of columns of v and of c with products in registers at a time. high, wide:
+ * vectors of rows, and columns, in a tile of an update. */
 enum {
     NAME(across) = HS__REGISTERS(BYTES) / 8,
     NAME(down) = 4 / PARTS,
@@ -10,9 +10,9 @@ enum {
     NAME(wide) = (BYTES == 64 ? 8 : 4) / PARTS
 };
 
-/* One more vector of rows: of conj(x) y a complex element has its real part from the products of
- * the parts, and the imaginary one, with the signs in turn, from those with the parts of y
- * exchanged. */
+/* Processes one more vector of rows. For complex elements, the real part of conj(x) y comes from
+ * the products of the vectors; the imaginary part comes, with alternating signs, from the products
+ * with the parts of y exchanged. */
 #define DOTS_STEP(LOAD)                                                             \
     do {                                                                            \
         NAME(vector) x[NAME(across)];                                               \
@@ -31,8 +31,8 @@ enum {
         }                                                                           \
     } while (0)
 
-/* A tile of the hs__qr_dots. Of what is missing at the edges the last column is taken again, and
- * its products are not kept. */
+/* Computes a tile of hs__qr_dots. At the edges the last column is repeated in place of missing
+ * ones, and its additional products are dropped. */
 INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, int n, const REAL *c,
                             int64_t c_ld, NAME(element) * w, int64_t w_ld, int enough)
 {
@@ -52,7 +52,7 @@ INLINE void NAME(dots_tile)(int64_t rows, int m, const REAL *v, int64_t v_ld, in
         for (int i = 0; i < m; i++) w[i + j * w_ld] += found[i + j * NAME(across)];
 }
 
-/* The hs__qr_dots: a few columns of v stay in the L1 cache while those of c pass. */
+/* hs__qr_dots: a few columns of v stay in the L1 cache while the columns of c pass. */
 TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v_ld, int64_t n,
                               const void *c_, int64_t c_ld, void *w_, int64_t w_ld)
 {
@@ -74,8 +74,9 @@ TARGET static void NAME(dots)(int64_t rows, int64_t m, const void *v_, int64_t v
     }
 }
 
-/* A tile of the hs__qr_update: `high` vectors of rows, or the `some` > 0 last reals. Of complex
- * elements the products with the real and the imaginary parts of w are summed apart. */
+/* Computes a tile of hs__qr_update: `high` vectors of rows, or the `some` > 0 last reals. For
+ * complex elements, the products with the real and with the imaginary parts of w are summed
+ * separately. */
 INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t depth,
                               const REAL *v, int64_t v_ld, const REAL *packed, int n, REAL *c,
                               int64_t c_ld)
@@ -104,7 +105,7 @@ INLINE void NAME(update_tile)(const int high, int64_t some, int enough, int64_t 
     }
 }
 
-/* One tile of rows, all columns: it stays in the L1 cache. */
+/* Updates one tile of rows in all columns: it stays in the L1 cache. */
 INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t depth,
                               const REAL *v, int64_t v_ld, const REAL *packed, int64_t n, REAL *c,
                               int64_t c_ld)
@@ -115,7 +116,7 @@ INLINE void NAME(update_rows)(const int high, int64_t some, int enough, int64_t 
                           c_ld);
 }
 
-/* The hs__qr_update. */
+/* hs__qr_update. */
 TARGET static void NAME(update)(int64_t rows, int64_t depth, const void *v_, int64_t v_ld,
                                 int64_t n, const void *w_, int64_t w_ld, void *c_, int64_t c_ld,
                                 int sign, void *packed_)

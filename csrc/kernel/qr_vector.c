@@ -1,5 +1,5 @@
-/* Which loops of qr_vector.h this processor has. Each instruction set is a file, so that none takes
- * long to compile. */
+/* Chooses the loops of qr_vector.h for this processor. Each instruction set has a file of its own,
+ * so that no file takes long to compile. */
 #include "kernel/qr_vector.h"
 
 #include "kernel/kernel.h"

@@ -1,13 +1,13 @@
 /* The loops of a QR factorisation by Householder reflectors, for each type and instruction set.
- * Matrices are column-major; sizes and strides of columns (ld) count elements. */
+ * Matrices are column-major; sizes and leading dimensions (ld) are in elements. */
 #ifndef HS_KERNEL_QR_VECTOR_H
 #define HS_KERNEL_QR_VECTOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns factored by the vector loops alone; depth of a product whose packed operand stays in the
- * L1 cache. */
+/* HS__QR_LEAF: columns that the vector loops factor alone. HS__QR_DEPTH: depth of a product with a
+ * packed operand that stays in the L1 cache. */
 enum { HS__QR_LEAF = 8, HS__QR_DEPTH = 128 };
 
 /* w <- w + vᴴ c; v is rows x m, c is rows x n. */
@@ -19,12 +19,12 @@ typedef void hs__qr_update(int64_t rows, int64_t depth, const void *v, int64_t v
                            const void *w, int64_t w_ld, void *c, int64_t c_ld, int sign,
                            void *packed);
 
-/* LAPACK's geqr2 of rows x cols, cols <= HS__QR_LEAF and rows >= cols: R and V in place of x, tau
+/* LAPACK's geqr2 of rows x cols, cols <= HS__QR_LEAF and rows >= cols: R and V replace x, tau
  * [cols]. */
 typedef void hs__qr_leaf(int64_t rows, int32_t cols, void *x, int64_t ld, void *tau);
 
-/* LAPACK's larft of what hs__qr_leaf left: the cols x cols factor T of I - V T Vᴴ, zeros below its
- * diagonal. */
+/* LAPACK's larft for the output of hs__qr_leaf: the cols x cols factor T of I - V T Vᴴ, zeros below
+ * its diagonal. */
 typedef void hs__qr_leaf_t(int64_t rows, int32_t cols, const void *v, int64_t ld, const void *tau,
                            void *t, int64_t t_ld);
 
@@ -39,13 +39,13 @@ typedef struct hs__qr_vector {
     hs__qr_lower *lower;
 } hs__qr_vector;
 
-/* Elements of the packed operand for n columns. */
+/* Returns the number of elements of the packed operand for n columns. */
 static inline int64_t hs__qr_packed(int64_t n) { return (n + 7) / 8 * 8 * HS__QR_DEPTH; }
 
-/* The functions of each instruction set, by hs_dtype. */
+/* The functions of each instruction set, indexed by hs_dtype. */
 extern const hs__qr_vector hs__qr_plain[4], hs__qr_avx2[4], hs__qr_avx512[4];
 
-/* The functions with the widest vectors of this processor. */
+/* Returns the functions with the widest vectors of this processor. */
 hs__qr_vector hs__qr_vector_for(int32_t dtype);
 
 #endif

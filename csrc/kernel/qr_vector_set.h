@@ -1,5 +1,6 @@
-/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) names
- * things, TARGET is its attribute, BYTES the size of a vector, TABLE [hs_dtype] the functions. */
+/* The loops of qr_vector.h for all types, included once for each instruction set: SET(x) makes
+ * names, TARGET is the attribute of the set, BYTES the size of a vector, TABLE [hs_dtype] the
+ * functions. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float

@@ -1,6 +1,7 @@
-/* The loops of qr_vector.h, included once for each instruction set and type: NAME(x) names things,
- * TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL, of which an
- * element has PARTS; INTEGER is as large. All but TARGET and BYTES end with the file. */
+/* The loops of qr_vector.h, included once for each instruction set and type: NAME(x) makes names,
+ * TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL; an element
+ * has PARTS reals; INTEGER has the size of REAL. All but TARGET and BYTES are undefined at the end
+ * of this file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 typedef INTEGER NAME(integers) __attribute__((vector_size(BYTES)));
@@ -14,7 +15,7 @@ enum { NAME(lanes) = BYTES / sizeof(REAL) };
 
 INLINE NAME(vector) NAME(load)(const REAL *from) { return *(const NAME(vector) *)from; }
 
-/* The first `count` reals of a vector, zeros behind them. */
+/* Loads the first `count` reals of a vector, followed by zeros. */
 INLINE NAME(vector) NAME(load_some)(const REAL *from, int64_t count)
 {
     NAME(vector) x = {0};
@@ -22,7 +23,7 @@ INLINE NAME(vector) NAME(load_some)(const REAL *from, int64_t count)
     return x;
 }
 
-/* The lanes behind the first `skipped`. */
+/* Returns a mask of the lanes after the first `skipped`. */
 INLINE NAME(integers) NAME(behind)(int64_t skipped)
 {
     NAME(integers) lane = {0};
@@ -30,8 +31,8 @@ INLINE NAME(integers) NAME(behind)(int64_t skipped)
     return lane >= (INTEGER)skipped;
 }
 
-/* The last `some` reals of a column: of a vector that ends with them, zeros before them; where
- * there are not that many, as load_some. */
+/* Loads the last `some` reals of a column: a vector that ends with them, with zeros before them. If
+ * the column is shorter than a vector, it loads like load_some. */
 INLINE NAME(vector) NAME(load_end)(const REAL *from, int64_t some, int enough)
 {
     if (!enough) return NAME(load_some)(from, some);
@@ -51,7 +52,7 @@ INLINE void NAME(store_end)(REAL *to, NAME(vector) x, int64_t some, int enough)
         ((NAME(integers))x & own) | ((NAME(integers))NAME(load)(to - skipped) & ~own));
 }
 
-/* Lane l from lane l ^ bits. */
+/* Returns a vector with lane l taken from lane l ^ bits. */
 INLINE NAME(vector) NAME(exchange)(NAME(vector) x, const int bits)
 {
 #ifdef __clang__
@@ -65,7 +66,8 @@ INLINE NAME(vector) NAME(exchange)(NAME(vector) x, const int bits)
 #endif
 }
 
-/* Lane l: the sum of lanes l and l ^ bit, of y where the bit is set in l, else of x. */
+/* Returns a vector with the sum of lanes l and l ^ bit in lane l: of y if the bit is set in l, else
+ * of x. */
 INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
 {
 #ifdef __clang__
@@ -84,17 +86,18 @@ INLINE NAME(vector) NAME(fold)(NAME(vector) x, NAME(vector) y, const int bit)
 #endif
 }
 
-/* Half as many vectors, each of two folded. */
+/* Folds pairs of vectors, which leaves half as many. */
 INLINE void NAME(fold_all)(const int half, NAME(vector) * x, const int bit)
 {
     if (bit >= (int)NAME(lanes)) return;
     for (int i = 0; i < half; i++) x[i] = NAME(fold)(x[2 * i], x[2 * i + 1], bit);
 }
 
-/* The sums of the lanes of `count` vectors, a multiple of the lanes; they are overwritten. */
+/* Computes the sums of the lanes of `count` vectors, a multiple of the lanes; the vectors are
+ * overwritten. */
 INLINE void NAME(sums)(const int count, NAME(vector) * x, REAL *to)
 {
-    /* one by one: as constants their permutations are there before the first call */
+    /* written out: with constant bits the permutations are constants, too */
     NAME(fold_all)(count / 2, x, 1);
     NAME(fold_all)(count / 4, x, 2);
     NAME(fold_all)(count / 8, x, 4);
@@ -103,7 +106,7 @@ INLINE void NAME(sums)(const int count, NAME(vector) * x, REAL *to)
         *(NAME(vector) *)(to + i * NAME(lanes)) = x[i];
 }
 
-/* -1 and 1 in turn: x <- i x is this times the exchanged parts. */
+/* Returns -1 and 1 in alternation: i x is this times x with exchanged parts. */
 INLINE NAME(vector) NAME(signs)(void)
 {
     NAME(vector) sign = {0};

@@ -1,7 +1,8 @@
+/* Loops over small matrices for any processor, and the choice of the loops for this processor. */
 /* Loops over small matrices for any processor, and which ones this processor has. */
 #include "kernel/small_set.h"
 
-/* An element at a time. */
+/* One element at a time. */
 #define SET(x) one_##x
 #define TARGET
 #define BYTES (PARTS * sizeof(REAL))
@@ -9,8 +10,8 @@
 #define VECTORS 1
 #include "kernel/each_type.h"
 
-/* Where multiply-adds take an element of a register, those of A are in registers, too: three
- * vectors were too many for 32. */
+/* If multiply-adds take an element of a register, the elements of A are in registers, too: three
+ * vectors would be too many for 32. */
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES 16
@@ -18,7 +19,7 @@
 #define VECTORS 2
 #include "kernel/each_type.h"
 
-/* From the narrowest on. */
+/* From the narrowest to the widest. */
 static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1),
                                 FUNCTIONS(one_complex_float, 1), FUNCTIONS(one_complex_double, 1)};
 static const hs__small plain[] = TYPES(plain, 16);

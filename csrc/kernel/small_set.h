@@ -1,4 +1,4 @@
-/* What the files of small.h's loops share, one for each instruction set. */
+/* Common declarations of the files with small.h's loops, one file for each instruction set. */
 #ifndef HS_KERNEL_SMALL_SET_H
 #define HS_KERNEL_SMALL_SET_H
 
@@ -10,7 +10,8 @@
 #include "kernel/kernel.h"
 #include "kernel/small.h"
 
-#define UNROLLED _Pragma("GCC unroll 16") /* before sums are laid out: as in kernel_c.c */
+/* unrolls before sums are placed in registers: see kernel_c.c */
+#define UNROLLED _Pragma("GCC unroll 16")
 
 #define TEMPLATE "kernel/small_template.h"
 
@@ -20,7 +21,7 @@
     {FUNCTIONS(SET##_float, BYTES / 4), FUNCTIONS(SET##_double, BYTES / 8), \
      FUNCTIONS(SET##_complex_float, BYTES / 8), FUNCTIONS(SET##_complex_double, BYTES / 16)}
 
-/* By hs_dtype. */
+/* Indexed by hs_dtype. */
 extern const hs__small hs__small_avx2[4], hs__small_avx512[4];
 
 #endif

@@ -1,14 +1,14 @@
-/* The functions of small.h, included by each_type.h: a tile of C is ROWS x VECTORS vectors, of
+/* The functions of small.h, included by each_type.h. A tile of C is ROWS x VECTORS vectors, for
  * complex types half the rows. */
 #include "kernel/vector_type.h"
 
-/* A tile's rows; steps of k during which its C arrives at leisure. */
+/* tile_rows: rows of a tile. long: steps of k that are enough to prefetch its C. */
 enum { NAME(tile_rows) = ROWS / PARTS, NAME(long) = 128 };
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* A tile of C; the last of its vectors is `last` reals behind the first, b_last in B: it may
- * overlap the one before. */
+/* Computes a tile of C. Its last vector starts `last` reals after the first, and b_last in B; it
+ * may overlap the vector before. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int64_t k,
            const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c,
@@ -17,7 +17,8 @@ NAME(tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int6
     NAME(vector) sum[PARTS][NAME(tile_rows)][VECTORS];
     UNROLLED for (int part = 0; part < PARTS; part++) UNROLLED for (int r = 0; r < rows; r++)
         UNROLLED for (int v = 0; v < vectors; v++) sum[part][r][v] = (NAME(vector)){0};
-    const int fetches = ahead && rows == NAME(tile_rows); /* lower ones have little time for it */
+    /* lower tiles have too little time for it */
+    const int fetches = ahead && rows == NAME(tile_rows);
     if (fetches && k >= NAME(long))
         for (int r = 0; r < rows; r++)
             for (int v = 0; v <= vectors; v++)
@@ -58,8 +59,8 @@ NAME(tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int6
 #undef EACH_SUM
 }
 
-/* All rows of so many vectors. Those of B that would cross cache lines are copied to `aside` first,
- * if there are rows enough. */
+/* Computes all rows of so many vectors. Vectors of B that would cross cache lines are first copied
+ * to `aside` if there are enough rows. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(strip)(const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row,
             int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row, int32_t flags,
@@ -94,7 +95,8 @@ NAME(strip)(const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a
 #undef TILE
 }
 
-/* One of VECTORS, which fetches; a function of its own, that the others be as fast as without. */
+/* Computes a strip of VECTORS with prefetching; a separate function, so that the other strips are
+ * as fast as without it. */
 TARGET __attribute__((noinline, nonnull(13))) static void
 NAME(fetching_strip)(int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row,
                      int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row,
@@ -103,7 +105,7 @@ NAME(fetching_strip)(int64_t last, int64_t m, int64_t k, const REAL *a, int64_t 
     NAME(strip)(VECTORS, last, m, k, a, a_row, a_col, b, b_row, c, c_row, flags, aside, ahead);
 }
 
-/* The hs__small_multiply. */
+/* hs__small_multiply. */
 TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row,
                                   int64_t a_col, const void *b_, int64_t b_row, void *c_,
                                   int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead)
@@ -119,7 +121,7 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
     for (int64_t j = 0, vectors; j < n; j += vectors * NAME(lanes)) {
         const int64_t left = (n - j + NAME(lanes) - 1) / NAME(lanes);
         vectors = left < VECTORS ? left : VECTORS;
-        /* below 0: alone, and over others */
+        /* below 0: a single vector, which overlaps earlier ones */
         const int64_t last = left > vectors ? (vectors - 1) * NAME(lanes) : n - j - NAME(lanes);
         if (ahead && VECTORS == HS__SMALL_VECTORS && vectors == VECTORS) {
             NAME(fetching_strip)(last, m, k, a, a_row, a_col, b + j, b_row, c + j, c_row, flags,
@@ -138,8 +140,8 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
 
 /* ---- triangular systems ---------------------------------------------------------------------- */
 
-/* 1 / x of a complex number, after a power of two where it is too small for that. Smith's
- * method. */
+/* Computes 1 / x of a complex number by Smith's method, multiplied by a power of two first if x is
+ * too small. */
 #if PARTS == 2
 TARGET static inline void NAME(invert)(const REAL *x, REAL inverse[3])
 {
@@ -204,7 +206,7 @@ NAME(substitute_some)(const int vectors, int64_t h, const REAL *t, int64_t t_row
     }
 }
 
-/* The hs__small_substitute. */
+/* hs__small_substitute. */
 TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_t t_row,
                                     int64_t t_col, void *x_, int64_t x_row, int32_t flags)
 {
@@ -226,7 +228,7 @@ TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_
 
 /* ---- LU -------------------------------------------------------------------------------------- */
 
-/* As LAPACK compares elements: |x|, of complex x |re| + |im|. */
+/* Returns the size of an element as LAPACK compares it: |x|, for complex x |re| + |im|. */
 TARGET static inline REAL NAME(size)(const REAL *x)
 {
     const REAL re = x[0] < 0 ? -x[0] : x[0], im = x[PARTS - 1] < 0 ? -x[PARTS - 1] : x[PARTS - 1];
@@ -242,9 +244,9 @@ TARGET static inline void NAME(swap)(REAL *x, REAL *y, int64_t reals)
     }
 }
 
-/* Eliminates column k below row k of up to two vectors, which begin `before` vectors behind the
- * first, and returns the row of the next pivot. x: the first row and column; u: row k with zeros up
- * to column k. */
+/* Eliminates column k below row k in up to two vectors, which begin `before` vectors after the
+ * first; returns the row of the next pivot. x: the first row and column; u: row k with zeros up to
+ * column k. */
 TARGET static inline __attribute__((always_inline)) int64_t
 NAME(eliminate)(const int vectors, int64_t before, int64_t rows, int64_t width, int64_t k, REAL *x,
                 int64_t x_row, const REAL *u)
@@ -282,7 +284,9 @@ NAME(eliminate)(const int vectors, int64_t before, int64_t rows, int64_t width, 
 #endif
                 NAME(store)(from + v * NAME(lanes), y);
             }
-        } else { /* which would go to the left, too: times zero it is no number */
+        } else {
+            /* Not finite: only the columns after k are updated. In whole vectors the multiplier
+             * would also meet the zeros of u, and make NaN in the columns to the left. */
             for (int64_t j = (k + 1) * PARTS; j < width * PARTS; j += PARTS) {
 #if PARTS == 2
                 const REAL c = u[j], d = u[j + 1];
@@ -293,22 +297,24 @@ NAME(eliminate)(const int vectors, int64_t before, int64_t rows, int64_t width, 
 #endif
             }
         }
-        /* not before: a vector with an element that is just being stored waits for it to arrive */
+        /* Stored only now: a vector load that contains an element just stored waits until the store
+         * has completed. */
         own[0] = re;
 #if PARTS == 2
         own[1] = im;
 #endif
         if (k + 1 == width) continue;
         const REAL size = NAME(size)(row + (k + 1) * PARTS);
+        /* a NaN in the first row stays the largest */
         if (size > largest || i == k + 1) {
             largest = size;
             next = i;
-        } /* the first, if that is no number */
+        }
     }
     return next;
 }
 
-/* The hs__small_factor. */
+/* hs__small_factor. */
 TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, int64_t width,
                                    void *x_, int64_t x_row, int32_t *pivots)
 {
@@ -354,7 +360,7 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* The hs__small_cholesky. */
+/* hs__small_cholesky. */
 TARGET static int64_t NAME(cholesky)(int64_t h, void *x_, int64_t x_row)
 {
     REAL *x = x_;
@@ -366,7 +372,7 @@ TARGET static int64_t NAME(cholesky)(int64_t h, void *x_, int64_t x_row)
         if (!(own[0] > 0)) return k;
         const REAL root =
             sizeof(REAL) == 8 ? (REAL)sqrt((double)own[0]) : (REAL)sqrtf((float)own[0]);
-        const REAL inverse = 1 / root; /* never beyond the range */
+        const REAL inverse = 1 / root; /* never out of range */
         for (int64_t j = k * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes))
             NAME(store)(row + j, NAME(load)(row + j) * inverse);
         own[0] = root;

@@ -1,14 +1,14 @@
-/* The recurrence of the 2001 paper's Algorithm 1 on one tile. */
+/* hs_stencil_tile: the recurrence of Algorithm 1 of the 2001 paper on one tile. */
 #include <math.h>
 
 #include "hetsched.h"
 
 typedef struct {
-    int64_t row, col, step; /* step: elements from the one that is updated */
+    int64_t row, col, step; /* step: elements from the updated element to the neighbour */
     double weight;
 } tap;
 
-/* The neighbours that are used, of those with col in [first, last]. */
+/* Lists the neighbours that are used and have a column offset in [first, last]. */
 static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, tap *taps)
 {
     int count = 0;
@@ -39,7 +39,8 @@ void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, in
     for (int64_t i = row; i < row + height; i++) {
         tap taps[9];
         int64_t j = col;
-        if (j == 0 && j < end) { /* the first and the last column have no neighbours on one side */
+        /* the first and the last column have no neighbours on one side */
+        if (j == 0 && j < end) {
             update(s, taps, taps_of_row(s, i, 0, last > 0, taps), i, 0, 1);
             j = 1;
         }

@@ -1,6 +1,7 @@
-/* A stencil's update of one real type; each_real.h tells what it takes. */
+/* The update of a stencil for one real type; see each_real.h for the parameters. */
 
-/* Columns from .. to - 1 of a row, one after the other, for each uses those before it. */
+/* Updates columns from .. to - 1 of a row, one after the other, because each uses those before
+ * it. */
 static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from,
                          int64_t to)
 {

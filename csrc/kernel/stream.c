@@ -1,3 +1,4 @@
+/* Non-temporal stores by AVX2; on other processors plain copies. */
 #include "kernel/stream.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ hs__stream hs__stream_start(void *to, void *buffer)
     return (hs__stream){(char *)to - first, buffer, first, first};
 }
 
-/* Writes the lines that are full; the first may have begun before. */
+/* Writes the full lines; the first line may have begun before. */
 static void write_full(hs__stream *x)
 {
     const int64_t full = x->end / LINE * LINE;

@@ -1,9 +1,11 @@
+/* The loops of thin.h for all instruction sets, and the choice among them. */
 #include "kernel/thin.h"
 
 #include "core/element.h"
 #include "kernel/kernel.h"
 
-#define UNROLLED _Pragma("GCC unroll 16") /* before sums are laid out: as in kernel_c.c */
+/* unrolls before sums are placed in registers: see kernel_c.c */
+#define UNROLLED _Pragma("GCC unroll 16")
 
 #define TEMPLATE "kernel/thin_template.h"
 

@@ -1,7 +1,7 @@
 /* The functions of thin.h, included by each_type.h. */
 #include "kernel/vector_type.h"
 
-/* Vectors of sums at a time. */
+/* Vectors of sums in registers at a time. */
 enum { NAME(most) = HS__REGISTERS(BYTES) / 2 };
 
 /* ---- by rows --------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ NAME(dots)(const int rows, const int cols, int64_t n, int64_t reals, const REAL 
     }
 }
 
-/* All rows for so many columns of B, `rows` of A at a time. */
+/* Computes all rows for so many columns of B, with `rows` rows of A at a time. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(some_columns)(const int rows, const int cols, int64_t m, int64_t n, int64_t reals,
                    const REAL *a, int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
@@ -57,7 +57,7 @@ NAME(some_columns)(const int rows, const int cols, int64_t m, int64_t n, int64_t
         NAME(dots)(1, cols, n, reals, a + i * a_row, a_row, b, b_step, c + i * n * PARTS);
 }
 
-/* The hs__thin_rows; blocks of rows stay in the second level cache while all columns of B pass. */
+/* hs__thin_rows: blocks of rows stay in the L2 cache while all columns of B pass. */
 TARGET static void NAME(rows)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row,
                               const void *b_, int64_t b_step, void *c_)
 {
@@ -86,7 +86,7 @@ TARGET static void NAME(rows)(int64_t m, int64_t n, int64_t k, const void *a_, i
 
 /* ---- by columns ------------------------------------------------------------------------------ */
 
-/* `cols` columns of A. */
+/* Adds the products of `cols` columns of A. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(add_columns)(const int cols, int64_t reals, int64_t n, const REAL *a, int64_t a_col,
                   const REAL *b, REAL *c)
@@ -124,7 +124,7 @@ NAME(add_columns)(const int cols, int64_t reals, int64_t n, const REAL *a, int64
             }
 }
 
-/* The hs__thin_columns. */
+/* hs__thin_columns. */
 TARGET static void NAME(columns)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_col,
                                  const void *b_, void *c)
 {

@@ -1,5 +1,5 @@
-/* The vectors of a template that each_type.h includes: NAME(vector) of NAME(lanes) reals, at any
- * address. Complex elements lie in them as they do in memory. */
+/* The vectors of templates that each_type.h includes: NAME(vector) of NAME(lanes) reals, at any
+ * address. Complex elements have the same layout as in memory. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = BYTES / sizeof(REAL) };
@@ -13,7 +13,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(store)(REAL *x, NA
     *(NAME(vector) *)x = y;
 }
 
-/* i x of complex elements. */
+/* Multiplies complex elements by i. */
 #if PARTS == 2
 TARGET static inline __attribute__((always_inline)) NAME(vector) NAME(times_i)(NAME(vector) x)
 {

@@ -1,10 +1,10 @@
-/* Layers for many stars, one after the other. */
+/* Layers on many stars, one after the other. */
 #include <stdlib.h>
 
 #include "core/cancel.h"
 #include "hetsched.h"
 
-/* The counts, and an order in which they are sent; whether they are the best there are. */
+/* Finds the counts, the order in which they are sent, and whether they are proven optimal. */
 static hs_status layers_of(const hs_layers *problem, hs_layers_method method, int64_t work,
                            const int *cancel, int32_t *order, int64_t *counts, int *optimal)
 {

@@ -1,4 +1,4 @@
-/* The programme for one order, and its face. */
+/* The exact program for one order. exact.h explains it. */
 #include "layers/exact.h"
 
 #include <math.h>
@@ -9,9 +9,10 @@
 
 enum { WIDE = 4096 };
 
-/* ---- which numbers of layers can be left ---- */
+/* ---- numbers of layers that can be left ------------------------------------------------------ */
 
-/* By how much both curves together are late where `left` layers are left to those after. */
+/* Returns by how much both curves together exceed the time if `left` layers are left to the workers
+ * after. */
 static double lateness(double layers, double time, const hs__layer_curve *before,
                        const hs__layer_curve *after, double left)
 {
@@ -21,9 +22,9 @@ static double lateness(double layers, double time, const hs__layer_curve *before
            hs__layers_time(after, fmin(left, possible)) - time;
 }
 
-/* The layers that may be left to those after by those before, if all end by the time. Both curves
- * are convex: those of their points that are in time are side by side, and the ends lie on the
- * straight lines to the next. */
+/* Finds the numbers of layers that the workers before may leave to the workers after, if all end by
+ * the time. Both curves are convex, so the points that are in time are adjacent, and the ends lie
+ * on the straight lines to the next points. */
 hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *before,
                                  const hs__layer_curve *after)
 {
@@ -66,13 +67,14 @@ hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *
     return (hs__layer_table){low > 0.0 ? (int64_t)low : 0, high < layers ? (int64_t)high : n, NULL};
 }
 
-/* ---- the programme ---- */
+/* ---- dynamic program ------------------------------------------------------------------------- */
 
-/* Lowers `now` to what is possible with this worker before those of `next`. With k layers it and
- * all others are done at max(k hold, k send + next(m - k)). The first is larger where k tail >=
- * next(m - k), which begins at a k that never falls as m grows and never grows faster than m; below
- * it the least of the second is that of a window that slides, as does the least m - k that its
- * limit allows: O(1) a number. queue: [size of next] */
+/* Lowers `now` to the times that are possible with this worker before the workers of `next`. If the
+ * worker does k layers, all end at max(k hold, k send + next(m - k)). The first term is larger if k
+ * tail >= next(m - k). This holds from some k on, which never falls as m grows, and never grows
+ * faster than m. Below it, the least value of the second term is the minimum over a sliding window,
+ * and so is the least m - k that the worker's limit allows: O(1) per number. queue: [size of
+ * next] */
 void hs__table_prepend(const hs__layer_worker *worker, const hs__layer_table *next,
                        hs__layer_table *now, int64_t *queue)
 {
@@ -84,10 +86,12 @@ void hs__table_prepend(const hs__layer_worker *worker, const hs__layer_table *ne
     int64_t first = 0;
     int64_t end = 0;
     int64_t seen = low - 1;
-    int64_t full = low - 1; /* full: the most left with which it ends last itself */
+    /* full: the largest rest with which this worker is the last to end */
+    int64_t full = low - 1;
     for (int64_t m = now->low; m <= now->high; m++) {
         double *best = &now->least[m - now->low];
-        if (m < low) { /* by the rounding of the windows only; more layers will do for fewer */
+        /* happens only by rounding of the windows; a time for more layers is enough for fewer */
+        if (m < low) {
             *best = fmin(*best, least[0]);
             continue;
         }
@@ -130,7 +134,7 @@ double hs__table_choose(const hs__layer_worker *worker, const hs__layer_table *n
     return best;
 }
 
-/* ---- one order ---- */
+/* ---- one order ------------------------------------------------------------------------------- */
 
 hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_table *tables)
 {
@@ -172,7 +176,7 @@ void hs__layer_around(hs__layer_solver *s, int32_t q, const hs__layer_worker *wo
 {
     hs__layer_table *x = s->tables;
     x[q].high = 0;
-    /* that those from d on may have */
+    /* largest numbers of layers that the workers from d on may have */
     for (int32_t d = q; d-- > 0;) x[d].high = hs__min(s->n, x[d + 1].high + workers[d].most);
     double left = (double)s->n;
     int64_t middle = s->n;
@@ -187,8 +191,8 @@ void hs__layer_around(hs__layer_solver *s, int32_t q, const hs__layer_worker *wo
     x[q].low = x[q].high = 0;
 }
 
-/* The curves of those from each place on, [q + 1], to be freed. HS_ERROR_UNSUPPORTED if they have
- * too many points. */
+/* Computes the curves of the workers from each place on, [q + 1]; the caller frees them.
+ * HS_ERROR_UNSUPPORTED if they have too many points. */
 static hs_status curves_after(const hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                               hs__layer_curve *after)
 {
@@ -208,7 +212,8 @@ static hs_status curves_after(const hs__layer_solver *s, int32_t q, const hs__la
     return HS_OK;
 }
 
-/* Windows of all schedules that end by the time; HS_ERROR_UNSUPPORTED if they are too many. */
+/* Computes the windows of all schedules that end by the time; HS_ERROR_UNSUPPORTED if the windows
+ * are too large. */
 static hs_status within(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                         double time)
 {
@@ -281,9 +286,9 @@ static void read_counts(const hs__layer_solver *s, int32_t q, const hs__layer_wo
     hs__layer_drop(sum - s->n, q, counts);
 }
 
-/* The best counts for this order; *optimal says whether that is proven. Where the windows would be
- * too wide, as all layers might be left out somewhere at no loss, the real shares are a proof up to
- * rounding, or there is none. */
+/* Finds the best counts for this order; *optimal says whether they are proven optimal. If links are
+ * such that any number of layers might be left somewhere at no loss, the windows would be too wide:
+ * then the relaxed optimum is a proof up to rounding, or there is none. */
 hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                           int64_t *counts, double *end, bool *optimal)
 {

@@ -1,8 +1,9 @@
-/* Whole layers, one link after the other: exact programmes over the number of layers that are left.
+/* Exact programs for whole layers, one message after the other, by dynamic programming over the
+ * number of layers that are left.
  *
- * The least time in which the workers from place d on can do m layers follows from that of those
- * from place d + 1 on. Only numbers m are looked at that a schedule better than the best one known
- * can leave, if layers could be divided. */
+ * The least time in which the workers from place d on can do m layers follows from the least times
+ * of the workers from place d + 1 on. Only those m are considered that a schedule better than the
+ * best one known could leave if layers could be divided. */
 #ifndef HS_LAYERS_EXACT_H
 #define HS_LAYERS_EXACT_H
 
@@ -10,8 +11,8 @@
 
 enum { HS__LAYERS_NARROW = 8, HS__LAYERS_STATES = 1 << 25 };
 
-/* least[m - low]: when m layers can be ended; low .. high. It never falls as m grows: one more
- * layer for somebody. */
+/* least[m - low]: the earliest end of m layers, for m in low .. high. It never falls as m grows,
+ * because one more layer never makes a schedule shorter. */
 typedef struct hs__layer_table {
     int64_t low, high;
     double *least;
@@ -23,57 +24,58 @@ static inline int64_t hs__table_size(const hs__layer_table *x)
     return hs__table_empty(x) ? 0 : x->high - x->low + 1;
 }
 
-/* The layers that may be left to those of the curve `after` by those of `before`, if all end by the
- * time. */
+/* Returns the range of numbers of layers that the workers of the curve `before` may leave to the
+ * workers of `after` if all end by the time. */
 hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *before,
                                  const hs__layer_curve *after);
 
-/* All numbers of its window: not possible yet. */
+/* Marks all numbers of its window as not possible yet. */
 void hs__table_start(hs__layer_table *x);
 
-/* Lowers `now` to what is possible with this worker before those of `next`, O(1) a number. queue:
- * [size of next] */
+/* Lowers `now` to the times that are possible with this worker before the workers of `next`; O(1)
+ * per number. queue: [size of next] */
 void hs__table_prepend(const hs__layer_worker *worker, const hs__layer_table *next,
                        hs__layer_table *now, int64_t *queue);
 
-/* The best number of layers for this worker if m are to do, and what that leaves: out. Returns the
- * time. */
+/* Finds the best number of layers for this worker if m remain, and stores how many it leaves.
+ * Returns the time. */
 double hs__table_choose(const hs__layer_worker *worker, const hs__layer_table *next, int64_t m,
                         int64_t *left);
 
 typedef struct hs__layer_solver {
     int64_t n;
     const int *cancel;
-    hs__layer_worker *sorted; /* [p] scratch */
-    double *shares, *key;     /* [p] real shares; scratch */
-    int32_t *pool;            /* [p] scratch */
-    hs__layer_curve room[2];  /* of 2 p + 1 points */
-    hs__layer_table *tables;  /* [p + 1] of the workers from each place on */
-    double *numbers;          /* [states] of the tables; NULL at first */
+    hs__layer_worker *sorted; /* [p] workspace */
+    double *shares, *key;     /* [p] relaxed shares; workspace */
+    int32_t *pool;            /* [p] workspace */
+    hs__layer_curve room[2];  /* two curves of 2 p + 1 points */
+    hs__layer_table *tables;  /* [p + 1] for the workers from each place on */
+    double *numbers;          /* [states] memory of the tables; NULL at first */
     int64_t *queue;           /* [widest] */
     int64_t states, widest;
 } hs__layer_solver;
 
-/* Room for the tables of these windows. */
+/* Makes room for the tables of these windows. */
 hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_table *tables);
 
-/* The real shares of this order; returns their time. */
+/* Computes the relaxed shares of this order; returns their time. */
 double hs__layer_relax(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers);
 
-/* Windows of this width around whole numbers near the real shares: a way that all limits allow is
- * in them. */
+/* Sets windows of this width around whole numbers near the relaxed shares. They contain a schedule
+ * that respects all limits. */
 void hs__layer_around(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                       int64_t width);
 
-/* The tables of all places within their windows; out: the time of all layers, infinite if the
- * windows leave no way. */
+/* Fills the tables of all places within their windows. time, out: the time of all layers, infinite
+ * if no schedule is within the windows. */
 hs_status hs__layer_fill(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                          double *time);
 
-/* Fewer layers never take longer: those of the last ones go. */
+/* Removes layers that are too many, from the last workers on: fewer layers never take longer. */
 void hs__layer_drop(int64_t excess, int32_t q, int64_t *counts);
 
-/* The best counts for this order, and when they end; *optimal says whether that is proven. */
+/* Finds the best counts for this order, and when they end; *optimal says whether they are proven
+ * optimal. */
 hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                           int64_t *counts, double *end, bool *optimal);
 

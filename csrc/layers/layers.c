@@ -1,5 +1,5 @@
-/* What the planners of layers share: arguments, the order of the workers, and the schedule of given
- * counts. */
+/* The common part of the planners of layers: arguments, the order of the workers, and the schedule
+ * of given counts. */
 #include "layers/layers.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The best order of the messages: moves, and the programme over the sets of those that come
- * last. */
+/* The search for the best order of the messages: moves, and dynamic programming over the sets of
+ * workers that come last. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3, CLOSED = -1 };
 
-/* The place of the worker moves from one place to the other. */
+/* Moves the worker at place `from` to place `to`. */
 static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
 {
     const hs__layer_worker moved = workers[from];
@@ -28,14 +28,14 @@ static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
     workers[b] = kept;
 }
 
-/* Two workers change places, or one moves to the place of the other, as long as that helps, by the
- * narrow windows. */
+/* Exchanges two workers, or moves one to the place of the other, as long as that helps; the times
+ * come from narrow windows. */
 static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work,
                          double *best)
 {
     const int32_t far = q <= MOST_FAR ? q : NEAR;
     hs__layer_relax(s, q, workers);
-    /* curves have more points where limits bind */
+    /* curves have more points if limits bind */
     const int64_t cost = q * hs__max(1, s->room[q & 1].count / 2);
     for (bool better = true; better;) {
         better = false;
@@ -60,8 +60,8 @@ static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *worke
     return HS_OK;
 }
 
-/* Workers in and not in the set, each in their order; returns the number of those not in it, which
- * come first. */
+/* Splits the workers into those not in the set, which come first, and those in it, each in their
+ * order; returns the number of the former. */
 static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs__layer_worker *out)
 {
     int32_t before = 0;
@@ -78,8 +78,8 @@ static bool alike(const hs__layer_worker *x, const hs__layer_worker *y)
     return x->send == y->send && x->hold == y->hold && x->most == y->most;
 }
 
-/* The layers that may be left to this set, which comes last, after those of `parts` before it, each
- * in any order. */
+/* Returns the range of numbers of layers that may be left to this set, which comes last, by the
+ * other workers of `parts` before it; both in any order. */
 static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end,
                                   const hs__layer_worker *parts)
 {
@@ -87,14 +87,15 @@ static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q
     hs__layer_curve *first = &s->room[0];
     hs__layer_curve *last = &s->room[1];
     double together = rate;
-    double most = 0.0; /* of all, without limits */
+    double most = 0.0; /* sum of the limits of the set */
     for (int32_t d = before; d-- > 0;)
         together = fmax(together, parts[d].rate + parts[d].keep * together);
     if (end * together < layers * (1.0 - (double)(q + 8) * 0x1p-45))
         return (hs__layer_table){0, -1, NULL};
     hs__layers_front(before, parts, end, s->key, s->pool, first, NULL);
     for (int32_t d = before; d < q; d++) most += (double)parts[d].most;
-    if (most < (double)(q - before) * layers) { /* somebody has a limit */
+    /* some worker of the set has a limit */
+    if (most < (double)(q - before) * layers) {
         hs__layers_front(q - before, parts + before, end, s->key, s->pool, last, NULL);
         most = last->layers[last->count - 1];
     }
@@ -105,8 +106,8 @@ static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q
     return hs__table_window(s->n, end, first, last);
 }
 
-/* The windows of every set of workers that may come last, if all end by the time. Any order is
- * allowed within the set and before it. HS_ERROR_UNSUPPORTED if they are too many. */
+/* Computes the windows of every set of workers that may come last if all end by the time. Any order
+ * is allowed within the set and before it. HS_ERROR_UNSUPPORTED if there are too many. */
 static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__layer_worker *parts,
                              hs__layer_table *tables)
 {
@@ -119,7 +120,7 @@ static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__la
     for (int32_t set = 1; set < all; set++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         tables[set] = (hs__layer_table){0, -1, NULL};
-        bool twin = false; /* of two workers that are alike the first comes first */
+        bool twin = false; /* of two equal workers, only the first may come first */
         for (int32_t d = 0; d + 1 < q && !twin; d++)
             twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
         if (twin) continue;
@@ -180,8 +181,8 @@ static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_tab
     hs__layer_drop(sum - s->n, q, counts);
 }
 
-/* Over all orders of up to MOST_ALL workers, by the sets of those that come last; replaces what is
- * worse. */
+/* Solves over all orders of up to MOST_ALL workers, by the sets of workers that come last; replaces
+ * the order if a better one is found. */
 static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts,
                        double *end, bool *optimal)
 {
@@ -202,8 +203,8 @@ static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers
     return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
 }
 
-/* Those with most to do after their messages first: for these counts the best order (Jackson's
- * rule), and so no worse. */
+/* Sorts the workers by the work after their messages, the most first. For these counts this order
+ * is optimal (Jackson's rule), hence no worse. */
 static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
                             const int64_t *counts, hs__layer_worker *out)
 {
@@ -213,8 +214,9 @@ static hs_status sort_tails(hs__layer_solver *s, int32_t q, const hs__layer_work
     return status;
 }
 
-/* The best order and counts, from the better of two orders, as given and the fastest links first,
- * by the counts that are best in it, and by moves. work: of the moves, in workers looked at. */
+/* Finds the best order and counts. It starts from the better of two orders, the given one and the
+ * fastest links first; then it tries the best order for its counts, then moves. work: effort of the
+ * moves, in workers looked at. */
 static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker *workers,
                                int64_t work, int64_t *counts, double *end, bool *optimal)
 {
@@ -250,7 +252,7 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
     return status;
 }
 
-/* ---- the interface ---- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 static hs_status open_solver(hs__layer_solver *s, int32_t p)
 {
@@ -278,7 +280,7 @@ static void close_solver(hs__layer_solver *s)
     free(s->queue);
 }
 
-/* hs_layers_exact, or with chosen[p] hs_layers_best. */
+/* Does the work of hs_layers_exact, or, with chosen [p], of hs_layers_best. */
 static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work,
                           const int *cancel, int32_t *chosen, int64_t *counts, int *optimal)
 {

@@ -1,4 +1,4 @@
-/* The closed forms and integers of the paper: Liu, Shi, Zhang, Robertazzi, section 4. */
+/* The closed forms and the integers of the paper: Liu, Shi, Zhang, Robertazzi, section 4. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "core/sort.h"
 #include "layers/layers.h"
 
-/* ---- integers, section 4.5 ---- */
+/* ---- integers, section 4.5 ------------------------------------------------------------------- */
 
-/* One layer after the other to those that have room, in this order and round and round: whole
- * rounds at once. */
+/* Deals layers one by one to the workers with room, round-robin in this order; whole rounds are
+ * dealt at once. */
 static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, const int32_t *place,
                  int64_t *counts)
 {
@@ -35,8 +35,8 @@ static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, con
     }
 }
 
-/* Counts that sum to n: those that end first get a layer more, or those that end last a layer less.
- * end, place [q]: work space. */
+/* Adjusts counts to sum to n: the workers that end first get one more layer each, or those that end
+ * last lose one. end, place [q]: workspace. */
 static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential,
                         double *end, int32_t *place, int64_t *counts)
 {
@@ -57,8 +57,8 @@ static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *worke
     return HS_OK;
 }
 
-/* The layers that can be ended in the unit of time if all end together; shares by place, as for
- * hs__layers_rate. */
+/* Returns how many layers can be ended per unit of time if all workers end together; shares by
+ * place, as for hs__layers_rate. */
 static double rate_of(const hs_layers *problem, int32_t q, const hs__layer_worker *workers,
                       double *shares)
 {
@@ -94,7 +94,7 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
     int64_t excess = -problem->layers;
     for (int32_t d = 0; d < q; d++) {
         own[d] = n * (own[d] / rate);
-        /* .5 up to rounding goes down */
+        /* .5, up to rounding errors, is rounded down */
         const double below = floor(own[d]), half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50;
         whole[d] = hs__min((int64_t)below + (own[d] - below > half), workers[d].most);
         excess += whole[d];

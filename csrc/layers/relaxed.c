@@ -1,5 +1,5 @@
-/* Layers that can be divided: how many workers can do in which time, in an order and in any, with
- * limits; and the bound on whole ones. */
+/* Divisible layers: how many layers the workers can do in which time, in a given order and in any
+ * order, with limits; and the lower bound for whole layers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 double hs__layers_rate(int32_t q, const hs__layer_worker *workers, double *shares)
 {
     double rate = 0.0;
-    double left = 1.0; /* of the unit of time, when the message starts */
+    double left = 1.0; /* part of the unit of time that remains when the message starts */
     for (int32_t d = q; d-- > 0;) rate = workers[d].rate + workers[d].keep * rate;
     for (int32_t d = 0; d < q && shares; d++) {
         shares[d] = left * workers[d].rate;
@@ -18,7 +18,7 @@ double hs__layers_rate(int32_t q, const hs__layer_worker *workers, double *share
     return rate;
 }
 
-/* ---- one order ---- */
+/* ---- one order ------------------------------------------------------------------------------- */
 
 hs__layer_curve hs__layers_curve(int64_t points)
 {
@@ -31,7 +31,8 @@ double hs__layers_time(const hs__layer_curve *curve, double layers)
 {
     int32_t low = 0;
     int32_t high = curve->count;
-    while (low < high) { /* the first point with as many */
+    /* finds the first point with as many layers */
+    while (low < high) {
         const int32_t middle = low + (high - low) / 2;
         if (curve->layers[middle] < layers) low = middle + 1;
         else high = middle;
@@ -43,7 +44,8 @@ double hs__layers_time(const hs__layer_curve *curve, double layers)
     return y[-1] + (y[0] - y[-1]) * ((layers - x[-1]) / (x[0] - x[-1]));
 }
 
-/* Another point, unless it has no more layers: it would come later for nothing. */
+/* Appends a point, unless it has no more layers than the last point: then it would only be
+ * later. */
 static void emit(hs__layer_curve *curve, double layers, double time)
 {
     if (curve->count > 0 && !(layers > curve->layers[curve->count - 1])) return;
@@ -56,10 +58,11 @@ static bool reaches(const hs__layer_curve *curve, double layers)
     return curve->layers[curve->count - 1] >= layers;
 }
 
-/* The sum of what a curve and a worker do. Every point of the curve leaves the worker some time, of
- * which a layer takes `each`, and moves by the layers that it may have, and the time of their
- * message. The slopes of the sum rise, so the parts that use their links better than the worker
- * would stay where they are, and those behind them move. Returns the time at that place. */
+/* Computes the sum of a curve and a worker. Every point of the curve leaves the worker some time,
+ * `each` of which it needs per layer. The point moves by the layers that the worker may do in this
+ * time, and by the time of their message. The slopes of the sum must increase. So the parts of the
+ * curve that use their links better than the worker would stay where they are, and the parts after
+ * them move. Returns the time at that place. */
 static double add_worker(const hs__layer_curve *from, const hs__layer_worker *worker, bool last,
                          double end, double layers, hs__layer_curve *sum)
 {
@@ -80,7 +83,7 @@ static double add_worker(const hs__layer_curve *from, const hs__layer_worker *wo
     double before = 0.0;
     for (int32_t i = turn; i < from->count && !reaches(sum, layers); i++) {
         const double given = last ? fmax(end - y[i], 0.0) : y[i];
-        /* from here on its limit binds, or no more */
+        /* from here on the worker's limit binds, or binds no more */
         if (i > turn && (before < enough) != (given < enough)) {
             const double part = (enough - before) / (given - before);
             emit(sum, x[i - 1] + part * (x[i] - x[i - 1]) + most,
@@ -107,8 +110,8 @@ void hs__layers_put_last(const hs__layer_curve *from, const hs__layer_worker *wo
     add_worker(from, worker, true, end, layers, sum);
 }
 
-/* Shares from what each leaves at least to those after it. What rounding leaves over goes to the
- * last ones with room. */
+/* Computes the shares from the least times that each worker leaves to those after it. Layers left
+ * over by rounding go to the last workers with room. */
 static void read_shares(double layers, double time, int32_t q, const hs__layer_worker *workers,
                         double *shares)
 {
@@ -147,10 +150,10 @@ double hs__layers_shares(double layers, int32_t q, const hs__layer_worker *worke
     return time;
 }
 
-/* ---- any order ---- */
+/* ---- any order ------------------------------------------------------------------------------- */
 
-/* What a set of workers who are busy to the end use of the links, and leave, in the unit of time:
- * the same in any order. */
+/* Use of the links by a set of workers that are busy to the end, and the time that they leave, per
+ * unit of time. Both do not depend on the order. */
 typedef struct {
     double used, left;
 } busy_set;
@@ -161,8 +164,8 @@ static void join(busy_set *set, const hs__layer_worker *w)
     set->left *= w->keep;
 }
 
-/* How many of the pool, from the first on, should be busy to the end rather than have all they may,
- * so that both together use the links least. */
+/* Returns how many workers of the pool, from the first on, should be busy to the end instead of
+ * reaching their limits, so that both groups together use the links least. */
 static int32_t worth_joining(busy_set set, double end, int32_t count, const int32_t *pool,
                              const hs__layer_worker *sorted)
 {
@@ -183,12 +186,14 @@ static int32_t worth_joining(busy_set set, double end, int32_t count, const int3
     return best;
 }
 
-/* For a set S of workers, in whatever order, sum over S of x send <= end (1 - product over S of
- * keep), as each can at most be busy to the end; and x <= most. So the workers with the fastest
- * links together use them for no more than the least, over all A among them, of that for A and of
- * the limits of the others. This rank is submodular: the shares that it leaves to one after the
- * other, the fastest links first, are the most, and the sets A grow. For one rank the best A is
- * found among those of the greatest limits beside -log(keep), as 1 - exp(-x) is concave. */
+/* For a set S of workers, in any order, sum over S of x send <= end (1 - product over S of keep),
+ * as each worker can at most be busy to the end; and x <= most. So the workers with the fastest
+ * links together use the links for at most the minimum, over all subsets A of them, of the bound
+ * for A plus the limits of the workers outside of A.
+ *
+ * This rank is submodular. Hence the greedy shares, by the fastest links first, are the maximum,
+ * and the sets A grow. For one rank the best A is found by sorting by limit beside -log(keep), the
+ * greatest first, as 1 - exp(-x) is concave. */
 double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, double *key,
                         int32_t *pool, hs__layer_curve *front, double *shares)
 {
@@ -196,7 +201,7 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
     double layers = 0.0;
     double now = 0.0;
     double slope = 0.0;
-    int32_t count = 0; /* of the pool: who has limits, and is not in A */
+    int32_t count = 0; /* of the pool: workers with limits that are not in A */
     front->count = 0;
     emit(front, 0.0, 0.0);
     for (int32_t i = 0; i < q; i++) {
@@ -227,8 +232,8 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
     return slope;
 }
 
-/* The least time of so many layers in any order or a mix of orders: Newton's method for a concave
- * function, from below. */
+/* Computes the least time of so many layers in any order or mix of orders: Newton's method for a
+ * concave function, from below. */
 static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *sorted,
                               double *shares, double *time)
 {
@@ -255,9 +260,10 @@ static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *
     return HS_OK;
 }
 
-/* ---- all messages at once ---- */
+/* ---- all messages at once -------------------------------------------------------------------- */
 
-/* Real shares: who has all it may is left out, until nobody has more. */
+/* Computes the relaxed shares: workers that reach their limits are left out, until no worker
+ * exceeds its limit. */
 static double at_once(double layers, int32_t q, const hs__layer_worker *workers, double *shares)
 {
     double time = 0.0;
@@ -281,8 +287,8 @@ static double at_once(double layers, int32_t q, const hs__layer_worker *workers,
     return time;
 }
 
-/* Who would get more than it may has all of it in the end, as nobody gets less when another one has
- * a limit. */
+/* A worker that would get more than its limit gets exactly its limit in the end, because no worker
+ * gets less when another one is limited. */
 hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *workers,
                            const int *cancel, int64_t *counts, double *makespan)
 {
@@ -320,9 +326,10 @@ hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *wo
     return status;
 }
 
-/* ---- the interface ---- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
-/* Of open workers; in any order they are sorted first. Shares by place. */
+/* Solves the relaxation for open workers; for any order it first sorts them. Shares are by
+ * place. */
 static hs_status relaxed(const hs_layers *problem, bool any, int32_t q, hs__layer_worker *workers,
                          double *shares, double *time)
 {
@@ -382,7 +389,7 @@ hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *b
                                   cancel, counts, &apart);
     free(workers);
     free(counts);
-    /* for the rounding of the sums */
+    /* margin for the rounding of the sums */
     if (!status) *bound = fmax(apart, shared * (1.0 - (double)(p + 8) * 0x1p-51));
     return status;
 }

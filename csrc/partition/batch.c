@@ -1,5 +1,5 @@
-/* Partitions of the unit square for many sets of workers, one after the other in the same work
- * space. */
+/* Partitions of the unit square for many sets of workers, one after the other in the same
+ * workspace. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "partition/columns.h"
 #include "partition/floorplan.h"
 
-/* Work space for one of them. */
+/* Workspace for one set. */
 typedef struct {
     void *columns; /* of hs__columns */
-    /* of hs__column_rects, of the interval's pieces [8 p]; of the zones [p] */
+    /* [8 p] for hs__column_rects, or the pieces of the interval; [p] areas of the zones */
     double *rects, *areas;
     int32_t *order, *start, *plan; /* [p], [p + 1], [2 p] */
 } batch_space;

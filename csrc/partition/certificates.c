@@ -1,5 +1,5 @@
-/* What partitions are worth: lower bounds on the cost of zones and boxes of given sizes, wherever
- * they lie. Proofs: docs/theory.md. */
+/* Certificates of partitions: lower bounds on the cost of zones and boxes of given sizes, whatever
+ * their positions. Proofs: docs/theory.md. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,20 +10,20 @@
 
 /* ---- zones (2-D) ----------------------------------------------------------------------------- */
 
-/* The box, and of up to three zones the area, the weight and the least half perimeter of a zone of
+/* The box, and for up to three zones the area, the weight and the least half perimeter of a zone of
  * that area. */
 typedef struct {
     double m, n, s[3], c[3], least[3];
 } few;
 
-/* A zone of area s in a box whose shorter side is `side`: at best a square, or what spans that
- * side. */
+/* Returns the least half perimeter of a zone of area s in a box with shorter side `side`: the zone
+ * is a square, or it spans that side. */
 static double least_half(double s, double side)
 {
     return sqrt(s) <= side ? 2.0 * sqrt(s) : side + s / side;
 }
 
-/* One zone spans everything, or both span the same side. */
+/* Either one zone spans the box in both directions, or both zones span the same side. */
 static double bound_of_two(const few *x)
 {
     const double whole = x->m + x->n;
@@ -36,7 +36,7 @@ static double bound_of_two(const few *x)
     return least;
 }
 
-/* Some zone spans a side, or every row and every column meets two zones. */
+/* Either some zone spans a side, or every row and every column meets two zones. */
 static double bound_of_three(const few *x, double total)
 {
     const double side = fmin(x->m, x->n);
@@ -52,7 +52,7 @@ static double bound_of_three(const few *x, double total)
     }
     double bound = fmin(total + extra, (x->c[0] + x->c[1] + x->c[2] - dearest) * whole);
     if (x->c[0] != x->c[1] || x->c[1] != x->c[2]) return bound;
-    /* what the others cost, whichever spans the side */
+    /* cost of the other two zones, whichever zone spans the side */
     const double two = sum - fmax(fmax(x->least[0], x->least[1]), x->least[2]);
     double least = 2.0 * whole;
     for (int axis = 0; axis < 2; axis++) {
@@ -66,7 +66,7 @@ static double bound_of_three(const few *x, double total)
 hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, double height,
                          double width, int32_t largest, double *bound)
 {
-    /* sums side by side: fast, and their rounding errors stay small for millions of zones */
+    /* eight parallel sums: fast, and their rounding errors stay small for millions of zones */
     enum { LANES = 8 };
     if (p < 1 || !areas || !bound ||
         !(height > 0.0 && width > 0.0 && isfinite(height) && isfinite(width)))
@@ -133,7 +133,7 @@ static int by_worker_and_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The weighted sum of all projections on an axis; spans [pieces] is work space. */
+/* Computes the weighted sum of all projections on an axis; spans [pieces] is workspace. */
 static double projections(int32_t pieces, const int32_t *workers, const int64_t *rects,
                           const double *weights, int axis, span *spans)
 {
@@ -154,7 +154,7 @@ static double projections(int32_t pieces, const int32_t *workers, const int64_t 
     return sum;
 }
 
-/* Whether the pieces lie in the matrix; their areas are added up. */
+/* Adds up the areas of the pieces; returns whether all lie in the matrix and fill it. */
 static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int32_t *workers,
                       const int64_t *rects, double *areas)
 {
@@ -196,9 +196,9 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
 
 /* ---- cuboids (3-D) --------------------------------------------------------------------------- */
 
-/* The least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange its sides
- * are in the proportion of the weights of the faces across them, `across` (descending, with the
- * largest as 1), but for those that reach the cube's, the longest first. */
+/* Computes the least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange,
+ * its sides are proportional to the weights of the faces across them, `across` (descending, with
+ * the largest as 1), except sides that reach the side of the cube, the longest first. */
 static double alone(double v, const double across[3])
 {
     double side[3] = {1.0, 1.0, 1.0};
@@ -207,7 +207,7 @@ static double alone(double v, const double across[3])
         double product = 1.0;
         for (int q = first; q < 3; q++) product *= across[q];
         const double scale = left == 3 ? cbrt(v / product) : left == 2 ? sqrt(v / product) : v;
-        /* this side is 1; also where a weight of 0 makes any length good */
+        /* this side is 1; also if the weight is 0, when any length is good */
         if (left > 1 && !(scale * across[first] <= 1.0)) continue;
         for (int q = first; q < 3; q++) side[q] = left == 1 ? v : scale * across[q];
         break;
@@ -216,7 +216,7 @@ static double alone(double v, const double across[3])
            across[2] * side[0] * side[1];
 }
 
-/* No tiling is cheaper: every box alone in the cube, with its best sides. */
+/* Computes a lower bound on all tilings: every box alone in the cube, with its best sides. */
 static double boxes_bound(const hs__cuboid_problem *s, const double *faces)
 {
     double across[3] = {faces[0], faces[1], faces[2]};
@@ -248,7 +248,8 @@ hs_status hs_cuboids_bound(int32_t p, const double *volumes, const double *faces
 hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces,
                                  const int32_t *tree, int32_t length, hs_certificate *certificate)
 {
-    enum { ALL_ARE_GUILLOTINE = 4 }; /* tilings by so few boxes: the best one is the optimum */
+    /* all tilings by so few boxes are guillotine, so the best guillotine tiling is optimal */
+    enum { ALL_ARE_GUILLOTINE = 4 };
     hs__cuboid_problem s;
     int32_t nodes, best[2 * ALL_ARE_GUILLOTINE - 1];
     double value, bound, least;

@@ -1,3 +1,5 @@
+/* hs_partition_columns: the best partition into full columns, and the rectangles of such a
+ * partition. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,12 +12,12 @@
 #include "partition/floorplan.h"
 
 /* The least-weight-subsequence problem behind Algorithm 3: F(q) = min over a < q, q - a <=
- * max_rows, of
- * F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight is Monge
- * (spread of an inner and an outer pair of cuts), also with the limit on q - a, so a later cut once
- * better stays better: candidates live in a queue of (cut, first q where it is best). */
+ * max_rows, of F(a) + fee + (P_q - P_a)(q - a), with prefix sums P of the sorted areas. The weight
+ * is Monge (compare an inner and an outer pair of cuts), also with the limit on q - a. So a later
+ * cut that is better once stays better, and the candidates form a queue of (cut, first q where it
+ * is best). */
 typedef struct {
-    int32_t size; /* parts */
+    int32_t size; /* number of parts */
     int32_t max_rows;
     const double *prefix; /* [size + 1] */
     double *best;         /* [size + 1] F */
@@ -30,8 +32,8 @@ static double cost_at(const column_problem *s, int32_t a, int32_t q)
     return s->best[a] + (s->prefix[q] - s->prefix[a]) * (double)(q - a);
 }
 
-/* Whether the later cut b is better than the earlier cut a at q; once true it stays true for larger
- * q. */
+/* Returns whether the later cut b is better than the earlier cut a at q; if so, it stays better for
+ * larger q. */
 static bool beats(const column_problem *s, int32_t b, int32_t a, int32_t q)
 {
     return q - a > s->max_rows || cost_at(s, b, q) < cost_at(s, a, q);
@@ -58,10 +60,11 @@ static int32_t solve(column_problem *s, double fee)
             tail--;
         }
         int32_t from = q + 1;
-        if (tail > head) { /* the first place where q beats the last candidate */
+        if (tail > head) { /* finds the first place where q beats the last candidate */
             int32_t last = s->queue_cut[tail - 1];
             int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
-            int64_t high = low; /* mostly near */
+            /* galloping search: the place is mostly near */
+            int64_t high = low;
             for (int64_t step = 1; high <= s->size && !beats(s, q, last, (int32_t)high);
                  step *= 2) {
                 low = (int32_t)high + 1;
@@ -84,16 +87,17 @@ static int32_t solve(column_problem *s, double fee)
     return columns;
 }
 
-/* Writes where the `used` columns just solved start, and the end of the last one. */
+/* Writes the starts of the `used` columns just solved, and the end of the last one. */
 static void read_starts(const column_problem *s, int32_t used, int32_t *start)
 {
     start[used] = s->size;
     for (int32_t q = s->size, j = used; q > 0; q = s->cut[q]) start[--j] = s->cut[q];
 }
 
-/* Two solutions for one fee, one with too many columns (start) and one with few: exactly `columns`
- * of them. Where a column of the first lies inside one of the second, it may go on with the second:
- * as the weight is Monge, nothing is lost (Aggarwal, Schieber, Tokuyama 1994). */
+/* Combines two solutions for one fee, one with too many columns (start) and one with too few, into
+ * a solution with exactly `columns`. If a column of the first lies inside a column of the second,
+ * the first solution can continue with the second from there on: as the weight is Monge, nothing is
+ * lost (Aggarwal, Schieber, Tokuyama 1994). */
 static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int32_t columns)
 {
     int32_t i = 0;
@@ -136,10 +140,12 @@ hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min
     /* In units of the box's width: a column costs its height. */
     const double fee = 1.0 / aspect;
     int32_t used = solve(&s, fee);
-    /* the least cost is convex in the number of columns: the right fee buys so many */
+    /* The least cost is convex in the number of columns, so the right fee leads to any given
+     * number. */
     if (used > max_columns || used < min_columns) {
         const int32_t wanted = used > max_columns ? max_columns : min_columns;
-        /* a fee of more changes nothing, for all columns cost less; nor does less than -most */
+        /* a fee above `most` changes nothing, as all columns together cost less; nor does one below
+         * -most */
         const double most = size + 1.0;
         double low = used > wanted ? fee : -most;
         double high = used > wanted ? fee + most : fmin(fee, most);
@@ -179,8 +185,8 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
     return status;
 }
 
-/* The sum of shares [count] into prefix [count], each with what rounding took from it, as
- * floorplans add up a chain of cuts. Returns the sum, and the rest of it in low. */
+/* Adds up shares [count] into prefix [count], each with its rounding error added back, as
+ * floorplans add up a chain of cuts. Returns the sum, and its rounding error in low. */
 static double add_up_chain(int32_t count, const double *shares, double *prefix, double *low)
 {
     double sum = 0.0;
@@ -193,7 +199,8 @@ static double add_up_chain(int32_t count, const double *shares, double *prefix, 
     return sum;
 }
 
-static double lesser(double x, double y) { return x < y ? x : y; } /* fmin is a call */
+/* faster than fmin, which is a function call */
+static double lesser(double x, double y) { return x < y ? x : y; }
 
 size_t hs__column_rects_space(int32_t p) { return 4 * (size_t)p * sizeof(double); }
 
@@ -207,7 +214,7 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
     double *reach = width + columns;
     for (int32_t k = 0; k < size; k++) shares[k] = hs__share(areas[order[k]], total);
     double sum = 0.0;
-    double low = 0.0; /* of the columns so far */
+    double low = 0.0; /* rounding error of the sum of the columns so far */
     for (int32_t j = 0; j < columns; j++) {
         const int32_t start = column_start[j];
         double own_low;
@@ -220,11 +227,11 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
     }
     for (int32_t i = 0; i < p; i++)
         if (!(areas[i] > 0.0)) memset(rects + 4 * (size_t)i, 0, 4 * sizeof *rects);
-    double whole = 1.0; /* the width of the columns up to this one */
+    double whole = 1.0; /* width of the columns up to this one */
     for (int32_t j = columns - 1; j >= 0; j--) {
         const double wide = j > 0 ? lesser(width[j], whole) : whole;
         if (j > 0) whole = lesser(reach[j - 1], whole);
-        double tall = 1.0; /* the height of the zones up to this one */
+        double tall = 1.0; /* height of the zones up to this one */
         for (int32_t k = column_start[j + 1] - 1; k >= column_start[j]; k--) {
             double *own = rects + 4 * (size_t)order[k];
             own[1] = j > 0 ? whole : 0.0;

@@ -1,4 +1,4 @@
-/* Full columns in work space that the caller owns: what a stack of partitions needs once. */
+/* Full columns in workspace that the caller owns, so that a stack of partitions allocates once. */
 #ifndef HS_PARTITION_COLUMNS_H
 #define HS_PARTITION_COLUMNS_H
 
@@ -6,17 +6,17 @@
 
 #include "hetsched.h"
 
-/* Bytes of the work space of the two functions below, for p workers. */
+/* Return the bytes of workspace for the two functions below, for p workers. */
 size_t hs__columns_space(int32_t p);
 size_t hs__column_rects_space(int32_t p);
 
-/* hs_partition_columns; the pointers are not NULL, p > 0. */
+/* Does the work of hs_partition_columns; the pointers must not be NULL, p > 0. */
 hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns,
                       int32_t max_columns, int32_t max_rows, const int *cancel, void *space,
                       int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
 
-/* The rectangles [4 p] of full columns in the unit square: row, col, height, width of each worker,
- * all 0 for one without area; total is hs__partition_total. The same doubles as those of
+/* Computes the rectangles [4 p] of full columns in the unit square: row, col, height, width of each
+ * worker, all 0 for a worker without area; total is hs__partition_total. The same doubles as
  * hs_floorplan_rects, without its tree. */
 void hs__column_rects(int32_t p, const double *areas, double total, const int32_t *order,
                       const int32_t *column_start, int32_t columns, double *space, double *rects);

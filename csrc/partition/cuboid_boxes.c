@@ -1,3 +1,4 @@
+/* The boxes of a tree of cuts, in the unit cube and as integers. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -8,16 +9,15 @@
 #include "core/numbers.h"
 #include "hetsched.h"
 
-/* A tree in postfix order: the subtree that ends at node t has length[t] nodes, its children end at
- * t - 1 and at
- * t - 1 - length[t - 1]. */
+/* A tree in postfix order: the subtree that ends at node t has length[t] nodes; its children end at
+ * t - 1 and at t - 1 - length[t - 1]. */
 typedef struct {
     int32_t *length; /* [nodes] */
     double *volume;  /* [nodes] */
 } forest;
 
-/* HS_ERROR_VALUE for what is no tree, names a worker twice, or one without volume. On HS_OK the
- * caller frees both arrays. */
+/* Reads a tree. HS_ERROR_VALUE if it is not a tree, or if it names a worker twice or one without
+ * volume. On HS_OK the caller frees both arrays. */
 static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree, int32_t nodes,
                            forest *f)
 {
@@ -28,7 +28,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
     bool *seen = calloc((size_t)p, sizeof *seen);
     hs_status status = f->length && f->volume && seen ? HS_OK : HS_ERROR_MEMORY;
 
-    double largest = 0.0; /* as a unit: the sums do not overflow */
+    double largest = 0.0; /* unit of the volumes, so that sums do not overflow */
     for (int32_t i = 0; i < p; i++) largest = fmax(largest, volumes[i]);
     for (int32_t t = 0, waiting = 0; !status && t < nodes; t++) {
         if (tree[t] >= 0) {
@@ -63,7 +63,7 @@ hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree,
     forest f;
     hs_status status = read_tree(p, volumes, tree, length, &f);
     if (status) return status;
-    /* of each node, parents before children */
+    /* box of each node, parents before children */
     double(*box)[6] = malloc((size_t)length * sizeof *box);
     if (box) {
         memset(boxes, 0, 6 * (size_t)p * sizeof *boxes);
@@ -89,19 +89,18 @@ hs_status hs_cuboid_boxes(int32_t p, const double *volumes, const int32_t *tree,
     return status;
 }
 
-/* ---- integers
- * ----------------------------------------------------------------------------------------------------
- *
- * Each node has ideal sides, real numbers; its integer sides are kept within REACH of them, so
- * there are at most
- * (2 REACH + 1)^3 cases per node. load[t][case] is the least possible maximum of actual / ideal
- * volume over the leaves below. A parent off by e, |e| <= REACH, leaves 2 REACH - |e| >= REACH
- * integers for the cut that keep both children within reach: there is always one. */
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* Each node has ideal sides, which are real numbers; its integer sides are kept within REACH of
+ * them, so there are at most (2 REACH + 1)^3 cases per node. load[t][case] is the least possible
+ * maximum of actual / ideal volume over the leaves below. If a parent is off by e, |e| <= REACH,
+ * there are 2 REACH - |e| >= REACH integers for the cut that keep both children within reach: there
+ * is always one. */
 enum { REACH = 2, WIDE = 2 * REACH + 1, CASES = WIDE * WIDE * WIDE };
 
 typedef struct {
     int64_t low[3];  /* least integer sides */
-    int32_t wide[3]; /* how many from there */
+    int32_t wide[3]; /* number of integers from there */
 } window;
 
 static window window_of(const double ideal[3], const int64_t shape[3])
@@ -148,8 +147,8 @@ static double load_of(const tiling *s, int32_t t, const int64_t side[3])
     return load;
 }
 
-/* The least load of node t with these sides, and the cut that has it: the one nearest to the ideal
- * among equals. */
+/* Finds the least load of node t with these sides, and its cut: among equal cuts the one nearest to
+ * the ideal. */
 static double best_cut(const tiling *s, int32_t t, const int64_t side[3], int64_t *cut)
 {
     int32_t b = t - 1;

@@ -1,11 +1,12 @@
+/* hs_partition_cuboids_exact: the cheapest guillotine tiling of few cuboids. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/cancel.h"
 #include "partition/cuboids.h"
 
-/* Depth-first search over the guillotine trees of a set of parts, with bounds. Parts are bits of a
- * set. */
+/* Depth-first branch and bound over the guillotine trees of a set of parts. A set is a bit mask of
+ * parts. */
 enum { MAX = HS_CUBOIDS_EXACT };
 
 typedef hs__cuboid_cut cut;
@@ -20,8 +21,8 @@ static int by_bound(const void *x, const void *y)
     return a->axis < b->axis ? -1 : a->axis > b->axis;
 }
 
-/* The least sum of faces of a cuboid of volume v whose sides are at most `side` (ascending): equal
- * sides, but for those that would be too long. With `flat` the first side is given. */
+/* Returns the least sum of faces of a cuboid of volume v with sides of at most `side` (ascending):
+ * equal sides, except those that would be too long. With `flat` the first side is given. */
 static double least_faces(double v, double edge, const double side[3], int flat)
 {
     if (!flat && edge <= side[0]) return 3.0 * edge * edge;
@@ -31,8 +32,8 @@ static double least_faces(double v, double edge, const double side[3], int flat)
     return area + v / side[1] + side[0] * side[1];
 }
 
-/* No tiling of the box for the set is cheaper: every part by itself, and the box with the cheapest
- * first cut. */
+/* Returns a lower bound for all tilings of the box by the set: every part by itself, and the box
+ * with the cheapest first cut. */
 static double lower_bound(const search *s, uint32_t set, const double side[3])
 {
     double face[3];
@@ -49,7 +50,8 @@ static double lower_bound(const search *s, uint32_t set, const double side[3])
     int never = 0;
     while (flat && s->axes >> never & 1) never++;
     sorted[0] = side[never];
-    sorted[never] = side[0]; /* an axis that is not cut comes first */
+    /* an axis that is not cut comes first */
+    sorted[never] = side[0];
     for (int i = flat; i < 2; i++)
         for (int j = i + 1; j > flat && sorted[j] < sorted[j - 1]; j--) {
             double moved = sorted[j];
@@ -61,8 +63,8 @@ static double lower_bound(const search *s, uint32_t set, const double side[3])
     return fmax(total, box + least);
 }
 
-/* The least cost below the cutoff and its tree, or INFINITY. A cut along `banned` would have been
- * made by the parent. */
+/* Finds the least cost below the cutoff and its tree; returns INFINITY if there is none. A cut
+ * along `banned` is skipped, as the parent would have made it. */
 static double solve(const search *s, uint32_t set, const double side[3], int banned, double cutoff,
                     cut *cuts, int32_t *tree)
 {
@@ -92,7 +94,7 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
     }
 
     int32_t count = 0;
-    /* proper subsets of the rest */
+    /* all proper subsets of the rest */
     for (uint32_t others = (rest - 1) & rest;; others = (others - 1) & rest) {
         uint32_t a = low | others;
         uint32_t b = set ^ a;

@@ -1,5 +1,5 @@
-/* The problem of the planners of cuboids: its arguments, slices where these are best, and the cost
- * of a tree. */
+/* The common part of the planners of cuboids: the arguments, slices where they are the best tiling,
+ * and the cost of a tree. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,8 +36,8 @@ hs_status hs__cuboid_setup(int32_t p, const double *volumes, const double *faces
         problem->volume[i] = hs__cuboid_share(volumes[problem->worker[i]], total);
     problem->total = total;
 
-    /* Weights further apart than 2^100 make the same tree as those that are. The weight of an axis
-     * that is not cut changes nothing. */
+    /* Weights further apart than 2^100 give the same tree as weights that are 2^100 apart. The
+     * weight of an axis that is not cut changes nothing. */
     const double across[3] = {faces[1], faces[0], faces[2]};
     double weight[3];
     int allowed = 0;

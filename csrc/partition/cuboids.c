@@ -1,3 +1,5 @@
+/* hs_partition_cuboids: an interval DP over a list of parts, and a search over the order of the
+ * list. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,17 +11,17 @@
 #include "partition/cuboids.h"
 #include "partition/interval.h"
 
-/* ---- the interval DP
- * ------------------------------------------------------------------------------------------------
+/* ---- the interval DP ------------------------------------------------------------------------- */
+
+/* In a box with faces face[q], a tree for a run of parts costs t[0] * face[0] + t[1] * face[1] +
+ * t[2] * face[2]. t depends only on the tree and on the ratios of the volumes: a leaf has (1, 1,
+ * 1); a cut along q into A and B with shares r and 1 - r adds the two t[q] unchanged, and the other
+ * components weighted by the shares. So, for a run, a triple matters if it is best for some ratio
+ * of the sides. The table keeps the best triple found for each ratio on a grid (steps of 2^STEP).
+ * This prunes, so the result is a tree of known cost but not always the best one. Beyond the grid
+ * its nearest point is used.
  *
- * A tree for a run of parts costs t[0] * face[0] + t[1] * face[1] + t[2] * face[2] in a box with
- * these faces, where t depends on the tree and the ratios of the volumes only: a leaf has (1, 1,
- * 1); a cut along q into A and B with shares r and 1 - r adds t[q] as they are and the others
- * weighted by the shares. So per run the triples matter that are best for some ratio of the sides.
- * We keep the best one found for each ratio of a grid (steps of 2^STEP): that prunes, so the result
- * is a tree of known cost but not always the best one. Beyond the grid its nearest point stands in.
- *
- * With all three axes a permutation of the sides permutes the triples: sides descending suffice.
+ * With all three axes, a permutation of the sides permutes the triples: descending sides suffice.
  * With two axes the third side is the same for all. Slots number the sides in this order. */
 enum {
     LEVELS = 12,
@@ -28,27 +30,27 @@ enum {
     LARGEST = 64,
     EXACT = 8
 };
-enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the box's own sides */
+enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the sides of the box */
 static const double STEP = 0.5;
 
 typedef struct {
-    uint8_t index;   /* of the grid */
-    uint8_t slot[3]; /* of the parent, for each slot of the child */
+    uint8_t index;   /* index in the grid */
+    uint8_t slot[3]; /* slot of the parent for each slot of the child */
 } landing;
 
 typedef struct {
-    int axes;    /* 2 or 3: the slots that are cut */
-    int axis[3]; /* of each slot, in the caller's numbering */
+    int axes;    /* 2 or 3: number of slots that are cut */
+    int axis[3]; /* axis of each slot, in the caller's numbering */
     int levels;  /* longest side / shortest, in steps; at most LEVELS */
     int32_t directions;
-    double face[GRID][3]; /* of each direction */
-    /* where a cut along a slot leads, the side shrinking by 2^(-STEP * shift) */
+    double face[GRID][3]; /* faces of a box with the sides of each direction */
+    /* where a cut along a slot leads if the side shrinks by 2^(-STEP * shift) */
     landing child[3][SHIFTS][GRID];
-    double volume[LARGEST]; /* of the parts in the order tried */
+    double volume[LARGEST]; /* volumes of the parts in the order that is tried */
     double sum[LARGEST * (LARGEST + 1) / 2];
     double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
     double (*triple)[3];                       /* [runs * directions] */
-    const int *cancel;                         /* once it is set the table means nothing */
+    const int *cancel;                         /* after it is set, the table is meaningless */
     hs__cuboid_search small;                   /* for up to EXACT parts */
 } table;
 
@@ -105,7 +107,7 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
         }
 }
 
-/* The cost of a child by the triple kept for the direction nearest to its sides. */
+/* Returns the cost of a child with the triple kept for the direction nearest to its sides. */
 static double look_up(const double (*triples)[3], const landing *near, const double face[3])
 {
     const double *t = triples[near->index];
@@ -160,7 +162,7 @@ static void fill_run(table *s, int32_t first, int32_t end)
     }
 }
 
-/* Cost of the best triple kept for a run, in a box of any sides (by slot). */
+/* Returns the cost of the best triple kept for a run, in a box of any sides (by slot). */
 static double run_cost(const table *s, int32_t first, int32_t end, const double side[3])
 {
     int slot[3];
@@ -177,7 +179,8 @@ static double run_cost(const table *s, int32_t first, int32_t end, const double 
     return best;
 }
 
-/* The best first cut of a run in a box of any sides, by the triples kept for the two parts. */
+/* Finds the best first cut of a run in a box of any sides, with the triples kept for the two
+ * parts. */
 static double best_cut(const table *s, int32_t first, int32_t end, const double side[3],
                        int32_t *best_at, int *best_slot)
 {
@@ -200,7 +203,7 @@ static double best_cut(const table *s, int32_t first, int32_t end, const double 
 }
 
 /* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than
- * two parts or if it is cancelled. */
+ * two parts or after a cancellation. */
 static double fill(table *s, int32_t size, const double side[3])
 {
     for (int32_t end = 1; end <= size; end++) {
@@ -212,7 +215,8 @@ static double fill(table *s, int32_t size, const double side[3])
         }
         double(*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
-        for (int32_t first = end - 1; first-- > (end == size);) { /* but for the whole */
+        /* all runs that end here, except the whole list */
+        for (int32_t first = end - 1; first-- > (end == size);) {
             if (hs__cancelled(s->cancel)) return INFINITY;
             fill_run(s, first, end);
         }
@@ -222,8 +226,8 @@ static double fill(table *s, int32_t size, const double side[3])
     return best_cut(s, 0, size, side, &at, &slot);
 }
 
-/* Writes the tree of a run in a box of given sides, cut by cut with the sides as they are: it costs
- * no more than the table said. Small runs are searched exactly. */
+/* Writes the tree of a run in a box of given sides. Each cut is chosen anew for the actual sides,
+ * so the tree costs no more than the table said. Small runs are searched exactly. */
 static void build(table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker,
                   int32_t *tree)
 {
@@ -251,7 +255,7 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
 
 /* ---- the search over orders ------------------------------------------------------------------ */
 
-/* Swaps two parts, moves one, or reverses a stretch. */
+/* Swaps two parts, moves one part, or reverses a stretch. */
 static void change_order(int32_t size, int32_t *order, uint64_t *state)
 {
     int32_t i = hs__pick(state, size);
@@ -264,14 +268,14 @@ static void change_order(int32_t size, int32_t *order, uint64_t *state)
     }
 }
 
-/* Descends from the order in *s over `tries` changed orders, and leaves the best in worker and
- * volume. */
+/* Descends from the order in *s over `tries` changed orders, and leaves the best order in worker
+ * and volume. */
 static void search_orders(table *s, int32_t size, const double side[3], int32_t tries,
                           uint64_t seed, int32_t *worker, double *volume)
 {
     int32_t order[LARGEST], trial[LARGEST];
     double free_cost = 0.0;
-    double cost = fill(s, size, side); /* what cubes would cost */
+    double cost = fill(s, size, side); /* Lower bound: the cost if all parts were cubes. */
     bool equal = true;
     for (int32_t i = 0; i < size; i++) {
         order[i] = i;
@@ -298,13 +302,15 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
     fill(s, size, side);
 }
 
-/* More parts than the table takes: halves by volume, cut across the longest side, until they fit.
- * The smaller number of parts is done first, so the recursion is no deeper than log2(parts). */
+/* Cuts more parts than the table can take into halves by volume, across the longest side, until
+ * they fit. The half with fewer parts is done first, so the recursion is no deeper than
+ * log2(parts). */
 static void halve(table *s, int32_t size, const double given[3], int32_t *worker, double *volume,
                   int32_t *tree)
 {
     double side[3] = {given[0], given[1], given[2]};
-    int32_t *end = tree + 2 * size - 1; /* the last place of the tree is that of its first cut */
+    /* the first cut stands at the last place of the tree */
+    int32_t *end = tree + 2 * size - 1;
     while (size > LARGEST) {
         double total = 0.0;
         double below = 0.0;

@@ -1,3 +1,5 @@
+/* Floorplans: parsing the postfix notation into nodes, and the rectangles and the cost that
+ * follow. */
 #include "partition/floorplan.h"
 
 #include <math.h>
@@ -61,19 +63,19 @@ double hs__weight_unit(int32_t p, const double *weights)
     return ldexp(1.0, exponent - 1);
 }
 
-/* a b - c d, right to the last bits (Kahan). */
+/* Returns a b - c d, accurate to the last bits (Kahan). */
 static double difference(double a, double b, double c, double d)
 {
     const double second = c * d;
     return fma(a, b, -second) + fma(-c, d, second);
 }
 
-/* A wheel follows from v = x1 - top - left, x1 the width of the top one, by the areas of the top,
- * left and bottom one: the centre is v x1 / (left + v) wide. With u = 1 - x1 = right + bottom +
- * centre - v, what is left to the right one is too much as long as
+/* A wheel is determined by v = x1 - top - left, where x1 is the width of the top one, and by the
+ * areas of the top, left and bottom one: the centre is v x1 / (left + v) wide. Let u = 1 - x1 =
+ * right + bottom + centre - v. The area that remains for the right one is too large as long as
  *     u centre > v / (left + v) (right x1 - u top).
- * The smaller one of u and v is found to its last bit by bisection over the doubles, and the
- * difference is written so that nothing near cancels: small areas beside large ones are right,
+ * The smaller of u and v is found to its last bit by bisection over the doubles. The difference is
+ * written so that no nearly equal numbers cancel: small areas beside large ones are accurate,
  * too. */
 void hs__wheel_of(const double area[5], double width[5], double height[5])
 {
@@ -91,7 +93,8 @@ void hs__wheel_of(const double area[5], double width[5], double height[5])
     memcpy(&high, &middle, sizeof high);
     for (int step = 0; high - low > 1; step++) {
         const uint64_t bits = low + (high - low) / 2;
-        if (step > 0) memcpy(&middle, &bits, sizeof middle); /* at first the two are equal */
+        /* at first u and v are equal */
+        if (step > 0) memcpy(&middle, &bits, sizeof middle);
         const double v = small_v ? middle : rest - middle, u = small_v ? rest - middle : middle;
         const double over =
             small_v ? start + v * (right + top) : right * (top + left + v) - u * top;
@@ -119,7 +122,7 @@ double hs__corner_width(const hs__node *corner)
     return sqrt(corner->area * corner->down / corner->across);
 }
 
-/* area, across and down of an operator's node from those of its operands. */
+/* Computes area, across and down of an operator's node from its operands. */
 static void add_up(hs__node *nodes, int32_t i, double owner_weight)
 {
     hs__node *self = &nodes[i];
@@ -190,11 +193,11 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
 
 typedef struct {
     double row, col, height, width;
-    double corner_height, corner_width; /* taken from a worker's zone at its lower right */
+    double corner_height, corner_width; /* cut out of a worker's zone at its lower right */
 } box;
 
-/* The boxes of node i's operands. A side is the operand's area over the side that it shares with
- * its box: errors do not add up along a chain of cuts. */
+/* Computes the boxes of node i's operands. A side is the operand's area divided by the side that it
+ * shares with its box: so errors do not add up along a chain of cuts. */
 static void divide(const hs__node *nodes, int32_t i, box *boxes)
 {
     const hs__node *self = &nodes[i];
@@ -251,7 +254,7 @@ static void divide(const hs__node *nodes, int32_t i, box *boxes)
     }
 }
 
-/* workers, rects and pieces may be NULL, all three. */
+/* Lays out a floorplan. workers, rects and pieces may be NULL, all three together. */
 static hs_status lay_out(int32_t p, const double *areas, const double *weights, double aspect,
                          const int32_t *plan, int32_t length, int32_t *workers, double *rects,
                          int32_t *pieces, double *cost)
@@ -281,7 +284,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
         const box b = boxes[i];
         const bool full_width = b.corner_width >= b.width;
         const bool full_height = !full_width && b.corner_height >= b.height;
-        /* a sliver is not a difference */
+        /* a thin sliver: its side is not computed as a difference */
         const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height;
         const double left = full_height ? nodes[i].area / b.height : b.width - b.corner_width;
         const double parts[2][4] = {{b.row, b.col, upper, b.width},

@@ -1,3 +1,5 @@
+/* hs_partition_guillotine: the best of all guillotine partitions of few workers, from the hulls of
+ * all subsets, optionally with pinwheels. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,14 +11,14 @@
 
 enum { MOST = 16, MOST_WITH_WHEELS = 8 };
 
-/* How a point came about, in its lowest bits; above them the sets of the operands but the last
- * one. */
+/* The origin of a point: its kind in the lowest bits, above them the sets of all operands but the
+ * last. */
 enum { BESIDE = 0, ABOVE = 1, LEAF = 2, WHEEL = 3, KINDS = 2 /* bits */ };
 
 typedef struct {
     int32_t size;
     int32_t worker[MOST];
-    hs__hulls hulls; /* by set */
+    hs__hulls hulls; /* indexed by set */
     int32_t *plan, length;
 } subsets;
 
@@ -48,9 +50,9 @@ static hs_status lower_by_wheel(hs__hulls *h, uint32_t all, const uint32_t part[
     return hs__hull_lower(&h->best, &h->spare, sum, count, &h->boxes);
 }
 
-/* All ways to deal a set to the five places; half a turn of the wheel changes nothing, so the
- * lowest worker is not at the bottom or on the left. Turned over, the wheel is the same with its
- * arms dealt otherwise. */
+/* Tries all ways to deal a set to the five places. Half a turn of the wheel changes nothing, so the
+ * lowest worker is never at the bottom or on the left. The mirrored wheel is the same wheel with
+ * its arms dealt differently. */
 static hs_status lower_by_wheels(hs__hulls *h, uint32_t all, const int *cancel)
 {
     const uint32_t lowest = all & -all;
@@ -77,11 +79,12 @@ static hs_status fill(subsets *t, bool wheels, const int *cancel)
 {
     for (uint32_t all = 1; all < UINT32_C(1) << t->size; all++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-        if ((all & (all - 1)) == 0) continue; /* the leaves are in */
+        if ((all & (all - 1)) == 0) continue; /* the leaves are already there */
         const uint32_t lowest = all & -all, rest = all ^ lowest;
         hs_status status = HS_OK;
         hs__hulls_begin(&t->hulls, all);
-        /* without `rest`, down to the empty set */
+        /* the other workers of the first part: all subsets of `rest` but `rest` itself, down to the
+         * empty set */
         for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) {
             status = hs__hulls_cut(&t->hulls, all, lowest | others, all ^ (lowest | others),
                                    (uint64_t)(lowest | others) << KINDS);

@@ -1,3 +1,4 @@
+/* Lower left convex hulls of points, and tables of the hulls of many sets. */
 #include "partition/hull.h"
 
 #include <math.h>
@@ -5,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 4 }; /* a hull of so many times the points of a chain takes them one by one */
+/* if a hull has so many times the points of a chain, the points are inserted one by one */
+enum { LONG = 4 };
 
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
 {
@@ -17,7 +19,7 @@ hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
     return HS_OK;
 }
 
-/* Whether q lies below the line from p to r (across rises from p to q to r). */
+/* Returns whether q lies below the line from p to r (across increases from p to q to r). */
 static bool below(const hs__point *p, const hs__point *q, const hs__point *r)
 {
     return (q->down - p->down) * (r->across - p->across) <
@@ -44,7 +46,7 @@ static void trim(hs__hull *hull, const hs__boxes *b)
     if (first > 0) memmove(points, points + first, (size_t)hull->count * sizeof *points);
 }
 
-/* Whether any point of the chain lies below the hull. */
+/* Returns whether any point of the chain lies below the hull. */
 static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count)
 {
     const hs__point *points = hull->points;
@@ -54,19 +56,20 @@ static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count
     int32_t k = 0;
     for (int32_t i = 0; i < count; i++) {
         while (k + 1 < hull->count && points[k + 1].across <= chain[i].across) k++;
-        if (k + 1 == hull->count) return false; /* right of the last one and not lower */
+        /* right of the last point and not lower */
+        if (k + 1 == hull->count) return false;
         if (below(&points[k], &chain[i], &points[k + 1])) return true;
     }
     return false;
 }
 
-/* Takes one point, if it lies below. There is room. */
+/* Inserts a point if it lies below the hull. There must be room. */
 static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
 {
     hs__point *points = hull->points;
     int32_t left = 0;
     int32_t right =
-        hull->count; /* those before `left` are not right of q, those from `right` on are */
+        hull->count; /* points before `left` are not right of q, points from `right` on are */
     while (left < right) {
         const int32_t middle = left + (right - left) / 2;
         if (points[middle].across <= q->across) left = middle + 1;
@@ -90,7 +93,7 @@ static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
 hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain, int32_t count,
                          const hs__boxes *boxes)
 {
-    /* where one worker's cost is most of all, hulls have thousands of points */
+    /* if one worker dominates the cost, hulls have thousands of points */
     if (count < hull->count / LONG) {
         if (hs__hull_reserve(hull, hull->count + count)) return HS_ERROR_MEMORY;
         for (int32_t i = 0; i < count; i++) insert(hull, &chain[i], boxes);
@@ -102,7 +105,8 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
     int32_t size = 0;
     int32_t i = 0;
     int32_t k = 0;
-    while (i < hull->count || k < count) { /* merged by across, a monotone chain over it */
+    /* merges by `across`, with a monotone chain over the result */
+    while (i < hull->count || k < count) {
         bool old = k == count || (i < hull->count && (hull->points[i].across < chain[k].across ||
                                                       (hull->points[i].across == chain[k].across &&
                                                        hull->points[i].down <= chain[k].down)));
@@ -132,7 +136,7 @@ int32_t hs__hull_sum(const hs__point *a, int32_t a_count, double xa, double ya, 
         bool more_a = i + 1 < a_count;
         bool more_b = k + 1 < b_count;
         if (!more_a && !more_b) return size;
-        if (more_a && more_b) { /* the steeper of the two next edges */
+        if (more_a && more_b) { /* takes the steeper of the two next edges */
             double dx = (a[i + 1].across - a[i].across) * xa;
             double dy = (a[i + 1].down - a[i].down) * ya;
             double ex = (b[k + 1].across - b[k].across) * xb;
@@ -180,7 +184,7 @@ double hs__hulls_cost(const hs__hulls *h, int64_t set)
     return cost_in(hs__hulls_best(h, set, h->width, h->height), h->width, h->height);
 }
 
-/* Room for `count` more points in the table. */
+/* Makes room for `count` more points in the table. */
 static hs_status grow(hs__hull_table *table, int32_t count)
 {
     if (table->used + count <= table->capacity) return HS_OK;
@@ -212,8 +216,8 @@ hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how)
     return status;
 }
 
-/* Then all that fits the boxes does so turned over, and half of the sums are enough. Elsewhere
- * hulls are short on one side only. */
+/* If the box is a square, everything that fits the boxes also fits turned over, so half of the sums
+ * are enough. In other boxes, hulls are short on one side only. */
 static bool is_square(const hs__hulls *h) { return h->width == h->height; }
 
 void hs__hulls_begin(hs__hulls *h, int64_t set)

@@ -1,4 +1,5 @@
-/* The best trees of runs of a list, from the hulls of all runs or of those of hs__runs. */
+/* hs_partition_interval: the best trees of the intervals of a list, from the hulls of all
+ * intervals, or of the selected ones of hs__runs. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static void free_table(table *t)
     hs__hulls_free(&t->hulls);
 }
 
-/* With the areas of all intervals; of the costs of the leaves see hs__runs_init. */
+/* Initialises a table with the areas of all intervals; for the costs of the leaves see
+ * hs__runs_init. */
 static hs_status init_table(table *t, int32_t size, int32_t reach, const double *areas,
                             const double *costs, double aspect)
 {
@@ -33,8 +35,8 @@ static hs_status init_table(table *t, int32_t size, int32_t reach, const double 
     return status;
 }
 
-/* The hull of an interval of more than one leaf from those of its parts. The cuts are cells of its
- * lowest level. */
+/* Computes the hull of an interval of several leaves from the hulls of its parts. Cuts lie between
+ * cells of the interval's lowest level. */
 static hs_status fill_run(table *t, hs__run run)
 {
     const int64_t all = hs__run_place(&t->runs, run);
@@ -49,7 +51,8 @@ static hs_status fill_run(table *t, hs__run run)
     return status ? status : hs__hulls_end(&t->hulls, all);
 }
 
-/* All intervals of more than one leaf; the leaves' hulls are in. */
+/* Computes the hulls of all intervals of several leaves; the hulls of the leaves are already
+ * there. */
 static hs_status fill(table *t, const int *cancel)
 {
     for (int32_t level = 0; level < t->runs.levels; level++)
@@ -64,16 +67,16 @@ static hs_status fill(table *t, const int *cancel)
     return HS_OK;
 }
 
-/* ---- groups, and the floorplan back from the hulls ------------------------------------------- */
+/* ---- groups, and the floorplan from the hulls ------------------------------------------------ */
 
-/* The workers in lists: one for each group in a table of its own, or all in one. */
+/* Lists of workers: one list for each group with a table of its own, or one for all. */
 typedef struct {
     const int32_t *worker; /* of each leaf */
     int32_t size;
     table table;
 } list;
 
-/* The workers of a run of leaves, which are lists where there is no worker. */
+/* Counts the workers in a run of leaves; without `worker`, the leaves are lists. */
 static int32_t workers_in(const list *lists, const table *t, const int32_t *worker, hs__run run)
 {
     while (run.level > 0) run = hs__run_below(&t->runs, run);
@@ -83,8 +86,8 @@ static int32_t workers_in(const list *lists, const table *t, const int32_t *work
     return count;
 }
 
-/* The floorplan of a run, from plan on. The smaller part of a cut is done first: the recursion is
- * no deeper than log2(workers). */
+/* Writes the floorplan of a run, starting at plan. The smaller part of a cut is done first, so the
+ * recursion is no deeper than log2(workers). */
 static void write(const list *lists, const table *t, const int32_t *worker, hs__run run,
                   double width, double height, int32_t *plan)
 {
@@ -129,7 +132,7 @@ static void write(const list *lists, const table *t, const int32_t *worker, hs__
     *plan = worker[run.from];
 }
 
-/* What all lists have in common; weights in a unit of theirs. */
+/* Common arguments of all lists; weights are in units of `unit`. */
 typedef struct {
     const double *areas, *weights;
     double total, unit, aspect;
@@ -161,8 +164,8 @@ static hs_status fill_list(list *l, const request *r)
     return status;
 }
 
-/* The table over whole lists: a leaf is a list's hull, with the list's own half perimeter on
- * top. */
+/* Fills the table over whole lists: a leaf is the hull of a list, plus the half perimeter of the
+ * list itself. */
 static hs_status fill_outer(table *outer, const list *lists, int32_t count, double group_weight,
                             const request *r)
 {
@@ -187,8 +190,8 @@ static hs_status fill_outer(table *outer, const list *lists, int32_t count, doub
     return status;
 }
 
-/* Brings the workers of a group together, groups by ascending area; first[g] is where list g
- * starts. Keeps the order inside. */
+/* Brings the workers of a group together, groups by ascending area; first[g] is the start of list
+ * g. Keeps the order within groups. */
 static hs_status by_group(int32_t p, const double *areas, const int32_t *groups, int32_t size,
                           int32_t *order, int32_t *first, int32_t *lists)
 {

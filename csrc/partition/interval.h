@@ -1,4 +1,5 @@
-/* Contiguous intervals of a list: i..j (i < j, j excluded) is set j (j - 1) / 2 + i. */
+/* Contiguous intervals of a list: interval i .. j (i < j, j excluded) has the number j (j - 1) / 2
+ * + i. */
 #ifndef HS_PARTITION_INTERVAL_H
 #define HS_PARTITION_INTERVAL_H
 
@@ -6,8 +7,8 @@
 
 static inline int64_t hs__interval(int32_t i, int32_t j) { return (int64_t)j * (j - 1) / 2 + i; }
 
-/* The area of every interval of leaves [size]. Not by prefix sums: small areas beside large ones
- * would drown. */
+/* Computes the area of every interval of leaves [size]. It does not use prefix sums, in which small
+ * areas beside large ones would be lost. */
 static inline void hs__interval_areas(int32_t size, const double *leaves, double *area)
 {
     for (int32_t i = 0; i < size; i++) {

@@ -1,7 +1,7 @@
-/* The smallest largest half perimeter. For a limit, the widths at which a box can be divided so
- * that nobody exceeds it are a union of ranges: those of a worker follow from width + area / width
- * <= limit, those of a cut are the common ones of its two sides (scaled, if the cut divides the
- * width), those of a set the union over its cuts. */
+/* hs_partition_largest: the smallest largest half perimeter. For a given limit, the widths at which
+ * a box can be divided without exceeding it are a union of ranges. The range of one worker follows
+ * from width + area / width <= limit. The ranges of a cut are the common ranges of its two sides
+ * (scaled, if the cut divides the width). The ranges of a set are the union over its cuts. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
-enum { MOST = 256, MOST_SUBSETS = 7, RANGES = 16 /* kept of an interval: the widest */ };
+/* RANGES: number of ranges kept for an interval, the widest */
+enum { MOST = 256, MOST_SUBSETS = 7, RANGES = 16 };
 
 typedef struct {
     double low, high;
@@ -26,7 +27,7 @@ typedef struct {
     int32_t size;
     int32_t *worker;
     double *weight;
-    bool subsets; /* a set is a bit mask; else an interval */
+    bool subsets; /* a set is a bit mask; else it is an interval */
     int64_t sets;
     double *area; /* of each set */
     ranges *fits; /* widths of each set */
@@ -77,8 +78,8 @@ static int by_width(const void *x, const void *y)
     return by_low(x, y);
 }
 
-/* Sorts what was found and joins what overlaps; it becomes the widths of the set. Near the least
- * limit ranges shrink to points and multiply: intervals keep only some. */
+/* Sorts the ranges found and joins those that overlap; the result is the widths of the set. Near
+ * the least limit, ranges shrink to points and multiply, so intervals keep only some. */
 static hs_status settle(table *t, int64_t set)
 {
     ranges *found = &t->found;
@@ -165,7 +166,7 @@ static hs_status fill(table *t, double limit)
     return HS_OK;
 }
 
-/* How far a width is from being allowed, relative to it; 0 if it is. */
+/* Returns how far a width is from an allowed one, relative to it; 0 if it is allowed. */
 static double misfit(const ranges *fits, double width)
 {
     double least = INFINITY;
@@ -176,11 +177,12 @@ static double misfit(const ranges *fits, double width)
 
 typedef struct {
     int64_t first; /* a set or an interval */
-    int32_t at;    /* of an interval: where the second begins */
+    int32_t at;    /* for an interval: where the second part begins */
     bool above;
 } cut;
 
-/* The cut whose sides fit best; at the limit a width may miss its range by a rounding. */
+/* Finds the cut with the best fitting sides; at the limit a width may miss its range by a rounding
+ * error. */
 static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double width)
 {
     double least = INFINITY;
@@ -206,8 +208,8 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
     return found;
 }
 
-/* The floorplan of a set or of the interval i .. j - 1, from plan on. The smaller part of a cut is
- * done first: the recursion is no deeper than log2(workers). */
+/* Writes the floorplan of a set, or of the interval i .. j - 1, starting at plan. The smaller part
+ * of a cut is done first, so the recursion is no deeper than log2(workers). */
 static void write(const table *t, int64_t all, int32_t i, int32_t j, double width, int32_t *plan)
 {
     for (;;) {
@@ -244,7 +246,7 @@ static hs_status solve(table *t, double width, double height)
     for (int32_t k = 0; k < t->size; k++) {
         const double own = t->area[t->subsets ? INT64_C(1) << k : hs__interval(k, k + 1)];
         low = fmax(low, 2.0 * t->weight[k] * sqrt(own));
-        high = fmax(high, t->weight[k] * (width + height)); /* anything does */
+        high = fmax(high, t->weight[k] * (width + height)); /* every plan meets this limit */
     }
     hs_status status = HS_OK;
     while (high - low > 1e-13 * high && !status) {
@@ -267,7 +269,8 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     if (size > MOST) return HS_ERROR_UNSUPPORTED;
-    const double unit = hs__weight_unit(p, weights); /* of denormal weights 1e-13 is nothing */
+    /* without this unit, denormal weights would make the tolerance of 1e-13 vanish */
+    const double unit = hs__weight_unit(p, weights);
     table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
     t.worker = malloc((size_t)p * sizeof *t.worker);
@@ -288,7 +291,7 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     if (!status && !t.subsets) hs__interval_areas(size, t.weight, t.area);
     for (int32_t i = 0; i < size && !status; i++) {
         if (t.subsets) t.area[INT64_C(1) << i] = t.weight[i];
-        /* what is less never decides */
+        /* smaller weights never decide */
         t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0;
         status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)],
                         (range){0.0, 0.0});

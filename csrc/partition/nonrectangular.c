@@ -1,7 +1,8 @@
-/* Interval floorplans where one worker may own a box around a corner for the others. A corner costs
- * the same in every box that it fits in, so a floorplan of a set is a point (across, down, fixed)
- * with the range of widths that it fits: its cost in a box of the set's area is across * width +
- * down * height + fixed. What is best is asked for a grid of widths. */
+/* hs_partition_nonrectangular: interval floorplans in which one worker may own a box around a
+ * corner for the other workers. A corner costs the same in every box that it fits in. So a
+ * floorplan of a set is a point (across, down, fixed) with the range of widths that it fits: its
+ * cost in a box of the set's area is across * width + down * height + fixed. The best floorplans
+ * are found for a grid of widths. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "partition/interval.h"
 
 enum { WIDTHS = 33, SHAPES = WIDTHS + 1, MOST = 256 };
-static const double STEEPEST = 64.0; /* widest box, as width / height */
+static const double STEEPEST = 64.0; /* widest box: width / height */
 
 typedef struct {
     double across, down, fixed;
@@ -25,9 +26,9 @@ typedef struct {
     int32_t size;
     int32_t *worker;
     double *weight;
-    double *area;   /* of each interval */
+    double *area;   /* area of each interval */
     shape *shapes;  /* [SHAPES] for each interval; the first one fits every box */
-    int32_t *count; /* of its shapes */
+    int32_t *count; /* number of shapes of each interval */
     double stretch[WIDTHS];
     int32_t *plan;
 } table;
@@ -55,8 +56,8 @@ static const shape *best_in(const table *t, int64_t set, double width, double he
     return best;
 }
 
-/* The contents of a corner at their best width; its cost is INFINITY where no such width fits
- * them. */
+/* Finds the contents of a corner at their best width; the cost is INFINITY if no shape fits at its
+ * best width. */
 static const shape *best_corner(const table *t, int64_t set, double *width, double *cost)
 {
     const shape *all = shapes_of(t, set);
@@ -89,7 +90,7 @@ static shape join(const shape *a, const shape *b, int32_t op, int32_t cut, doubl
                    .op = op};
 }
 
-/* The cheapest in a square of those whose parts fit every box. */
+/* Finds the shape that is cheapest in a square, among the shapes with parts that fit every box. */
 static shape unlimited(const table *t, int32_t i, int32_t j)
 {
     const double area = t->area[hs__interval(i, j)], side = sqrt(area);
@@ -160,8 +161,8 @@ static void solve(table *t, int32_t i, int32_t j)
     t->count[all] = count;
 }
 
-/* The floorplan of the interval i .. j - 1, from plan on. The smaller part of a cut is done first:
- * the recursion is no deeper than log2(workers). */
+/* Writes the floorplan of the interval i .. j - 1, starting at plan. The smaller part of a cut is
+ * done first, so the recursion is no deeper than log2(workers). */
 static void write(table *t, int32_t i, int32_t j, double width, double height, int32_t *plan)
 {
     while (j > i + 1) {
@@ -237,7 +238,7 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
             else solve(&t, i, j);
         }
     if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);
-    /* what its lengths say */
+    /* the cost is computed from the lengths */
     if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, 2 * size - 1, cost);
     if (!status) {
         *length = 2 * size - 1;

@@ -1,3 +1,4 @@
+/* hs_partition_rule and hs_partition_contiguous: partition rules from the literature. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,15 +8,16 @@
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
-static const double tie = 0x1p-40; /* no power of ten: areas like 1 and 1e12 are common */
+/* not a power of ten, because areas like 1 and 1e12 are common */
+static const double tie = 0x1p-40;
 
 typedef struct {
     double area;
     int32_t worker;
 } part;
 
-/* The parts by ascending area, ties by index. For the rules that take the largest first ties are
- * turned round: read from its end, the list has them by index. */
+/* Lists the parts by ascending area, ties by index. For rules that take the largest first, ties are
+ * reversed: read from its end, the list has them by index. */
 static void take_sorted(const double *areas, const int32_t *order, int32_t size, bool largest_first,
                         part *parts)
 {
@@ -26,8 +28,8 @@ static void take_sorted(const double *areas, const int32_t *order, int32_t size,
     }
 }
 
-/* Sum of the first q parts, as high + low: the sum of an interval is right also where much stands
- * before it. */
+/* Sum of the first q parts, as high + low, so that the sum of an interval is accurate even after
+ * much larger parts. */
 typedef struct {
     double high, low;
 } prefix;
@@ -86,11 +88,11 @@ static void runs_in_columns(const part *parts, const prefix *sums, int32_t size,
 /* ---- recursive rules ------------------------------------------------------------------------- */
 
 typedef struct {
-    int32_t first, end; /* of the sorted parts */
+    int32_t first, end; /* range of the sorted parts */
     double shape;       /* width / height */
 } box;
 
-/* Where to cut the sorted parts of a box: those from the middle on are the larger ones. */
+/* Returns where to cut the sorted parts of a box: the parts from there on are the larger ones. */
 static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
 {
     if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_KADDOURA)
@@ -99,14 +101,16 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
     int32_t low = b->first + 1;
     int32_t high = b->end - 1;
     if (rule == HS_RULE_NAGAMOCHI_ABE) {
-        while (low < high) { /* the last place from which on there is a third */
+        /* the last place from which on the parts have a third */
+        while (low < high) {
             int32_t middle = low + (high - low + 1) / 2;
             if (between(sums, middle, b->end) / all >= (1.0 - tie) / 3.0) low = middle;
             else high = middle - 1;
         }
         return low;
     }
-    while (low < high) { /* the first place up to which there is a half */
+    /* the first place up to which the parts have a half */
+    while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (between(sums, b->first, middle) / all >= 0.5) high = middle;
         else low = middle + 1;
@@ -119,17 +123,20 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
     return low;
 }
 
-/* SNRPP. With s the area and r >= 1 the ratio of sides of a box: unless the largest has more than s
- * (1 - 1 / (3 r)), the first parts of some number have between s / (3 r) and s (1 - 1 / (3 r)). (A
- * part that leads from below the one to above the other has more than s (1 - 2 / (3 r)); were there
- * a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is symmetric, so what is
- * nearest to half is in it, and the two boxes have ratios <= max(r, 3).
- * Else the others, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side / sqrt(3).
- * Their owner pays
- * (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r) / (2 sqrt(r)): for 1 <= r <= 3 at
- * most sqrt(3/2), 2 / sqrt(3). Stretching a corner to its best sides makes nothing dearer: its
- * contents have widths and heights whose ratios, hence also the ratio of the sums, are between 1/3
- * and 3. So it is stretched by at most sqrt(3), and squares inside it still fit. */
+/* SNRPP: returns whether the largest part goes around the other parts.
+ *
+ * Let s be the area of a box and r >= 1 the ratio of its sides. Unless the largest part has more
+ * than s (1 - 1 / (3 r)), some number of first parts has between s / (3 r) and s (1 - 1 / (3 r)).
+ * (A part that leads from below the first value to above the second has more than s (1 - 2 / (3
+ * r)); if there were a larger one, the sum would exceed s (2 - 1 / r) >= s.) The interval is
+ * symmetric, so it contains the sum nearest to half, and the two boxes have ratios <= max(r, 3).
+ *
+ * Else the other parts, below s / (3 r), fit as a square of side sqrt(s / (3 r)) = short side /
+ * sqrt(3). The largest part then pays (1 + r) / (2 sqrt(r - 1/3)) of its bound, a rectangle (1 + r)
+ * / (2 sqrt(r)): for 1 <= r <= 3 at most sqrt(3/2) and 2 / sqrt(3). Stretching a corner to its best
+ * sides makes nothing more expensive: the ratios of the widths and heights of its contents are
+ * between 1/3 and 3, hence also the ratio of the sums. So it is stretched by at most sqrt(3), and
+ * squares inside it still fit. */
 static bool goes_around(const prefix *sums, const box *b)
 {
     double others = between(sums, b->first, b->end - 1) / between(sums, b->first, b->end);
@@ -138,13 +145,14 @@ static bool goes_around(const prefix *sums, const box *b)
 
 enum { FEW = 4 };
 
-/* Few parts of a box, a set of them as bits: the cuts with the least sum of half perimeters. */
+/* A few parts of a box; a set of them is a bit mask. They get the cuts with the least sum of half
+ * perimeters. */
 typedef struct {
-    double share[1 << FEW]; /* of each set */
+    double share[1 << FEW]; /* share of each set */
     int32_t worker[FEW];
 } handful;
 
-/* The least cost of a set of parts in a box, and how: the set that lies first, and the cut. */
+/* Finds the least cost of a set of parts in a box, the set that lies first, and the cut. */
 static double best_of_few(const handful *few, unsigned set, double width, double height,
                           unsigned *first, int32_t *cut)
 {
@@ -153,7 +161,8 @@ static double best_of_few(const handful *few, unsigned set, double width, double
     if (!(set & (set - 1))) return width + height;
     double best = INFINITY;
     for (unsigned inner = (set - 1) & set; inner; inner = (inner - 1) & set) {
-        /* the two sides of a cut cost the same changed about: the largest lies first */
+        /* exchanging the two sides of a cut does not change the cost: the largest part lies
+         * first */
         if (inner < (set ^ inner)) continue;
         const double share = few->share[inner] / few->share[set];
         for (int32_t way = 0; way < 2; way++) {
@@ -176,7 +185,7 @@ static double best_of_few(const handful *few, unsigned set, double width, double
     return best;
 }
 
-/* Writes them from the end of the plan; returns where they start. */
+/* Writes the parts backwards from the end of the plan; returns where they start. */
 static int32_t write_few(const handful *few, unsigned set, double width, double height,
                          int32_t *plan, int32_t at)
 {
@@ -216,7 +225,7 @@ static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, 
 }
 
 /* Writes the plan from its end: an operator, its second part, its first part. The boxes on the
- * stack are disjoint, so that there are never more than parts. */
+ * stack are disjoint, so there are never more boxes than parts. */
 static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size,
                     double aspect, const int *cancel, box *stack, int32_t *plan)
 {
@@ -305,7 +314,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
     double *time = malloc((size_t)p * sizeof *time);
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
-    /* relative: 1 / area could overflow */
+    /* relative to the total: 1 / area could overflow */
     for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i];
     if (!status) status = hs_distribute(m * n, p, time, cancel, counts, NULL);
     if (!status) {

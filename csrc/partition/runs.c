@@ -1,11 +1,14 @@
+/* Coarser and coarser levels of a long list, for runs.h. */
 #include "partition/runs.h"
 
 #include <stdlib.h>
 
-enum { HALVINGS = 30, ALL = 2 /* the weight of all cells, but for rounding */ };
+/* ALL: an upper bound on the weight of all cells, up to rounding */
+enum { HALVINGS = 30, ALL = 2 };
 
-/* Packs the cells, in their order, into larger ones of at most `most`, each of a weight up to
- * `limit` or of one cell. start [count + 1] out; returns the number of those. */
+/* Packs the cells, in their order, into larger cells of at most `most` cells each. A larger cell
+ * has a weight up to `limit`, or it is a single cell. start [count + 1] out; returns the number of
+ * larger cells. */
 static int32_t pack(int32_t count, const double *weight, double limit, int32_t most, int32_t *start)
 {
     int32_t packed = 0;
@@ -21,13 +24,13 @@ static int32_t pack(int32_t count, const double *weight, double limit, int32_t m
     return packed;
 }
 
-/* The next level: at most `target` cells, the heaviest packed one as light as bisection finds.
- * weight [cells] those of the highest level, then of the new one. */
+/* Adds the next level: at most `target` cells, with the heaviest packed cell as light as bisection
+ * finds. weight [cells] holds the weights of the highest level, then of the new one. */
 static void add_level(hs__runs *runs, int32_t target, double *weight, int32_t *start)
 {
     const int32_t count = runs->cells[runs->levels - 1];
     double low = 0.0;
-    double high = 2.0 * ALL; /* none is too heavy */
+    double high = 2.0 * ALL; /* no cell is too heavy */
     for (int32_t step = 0; step < HALVINGS; step++) {
         const double middle = low + (high - low) / 2.0;
         if (pack(count, weight, middle, runs->reach, start) <= target) high = middle;
@@ -37,7 +40,7 @@ static void add_level(hs__runs *runs, int32_t target, double *weight, int32_t *s
     for (int32_t cell = 0; cell < packed; cell++) {
         double sum = 0.0;
         for (int32_t k = start[cell]; k < start[cell + 1]; k++) sum += weight[k];
-        weight[cell] = sum; /* cell <= k: what is overwritten has been read */
+        weight[cell] = sum; /* cell <= k: what is overwritten has been read before */
     }
     runs->start[runs->levels] = start;
     runs->cells[runs->levels++] = packed;
@@ -49,8 +52,8 @@ hs_status hs__runs_init(hs__runs *runs, int32_t size, int32_t reach, const doubl
     if (size > reach) {
         double *weight = malloc((size_t)size * sizeof *weight);
         double cost = 0.0;
-        /* A level has at most half the cells of the one below, rounded up; but for the last, which
-         * may have `reach` < size. */
+        /* A level has at most half the cells of the level below, rounded up, except the last level,
+         * which may have `reach` < size. */
         int32_t *start = malloc((2 * (size_t)size + 2 * HS__LEVELS) * sizeof *start);
         runs->start[1] = start;
         if (!weight || !start) {

@@ -1,6 +1,6 @@
-/* Local search over guillotine floorplans: two leaves or two sub-boxes change places, a cut turns,
- * a worker moves elsewhere. A floorplan's cost follows from the sub-boxes' costs per width and per
- * height, bottom up, without any lengths. */
+/* hs_partition_search: local search over guillotine floorplans. Two leaves or two sub-boxes are
+ * exchanged, a cut turns, or a sub-box moves elsewhere. The cost of a floorplan follows bottom-up
+ * from the sub-boxes' costs per width and per height, without any lengths. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void add_up(tree *t, int32_t i)
     self->down = beside ? a->down + b->down : a->down * share + b->down * rest;
 }
 
-/* Anew from node i up to the root. */
+/* Recomputes from node i up to the root. */
 static void update(tree *t, int32_t i)
 {
     for (; i >= 0; i = t->nodes[i].parent)
@@ -54,7 +54,7 @@ static bool contains(const tree *t, int32_t above, int32_t i)
     return false;
 }
 
-/* Changes the tree at random; false if the choice was none. */
+/* Changes the tree at random; returns false if the change is void. */
 static bool disturb(tree *t, uint64_t *state)
 {
     const int32_t i = hs__pick(state, t->count);
@@ -69,7 +69,7 @@ static bool disturb(tree *t, uint64_t *state)
         return true;
     }
     if (contains(t, i, j) || contains(t, j, i)) return false;
-    if (move < 3) { /* two change places */
+    if (move < 3) { /* two nodes are exchanged */
         const int32_t p = x->parent, q = y->parent;
         if (p == q || (move == 1 && (x->op < 0 || y->op < 0))) return false;
         put_in_place(t, p, i, j);
@@ -78,7 +78,7 @@ static bool disturb(tree *t, uint64_t *state)
         update(t, q);
         return true;
     }
-    /* x moves to y's side; its parent, now free, becomes the cut between them */
+    /* x moves to y's side; its former parent becomes the cut between them */
     const int32_t cut = x->parent;
     const int32_t other = t->nodes[cut].child[t->nodes[cut].child[0] == i];
     const int32_t up = t->nodes[cut].parent;
@@ -112,7 +112,7 @@ static void read(tree *t, const hs__node *parsed, int32_t length)
     }
 }
 
-/* Postfix, by walking down and up again. */
+/* Writes the tree in postfix order, by walking down and up again. */
 static void write(const tree *t, int32_t *plan)
 {
     int32_t length = 0;

@@ -1,7 +1,12 @@
-/* Integer cuts on the tree of a floorplan. Cuts of the same kind that follow each other are one
- * node with many members: between workers hs_distribute is optimal; between sub-boxes a dynamic
- * program tries the integers around every cut's place. What is best in a box of given sides is
- * found once; beyond some boxes, as deep below many cuts, a node is taken for evenly divided. */
+/* hs_floorplan_tile: integer cuts on the tree of a floorplan.
+ *
+ * Consecutive cuts of the same kind are one node with many members, a chain. Between workers,
+ * hs_distribute is optimal. Between sub-boxes, a dynamic program tries the integers around the
+ * place of every cut. The best score of a node in a box of given sides is computed once. After a
+ * limited number of boxes, as can happen deep below many cuts, a node is taken as evenly divided.
+ *
+ * The tree may be as deep as it is long, so the recursion is limited: beyond DEEP nodes a request
+ * goes to a stack, is answered later, and then what needed it is solved again. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,8 +17,8 @@
 
 enum {
     NEAR = 2,         /* integers tried on each side of a cut */
-    MOST_KNOWN = 256, /* boxes tried of a node */
-    DEEP = 12,        /* nodes solved one inside the other */
+    MOST_KNOWN = 256, /* boxes tried per node */
+    DEEP = 12,        /* nodes solved recursively, one inside the other */
 };
 
 typedef struct {
@@ -26,7 +31,7 @@ typedef struct {
     score best;
 } known;
 
-/* A node in a box of some size; in one at some place. */
+/* A node in a box of some size; and at some place. */
 typedef struct {
     int32_t node;
     int64_t height, width;
@@ -39,27 +44,28 @@ typedef struct {
 
 typedef struct {
     hs__node *nodes;
-    /* of node i: members[first[i]] .. members[first[i] + count[i] - 1] */
+    /* the members of node i are members[first[i]] .. members[first[i] + count[i] - 1] */
     int32_t *members, *first, *count;
     bool *leaves; /* all members of node i are workers */
     known **memo;
     int32_t *memo_count;
     double cells;
-    /* the best ones of the node solved last: a chain's sizes, a wheel's four lines, a corner's
-     * height and width */
+    /* best cuts of the node solved last: the sizes of a chain, the four lines of a wheel, height
+     * and width of a corner */
     int64_t *cuts;
-    int64_t *sizes; /* of a chain of workers */
-    double *time;   /* room for a chain */
-    /* room for the chains that are being solved, one inside the other; those that are used */
+    int64_t *sizes; /* sizes of a chain of workers */
+    double *time;   /* workspace for a chain */
+    /* workspace for the chains being solved, one inside the other; how much is in use */
     struct state *states;
     int32_t states_used;
-    int32_t depth;  /* nodes that are being solved */
-    bool nested;    /* some were solved inside others: the cuts are not of the outer one */
-    request *asked; /* a stack: what is to be solved first, on top */
+    int32_t depth; /* number of nodes being solved */
+    /* nodes were solved inside another one: `cuts` does not belong to the outer node */
+    bool nested;
+    request *asked; /* stack of requests; the first to solve is on top */
     int64_t asked_count, asked_room;
-    /* the outermost of those that are being solved: what has been asked since spoils it */
+    /* asked_count when the outermost node began; a request since then makes its result invalid */
     int64_t asked_before;
-    placement *placed; /* a stack: what is to be placed first, on top */
+    placement *placed; /* stack of placements; the first to place is on top */
     int64_t placed_count, placed_room;
     int32_t *workers;
     int64_t *rects;
@@ -75,7 +81,7 @@ static bool better(score a, score b)
 }
 static score join(score a, score b) { return (score){fmax(a.load, b.load), a.spread + b.spread}; }
 
-/* The score of a worker with so many cells, or of any node without cells. */
+/* Returns the score of a worker with so many cells, or of any node without cells. */
 static score given(const tiler *t, int32_t i, double cells)
 {
     const double asked = t->nodes[i].area * t->cells;
@@ -83,7 +89,7 @@ static score given(const tiler *t, int32_t i, double cells)
     return (score){cells / asked, (cells - asked) * (cells - asked) / asked};
 }
 
-/* Makes room for one more on a stack. */
+/* Makes room for one more entry on a stack. */
 static bool grow(tiler *t, void **stack, int64_t count, int64_t *room, size_t size)
 {
     if (count < *room) return true;
@@ -128,7 +134,8 @@ static bool is_known(const tiler *t, int32_t i, int64_t height, int64_t width, s
 
 static void remember(tiler *t, int32_t i, int64_t height, int64_t width, score best)
 {
-    if ((t->memo_count[i] & (t->memo_count[i] - 1)) == 0) { /* full at powers of two */
+    /* the array is full at powers of two */
+    if ((t->memo_count[i] & (t->memo_count[i] - 1)) == 0) {
         size_t capacity = t->memo_count[i] ? 2 * (size_t)t->memo_count[i] : 1;
         known *grown = realloc(t->memo[i], capacity * sizeof *grown);
         if (!grown) {
@@ -140,7 +147,7 @@ static void remember(tiler *t, int32_t i, int64_t height, int64_t width, score b
     t->memo[i][t->memo_count[i]++] = (known){height, width, best};
 }
 
-/* Sizes of the members of a chain of workers. */
+/* Computes the sizes of the members of a chain of workers. */
 static void share_out(tiler *t, int32_t i, int64_t along, int64_t *sizes)
 {
     const int32_t count = t->count[i], *member = t->members + t->first[i];
@@ -154,7 +161,7 @@ static bool is_row_of_workers(const tiler *t, int32_t i)
     return t->leaves[i] && (t->nodes[i].op == HS_BESIDE || t->nodes[i].op == HS_ABOVE);
 }
 
-/* The score of a chain of workers. */
+/* Returns the score of a chain of workers. */
 static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool beside = t->nodes[i].op == HS_BESIDE;
@@ -168,9 +175,9 @@ static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
 
 static score solve(tiler *t, int32_t i, int64_t height, int64_t width);
 
-/* The best score of node i in a box. What is not known yet is solved at once; below DEEP nodes, as
- * the tree may be as deep as it is long, and from then on it is asked for, and the answer is one
- * that keeps all choices open. */
+/* Returns the best score of node i in a box. An unknown score is computed at once by recursion.
+ * Below DEEP nodes, and from then on, it is put on the stack of requests instead, and the result is
+ * an optimistic score that keeps all choices open. */
 static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool is_worker = t->nodes[i].op >= 0;
@@ -201,7 +208,8 @@ typedef struct state {
     int32_t from; /* state of the member before */
 } state;
 
-/* Sizes of the members of a chain by dynamic programming over the places of the cuts. */
+/* Chooses the sizes of the members of a chain by dynamic programming over the places of the
+ * cuts. */
 static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
 {
     const int32_t count = t->count[i], *member = t->members + t->first[i];
@@ -254,7 +262,7 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
     return all;
 }
 
-/* The boxes of a wheel with these lines. */
+/* Computes the boxes of a wheel with these lines. */
 static void wheel_boxes(const int64_t line[4], int64_t height, int64_t width, int64_t box[5][4])
 {
     const int64_t x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
@@ -274,7 +282,8 @@ static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
     hs__wheel_of(area, w, h);
     score best = {INFINITY, INFINITY};
     memset(t->cuts, 0, 4 * sizeof *t->cuts);
-    for (int up = 0; up < 16; up++) { /* each line rounded down or up */
+    /* each line is rounded down or up */
+    for (int up = 0; up < 16; up++) {
         const int64_t line[4] = {(int64_t)(w[3] * (double)width) + (up & 1),
                                  (int64_t)(w[0] * (double)width) + (up >> 1 & 1),
                                  (int64_t)(h[0] * (double)height) + (up >> 2 & 1),
@@ -301,7 +310,8 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
     t->cuts[0] = t->cuts[1] = 0;
     for (int c = 0; c <= 2 * NEAR; c++) {
         int64_t w = (int64_t)fmin(ideal, (double)width) + c - NEAR;
-        w = w < 0 || c == 0 ? 0 : w > width ? width : w; /* also no corner at all */
+        /* c == 0: no corner at all */
+        w = w < 0 || c == 0 ? 0 : w > width ? width : w;
         for (int up = 0; up < 2; up++) {
             int64_t h = w ? (int64_t)fmin(wanted / (double)w, (double)height) + up : 0;
             h = h > height ? height : h;
@@ -318,8 +328,8 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
     return best;
 }
 
-/* The best score of an operator in a box, and its cuts; more has been asked for if it is not known
- * yet. */
+/* Returns the best score of an operator in a box, and sets its cuts; if a needed score is unknown,
+ * it has been put on the stack of requests. */
 static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     if (hs__cancelled(t->cancel)) {
@@ -335,7 +345,7 @@ static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
     return best;
 }
 
-/* The same, where no other node is being solved. */
+/* Does the same for a node that is not inside another node being solved. */
 static score solve_outermost(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     t->asked_before = t->asked_count;
@@ -343,7 +353,7 @@ static score solve_outermost(tiler *t, int32_t i, int64_t height, int64_t width)
     return solve(t, i, height, width);
 }
 
-/* The order in which they were asked for, from the top on. */
+/* Reverses the requests from `from` on, so that the first one is on top. */
 static void first_on_top(tiler *t, int64_t from)
 {
     for (int64_t low = from, high = t->asked_count - 1; low < high; low++, high--) {
@@ -353,8 +363,8 @@ static void first_on_top(tiler *t, int64_t from)
     }
 }
 
-/* Solves all that has been asked for and what that needs. What finds something unknown is done
- * again when that is known. */
+/* Solves all requests and what they need. A request that finds something unknown is solved again
+ * when that is known. */
 static void answer(tiler *t)
 {
     first_on_top(t, 0);
@@ -377,7 +387,7 @@ static void answer(tiler *t)
     }
 }
 
-/* The cuts of node i in a box. */
+/* Finds the cuts of node i in a box. */
 static void find_cuts(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     do {
@@ -396,8 +406,8 @@ static void put(tiler *t, int32_t worker, const placement *x)
     t->workers[t->pieces++] = worker;
 }
 
-/* Puts the members of a node into its box, in the order of the floorplan from the top of the stack
- * on. */
+/* Puts the members of a node into its box. On the stack they are in the order of the floorplan, the
+ * first on top. */
 static void place_members(tiler *t, const placement *x)
 {
     const int32_t count = t->count[x->node], *member = t->members + t->first[x->node];
@@ -436,13 +446,14 @@ static hs_status tile(tiler *t, int32_t root, int64_t m, int64_t n)
     return t->status;
 }
 
-/* Members of every node, cuts of the same kind taken together; they lie in members[], each node's
- * after those of its first member's subtree. Returns the largest number of a node's. */
+/* Lists the members of every node in members[], with consecutive cuts of the same kind as one node;
+ * nodes with a higher index come first. Returns the largest number of members of a node. */
 static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
 {
     int32_t used = 0;
     int32_t most = 0;
-    for (int32_t i = length - 1; i >= 0; i--) { /* from the root down */
+    /* from the root down */
+    for (int32_t i = length - 1; i >= 0; i--) {
         const int32_t op = t->nodes[i].op;
         int32_t child_of[5];
         int32_t top = 0;

@@ -12,12 +12,12 @@ static int32_t fastest(const hs_ring *problem)
     return found;
 }
 
-/* A ring [p] by the method, and whether it is the best of all. */
+/* Finds a ring [p] by the method, and whether it is the best of all rings. */
 static hs_status ring_of(hs_ring_method method, const hs_ring *problem, int64_t rounds,
                          uint64_t seed, const int *cancel, int32_t *ring, int32_t *size,
                          int32_t *exact)
 {
-    /* workers up to which a search begins with the best of all greedy rings */
+    /* up to so many workers, a search begins with the best of all greedy rings */
     enum { ALL_STARTS = 64 };
     double makespan;
     *exact = 0;

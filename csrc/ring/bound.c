@@ -1,5 +1,6 @@
-/* A bound on all rings: the time if every member paid only for its two cheapest edges, where an
- * edge's cost is divided between its ends in the way that makes the bound best. */
+/* hs_ring_bound: a lower bound on all rings. It is the time if every member paid only for its two
+ * cheapest edges. The cost of an edge is divided between its ends by subgradient steps, so that the
+ * bound becomes as large as possible. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +8,15 @@
 #include "ring/ring.h"
 
 enum { PATIENCE = 8 };
-static const double SAFE = 1.0 - 0x1p-40; /* for the rounding of sums */
+static const double SAFE = 1.0 - 0x1p-40; /* margin for the rounding of sums */
 
 typedef struct {
     const hs__ring *x;
-    double *half;       /* [p * p] what edge ij costs i; with half[j][i] it is the whole edge */
-    double *paid;       /* [p] its two cheapest halves */
-    int32_t *cheapest;  /* [2 p] whose they are */
-    double time, speed; /* the bound, and the speed of those that take part in it */
+    /* [p * p] the part of edge ij that i pays; with half[j][i] it is the whole edge */
+    double *half;
+    double *paid;       /* [p] sum of its two cheapest parts */
+    int32_t *cheapest;  /* [2 p] the other ends of these two edges */
+    double time, speed; /* the bound, and the total speed of the workers that take part in it */
 } relaxation;
 
 static hs_status choose(relaxation *r, const int *cancel)
@@ -43,13 +45,13 @@ static hs_status choose(relaxation *r, const int *cancel)
     return HS_OK;
 }
 
-/* The least T with sum max(0, T speed - paid) = 1; infinite if nobody can take part. */
+/* Computes the least T with sum max(0, T speed - paid) = 1; infinite if no worker can take part. */
 static void solve(relaxation *r)
 {
     const int32_t p = r->x->p;
     r->time = INFINITY;
     r->speed = 0.0;
-    for (;;) { /* Newton's method; the sum is convex, so it comes from above */
+    for (;;) { /* Newton's method; the sum is convex, so it converges from above */
         double all = 1.0;
         double speed = 0.0;
         for (int32_t i = 0; i < p; i++)
@@ -69,7 +71,8 @@ static bool takes(const relaxation *r, int32_t i, int32_t j)
            (r->cheapest[2 * i] == j || r->cheapest[2 * i + 1] == j);
 }
 
-/* An edge that only one end takes becomes dearer for it and cheaper for the other. */
+/* Makes an edge that only one end takes more expensive for this end and cheaper for the other
+ * end. */
 static void shift(relaxation *r, double goal, double pace)
 {
     const int32_t p = r->x->p;
@@ -118,7 +121,8 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     const size_t p = (size_t)x.p;
-    double goal = fmin(1.0, makespan / x.unit); /* the fastest alone takes 1 */
+    /* the fastest worker alone takes time 1 */
+    double goal = fmin(1.0, makespan / x.unit);
     for (int32_t i = 0; i < x.p && !hs__cancelled(cancel); i++)
         for (int32_t j = i + 1; j < x.p; j++)
             goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));

@@ -1,6 +1,6 @@
-/* The best ring of all: Held and Karp's paths over all subsets, from the lowest index of each.
- * Where the shortest ring of a subset is not balanced, its other rings are walked through, with the
- * paths as exact bounds on what is left. */
+/* hs_ring_exact: the best of all rings. Held and Karp's paths over all subsets start from the
+ * lowest index of each subset. If the shortest ring of a subset is not balanced, its other rings
+ * are enumerated, with the paths as exact bounds on the rest. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,21 @@
 
 enum { BRIEF = 1 << 12, ROUNDS = 20 };
 
-/* Workers are numbered anew, by `node`; mask bit k is the worker base + 1 + k. */
+/* Workers are renumbered by `node`; bit k of a mask is the worker base + 1 + k. */
 typedef struct {
     const hs__ring *x;
-    int32_t n;           /* workers that count */
-    int32_t *node;       /* [n] their indices */
+    int32_t n;           /* number of workers that remain */
+    int32_t *node;       /* [n] their indices in the problem */
     double *edge, *side; /* [n * n]; infinite for an edge that is in no better ring */
     double *speed;       /* [n] */
-    /* row mask of m entries: the shortest from the base through mask, by its end; infinite outside
-     * it */
+    /* row `mask` of m entries: the shortest path from the base through mask, by its end; infinite
+     * for ends outside of mask */
     double *path;
-    double *total; /* [1 << m] speed of the workers in mask */
+    double *total; /* [1 << m] total speed of the workers in mask */
     int32_t base, m;
-    int32_t walk[HS_RING_EXACT], depth; /* from the base backwards */
+    int32_t walk[HS_RING_EXACT], depth; /* the path from the base backwards */
     int32_t *best, best_size;
-    double value; /* of the best ring */
+    double value; /* makespan of the best ring */
     const int *cancel;
     int64_t walked;
 } search;
@@ -37,8 +37,8 @@ static void close(search *s)
     free(s->best);
 }
 
-/* Those that are left with two edges at least, which the best ring of three or more must be made
- * of. */
+/* Keeps the workers that have at least two edges left: the best ring of three or more consists of
+ * these. */
 static hs_status reduce(search *s, const hs__ring *x)
 {
     const size_t p = (size_t)x->p;
@@ -64,7 +64,8 @@ static hs_status reduce(search *s, const hs__ring *x)
         const size_t rows = (size_t)1 << (n - 1);
         s->edge = malloc(2 * n * n * sizeof *s->edge);
         s->speed = malloc(n * sizeof *s->speed);
-        s->path = malloc(rows * n * sizeof *s->path); /* n - 1 ends and the speed */
+        /* n - 1 ends, and the speed */
+        s->path = malloc(rows * n * sizeof *s->path);
         if (!s->edge || !s->speed || !s->path) status = HS_ERROR_MEMORY;
         else {
             s->side = s->edge + n * n;
@@ -84,7 +85,7 @@ static hs_status reduce(search *s, const hs__ring *x)
     return status;
 }
 
-/* All paths from the base through the workers after it. */
+/* Finds all shortest paths from the base through subsets of the workers after it. */
 static hs_status find_paths(search *s, int32_t base)
 {
     const size_t n = (size_t)s->n, m = n - 1 - (size_t)base, first = (size_t)base + 1;
@@ -106,7 +107,8 @@ static hs_status find_paths(search *s, int32_t base)
                 own[j] = edge[-1]; /* to the base */
                 continue;
             }
-            double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY}; /* four chains at a time */
+            /* four independent minima at a time */
+            double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
             size_t k = 0;
             for (; k + 4 <= m; k += 4)
                 for (size_t c = 0; c < 4; c++) {
@@ -123,7 +125,7 @@ static hs_status find_paths(search *s, int32_t base)
     return HS_OK;
 }
 
-/* The shortest ring of the base and a mask of two or more. */
+/* Returns the length of the shortest ring of the base and a mask of at least two workers. */
 static double ring_length(const search *s, uint32_t mask, int32_t *last)
 {
     const double *path = s->path + mask * (size_t)s->m;
@@ -137,7 +139,7 @@ static double ring_length(const search *s, uint32_t mask, int32_t *last)
     return least;
 }
 
-/* Its members, in the numbers of the problem. */
+/* Writes the members of that ring, as indices of the problem. */
 static void trace(const search *s, uint32_t mask, int32_t last, int32_t *ring)
 {
     const size_t n = (size_t)s->n, m = (size_t)s->m, first = (size_t)s->base + 1;
@@ -170,8 +172,8 @@ static void consider(search *s, int32_t size, int32_t *ring)
     }
 }
 
-/* Goes backwards from the end j of a path through mask; `after` comes after j in the ring, whose
- * length from j on is `done`. */
+/* Goes backwards from the end j of a path through mask. `after` follows j in the ring, and `done`
+ * is the length of the ring from j on. */
 static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, double done,
                            double speed)
 {
@@ -202,8 +204,8 @@ static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, d
     return status;
 }
 
-/* First the shortest rings, then, in the order of the subsets, all others of those whose shortest
- * ring is not balanced. */
+/* Tries the shortest ring of each subset first. Then, subset by subset, it enumerates all other
+ * rings if the shortest ring is not balanced. */
 static hs_status find_rings(search *s)
 {
     const uint32_t all = UINT32_C(1) << s->m;
@@ -233,7 +235,7 @@ static hs_status find_rings(search *s)
     return status;
 }
 
-/* Rings of one or two. */
+/* Tries all rings of one or two workers. */
 static void find_small(search *s)
 {
     const int32_t p = s->x->p;
@@ -280,8 +282,8 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
     return status;
 }
 
-/* For methods that look at all subsets of all workers. On HS_OK, and only then, the caller closes
- * both. */
+/* Opens a search for functions that consider all subsets of all workers. On HS_OK, and only then,
+ * the caller closes x and s. */
 static hs_status open_all(const hs_ring *problem, const int *cancel, hs__ring *x, search *s)
 {
     hs_status status = hs__ring_open(x, problem, cancel);

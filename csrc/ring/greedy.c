@@ -1,4 +1,4 @@
-/* Rings that grow by cheapest insertion. 2003 paper, section 6.2. */
+/* hs_ring_greedy: rings that grow by cheapest insertion. 2003 paper, section 6.2. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,13 @@
 typedef struct {
     const hs__ring *x;
     int32_t size;
-    int32_t *next, *before; /* [p] in the ring; next is -1 outside */
-    int32_t *place;         /* [p] outside: the cheapest edge is that from here to the next one */
-    double *cost;           /* [p] of it */
-    int32_t *members;       /* [p] as they came */
-    int32_t *order;         /* [p] work space */
-    double *paid;           /* [p] */
+    int32_t *next, *before; /* [p] neighbours in the ring; next is -1 outside */
+    /* [p] outside: the cheapest place is between this member and the next one */
+    int32_t *place;
+    double *cost;     /* [p] cost of that insertion */
+    int32_t *members; /* [p] in the order of insertion */
+    int32_t *order;   /* [p] workspace */
+    double *paid;     /* [p] */
 } growth;
 
 static double insertion(const growth *g, int32_t i, int32_t a)
@@ -31,7 +32,8 @@ static void offer(growth *g, int32_t i, int32_t a)
     }
 }
 
-/* Only the edges that come and the one that goes can change who fits where. */
+/* Inserts worker i after member a. Only the two new edges and the one that vanishes can change the
+ * cheapest places of other workers. */
 static void insert(growth *g, int32_t i, int32_t a)
 {
     const int32_t b = g->next[a];

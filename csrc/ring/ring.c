@@ -1,3 +1,5 @@
+/* Ring problems in their own units, the cost of a ring, the edges that no better ring can have, and
+ * hs_ring_shares. */
 #include "ring/ring.h"
 
 #include <math.h>
@@ -11,7 +13,8 @@ static bool in_range(double value, bool zero)
     return (zero && value == 0.0) || (value >= 0x1p-200 && value <= 0x1p200);
 }
 
-/* Of as many rows as it comes to. */
+/* Returns whether the numbers are in range; after a cancellation only some rows have been
+ * checked. */
 static bool valid(const hs_ring *problem, const int *cancel)
 {
     if (!problem || !problem->cycle_times || !problem->links) return false;
@@ -99,9 +102,10 @@ void hs__ring_turn(int32_t size, int32_t *ring)
     int32_t least = 0;
     for (int32_t k = 1; k < size; k++)
         if (ring[k] < ring[least]) least = k;
+    /* three reversals make a rotation */
     hs__reverse(least, ring);
     hs__reverse(size - least, ring + least);
-    hs__reverse(size, ring); /* rotated */
+    hs__reverse(size, ring);
     if (size > 2 && ring[1] > ring[size - 1]) hs__reverse(size - 1, ring + 1);
 }
 
@@ -137,11 +141,13 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
     return HS_OK;
 }
 
-/* What each member pays and its speed give the least time T with sum max(0, T - paid) speed = 1:
- * the members that pay most drop out. Then the step lasts T, or as long as the dearest member's
- * messages. T is counted from the least that is paid, so that this member cannot drop out, however
- * small the work is beside the messages; and the fastest member's share, whose digits T - paid
- * would lose first, is what the others leave. */
+/* The payments and speeds of the members determine the least time T with sum max(0, T - paid) speed
+ * = 1: the members that pay most drop out. The step then lasts T, or as long as the messages of the
+ * member that pays most.
+ *
+ * Two precautions against cancellation: T is counted from the least payment, so that this member
+ * cannot drop out, however small the work is beside the messages. And the share of the fastest
+ * member, where T - paid would lose digits first, is computed as what the other members leave. */
 hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring,
                          const int *cancel, double *shares, double *makespan)
 {

@@ -1,4 +1,4 @@
-/* A ring problem in units of its own, and what a ring in it costs: shared by all that look for
+/* A ring problem in its own units, and the cost of a ring in it; used by all files that search for
  * rings. */
 #ifndef HS_RING_RING_H
 #define HS_RING_RING_H
@@ -9,46 +9,49 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
-/* Times in units of all the work on the fastest worker, speeds in units of its speed. A ring of the
- * length D = sum of its edges (twice the one edge of two workers) and of the speed V = sum of its
- * members' ends its step at (work + D) / V, if balanced. */
+/* Times are in units of the time that the fastest worker takes for all the work, speeds in units of
+ * its speed. A balanced ring ends its step at (work + D) / V, where its length D is the sum of its
+ * edges (twice the one edge of two workers), and V is the sum of its members' speeds. */
 typedef struct hs__ring {
     int32_t p;
     bool relays;
-    double unit;   /* the time that is 1 */
-    double work;   /* 1; more to find rings of more workers */
+    double unit;   /* the time that counts as 1 */
+    double work;   /* 1; larger values lead to rings of more workers */
     double *speed; /* [p] at most 1 */
-    double *side;  /* [p * p] what i pays beside j; 0 on the diagonal */
+    double *side;  /* [p * p] what i pays if j is its neighbour; 0 on the diagonal */
     double *edge;  /* [p * p] side[i][j] speed[i] + side[j][i] speed[j] */
 } hs__ring;
 
 hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel);
 void hs__ring_close(hs__ring *x);
 
-/* The time of the members in this order if all shares are balanced, and what the member that pays
- * most pays: the balanced shares are positive if it pays less than the time. */
+/* Returns the time of the members in this order if all shares are balanced. *most: the largest
+ * payment of a member; the balanced shares are positive if it is less than the time. */
 double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, double *most);
 
-/* The time of a step; infinite for what is not allowed: a member without a share, unless there may
- * be relays. */
+/* Returns the time of a step; infinite for a ring that is not allowed, i.e. in which a member has
+ * no share, unless there are relays. */
 double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring);
 
-/* From the lowest index on, towards the lower one of its neighbours. */
+/* Turns a ring to its standard form: from the lowest index on, towards the neighbour with the lower
+ * index. */
 void hs__ring_turn(int32_t size, int32_t *ring);
 
-/* HS_ERROR_VALUE unless ring holds so many different workers. */
+/* Returns HS_ERROR_VALUE unless ring holds `size` different workers. */
 hs_status hs__ring_check(int32_t p, int32_t size, const int32_t *ring);
 
-/* Marks, of p * p edges, those in no better ring of three or more: i, with it and with its cheapest
- * other edge, already pays as much as the value. O(p^2) a pass, of which there are as many as mark
- * some. */
+/* Marks, of p * p edges, those that are in no better ring of three or more workers: with such an
+ * edge and its cheapest other edge, worker i already pays at least the value. O(p^2) per pass;
+ * passes are repeated while they mark edges. */
 hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, bool *gone);
 
-/* Local search from a ring; a ring that is no better is left alone. value: in and out. */
+/* Searches locally from a ring; replaces ring, size and value only if a better ring is found.
+ * value: in and out. */
 hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, uint64_t *state,
                           int32_t *ring, int32_t *size, double *value);
 
-/* The best ring on the way from one worker to all by cheapest insertion; replaces what is worse. */
+/* Grows a ring from one worker to all by cheapest insertion; replaces ring, size and value if a
+ * ring on the way is better. */
 hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring,
                         int32_t *size, double *value);
 

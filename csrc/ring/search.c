@@ -1,6 +1,7 @@
-/* Local search over rings of some of the workers: one comes in, drops out, takes another's place,
- * or comes in for one that drops out elsewhere; a few move along the ring (or-opt), a part turns
- * round (2-opt). Disturbed again and again. */
+/* hs_ring_search: local search over rings of some of the workers. A worker is inserted, dropped,
+ * exchanged for a member, or inserted while another member is dropped elsewhere; a few members move
+ * along the ring (or-opt); a part of the ring is reversed (2-opt). The ring is disturbed again and
+ * again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +11,26 @@
 
 enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
 
-static const double FAR = 1e9; /* where the fastest worker alone takes 1 */
+static const double FAR = 1e9; /* the fastest worker alone takes time 1 */
 
 typedef struct {
     const hs__ring *problem;
-    /* the same, with more work at times, and with edges FAR that are in no better ring */
+    /* the same problem, sometimes with more work, and with the cost FAR for edges that are in no
+     * better ring */
     hs__ring *x;
-    bool *gone;    /* [p * p] those */
-    double pruned; /* for this value */
+    bool *gone;    /* [p * p] these edges */
+    double pruned; /* the value for which they were found */
     int32_t size;
     int32_t *at;    /* [p] the ring */
-    int32_t *place; /* [p] in it, or -1 */
+    int32_t *place; /* [p] place in the ring, or -1 */
     double length, speed, time;
-    int32_t *trial, *turned; /* [p] work space */
-    int32_t *near;           /* [p * nearby] the cheapest edges of each */
+    int32_t *trial, *turned; /* [p] workspace */
+    int32_t *near;           /* [p * nearby] the cheapest edges of each worker */
     int32_t nearby;
-    int32_t *queue; /* [p] a circle of those to be looked at */
+    int32_t *queue; /* [p] circular queue of the workers to look at */
     bool *queued;   /* [p] */
     int32_t first, waiting;
-    int32_t *best, best_size; /* with relays it need not be balanced */
+    int32_t *best, best_size; /* the best ring; with relays it need not be balanced */
     double value;
     const int *cancel;
 } search;
@@ -58,7 +60,7 @@ static void look_around(search *s, int32_t i)
         for (int32_t j = 0; j < s->x->p; j++) look(s, j);
 }
 
-/* Makes it the ring, whatever it costs. */
+/* Makes the ring the current one, whatever its cost. */
 static void adopt(search *s, int32_t size, const int32_t *ring, double time)
 {
     for (int32_t k = 0; k < s->size; k++) s->place[s->at[k]] = -1;
@@ -73,7 +75,7 @@ static void adopt(search *s, int32_t size, const int32_t *ring, double time)
     }
 }
 
-/* Drops those that pay most until all have a share; returns the time. */
+/* Drops the members that pay most until all have a share; returns the time. */
 static double repair(const search *s, int32_t *size, int32_t *ring)
 {
     const size_t p = (size_t)s->x->p;
@@ -93,7 +95,8 @@ static double repair(const search *s, int32_t *size, int32_t *ring)
     return time;
 }
 
-/* In the order in which it is handed out: another one may round differently. */
+/* Keeps a ring if it is the best one. The value is computed in the order in which the ring is
+ * returned: another order may round differently. */
 static void keep(search *s, int32_t size, const int32_t *ring)
 {
     memcpy(s->turned, ring, (size_t)size * sizeof *ring);
@@ -106,7 +109,7 @@ static void keep(search *s, int32_t size, const int32_t *ring)
     }
 }
 
-/* Takes the trial if it is better than the ring. */
+/* Makes the trial the current ring if it is better. */
 static bool take(search *s, int32_t size)
 {
     double most;
@@ -144,7 +147,7 @@ static bool drop(search *s, int32_t k)
     return take(s, s->size - 1);
 }
 
-/* Another one, cheap beside one of the neighbours, in its place. */
+/* Exchanges a member for a worker outside that has a cheap edge to one of the neighbours. */
 static bool exchange(search *s, int32_t k)
 {
     const int32_t a = s->at[k], x = before(s, k), y = after(s, k);
@@ -165,7 +168,8 @@ static bool exchange(search *s, int32_t k)
     return false;
 }
 
-/* Between the member at place k and the next one; `gone`: a place to be left out, or -1. */
+/* Inserts u between the member at place k and the next one; `gone`: a place to be dropped, or
+ * -1. */
 static bool put(search *s, int32_t u, int32_t k, int32_t gone)
 {
     int32_t size = 0;
@@ -182,7 +186,8 @@ static double insertion(const search *s, int32_t u, int32_t k)
     return edge(s, a, u) + edge(s, u, b) - (s->size > 1 ? edge(s, a, b) : 0.0);
 }
 
-/* At the cheapest place, found among those near it; the members' number where none is near. */
+/* Finds the cheapest place for u next to members that are near it, or among all members if none is
+ * near. */
 static int32_t cheapest(const search *s, int32_t u, double *cost)
 {
     int32_t found = -1;
@@ -226,7 +231,7 @@ static bool insert(search *s, int32_t u)
     return false;
 }
 
-/* Turns the members at the places from .. from + count - 1, around the end. */
+/* Reverses the members at the places from .. from + count - 1, around the end of the array. */
 static bool turn(search *s, int32_t from, int32_t count)
 {
     for (int32_t k = 0; k < s->size; k++) s->trial[k] = s->at[k];
@@ -243,7 +248,8 @@ static bool two_opt(search *s, int32_t k)
         const int32_t other = s->near[a * s->nearby + c], l = s->place[other];
         if (l < 0) continue;
         const double joined = edge(s, a, other);
-        const int32_t between = (l - k + s->size) % s->size; /* steps from a on to the other */
+        /* number of steps from a to the other */
+        const int32_t between = (l - k + s->size) % s->size;
         if (better(s,
                    joined + edge(s, after(s, k), after(s, l)) - edge(s, a, after(s, k)) -
                        edge(s, other, after(s, l)),
@@ -260,8 +266,8 @@ static bool two_opt(search *s, int32_t k)
     return false;
 }
 
-/* `count` members from place k on, forward or backward, go between two others, the first beside one
- * that is near it. */
+/* Moves `count` members from place k on, forward or backward, between two other members, the first
+ * next to a member that is near it. */
 static bool move(search *s, int32_t k, int32_t count, bool forward)
 {
     const int32_t n = s->size, a = s->at[k];
@@ -275,17 +281,18 @@ static bool move(search *s, int32_t k, int32_t count, bool forward)
         const int32_t near = s->near[a * s->nearby + c / 2], l = s->place[near];
         if (l < 0) continue;
         const int32_t m = c % 2 ? (l + 1) % n : (l + n - 1) % n, other = s->at[m];
-        const int32_t from = forward ? k : far; /* the segment's first place, forward */
+        /* the first place of the segment in forward direction */
+        const int32_t from = forward ? k : far;
         if ((l - from + n) % n < count || (m - from + n) % n < count) continue;
         if (!better(s, gain + edge(s, near, a) + edge(s, z, other) - edge(s, near, other), 0.0))
             continue;
         int32_t size = 0;
-        /* all others, in order */
+        /* all other members, in order */
         for (int32_t i = 0, at = (from + count) % n; i < n - count; i++, at = (at + 1) % n) {
             s->trial[size++] = s->at[at];
             const bool first = at == l && m == (l + 1) % n, second = at == m && l == (m + 1) % n;
             for (int32_t j = 0; (first || second) && j < count; j++) {
-                const int32_t q = first ? j : count - 1 - j; /* a comes next to near */
+                const int32_t q = first ? j : count - 1 - j; /* a is placed next to `near` */
                 s->trial[size++] = s->at[(int32_t)((k + (int64_t)q * step) % n)];
             }
         }
@@ -323,7 +330,8 @@ static hs_status descend(search *s)
     return HS_OK;
 }
 
-/* From the ring of the trial. */
+/* Starts from the ring of the trial with much work, which then becomes less, so that members drop
+ * out. */
 static hs_status shrink(search *s, int32_t size, double much)
 {
     hs_status status = HS_OK;
@@ -340,7 +348,7 @@ static hs_status shrink(search *s, int32_t size, double much)
 
 /* ---- disturbances ---------------------------------------------------------------------------- */
 
-/* A part of the ring moves behind the one after it. */
+/* Exchanges two adjacent parts of the ring. */
 static void swap_parts(search *s, uint64_t *state)
 {
     const int32_t n = s->size;
@@ -369,7 +377,8 @@ static int32_t disturb(search *s, uint64_t *state)
     for (int32_t left = 1 + hs__pick(state, 3); left > 0; left--) {
         const int32_t k = hs__pick(state, size);
         int32_t u = -1;
-        if (outside && move >= 2) { /* it comes in, or takes a place */
+        /* a worker to insert, or to take a member's place */
+        if (outside && move >= 2) {
             do u = hs__pick(state, p);
             while (s->place[u] >= 0);
             for (int32_t j = 0; j < size; j++)
@@ -396,7 +405,8 @@ static int32_t disturb(search *s, uint64_t *state)
     return size;
 }
 
-/* What is in no better ring of three or more must not lead the search astray. */
+/* Removes workers and edges that are in no better ring of three or more workers, so that they
+ * cannot mislead the search. */
 static hs_status prune(search *s)
 {
     const size_t p = (size_t)s->x->p;
@@ -408,8 +418,8 @@ static hs_status prune(search *s)
     return status;
 }
 
-/* A ring of all in any order, for much work; then for less and less, so that those who are not
- * worth it drop out. */
+/* Starts anew: a random ring of a random number of workers, improved for much work, then for less
+ * and less, so that workers that do not pay off drop out. */
 static hs_status anew(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p;
@@ -446,7 +456,7 @@ static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_
     return status;
 }
 
-/* The `nearby` cheapest edges of each worker, ascending. */
+/* Finds the `nearby` cheapest edges of each worker, ascending. */
 static hs_status find_near(search *s)
 {
     const int32_t p = s->x->p;

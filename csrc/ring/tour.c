@@ -1,6 +1,6 @@
-/* The ring of all workers by Lin and Kernighan's moves (1973), disturbed again and again by double
- * bridges of near edges (Applegate, Cook, Rohe 2003). Reversals of the shorter side of an array do
- * everything, and a list of them undoes it. */
+/* hs_ring_tour: the ring of all workers by Lin and Kernighan's moves (1973), disturbed again and
+ * again by double bridges of near edges (Applegate, Cook, Rohe 2003). All changes are reversals of
+ * the shorter side of an array; a list of the reversals allows to undo them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "ring/ring.h"
 
 enum { NEAR = 10, DEEPEST = 25, BRIDGE = 50 };
-static const int32_t BREADTH[] = {5, 3}; /* choices at the first depths; 1 below */
-static const double LEAST = 1e-12;       /* of the tour: what counts as shorter */
+static const int32_t BREADTH[] = {5, 3}; /* number of choices at the first depths; 1 below */
+static const double LEAST = 1e-12;       /* as a part of the tour: a smaller gain does not count */
 
 typedef struct {
     int32_t from, to;
@@ -20,17 +20,18 @@ typedef struct {
 typedef struct {
     int32_t p, nearby;
     const double *edge;
-    int32_t *at, *place; /* [p] the tour, and where each is */
-    bool mirrored;       /* it is read from the right to the left */
-    /* for now it is read the other way about; what is done is kept as it is read else */
+    int32_t *at, *place; /* [p] the tour, and the place of each worker in it */
+    bool mirrored;       /* the array is read from right to left */
+    /* the tour is read in the opposite direction for now; `done` records reversals in the usual
+     * direction */
     bool facing;
-    int32_t *near;  /* [p * nearby] the cheapest edges of each, cheapest first */
-    int32_t *queue; /* [p] a circle of those to be looked at */
+    int32_t *near;  /* [p * nearby] the cheapest edges of each worker, cheapest first */
+    int32_t *queue; /* [p] circular queue of the workers to look at */
     bool *queued;   /* [p] */
     int32_t first, waiting;
-    reversal *done; /* since the last disturbance */
+    reversal *done; /* reversals since the last disturbance */
     size_t count, room;
-    double least; /* that counts as shorter */
+    double least; /* least gain that counts */
     bool short_of_memory;
     const int *cancel;
 } tour;
@@ -56,8 +57,8 @@ static void look(tour *s, int32_t i)
     s->queue[(s->first + s->waiting++) % s->p] = i;
 }
 
-/* The path from one to the other, as the tour is read, turns round: itself or, the same for a
- * circle, what is not in it. */
+/* Reverses the path from one worker to the other in reading direction: the path itself or, which is
+ * the same for a ring, the rest of the ring. */
 static void turn(tour *s, int32_t from, int32_t to)
 {
     int32_t i = s->place[s->mirrored ? to : from];
@@ -85,7 +86,8 @@ static void reverse(tour *s, int32_t from, int32_t to)
 {
     if (s->count == s->room) {
         reversal *more = realloc(s->done, 2 * s->room * sizeof *more);
-        if (!more) s->short_of_memory = true; /* seen where the next move would begin */
+        /* checked before the next move begins */
+        if (!more) s->short_of_memory = true;
         else {
             s->done = more;
             s->room *= 2;
@@ -105,9 +107,9 @@ static void undo(tour *s, size_t count)
     }
 }
 
-/* From the edge between one and the next, which is taken away: another edge from the next, another
- * one away at its far end, and so on as long as more is taken than given. Leaves the shortest tour
- * of the way; returns by how much it is shorter, or 0. */
+/* Makes a Lin-Kernighan move. It removes the edge between `one` and the next worker, adds another
+ * edge from the next worker, removes an edge at its far end, and so on, as long as more is removed
+ * than added. It leaves the shortest tour on the way; returns the gain, or 0. */
 static double deepen(tour *s, int32_t one, double gain, int32_t depth)
 {
     const int32_t next = after(s, one);
@@ -157,8 +159,8 @@ static double deepen(tour *s, int32_t one, double gain, int32_t depth)
     return 0.0;
 }
 
-/* The path of up to three from one on goes elsewhere, with one beside a near one, either way round:
- * between x and y, of which one is the near one. */
+/* Moves the path of up to three workers from `one` on elsewhere, with `one` next to a near worker,
+ * in either direction: between x and y, one of which is the near worker. */
 static double shift(tour *s, int32_t one)
 {
     const int32_t left = before(s, one), *near = s->near + (size_t)one * (size_t)s->nearby;
@@ -176,7 +178,8 @@ static double shift(tour *s, int32_t one)
                     taken + edge(s, x, y) - edge(s, one, near[c]) - edge(s, last, turned ? x : y);
                 if (!(shorter > s->least)) continue;
                 reverse(s, one, x);
-                reverse(s, x, right); /* left [one last] [right x] y: left [right x] [last one] y */
+                /* left [one last] [right x] y becomes left [right x] [last one] y */
+                reverse(s, x, right);
                 if (!turned) reverse(s, last, one);
                 look(s, left);
                 look(s, right);
@@ -196,7 +199,7 @@ static void face(tour *s)
     s->mirrored = !s->mirrored;
 }
 
-/* Until no move of anyone in the queue makes it shorter; returns by how much it is. */
+/* Improves until no move of a worker in the queue makes the tour shorter; returns the gain. */
 static double improve(tour *s)
 {
     double all = 0.0;
@@ -219,7 +222,7 @@ static double improve(tour *s)
     return all;
 }
 
-/* Two short paths side by side change places; returns by how much the tour is longer. */
+/* Exchanges two short adjacent paths; returns by how much the tour is longer. */
 static double disturb(tour *s, uint64_t *state)
 {
     const int32_t longest = (s->p - 2) / 2 < BRIDGE ? (s->p - 2) / 2 : BRIDGE;

@@ -1,11 +1,15 @@
+/* Lower bounds on the makespan of a star. All but HS_STAR_WORK are fractional knapsacks: for a time
+ * T, how many updates can the workers compute and the port supply? The bound is the least T with
+ * enough updates. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/cancel.h"
 #include "star/star.h"
 
-/* Updates of one worker in a fractional knapsack, each at `cost` of the port: as many as it can
- * compute, less those before `first`, at most `most`. A worker's items are by ascending cost. */
+/* Updates of one worker in a fractional knapsack, each of which costs `cost` of the port's time: at
+ * most as many as the worker can compute beyond `first`, and at most `most`. A worker's items have
+ * ascending costs. */
 typedef struct item {
     double cost, first, most, cycle_time;
 } item;
@@ -17,7 +21,7 @@ static int by_cost(const void *x, const void *y)
     return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
-/* Most updates by the time T. Items by ascending cost. */
+/* Returns the largest number of updates by the time T. Items must be sorted by cost. */
 static double most_updates(int32_t count, const item *items, double time)
 {
     double updates = 0.0;
@@ -31,14 +35,15 @@ static double most_updates(int32_t count, const item *items, double time)
     return updates;
 }
 
-/* The largest time found by which `wanted` updates are not possible. The margin is for the rounding
- * of most_updates. */
+/* Returns a time by which `wanted` updates are not possible, the largest that bisection finds. A
+ * margin covers the rounding of most_updates. */
 static double knapsack(int32_t count, item *items, double wanted, const int *cancel)
 {
     if (count == 0) return INFINITY;
     qsort(items, (size_t)count, sizeof *items, by_cost);
     double low = 0.0;
-    double high = INFINITY; /* one worker alone, all at the cost of its last item */
+    /* one worker alone, with all updates at the cost of its last item */
+    double high = INFINITY;
     for (int32_t i = 0; i < count; i++)
         if (items[i].most >= wanted)
             high = fmin(high, wanted * (items[i].cost + items[i].cycle_time));
@@ -57,7 +62,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
         return HS_ERROR_VALUE;
     const int32_t p = star->p;
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;
-    /* a block of A is in s updates, one of B in r, one of C in t */
+    /* a block of A is used in s updates, a block of B in r, a block of C in t */
     const double once = 1.0 / r + 1.0 / s + 2.0 / t;
     item *items = malloc(2 * (size_t)p * sizeof *items);
     if (!items) return HS_ERROR_MEMORY;
@@ -84,7 +89,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
             const double m = (double)star->memory[i], c = star->link_costs[i];
             const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t;
             const double unpaid = loomis ? m : 2.0 * m;
-            /* from here on the theorem asks for more */
+            /* beyond so many updates, the theorem requires more traffic */
             const double bend = reuse > once ? unpaid / (reuse - once) : INFINITY;
             items[count++] =
                 (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};

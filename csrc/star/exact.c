@@ -1,9 +1,11 @@
-/* The least makespan over panels of full columns. A state is how far every worker is, how many
- * columns are not dealt, and when the port and the workers are free. All that follows is sums and
- * maxima of these times, so of two states that agree but for them the one with no later time is at
- * least as good. States are kept in layers by the number of messages sent, those that agree are in
- * the same; a layer keeps the best so many by a lower bound. Again with more, until no state was
- * left out that could matter. */
+/* hs_star_exact: the least makespan over panels of full columns.
+ *
+ * A state says how far every worker is, how many columns are not dealt yet, and when the port and
+ * the workers are free. The future depends on these times only through sums and maxima. So if two
+ * states differ only in their times, and one has no later time than the other, it dominates the
+ * other. States are kept in layers by the number of messages sent; comparable states are in the
+ * same layer. A layer keeps a limited number of states, those with the least lower bounds. The
+ * search is repeated with wider layers until no state was left out that could matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,62 +16,65 @@
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
-/* what is not less than that is not better: bounds are rounded */
+/* a makespan must be below this part of another to count as better: bounds are rounded */
 static const double less = 1.0 - 1e-12;
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* A message, at a place in a panel of columns of one width; 0 is the place between panels. */
+/* A message at a place in a panel of columns of one width; place 0 is between panels. */
 typedef struct leg {
     int32_t kind, next;
     double port, work;
-    double ahead; /* on the port to the end of the panel */
-    /* alone the panel ends so long after its panel buffer is free or the last step is computed, the
-     * later */
+    /* time on the port from this message to the end of the panel */
+    double ahead;
+    /* if nothing else used the port, the panel of columns would end so long after the panel buffer
+     * is free, and so long after the last step is computed; the later of the two holds */
     double from_port, from_last;
 } leg;
 
-/* Workers alike. */
+/* A class of equal workers. */
 typedef struct breed {
     double link_cost, cycle_time;
-    int64_t height, width, parts; /* of chunks at most; chunks one below the other */
+    /* largest chunk, and the number of chunks one below the other */
+    int64_t height, width, parts;
     leg *legs;
-    double *alone; /* [s + 1] time for so many more columns if the port has nothing else to do */
-    double column; /* least time on the port for one */
+    double *alone; /* [s + 1] time for so many more columns if nothing else uses the port */
+    double column; /* least time on the port for one column */
 } breed;
 
 typedef struct trace {
     int32_t parent, slot, width; /* width: of the panel that begins, or 0 */
 } trace;
 
-/* States. Those of equal workers are sorted. */
+/* States of a layer. Within a state, equal workers are sorted. */
 typedef struct layer {
     int64_t count, room;
-    /* [1 + 2 p] each: port free; the last panel but one and the last one computed, none before
-     * that */
+    /* [1 + 2 p] each: when the port is free; when each worker has computed the last panel but one,
+     * and the last panel, neither earlier than the port's time */
     double *times;
-    int32_t *place; /* [1 + p] each: columns left; legs */
-    double *bound;  /* INFINITY: no longer there */
+    int32_t *place; /* [1 + p] each: columns left; the place of each worker, an index of legs */
+    double *bound;  /* INFINITY: the state was removed */
     trace *origin;
-    int32_t *next; /* of those with the same hash */
+    int32_t *next; /* chains of states with the same hash */
 } layer;
 
 typedef struct search {
     int64_t r, s, t;
-    /* workers that hold a chunk, those alike side by side, by breed[].column */
+    /* number of workers that can hold a chunk; equal ones are adjacent, sorted by breed[].column */
     int32_t p;
-    int32_t *ids, *kind; /* [p] index in the star; in breed[] */
+    int32_t *ids, *kind; /* [p] index in the star; index in breed[] */
     breed *breeds;
     double *cheapest; /* [s + 1] least time on the port for so many columns */
     layer front, after;
     int32_t *heads;
     int64_t mask;
-    double *times; /* of the state at hand */
+    double *times; /* times and place of the current state */
     int32_t *place;
-    trace *trail, *found; /* of the layers before; the messages of the best plan */
+    /* origins of the states of all layers so far; the messages of the best plan */
+    trace *trail, *found;
     int64_t trail_count, trail_room, length;
-    int64_t nodes;        /* messages that may still be tried */
-    double best, dropped; /* makespan; least bound of what was left out */
+    int64_t nodes;        /* number of messages that may still be tried */
+    double best, dropped; /* least makespan found; least bound of the states left out */
     const int *cancel;
 } search;
 
@@ -78,7 +83,7 @@ static int32_t leg_of(const search *x, const breed *kin, int64_t width, int64_t 
     return (int32_t)(1 + ((width - 1) * kin->parts + part) * (x->t + 2) + step);
 }
 
-/* From the last message of a panel to the first. */
+/* Computes the legs of a panel from its last message to the first. */
 static void lay_legs(const search *x, breed *kin, int64_t width)
 {
     double ahead = 0.0;
@@ -102,7 +107,8 @@ static void lay_legs(const search *x, breed *kin, int64_t width)
                        .next = at + 1};
             y->port = y->kind == HS_STAR_PANEL ? panel : hold;
             y->work = y->kind == HS_STAR_PANEL ? work : 0.0;
-            /* max(port, last but one) + panel; max(that, last) + work; last is then last but one */
+            /* A panel maps (port, last) to last' = max(max(port, last but one) + panel, last) +
+             * work; then last becomes the last but one. */
             if (y->kind == HS_STAR_PANEL) {
                 const double before = from_port;
                 from_port = panel + fmax(before, work + from_last);
@@ -178,7 +184,8 @@ static double start_of(const double *times, int32_t i, const leg *y)
                                       : times[2 + 2 * i];
 }
 
-/* The next message of slot i, the first of a panel of columns if it has a width. */
+/* Sends the next message of slot i. If width > 0, it is the first message of a new panel of
+ * columns. */
 static void send(const search *x, double *times, int32_t *place, int32_t i, int32_t width,
                  int32_t *ids)
 {
@@ -200,7 +207,8 @@ static void send(const search *x, double *times, int32_t *place, int32_t i, int3
         exchange(times, place, i, i + 1, ids);
 }
 
-/* No plan from the state at hand ends sooner; INFINITY: none ends before `goal`. */
+/* Returns a lower bound on the makespan of all plans from the current state; INFINITY if none ends
+ * before `goal`. */
 static double bound_of(const search *x, double goal)
 {
     const double now = x->times[0];
@@ -223,7 +231,8 @@ static double bound_of(const search *x, double goal)
         }
         if (open) {
             int64_t low = 0;
-            int64_t high = open; /* as many as it can do in time */
+            /* as many columns as the worker can do before `goal` */
+            int64_t high = open;
             while (low < high) {
                 const int64_t middle = (low + high + 1) / 2;
                 if (end + kin->alone[middle] < goal) low = middle;
@@ -301,8 +310,8 @@ static int no_later(int32_t count, const double *a, const double *b)
     return 1;
 }
 
-/* Puts the state at hand into the next layer unless one there is as good; in the place of one that
- * is not. */
+/* Puts the current state into the next layer, in place of states that it dominates, unless a state
+ * there dominates it. */
 static int put(search *x, double bound, trace origin)
 {
     if (!make_room(x)) return 0;
@@ -332,7 +341,7 @@ static int put(search *x, double bound, trace origin)
     return 1;
 }
 
-/* The next layer becomes the front: the `width` states of least bound, ties to the first found. */
+/* Makes the next layer the front: its `width` states of least bound, ties to the first found. */
 static hs_status turn(search *x, int64_t width)
 {
     layer *y = &x->after;
@@ -352,7 +361,7 @@ static hs_status turn(search *x, int64_t width)
         most = sorted[width];
         ties = width;
         while (ties && sorted[ties - 1] == most) ties--;
-        ties = width - ties; /* of those equal to `most` */
+        ties = width - ties; /* how many states equal to `most` are kept */
         x->dropped = fmin(x->dropped, most);
         free(sorted);
     }
@@ -394,7 +403,7 @@ static void keep_plan(search *x, trace last)
     for (int32_t k = last.parent; k > 0; k = x->trail[k].parent) x->found[--length] = x->trail[k];
 }
 
-/* A message of slot i from a state of the front. */
+/* Sends one message of slot i from a state of the front. */
 static hs_status go(search *x, int64_t state, trace step)
 {
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
@@ -411,8 +420,8 @@ static hs_status go(search *x, int64_t state, trace step)
     return bound >= goal || put(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
 }
 
-/* Every message that could come next, but for those that start when another one, that is sure to be
- * needed, would have ended. */
+/* Tries every message that could come next, except a message that starts only when another message,
+ * which is certainly needed, would already have ended. */
 static hs_status expand(search *x, int64_t state, int32_t parent)
 {
     const double *times = &x->front.times[state * (1 + 2 * x->p)];
@@ -472,7 +481,7 @@ static int same(const breed *a, const breed *b)
            a->height == b->height && a->width == b->width;
 }
 
-/* Without parts where the worker can hold no chunk. */
+/* Returns the class of worker i; it has no parts if the worker can hold no chunk. */
 static breed breed_of(const search *x, const hs_star *star, int32_t i)
 {
     const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
@@ -484,7 +493,7 @@ static breed breed_of(const search *x, const hs_star *star, int32_t i)
                    .parts = side ? hs__ceil_div(x->r, height) : 0};
 }
 
-/* Workers into breeds, breeds by what a column costs. */
+/* Groups the workers into classes, sorted by the cost of a column. */
 static hs_status search_open(search *x, const hs_star *star)
 {
     const size_t p = (size_t)star->p;
@@ -558,12 +567,12 @@ static void search_close(search *x, int32_t p)
     free(x->found);
 }
 
-/* Sends the messages of the best plan again; columns are dealt left to right. The ids go where
- * their workers' states go. */
+/* Replays the messages of the best plan and writes its chunks; columns are dealt left to right.
+ * `slots` follows the workers when their states are exchanged. */
 static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length,
                             int32_t *served)
 {
-    /* by slot at the start: found through ids */
+    /* indexed by the slot at the start, see slots */
     hs_star_chunk *current = calloc((size_t)x->p, sizeof *current);
     int32_t *slots = malloc((size_t)x->p * sizeof *slots);
     if (!current || !slots) {

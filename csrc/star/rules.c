@@ -1,3 +1,6 @@
+/* hs_star_plan: the rules of the 2008 paper. One group deals columns while the port serves (round
+ * robin, demand driven); one selects a virtual homogeneous platform; one assigns panels by
+ * incremental selection in two phases. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,7 @@
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {
     const int64_t m = memory < 0 ? 0 : memory < (INT64_C(1) << 53) ? memory : INT64_C(1) << 53;
-    /* a little too much */
+    /* a little too large: the loops below reduce it */
     int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3
                                           : layout == HS_STAR_PAIR ? m / 2
                                                                    : m)) +
@@ -28,7 +31,7 @@ int64_t hs_star_side(int64_t memory, int32_t layout)
 
 static double square(int64_t x) { return (double)x * (double)x; }
 
-/* What a method writes. */
+/* The outputs of a method. */
 typedef struct output {
     hs_star_summary *summary;
     int64_t *sides, *columns;
@@ -38,7 +41,7 @@ typedef struct output {
 
 /* ---- columns dealt while the port serves ----------------------------------------------------- */
 
-/* Serves, and tells what came of it. */
+/* Serves the port to the end, and fills the summary. */
 static hs_status run_port(hs__port *port, int32_t order, int64_t length, const int32_t *served,
                           hs_star_summary *summary)
 {
@@ -71,7 +74,7 @@ static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_
 
 /* ---- homogeneous ----------------------------------------------------------------------------- */
 
-/* The makespan in turn on `count` equal workers. */
+/* Computes the makespan with `count` equal workers served in turn. */
 static hs_status estimate(const hs_star *star, int32_t count, int64_t side, double link_cost,
                           double cycle_time, int32_t eager, const int *cancel, double *makespan)
 {
@@ -90,7 +93,7 @@ static hs_status estimate(const hs_star *star, int32_t count, int64_t side, doub
     return status;
 }
 
-/* Smallest number of workers whose panels keep the port busy, 2 mu c P >= mu^2 w. */
+/* Returns the least number of workers with panels that keep the port busy: 2 mu c P >= mu^2 w. */
 static int32_t enough(int32_t most, int64_t side, double link_cost, double cycle_time)
 {
     const double sending = 2.0 * link_cost, computing = (double)side * cycle_time;
@@ -101,7 +104,8 @@ static int32_t enough(int32_t most, int64_t side, double link_cost, double cycle
     return count;
 }
 
-/* No plan on equal workers is faster: the work, and the port with C both ways. */
+/* Computes a lower bound for all plans on equal workers, from the work and from the port with C
+ * both ways. */
 static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side, double link_cost,
                                 double cycle_time)
 {
@@ -120,8 +124,8 @@ static int32_t sort_unique(int32_t p, double *values)
     return count;
 }
 
-/* Thresholds of memory, link cost and cycle-time (values: [3 p] work space); sides of the chosen
- * workers. */
+/* Chooses thresholds of memory, link cost and cycle-time (values: [3 p] workspace), and returns the
+ * sides of the chosen workers. */
 static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, const int *cancel,
                               double *values, int64_t *sides)
 {
@@ -196,18 +200,19 @@ static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, c
 
 /* ---- incremental selection ------------------------------------------------------------------- */
 
-enum { MIN_MIN = 16 }; /* beside the variants of HS_STAR_HET */
+enum { MIN_MIN = 16 }; /* a variant in addition to the variants of HS_STAR_HET */
 
 typedef struct selection {
     const hs_star *star;
     const int64_t *sides;
     int32_t variant;
-    double now, work; /* the port; updates assigned */
-    double *ready;    /* [p] when the worker has computed what it was sent */
+    double now, work; /* when the port is free; number of updates assigned */
+    double *ready;    /* [p] when the worker has computed all it was sent */
     int64_t *picks;   /* [p] */
     int32_t *served;  /* the worker of each panel */
     int64_t length, room;
-    int32_t *owner; /* of each panel of columns, in the order in which they were completed */
+    /* of each panel of columns, in the order of completion */
+    int32_t *owner;
     int64_t owned, owner_room;
 } selection;
 
@@ -221,7 +226,7 @@ static int grow(int32_t **array, int64_t length, int64_t *room)
     return 1;
 }
 
-/* When the next panel of worker i would have come. */
+/* Returns when the next panel of worker i would have arrived. */
 static double arrival(const selection *x, int32_t i, double now, double ready, int first)
 {
     double blocks = 2.0 * (double)x->sides[i];
@@ -230,7 +235,7 @@ static double arrival(const selection *x, int32_t i, double now, double ready, i
     return fmax(now + blocks * x->star->link_costs[i], ready);
 }
 
-/* Work per time; infinite for no time at all. */
+/* Returns the work per time; infinite if it takes no time. */
 static double rate(const selection *x, double updates, double then)
 {
     return x->variant & HS_STAR_LOCAL ? updates / (then - x->now) : (x->work + updates) / then;
@@ -264,7 +269,7 @@ static int32_t choose_next(const selection *x)
     return chosen;
 }
 
-/* Phase 1. */
+/* Phase 1: selects the worker of each panel. */
 static hs_status select_workers(selection *x, const int *cancel)
 {
     const hs_star *star = x->star;
@@ -287,7 +292,8 @@ static hs_status select_workers(selection *x, const int *cancel)
     return HS_OK;
 }
 
-/* Chunks of the panels of columns, left to right in the order of `owner`, each top-down. */
+/* Cuts the panels of columns into chunks, left to right in the order of `owner`, each from top to
+ * bottom. */
 static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
 {
     const hs_star *star = x->star;
@@ -311,7 +317,7 @@ static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
     }
 }
 
-/* Phase 2. */
+/* Phase 2: serves the selected panels and their results. */
 static hs_status serve_selected(const selection *x, int32_t eager, const int *cancel, output *out)
 {
     const hs_star *star = x->star;

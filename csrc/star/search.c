@@ -1,7 +1,11 @@
-/* Plans beyond the paper's: what a worker holds, the form of its chunks and its number of columns
- * are chosen together. A plan is a share per worker; its makespan is that of the simulation, which
- * stops as soon as the plan cannot be better. Plans by rows are plans by columns of C^T = B^T
- * A^T. */
+/* hs_star_search: plans beyond the rules of the paper. It chooses together what each worker holds,
+ * the shape of its chunks and its number of columns. A plan is a share for each worker. Its
+ * makespan is simulated; the simulation stops as soon as the plan cannot be better. Plans by rows
+ * are plans by columns of C^T = B^T A^T.
+ *
+ * Drafts come from a relaxation, for each operand that workers may hold; each draft is annealed,
+ * and the best plan is annealed longer. Streamed chunks and chunks ahead are then tried in searches
+ * of their own. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,12 +25,13 @@ enum {
     MANY = 32,
     FEW_MESSAGES = 1 << 16
 };
-enum { STREAMS = 1, AHEAD = 2 }; /* extras, each for a search of its own */
+enum { STREAMS = 1, AHEAD = 2 }; /* extras, each with a search of its own */
 static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STAR_DEMAND};
 
 /* ---- shares and chunks ----------------------------------------------------------------------- */
 
-/* Whether the largest chunk of a share fits, and one ahead of another. */
+/* Returns whether the largest chunk of a share fits, together with another chunk if it is loaded
+ * ahead. */
 static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
     const hs_star_chunk largest = {.held = share->held,
@@ -58,7 +63,7 @@ static int64_t count_chunks(int32_t p, const hs_star_share *shares)
     return count;
 }
 
-/* About as many. */
+/* Estimates the number of messages. */
 static double count_messages(const hs_star *star, const hs_star_share *shares)
 {
     double count = 0.0;
@@ -75,13 +80,13 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
     return count;
 }
 
-/* Where part k of `count` equal ones begins. */
+/* Returns where part k of `count` equal parts begins. */
 static int64_t begin(int64_t whole, int64_t count, int64_t k)
 {
     return whole / count * k + (k < whole % count ? k : whole % count);
 }
 
-/* panels: at most so many per pass. */
+/* Cuts shares into chunks. panels: the largest number of panels per chunk. */
 static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels,
                 hs_star_chunk *chunks)
 {
@@ -150,11 +155,12 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
 
 /* ---- options of a worker --------------------------------------------------------------------- */
 
-/* A way to hold and cut: chunks of at most height x width. */
+/* A way to hold an operand and to cut: chunks of at most height x width. */
 typedef struct option {
     int32_t held, buffers, ahead;
     int64_t rows, width;
-    double load, column; /* blocks on the port: at first, and per column, for many columns */
+    /* blocks on the port: once at the start, and per column, if there are many columns */
+    double load, column;
 } option;
 
 typedef struct worker {
@@ -163,15 +169,15 @@ typedef struct worker {
 } worker;
 
 typedef struct search {
-    const hs_star *star; /* as it is searched, by columns */
+    const hs_star *star; /* the star in the orientation that is searched, by columns */
     hs__port port;
     worker *workers;
     hs_star_chunk *chunks;
     int64_t room, effort;
-    double bound; /* nothing is better */
-    /* at most so many per pass: fewer where the plan has very many, for the sake of speed */
+    double bound; /* lower bound: no plan is better */
+    /* largest number of panels per chunk: reduced to save time if plans have very many messages */
     int64_t panels;
-    /* what there is among the options beside the ordinary: others are looked for without */
+    /* the extra that is among the options, or 0; each extra has a separate search */
     int extras;
     uint64_t random;
 } search;
@@ -181,7 +187,8 @@ static void add_option(worker *w, const option *x)
     if (w->count < OPTIONS && x->width > 0) w->options[w->count++] = *x;
 }
 
-/* Widest chunk of C with so many rows, or two of them, one ahead of the other; 0: none. */
+/* Returns the width of the widest chunk of C with so many rows, if a second one is loaded ahead
+ * where `ahead` is set; 0: none fits. */
 static int64_t widest(int64_t memory, int64_t height, int32_t buffers, int32_t ahead)
 {
     if (buffers == HS_STAR_STREAM_A) return (memory - 1) / (height + 1);
@@ -189,8 +196,8 @@ static int64_t widest(int64_t memory, int64_t height, int32_t buffers, int32_t a
     return left < column ? 0 : left / column;
 }
 
-/* The largest square: of two panels as the paper's, of two with another one ahead, of one, or
- * streamed. */
+/* Returns the side of the largest square chunk: with two panels as in the paper, with two panels
+ * and a second chunk ahead, with one panel, or streamed. */
 static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
 {
     int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE
@@ -200,8 +207,8 @@ static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
     return side;
 }
 
-/* C is held: the two numbers of parts of the rows with the least traffic. 0: no chunk fits, or of
- * extras the messages are too many to be tried. */
+/* Adds options that hold C: the two numbers of row parts with the least traffic. Returns 0 if no
+ * chunk fits, or, for extras, if there are too many messages to try them. */
 static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t ahead, worker *w)
 {
     const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
@@ -234,7 +241,7 @@ static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t
     return 1;
 }
 
-/* With `extras` also streamed chunks, or chunks loaded ahead. */
+/* Lists the options of a worker; with `extras` also streamed chunks, or chunks loaded ahead. */
 static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
 {
     const int64_t r = star->r, s = star->s, t = star->t, m = star->memory[i];
@@ -242,7 +249,8 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
     w->count = 0;
     for (int32_t buffers = 2; buffers >= 1; buffers--) {
         if (!add_squarish(star, m, buffers, 0, w)) continue;
-        const int64_t other = widest(m, t, buffers, 0); /* of A or B, t on one side */
+        /* chunks of A or B, with t on one side */
+        const int64_t other = widest(m, t, buffers, 0);
         if (!other) continue;
         const int64_t rows = hs__ceil_div(r, hs__min(other, r)), width = hs__min(other, s);
         const double a = (double)r * (double)t;
@@ -276,7 +284,8 @@ static void give(hs_star_share *share, const option *x, int64_t columns)
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
-/* The makespan, or something not below the limit; INFINITY for a plan of too many messages. */
+/* Computes the makespan, or some value that is not below the limit; INFINITY for a plan with too
+ * many messages. */
 static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit,
                           double *makespan)
 {
@@ -309,14 +318,14 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
 
 /* ---- starting points ------------------------------------------------------------------------- */
 
-/* A draft: an option per worker, -1 for none, and real numbers of columns. */
+/* A draft: an option for each worker, -1 for none, and real numbers of columns. */
 typedef struct draft {
-    int32_t *choice, *by_cost; /* [p]; workers, by the cost of a column on the port */
+    int32_t *choice, *by_cost; /* [p]; workers, by the time on the port for a column */
     double *columns, *cost;    /* [p] */
 } draft;
 
-/* Columns by the time T, cheapest for the port first; the port's time, infinite if some are
- * left. */
+/* Assigns columns that can be done by the time T, first to workers with the cheapest columns for
+ * the port; returns the time on the port, infinite if columns are left. */
 static double fill(const search *x, draft *d, double time)
 {
     const hs_star *star = x->star;
@@ -337,7 +346,8 @@ static double fill(const search *x, draft *d, double time)
     return left > 0.0 ? INFINITY : port;
 }
 
-/* The least time of the relaxation: nobody waits but for its load, the port never. */
+/* Computes the least time of the relaxation: a worker waits only for its load, the port never
+ * waits. */
 static double relax(const search *x, draft *d)
 {
     const hs_star *star = x->star;
@@ -351,7 +361,8 @@ static double relax(const search *x, draft *d)
         const double alone = star->cycle_times[i] * (double)star->r * (double)star->t + d->cost[i];
         high = fmin(high, own->load * star->link_costs[i] + (double)star->s * alone);
     }
-    for (int32_t k = 1; k < star->p; k++) { /* nearly in order from the call before */
+    /* insertion sort: the order is nearly the same as in the previous call */
+    for (int32_t k = 1; k < star->p; k++) {
         const int32_t i = d->by_cost[k];
         int32_t at = k;
         for (; at && d->cost[d->by_cost[at - 1]] > d->cost[i]; at--)
@@ -368,10 +379,10 @@ static double relax(const search *x, draft *d)
     return high;
 }
 
-/* The option with the least traffic for so many columns; only those that hold `held`, or
- * ONLY_AHEAD, if there are any, ANY: all. */
+/* Returns the option with the least traffic for so many columns. With `held` or ONLY_AHEAD, only
+ * options of that kind count, if there are any; ANY: all options. */
 enum { ANY = -1, ONLY_AHEAD = 3 };
-#define NEARLY 1.05 /* a search goes on from so much above the best */
+#define NEARLY 1.05 /* a search goes on from plans up to this factor above the best */
 static int32_t cheapest(const worker *w, double columns, int32_t held)
 {
     int32_t best = -1;
@@ -385,8 +396,8 @@ static int32_t cheapest(const worker *w, double columns, int32_t held)
     return best < 0 && held != ANY ? cheapest(w, columns, ANY) : best;
 }
 
-/* Options and columns by the relaxation, again with what each worker then has; then workers are
- * left out while that helps. */
+/* Makes a draft by the relaxation: chooses options and columns, then options again for the columns
+ * that each worker has. Then leaves workers out while that helps. */
 static double make_draft(const search *x, int32_t held, draft *d)
 {
     const hs_star *star = x->star;
@@ -419,7 +430,7 @@ static double make_draft(const search *x, int32_t held, draft *d)
     return relax(x, d);
 }
 
-/* Whole numbers of columns: rounded down, the rest to the largest fractions. */
+/* Rounds the columns down and gives the rest to the largest fractions. */
 static void round_draft(const search *x, const draft *d, hs_star_share *shares)
 {
     const int32_t p = x->star->p;
@@ -447,7 +458,7 @@ static void round_draft(const search *x, const draft *d, hs_star_share *shares)
 
 /* ---- annealing ------------------------------------------------------------------------------- */
 
-/* Changes shares or order at random; 0 if the choice was none. */
+/* Changes shares or the order at random; returns 0 if the change is void. */
 static int disturb(search *x, hs_star_share *shares, int32_t *order)
 {
     const int32_t p = x->star->p;
@@ -474,7 +485,8 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
         a->panels += move == 4 ? 1 : -1;
         return a->panels >= 1 && a->panels <= a->columns && fits(x->star, i, a);
     }
-    if (i == j || !b->columns) return 0; /* columns from j to i */
+    /* columns move from j to i */
+    if (i == j || !b->columns) return 0;
     int64_t most = b->columns;
     if (move < 15 && most > 1) most = most / (move < 11 ? 16 : 3) + 1;
     const int64_t moved = move == 15 ? b->columns : 1 + hs__random_below(&x->random, most);
@@ -531,7 +543,7 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-/* What is searched from now on. */
+/* Sets the orientation to search from now on. */
 static void face(search *x, const hs_star *star)
 {
     x->star = star;
@@ -540,7 +552,7 @@ static void face(search *x, const hs_star *star)
     for (int32_t i = 0; i < star->p; i++) list_options(star, i, x->extras, &x->workers[i]);
 }
 
-/* The best plan of a draft, by the orders of the port; its annealing begins with it. */
+/* Finds the best plan of a draft, over the orders of the port; annealing starts from it. */
 static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *trial)
 {
     make_draft(x, held, d);
@@ -556,8 +568,8 @@ static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *
     return HS_OK;
 }
 
-/* The same with extras among the options: a search of its own, so that the other is what it is
- * without. */
+/* Searches with extras among the options. This is a separate search, so that the search without
+ * extras has the same result as before. */
 static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t effort, draft *d,
                           plan *now, plan *trial, plan *other, plan *best)
 {
@@ -608,7 +620,7 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
              held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
             make_draft(x, held, d);
             round_draft(x, d, trial->shares);
-            /* dear with many workers */
+            /* simulations are expensive with many workers */
             if (best->makespan == INFINITY &&
                 count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS)
                 x->panels = FEW_PANELS;
@@ -686,8 +698,8 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
     return status;
 }
 
-/* The workers that take part in some draft, then the cheapest for the port: 2 MANY, or twice those.
- * chosen: ascending. */
+/* Chooses the workers that have columns in some draft, and further workers with the cheapest
+ * columns for the port, up to 2 MANY in all or twice the former. chosen: ascending. */
 static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *chosen,
                              int32_t *count)
 {
@@ -725,7 +737,8 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
     return status;
 }
 
-/* Of very many workers most can take no part: moves among those would be wasted. */
+/* Searches with a subset of the workers. Of very many workers most cannot take part, and moves
+ * among them would be wasted. */
 static hs_status search_some(const hs_star *star, int32_t eager, uint64_t seed, int64_t effort,
                              const int *cancel, plan *best)
 {

@@ -1,3 +1,6 @@
+/* Simulation of the master's port. A desk is the state of one worker: its next message, and when
+ * that can start. Serving a worker sends this message and determines the next one; the rules decide
+ * which worker is served. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -101,7 +104,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
     return HS_OK;
 }
 
-/* When the worker could take part in its next message. */
+/* Returns when the worker could take part in its next message. */
 static double earliest(const hs__desk *desk)
 {
     if (desk->kind == HS_STAR_RESULT)
@@ -110,7 +113,7 @@ static double earliest(const hs__desk *desk)
     return desk->buffers == 2 ? desk->before : desk->last;
 }
 
-/* The worker's next message is of that kind. */
+/* Sets the kind of the worker's next message. */
 static inline void ask(hs__port *port, int32_t i, int32_t kind)
 {
     hs__desk *desk = &port->desk[i];
@@ -121,8 +124,8 @@ static inline void ask(hs__port *port, int32_t i, int32_t kind)
     if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
 }
 
-/* Columns to worker i. When none are left, those that asked for a chunk ahead of a result have only
- * the result to send. */
+/* Deals columns to worker i. When no columns are left, workers that asked for a chunk ahead of a
+ * result have only this result to send. */
 static void deal_columns(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -138,8 +141,8 @@ static void deal_columns(hs__port *port, int32_t i)
             ask(port, j, HS_STAR_RESULT);
 }
 
-/* A chunk for a worker that has none; 0: there is none. Columns are dealt left to right, rows
- * top-down. */
+/* Takes a chunk for a worker that has none; returns 0 if there is none. Columns are dealt left to
+ * right, rows from top to bottom. */
 static int take_chunk(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -169,8 +172,8 @@ static int take_chunk(hs__port *port, int32_t i)
     return 1;
 }
 
-/* Whether the worker's next chunk is loaded ahead of the result of the one whose panels have all
- * been sent. */
+/* Returns whether the worker's next chunk is loaded ahead of the result of the chunk with all
+ * panels sent. */
 static int goes_ahead(const hs__port *port, const hs__desk *desk)
 {
     if (!port->list) return port->deals_ahead && (desk->breadth || (desk->side && port->left));
@@ -178,7 +181,7 @@ static int goes_ahead(const hs__port *port, const hs__desk *desk)
     return next >= 0 && port->list[next].ahead;
 }
 
-/* What follows a message of a chunk in work. A result that is owed waits until the panels that find
+/* Determines the message that follows in a chunk. An owed result waits until the panels that find
  * room at once have been sent. */
 static void follow(hs__port *port, int32_t i)
 {
@@ -202,7 +205,7 @@ static void follow(hs__port *port, int32_t i)
     ask(port, i, kind);
 }
 
-/* A panel comes and is computed. */
+/* Sends a panel, which is then computed. */
 static void send_panel(hs__desk *desk, hs_star_message *message)
 {
     const int64_t depth =
@@ -220,7 +223,7 @@ static void send_panel(hs__desk *desk, hs_star_message *message)
     desk->full += desk->out > 0.0;
 }
 
-/* A result leaves: the one owed, that of a panel, or that of the chunk. */
+/* Sends a result: the owed one, the result of a panel, or the result of the chunk. */
 static void send_result(hs__desk *desk, hs_star_message *message)
 {
     double blocks = desk->held;
@@ -243,8 +246,8 @@ static void send_result(hs__desk *desk, hs_star_message *message)
     desk->released = message->end;
 }
 
-/* What is held comes. Ahead of a result the panels before go on to count: the first ones find the
- * buffers that those leave. */
+/* Sends the held operand. If it goes ahead of a result, the panels before still count: the first
+ * new panels use the buffers that these panels release. */
 static void send_load(hs__desk *desk, int32_t buffers_before, hs_star_message *message)
 {
     message->end = message->compute_start = message->compute_end =
@@ -255,7 +258,7 @@ static void send_load(hs__desk *desk, int32_t buffers_before, hs_star_message *m
     desk->released = message->end;
 }
 
-/* The worker's next message goes through the port; 0: it has none. */
+/* Sends the worker's next message through the port; returns 0 if it has none. */
 static int serve(hs__port *port, int32_t i)
 {
     hs__desk *desk = &port->desk[i];
@@ -276,7 +279,7 @@ static int serve(hs__port *port, int32_t i)
     return 1;
 }
 
-/* Looked at now and then: whether to go on. */
+/* Checks from time to time for cancellation and for too many messages. */
 static hs_status stopped(const hs__port *port)
 {
     if ((port->message_count & 1023) != 1) return HS_OK;
@@ -285,7 +288,7 @@ static hs_status stopped(const hs__port *port)
                                               : HS_OK;
 }
 
-/* Eager: the results that are ready now. */
+/* Eager: sends the results that are ready now. */
 static void return_ready(hs__port *port)
 {
     while (port->eager && port->results.size && port->results.at[0].time <= port->now)
@@ -294,7 +297,7 @@ static void return_ready(hs__port *port)
 
 static hs_status serve_in_turn(hs__port *port)
 {
-    /* a ring of those that may have something left */
+    /* a linked ring of the workers that may have messages left */
     int32_t *follower = malloc((size_t)port->p * sizeof *follower);
     if (!follower) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < port->p; i++) follower[i] = i + 1 < port->p ? i + 1 : 0;
@@ -327,7 +330,7 @@ static hs_status serve_demand(hs__port *port)
     return status;
 }
 
-/* A list of the workers panel by panel; C and results go where they must. */
+/* Serves a list of workers panel by panel; loads and results go in between where they must. */
 static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *served)
 {
     hs_status status = HS_OK;
@@ -344,13 +347,14 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
     return status;
 }
 
-/* What decides when a worker is served, side by side in memory. */
+/* The values that decide when a worker is served, adjacent in memory. */
 typedef struct need {
     int32_t worker;
     double ready, last, rest;
 } need;
 
-/* What can start now comes before what cannot, that as it can; else by need. */
+/* A message that can start now goes before one that cannot; among messages that must wait, the
+ * earliest first; else by need. */
 static int needs_more(const need *x, const need *y, double now, int32_t order)
 {
     if (x->ready > now || y->ready > now)
@@ -359,7 +363,7 @@ static int needs_more(const need *x, const need *y, double now, int32_t order)
     return (x->last > now ? x->last : now) + x->rest > (y->last > now ? y->last : now) + y->rest;
 }
 
-/* Looks at worker again; 0: it has nothing left. */
+/* Updates a need from its desk; returns 0 if the worker has nothing left. */
 static int look(const hs__port *port, need *x)
 {
     const hs__desk *desk = &port->desk[x->worker];
@@ -445,8 +449,8 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
     return 1;
 }
 
-/* Whether each worker's chunks of the list hold C where one is loaded ahead of the other, and fit
- * together. */
+/* Returns whether, in each worker's list, only chunks of C are loaded ahead, each after a chunk of
+ * C, and all fit together. */
 static int valid_chains(const hs__port *port, const int64_t *memory)
 {
     for (int32_t i = 0; i < port->p; i++) {

@@ -1,5 +1,5 @@
-/* The master's port and what each worker can take part in next: shared by the simulation of given
- * chunks and by the rules. */
+/* The master's port, and the state of each worker at it. The simulation of given chunks, the rules
+ * and the search share it. */
 #ifndef HS_STAR_STAR_H
 #define HS_STAR_STAR_H
 
@@ -8,80 +8,85 @@
 #include "core/heap.h"
 #include "hetsched.h"
 
-/* A worker. Its messages have one order: C of a chunk, its panels, the result, C of the next; or C
- * of the next, those of its panels that find room at once, the result, the other panels. */
+/* A worker. Its messages have one order. Usually: the load of a chunk, its panels, its result, the
+ * load of the next chunk. If the next chunk is ahead: the load of the next chunk, as many of its
+ * panels as find room at once, the result, the other panels. */
 typedef struct hs__desk {
     double link_cost, cycle_time;
-    int64_t side;  /* largest height and width of a chunk dealt; 0: is dealt none */
-    int64_t depth; /* of the panels of a chunk dealt */
-    /* dealing: the rows from `row` on of these columns are not dealt yet */
+    int64_t side;  /* largest height and width of a chunk that is dealt; 0: it is dealt none */
+    int64_t depth; /* depth of the panels of a chunk that is dealt */
+    /* dealing: columns col .. col + breadth - 1, of which rows from `row` on are not dealt yet */
     int64_t row, col, breadth;
-    int32_t kind; /* of the next message, hs_star_kind */
-    /* whose panels are sent; for HS_STAR_LOAD the next of a list, -1: none */
+    int32_t kind; /* kind of the next message, hs_star_kind */
+    /* the chunk with panels being sent; for HS_STAR_LOAD the next chunk of a list, -1: none */
     int64_t chunk;
-    int64_t owed_chunk;      /* the one before, whose result has not left: */
-    double owed, owed_since; /* its blocks, 0: there is none; when it was computed */
-    int64_t panels;          /* left in a list */
+    int64_t owed_chunk;      /* the chunk before it, if its result has not left */
+    double owed, owed_since; /* blocks of the owed result, 0: there is none; when it was computed */
+    int64_t panels;          /* panels left in a list */
     double rest;             /* computing time left in a list */
-    /* of the chunk: blocks that stay with the worker; updates of a layer; */
+    /* of the chunk: blocks that stay on the worker; updates per layer */
     double held, work;
-    /* blocks of a layer to and from the worker; none from it: C is held */
+    /* of the chunk: blocks per layer to the worker, and from it (0: C is held) */
     double in, out;
-    double more; /* blocks that come with every such layer */
+    double more; /* additional blocks with each `every`-th layer */
     int64_t every;
-    int64_t length, deep;   /* layers; of a panel */
-    int64_t sent, returned; /* layers */
-    int32_t buffers, full;  /* panels; not free yet where panels have results */
-    /* the buffers of what is held, or of the next panel with a result, are free */
+    int64_t length, deep;   /* layers of the chunk; layers of a panel */
+    int64_t sent, returned; /* layers sent; layers with results returned */
+    /* buffers for panels; how many are not free yet, if panels have results */
+    int32_t buffers, full;
+    /* when the buffers of the held operand, or of the next panel with a result, are free */
     double released;
-    double ready; /* the earliest start of the next message, for the worker */
-    /* ends of the last two panels; before there were so many, when the load had come */
+    double ready; /* earliest start of the next message, as far as the worker is concerned */
+    /* when the last two panels are computed; when the load arrived, if there were fewer panels */
     double last, before;
 } hs__desk;
 
 typedef struct hs__port {
     int64_t r, s, t;
     int32_t p, eager;
-    int32_t buffers;     /* of the chunks dealt; 2 */
-    int32_t deals_ahead; /* chunks dealt are loaded ahead */
+    int32_t buffers;     /* of the chunks that are dealt; default 2 */
+    int32_t deals_ahead; /* chunks that are dealt are loaded ahead */
     hs__desk *desk;
-    /* workers whose next message is a result, by the end of the last panel */
+    /* workers with a result as next message, by the end of the last panel */
     hs__heap results;
-    /* all workers by the earliest start of the next message; only for HS_STAR_DEMAND */
+    /* all workers by the earliest start of their next message; only for HS_STAR_DEMAND */
     hs__heap demand;
     const hs_star_chunk *list; /* or NULL: columns are dealt */
-    int64_t *next, next_room;  /* [chunks of the list] the next one of the same worker, -1: none */
-    int64_t left;              /* columns not dealt */
-    int64_t *columns;          /* [p] dealt to each worker, or NULL */
-    hs_star_chunk *chunks;     /* those dealt, or NULL */
+    /* [chunks of the list] the next chunk of the same worker, -1: none */
+    int64_t *next, next_room;
+    int64_t left;              /* columns not dealt yet */
+    int64_t *columns;          /* [p] columns dealt to each worker, or NULL */
+    hs_star_chunk *chunks;     /* out: the chunks dealt, or NULL */
     hs_star_message *messages; /* or NULL */
     int64_t chunk_count, message_count;
-    int64_t most; /* messages: a run that has more stops with HS_ERROR_UNSUPPORTED */
+    int64_t most; /* limit on messages: a run with more stops with HS_ERROR_UNSUPPORTED */
     double now;   /* end of the last message */
-    /* time of the messages of a list to come; a run that cannot end before the limit stops */
+    /* time on the port of the messages still to come in a list; a run stops when it cannot end
+     * before the limit */
     double coming, limit;
     const int *cancel;
 } hs__port;
 
-/* Desks of the first p workers, idle, on which side and depth are still to be set where columns are
- * dealt. */
+/* Opens a port with idle desks for the first p workers. If columns are dealt, the caller then sets
+ * side and depth of each desk. */
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager,
                         const int *cancel);
 void hs__port_close(hs__port *port);
 
-/* Gives the desks the chunks of a list; again after a run. */
+/* Gives the desks the chunks of a list; it can be called again after a run. */
 hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks);
 
-/* Serves until all is done, hs_star_order. A list of workers that does not fit is
- * HS_ERROR_VALUE. */
+/* Serves until all is done, in an hs_star_order. HS_ERROR_VALUE for a list of workers that does not
+ * fit the chunks. */
 hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served);
 
-/* A chunk as its messages see it. What is streamed passes block by block: each is a layer. */
+/* The messages of a chunk. A streamed operand passes block by block: each block is a layer. */
 typedef struct hs__passage {
-    /* blocks that stay with the worker; of a layer, to and from it; layers */
+    /* blocks that stay on the worker; blocks per layer to the worker, and from it; number of
+     * layers */
     int64_t held, in, out, length;
-    int64_t work; /* updates of a layer */
-    /* blocks that come along with the first of so many layers, and stay for these */
+    int64_t work; /* updates per layer */
+    /* blocks that come along with the first of each `every` layers, and stay for these layers */
     int64_t more, every;
 } hs__passage;
 
@@ -102,14 +107,15 @@ static inline hs__passage hs__star_passage(int64_t t, const hs_star_chunk *chunk
     }
 }
 
-/* Blocks of memory that the chunk takes beside what it holds. */
+/* Returns the blocks of memory that the chunk takes besides the operand it holds. */
 static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs__passage *x)
 {
     if (hs__star_streams(chunk)) return x->more + x->in;
     return chunk->buffers * (chunk->depth < x->length ? chunk->depth : x->length) * x->in;
 }
 
-/* Whether a chunk and its panels fit, in whole numbers; each of its numbers is in range. */
+/* Returns whether a chunk and its panels fit in memory, in exact integers; all its numbers must be
+ * in range. */
 static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t memory)
 {
     const hs__passage x = hs__star_passage(t, chunk);
@@ -118,14 +124,15 @@ static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t m
     return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
 }
 
-/* Chunks of one worker, each loaded ahead of the result of the one before: what they take of its
- * memory, each at a fixed place. What is held has two places in turn, at both ends of the room of
- * the two neighbours that need most, the panels have the room that one needs. */
+/* Memory for chunks of one worker that are each loaded ahead of the result of the chunk before,
+ * each at a fixed place. Held operands alternate between two places, at both ends of a room for the
+ * two neighbours that need most; the panels have a room for the chunk that needs most. */
 typedef struct hs__chain {
-    int64_t held, passing, last; /* rooms; held by the last chunk */
+    /* sizes of the rooms for held operands and for panels; blocks held by the last chunk */
+    int64_t held, passing, last;
 } hs__chain;
 
-/* The chunk after, which begins a new chain where it is not loaded ahead. */
+/* Adds the next chunk, which begins a new chain unless it is loaded ahead. */
 static inline void hs__chain_add(hs__chain *chain, int64_t t, const hs_star_chunk *chunk)
 {
     const hs__passage x = hs__star_passage(t, chunk);
@@ -136,7 +143,7 @@ static inline void hs__chain_add(hs__chain *chain, int64_t t, const hs_star_chun
     chain->last = x.held;
 }
 
-/* Whether the numbers are in the range that the header asks for. */
+/* Returns whether the numbers are in the ranges of the public header. */
 int hs__star_valid(const hs_star *star);
 
 #endif

@@ -1,30 +1,34 @@
-/* The short way in from Python for what is small: products that NumPy multiplies, and the operators and ufuncs of hetsched's Array.
- * A call costs a tenth of a microsecond here where Python's own tests take more than one. The usual case is recognised by types
- * and flags and handed to NumPy; all else is left to the functions in Python, so that without this module results are the same,
- * only later. Nothing of the engine is linked. */
+/* The fast path from Python for small operands: products that NumPy multiplies, and the operators
+ * and ufuncs of hetsched's Array. A call costs a tenth of a microsecond here, where Python's own
+ * tests take more than one. The usual case is recognised by types and flags and passed on to NumPy;
+ * all other cases are left to the functions in Python. So results without this module are the same,
+ * only later. The module does not link the engine. */
 #include <Python.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
-/* Written by import and by `array_type`, both under the interpreter's lock; read by every call. */
+/* Written at import and by `array_type`, both under the interpreter's lock; read by every call. */
 static struct {
-    PyTypeObject *array;  /* hetsched's Array; NULL until it is made */
-    PyObject *ufunc;      /* what Array.__array_ufunc__ does in general: a function in Python */
-    PyObject *limits;     /* whose attribute SMALL says how many multiply-adds are a small product */
-    int watched;          /* somebody counts products: they are all left to `ufunc` */
-    int retypes;          /* a plain array can become an Array where it lies */
-    PyObject *matmul;     /* numpy.matmul */
+    PyTypeObject *array; /* hetsched's Array; NULL until it is made */
+    /* the general implementation of Array.__array_ufunc__: a function in Python */
+    PyObject *ufunc;
+    /* its attribute SMALL is the largest number of multiply-adds of a small product */
+    PyObject *limits;
+    int watched;      /* products are being counted: all are left to `ufunc` */
+    int retypes;      /* a plain array can become an Array in place */
+    PyObject *matmul; /* numpy.matmul */
     PyObject *small, *automatic; /* "SMALL" and "auto", interned */
 } known;
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static int is_plain(PyObject *x) { return Py_TYPE(x) == &PyArray_Type; }
 static int is_ours(PyObject *x) { return Py_TYPE(x) == known.array; }
 
-/* Whether nobody has to be asked what an operator is to do with x: plain arrays, Arrays and numbers, of these types exactly. */
+/* Returns whether x is a plain array, an Array or a number, of exactly these types, so that no
+ * other class has to be asked what an operator does with x. */
 static int is_usual(PyObject *x)
 {
     const PyTypeObject *type = Py_TYPE(x);
@@ -32,10 +36,10 @@ static int is_usual(PyObject *x)
            type == &PyComplex_Type || type == &PyDoubleArrType_Type;
 }
 
-/* A view of an array as one of the given type; NULL with an error set. */
+/* Returns a view of an array as one of the given type; NULL with an error set. */
 static PyObject *view_as(PyTypeObject *type, PyObject *array) { return PyArray_View((PyArrayObject *)array, NULL, type); }
 
-/* A new reference to a plain view of an Array, or to x itself; NULL with an error set. */
+/* Returns a new reference to a plain view of an Array, or to x itself; NULL with an error set. */
 static PyObject *plain(PyObject *x)
 {
     if (is_ours(x)) return view_as(&PyArray_Type, x);
@@ -43,13 +47,15 @@ static PyObject *plain(PyObject *x)
     return x;
 }
 
-/* A result as an Array if it is a plain array, else as it is, NULL too; takes its reference. An array that nobody else holds is retyped:
- * a view would be a second object, whose making and end take as long as the rest of a small sum. */
+/* Returns a result as an Array if it is a plain array, else unchanged, also if it is NULL; takes
+ * its reference. An array with no other reference is retyped: a view would be a second object, and
+ * its creation and deletion take as long as the rest of a small sum. */
 static PyObject *ours(PyObject *result)
 {
     if (!result || !is_plain(result)) return result;
     if (known.retypes && Py_REFCNT(result) == 1) {
-        Py_INCREF((PyObject *)known.array); /* objects hold a reference to a type that is not static */
+        /* objects hold a reference to their type unless it is static */
+        Py_INCREF((PyObject *)known.array);
         Py_SET_TYPE(result, known.array);
         return result;
     }
@@ -58,7 +64,7 @@ static PyObject *ours(PyObject *result)
     return view;
 }
 
-/* The same for the arrays of a tuple, as ufuncs of several results return one. */
+/* Does the same for the arrays of a tuple, which ufuncs with several results return. */
 static PyObject *all_ours(PyObject *result)
 {
     if (!result || !PyTuple_CheckExact(result)) return ours(result);
@@ -74,7 +80,8 @@ static PyObject *all_ours(PyObject *result)
     return found;
 }
 
-/* Multiply-adds of a product of two matrices (plain or Arrays) whose shapes fit; -1 of anything else. */
+/* Returns the multiply-adds of a product of two matrices (plain or Arrays) with matching shapes; -1
+ * for anything else. */
 static double multiply_adds(PyObject *v, PyObject *w)
 {
     if (!(is_plain(v) || is_ours(v)) || !(is_plain(w) || is_ours(w))) return -1.0;
@@ -83,7 +90,8 @@ static double multiply_adds(PyObject *v, PyObject *w)
     return (double)PyArray_DIM(a, 0) * (double)PyArray_DIM(a, 1) * (double)PyArray_DIM(b, 1);
 }
 
-/* Whether NumPy multiplies v by w, as the product is small: 0, 1, or -1 with an error set. */
+/* Returns whether the product of v and w is small, so that NumPy computes it: 0, 1, or -1 with an
+ * error set. */
 static int is_small(PyObject *v, PyObject *w)
 {
     const double work = multiply_adds(v, w);
@@ -94,9 +102,10 @@ static int is_small(PyObject *v, PyObject *w)
     return limit == -1.0 && PyErr_Occurred() ? -1 : work <= limit;
 }
 
-/* ---- operators ---------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
-/* What numpy.ndarray does for an operator, on plain arrays in the places of Arrays; both are usual. */
+/* Applies numpy.ndarray's implementation of an operator, with plain arrays in place of Arrays; both
+ * operands are usual. */
 static PyObject *usual(PyObject *v, PyObject *w, binaryfunc own)
 {
     PyObject *a = plain(v), *b = a ? plain(w) : NULL;
@@ -106,14 +115,16 @@ static PyObject *usual(PyObject *v, PyObject *w, binaryfunc own)
     return all_ours(result);
 }
 
-/* Whether w is of another subclass of ndarray than v, an Array or of a class derived from it. Such come first, as they do beside a
- * plain array: Python asks them because they are subclasses of its type. */
+/* Returns whether w is of a subclass of ndarray other than Array, while v is an Array or of a class
+ * derived from it. Such a w is asked first, as it is beside a plain array, where Python does so
+ * because the class of w is a subclass of the array's type. */
 static int is_overruled(PyObject *v, PyObject *w)
 {
     return PyObject_TypeCheck(v, known.array) && PyArray_Check(w) && !is_plain(w) && !is_ours(w);
 }
 
-/* v op w with an Array, or what is derived from it, on one side: `own` is ndarray's operator, `any` Python's. */
+/* v op w with an Array, or an object of a derived class, on one side: `own` is ndarray's operator,
+ * `any` Python's. */
 static PyObject *binary(PyObject *v, PyObject *w, binaryfunc own, binaryfunc any)
 {
     if (is_usual(v) && is_usual(w)) return usual(v, w, own);
@@ -156,7 +167,7 @@ static PyObject *unary(PyObject *v, unaryfunc own)
 #define IN_PLACE(X) X(inplace_add) X(inplace_subtract) X(inplace_multiply) X(inplace_true_divide)
 #define UNARIES(X) X(negative) X(positive) X(absolute) X(invert)
 
-/* ndarray's own slots. */
+/* ndarray's own slots */
 static struct {
 #define X(name, ...) binaryfunc name##_slot;
     BINARIES(X) IN_PLACE(X) X(matrix_multiply)
@@ -187,7 +198,7 @@ static PyObject *array_power(PyObject *v, PyObject *w, PyObject *modulus)
     return modulus == Py_None ? binary(v, w, own_power, any_power) : own.power(v, w, modulus);
 }
 
-/* Large products are those of __array_ufunc__. */
+/* Small products go to NumPy directly; large ones to __array_ufunc__. */
 static PyObject *array_matrix_multiply(PyObject *v, PyObject *w)
 {
     const int small = is_small(v, w);
@@ -196,7 +207,8 @@ static PyObject *array_matrix_multiply(PyObject *v, PyObject *w)
     return is_overruled(v, w) ? binary(v, w, own.matrix_multiply_slot, PyNumber_MatrixMultiply) : own.matrix_multiply_slot(v, w);
 }
 
-/* v < w and the like; v is the Array, as Python turns them round where it is on the right. */
+/* v < w and the other comparisons; v is the Array, because Python exchanges the operands if it is
+ * on the right. */
 static PyObject *array_compare(PyObject *v, PyObject *w, int operation)
 {
     const int quick = is_usual(v) && is_usual(w);
@@ -221,9 +233,10 @@ static void find_slots(void)
     own.compare = (richcmpfunc)PyType_GetSlot(&PyArray_Type, Py_tp_richcompare);
 }
 
-/* ---- ufuncs ------------------------------------------------------------------------------------------------------- */
+/* ---- ufuncs ---------------------------------------------------------------------------------- */
 
-/* function(first, *args, **options), or without `first` where that is NULL; the options are the values behind the arguments. */
+/* Calls function(first, *args, **options), or without `first` if that is NULL; the options are the
+ * values after the arguments. */
 static PyObject *call(PyObject *function, PyObject *first, PyObject *const *args, Py_ssize_t count, PyObject *const *values, PyObject *names)
 {
     const Py_ssize_t in_front = first != NULL, named = names ? PyTuple_Size(names) : 0;
@@ -243,7 +256,8 @@ static PyObject *call(PyObject *function, PyObject *first, PyObject *const *args
 
 static int is_text(PyObject *x, const char *text) { return PyUnicode_Check(x) && PyUnicode_CompareWithASCIIString(x, text) == 0; }
 
-/* Whether an option leaves open who answers and what type an array has that comes back. */
+/* Returns whether an option affects neither which class answers nor the type of a returned
+ * array. */
 static int is_harmless(PyObject *name, PyObject *value)
 {
     static const char *const harmless[] = {"axis", "dtype", "keepdims", "initial", "casting", "order"};
@@ -254,7 +268,8 @@ static int is_harmless(PyObject *name, PyObject *value)
 
 enum { MOST_INPUTS = 3 };
 
-/* ufunc(*inputs), or another method of it with its options, on plain arrays in the places of Arrays. */
+/* Calls ufunc(*inputs), or another of its methods with options, with plain arrays in place of
+ * Arrays. */
 static PyObject *call_ufunc(PyObject *ufunc, PyObject *method, PyObject *const *args, Py_ssize_t inputs, PyObject *names)
 {
     PyObject *x[MOST_INPUTS] = {NULL}, *result = NULL;
@@ -271,7 +286,8 @@ static PyObject *call_ufunc(PyObject *ufunc, PyObject *method, PyObject *const *
     return all_ours(result);
 }
 
-/* Array.__array_ufunc__(ufunc, method, *inputs, **options): calls of usual inputs with harmless options that are no large product. */
+/* Array.__array_ufunc__(ufunc, method, *inputs, **options): handles calls with usual inputs and
+ * harmless options, except large products. */
 static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const Py_ssize_t inputs = count - 2, named = names ? PyTuple_Size(names) : 0;
@@ -284,7 +300,7 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t c
     return call(known.ufunc, self, args, count, args + count, names);
 }
 
-/* ---- the type ----------------------------------------------------------------------------------------------------- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 #define X(name, ...) {Py_nb_##name, (void *)array_##name},
 static PyType_Slot slots[] = {
@@ -296,7 +312,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {.name = "hetsched.Array", .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots};
 static PyMethodDef ufunc_method = {"__array_ufunc__", (PyCFunction)(void *)array_ufunc, METH_FASTCALL | METH_KEYWORDS, NULL};
 
-/* Bytes of an object of the type, -1 with an error set. */
+/* Returns the size in bytes of an object of the type, -1 with an error set. */
 static long size_of(PyTypeObject *type)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)type, "__basicsize__");
@@ -305,17 +321,20 @@ static long size_of(PyTypeObject *type)
     return found;
 }
 
-/* Whether an object of one type, static, can become one of the other by its type alone: no larger, nothing in front of it. */
+/* Returns whether an object of one type, static, can become one of the other by changing its type
+ * alone: it must have the same size, and nothing in front of it. */
 static int is_alike(PyTypeObject *from, PyTypeObject *to)
 {
-    const unsigned long hidden = Py_TPFLAGS_HAVE_GC | 1ul << 3 | 1ul << 4; /* weak references and dictionaries in front: from 3.12 on */
+    /* weak references and dictionaries in front of the object: from 3.12 on */
+    const unsigned long hidden = Py_TPFLAGS_HAVE_GC | 1ul << 3 | 1ul << 4;
     if (PyType_GetFlags(from) & (hidden | Py_TPFLAGS_HEAPTYPE) || PyType_GetFlags(to) & hidden) return 0;
     const long size = size_of(from);
     return size > 0 && size == size_of(to);
 }
 
-/* array_type(ufunc, limits): the type of Arrays, a subclass of ndarray with the operators above, made once. A class that Python makes
- * would be collected as garbage, which ndarrays are not: twice as slow to make. */
+/* array_type(ufunc, limits): makes the type of Arrays, a subclass of ndarray with the operators
+ * above, once. Objects of a class made in Python would be subject to garbage collection, unlike
+ * ndarrays, and creating them would take twice as long. */
 static PyObject *array_type(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
@@ -340,9 +359,9 @@ static PyObject *array_type(PyObject *module, PyObject *const *args, Py_ssize_t 
     return NULL;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
-/* array(A, dtype): an Array of a plain array that is to stay as it is, else None. */
+/* array(A, dtype): returns an Array of a plain array that needs no conversion, else None. */
 static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
@@ -350,7 +369,7 @@ static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count
     Py_RETURN_NONE;
 }
 
-/* A contiguous, aligned matrix in this machine's byte order. */
+/* Returns whether x is a contiguous, aligned matrix in this machine's byte order. */
 static int is_simple(PyObject *x)
 {
     const PyArrayObject *a = (const PyArrayObject *)x;
@@ -360,8 +379,9 @@ static int is_simple(PyObject *x)
 
 static int is_number(PyObject *x, double value) { return PyFloat_CheckExact(x) && PyFloat_AsDouble(x) == value; }
 
-/* product(A, B, out, alpha, beta, method, trace, progress, limit): numpy.matmul(A, B) if both are simple matrices of one supported
- * type, the other arguments are the defaults and there are no more than `limit` multiply-adds, else None. */
+/* product(A, B, out, alpha, beta, method, trace, progress, limit): returns numpy.matmul(A, B) if
+ * both are simple matrices of one supported type, the other arguments have their defaults, and
+ * there are at most `limit` multiply-adds; else None. */
 static PyObject *product(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
@@ -378,7 +398,7 @@ static PyObject *product(PyObject *module, PyObject *const *args, Py_ssize_t cou
     return PyObject_CallFunctionObjArgs(known.matmul, args[0], args[1], NULL);
 }
 
-/* watch(flag): whether products of Arrays are counted from now on. */
+/* watch(flag): sets whether products of Arrays are counted from now on. */
 static PyObject *watch(PyObject *module, PyObject *flag)
 {
     (void)module;
@@ -399,7 +419,8 @@ static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT, .m_name
 
 PyMODINIT_FUNC PyInit__fast(void)
 {
-    if (_import_array() < 0) { /* the macro around it would print */
+    /* the macro around this function would print */
+    if (_import_array() < 0) {
         PyErr_SetString(PyExc_ImportError, "not built for this NumPy");
         return NULL;
     }

@@ -1,5 +1,6 @@
-/* What surrounds declarations: HS_API marks what the shared library shows to others, all else in it
- * is hidden; what is between HS_C_BEGIN and HS_C_END is C for C++ programs too. */
+/* Macros around declarations. HS_API marks the functions that the shared library exports;
+ * everything else in it is hidden. HS_C_BEGIN and HS_C_END enclose declarations that C++ programs
+ * must see as C. */
 #ifndef HETSCHED_EXPORT_H
 #define HETSCHED_EXPORT_H
 

@@ -6,67 +6,70 @@
 
 HS_C_BEGIN
 
-/* A matrix product in layers: the inner dimension is divided, a worker gets k columns of A and the
- * k rows of B that go with them. A star's centre sends each worker its share in one message of k
- * send[i], and k compute[i] is the work.
- *   HS_SCSS  one message after the other, in an order; a worker computes while it receives, and is
- *            done no earlier than its data
- *   HS_SCCS  one after the other; a worker computes after it has received all
+/* A matrix product in layers. The inner dimension is divided: a worker gets k columns of A and the
+ * k corresponding rows of B. The centre of a star sends each worker its share in one message, which
+ * takes k send[i]; the work takes k compute[i]. Modes:
+ *   HS_SCSS  one message after the other, in some order; a worker computes while it receives, and
+ *            ends no earlier than its data arrive
+ *   HS_SCCS  one message after the other; a worker computes after it has received everything
  *   HS_PCCS  all messages at once, then the work
- *   HS_PCSS  all at once, and the work meanwhile
- * A worker without layers gets no message. All functions return HS_ERROR_INFEASIBLE if those that
- * can work may not have all layers. Source: Liu, Shi, Zhang, Robertazzi, Layer Based Partition,
- * section 4; of limits section 3.3. */
+ *   HS_PCSS  all messages at once, and the work meanwhile
+ * A worker without layers gets no message. All functions return HS_ERROR_INFEASIBLE if the limits
+ * of the workers that can compute do not add up to all layers. Source: Liu, Shi, Zhang, Robertazzi,
+ * Layer Based Partition, section 4; limits: section 3.3. */
 #define HS_LAYERS_MOST 0x1p300
 typedef enum hs_layers_mode { HS_SCSS = 0, HS_SCCS = 1, HS_PCCS = 2, HS_PCSS = 3 } hs_layers_mode;
 typedef struct hs_layers {
     int32_t mode; /* hs_layers_mode */
     int32_t p;
     int64_t layers; /* 0 .. 2^53 */
-    /* [p] time per layer, 1 / HS_LAYERS_MOST .. HS_LAYERS_MOST; infinite: gets nothing; not all
-     * are */
+    /* [p] time per layer, 1 / HS_LAYERS_MOST .. HS_LAYERS_MOST; infinite: the worker gets nothing;
+     * at least one is finite */
     const double *compute;
-    const double *send; /* [p] the same, finite, or 0 */
-    /* [p] layers that each may have at most, >= 0, as for its memory; or NULL: as many as there
-     * are */
+    /* [p] time per layer in the same range, finite, or 0 */
+    const double *send;
+    /* [p] largest number of layers of each worker, >= 0, e.g. because of its memory; NULL: no
+     * limits */
     const int64_t *most;
 } hs_layers;
 
-/* What given counts take.
+/* Computes the schedule of given counts.
  *   order     [p] the workers in the order of the messages; NULL: by index. Not read for HS_PCCS
  *             and HS_PCSS
- *   counts    [p] layers, none above `most`; their sum is that of the problem
- *   start, received, end  [p] out: of the message and of the work; 0 without layers
+ *   counts    [p] layers of each worker, none above `most`; their sum is problem->layers
+ *   start     [p] out: start of the message; 0 without layers
+ *   received  [p] out: end of the message; 0 without layers
+ *   end       [p] out: end of the work; 0 without layers
  *   makespan  out
  * Time O(p). */
 HS_API hs_status hs_layers_schedule(const hs_layers *problem, const int32_t *order,
                                     const int64_t *counts, double *start, double *received,
                                     double *end, double *makespan);
 
-/* The optimum if layers could be divided, a linear programme: a worker is busy to the end, has all
- * that it may, or leaves just the time in which those after it make better use of the links than it
- * does.
- *   order     [p] or NULL: any, or a mix of orders, each for a part of the time. Without `most`
- *             ascending send is as good as any mix, and a closed form; with it a mix may be better
- *             than any order
- *   shares    [p] out, or NULL: they sum to the layers
+/* Computes the optimum if layers could be divided, a linear program. In it each worker is busy to
+ * the end, has as much as its limit allows, or leaves exactly the time in which the workers after
+ * it make better use of the links.
+ *   order     [p]; NULL: any order, or a mix of orders, each for a part of the time. Without
+ *             `most`, ascending send is as good as any mix, and the solution is a closed form; with
+ *             `most` a mix may be better than any order
+ *   shares    [p] out, or NULL: their sum is problem->layers
  *   makespan  out
- * Time O(p), without an order O(p log p); with `most` O(p^2), without an order for each of a few
- * steps of Newton's method. */
+ * Time O(p); without an order O(p log p). With `most` O(p^2); without an order O(p^2) for each of a
+ * few steps of Newton's method. */
 HS_API hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, double *shares,
                                    double *makespan);
 
-/* A lower bound on the makespan of whole layers in any order: the relaxed one of any, and the
- * optimum as if every worker had its message first. Time as of hs_layers_relaxed, and with `most`
- * of hs_distribute for up to p times. */
+/* Computes a lower bound on the makespan of whole layers in any order: the larger of the relaxed
+ * optimum for any order, and the optimum as if every worker received its message first. Time as for
+ * hs_layers_relaxed and, with `most`, for up to p calls of hs_distribute. */
 HS_API hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *bound);
 
-/* The paper's closed forms, equations (5) to (33), where all workers of the order end together
- * (with max(compute, send) for compute in the modes with simultaneous start), and its integers,
- * section 4.5: .5 goes down; then from those that end first on each gets a layer, or those that end
- * last lose one, until the sum is right. A worker without layers ends at 0; ties by place. What
- * would be above `most`, of which the paper does not speak, is not given, and dealt in the same way
- * to those that have room.
+/* Computes the closed forms of the paper, equations (5) to (33), in which all workers of the order
+ * end together (in the modes with simultaneous start with max(compute, send) in place of compute),
+ * and its integers, section 4.5: .5 is rounded down; then, until the sum is right, the workers that
+ * end first get a layer each, or those that end last lose one. A worker without layers ends at 0;
+ * ties go by place in the order. The paper has no limits: layers above `most` are not given, but
+ * dealt in the same way to the workers with room.
  *   order   [p] or NULL: by index
  *   shares  [p] out, or NULL: before rounding
  *   counts  [p] out
@@ -74,42 +77,47 @@ HS_API hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, do
 HS_API hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double *shares,
                                  int64_t *counts);
 
-/* The best counts for an order of the messages, up to rounding of the makespan.
+/* Finds the best counts for an order of the messages, up to rounding of the makespan.
  *   order    [p] or NULL: by index
  *   counts   [p] out
- *   optimal  out: 1 if that is proven. 0 only where more than 2^25 numbers of layers would have to
- *            be looked at: never for (p + 1) (layers + 1) below that
- * All messages at once: hs_distribute, again and again without those that have all they may. Else a
- * dynamic programme: a worker that has k of m layers to do ends them with those after it at max(k
- * hold, k send + rest(m - k)), and the best k follow a window that slides: O(1) each. Of the m only
- * those that a better schedule than the best one known can leave, if layers could be divided: time
- * and memory O(p w), with `most` O(p^2 + p w), for w of them at a place. That is few, whatever the
- * layers; all of them where links are equal and slow. */
+ *   optimal  out: 1 if the counts are proven optimal. 0 only if more than 2^25 numbers of layers
+ *            would have to be considered, which never happens if (p + 1) (layers + 1) is below that
+ * With all messages at once: hs_distribute, repeated without the workers that have reached their
+ * limits. Else dynamic programming: a worker that does k of m remaining layers ends, together with
+ * the workers after it, at max(k hold, k send + rest(m - k)), and the best k follow a sliding
+ * window: O(1) each. Only those m are considered that a schedule better than the best one known
+ * could leave if layers could be divided: with w of them at a place, time and memory O(p w), with
+ * `most` O(p^2 + p w). They are few, however many layers there are, except if links are equal and
+ * slow: then they are all layers. */
 HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const int *cancel,
                                  int64_t *counts, int *optimal);
 
-/* The best counts and order. The better of the order by index and that by ascending send, then the
- * best one for its counts, moves of one worker and exchanges of two, then, for up to 20, the
- * dynamic programme over the sets of those that come last, which is exact for all orders.
- *   work     of the moves, in workers looked at, each as often as there are limits that bind; some
- *            1e7 in a second
+/* Finds the best counts and order. It takes the better of the order by index and the order by
+ * ascending send, then the best order for the resulting counts, then moves of one worker and
+ * exchanges of two. For up to 20 workers, dynamic programming over the sets of workers that come
+ * last follows, which is exact for all orders.
+ *   work     effort of the moves, in workers looked at, each counted as often as there are limits
+ *            that bind; about 1e7 per second
  *   order    [p] out
+ *   counts   [p] out
  *   optimal  out: 1 if no order and no counts are better. 0 for more than 20 workers, or if more
- *            than 2^16 sets or 2^24 numbers of layers remain to be looked at
- * Time, beside the moves, that of hs_layers_exact for each set that a better schedule can leave,
- * 2^p at most. */
+ *            than 2^16 sets or 2^24 numbers of layers remain to be considered
+ * Time, besides the moves: as for hs_layers_exact for each set that a better schedule could leave,
+ * at most 2^p sets. */
 HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel,
                                 int32_t *order, int64_t *counts, int *optimal);
 
-/* The same for many stars, each as alone: hs_layers_exact or hs_layers_paper by index, or
- * hs_layers_best.
+/* Solves many stars, each with the same result as alone: with hs_layers_exact or hs_layers_paper by
+ * index, or with hs_layers_best.
  *   rows       >= 0 stars
- *   problem    compute, send and most are [rows * p], the rest holds for all
- *   work       of hs_layers_best
- *   order      [rows * p] out; counts [rows * p] out; makespans, bounds [rows] out: of
- *              hs_layers_schedule and hs_layers_bound
- *   optimal    [rows] out: as of the function; 0 for HS_LAYERS_PAPER
- * What is returned for one of them is returned for all; the outputs are then undefined. */
+ *   problem    compute, send and most are [rows * p]; the other fields hold for all stars
+ *   work       for hs_layers_best
+ *   order      [rows * p] out
+ *   counts     [rows * p] out
+ *   makespans  [rows] out: of hs_layers_schedule
+ *   bounds     [rows] out: of hs_layers_bound
+ *   optimal    [rows] out: as returned by the function; 0 for HS_LAYERS_PAPER
+ * An error of one star is returned for the whole call; the outputs are then undefined. */
 typedef enum hs_layers_method {
     HS_LAYERS_EXACT = 0,
     HS_LAYERS_BEST = 1,
@@ -119,8 +127,8 @@ HS_API hs_status hs_layers_batch(hs_layers_method method, int64_t rows, const hs
                                  int64_t work, const int *cancel, int32_t *order, int64_t *counts,
                                  double *makespans, double *bounds, int32_t *optimal);
 
-/* What any counts and order are worth: the makespan of hs_layers_schedule, and hs_layers_bound.
- * Time as of hs_layers_bound, memory O(p). */
+/* Certificate of any counts and order: the makespan of hs_layers_schedule, with hs_layers_bound as
+ * the bound. Time as for hs_layers_bound, memory O(p). */
 HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order,
                                        const int64_t *counts, const int *cancel,
                                        hs_certificate *certificate);

@@ -1,5 +1,5 @@
-/* Stacks of matrices on the pool: products, systems and factors of many small matrices, each by one
- * worker. */
+/* Stacks of matrices on the pool: products, systems and factorisations of many small matrices, each
+ * computed by one worker. */
 #ifndef HETSCHED_STACK_H
 #define HETSCHED_STACK_H
 
@@ -7,13 +7,12 @@
 
 HS_C_BEGIN
 
-/* What is done with each item of a stack, of which A, B and C are those of an hs_product.
+/* The operation on each item of a stack. A, B and C are the operands of an hs_product.
  *   MULTIPLY  C <- alpha A B + beta C
  *   SOLVE     C <- A^-1 B, A m x m, B and C m x n, by LU with partial pivoting
- *   INVERT    C <- A^-1, all m x m; B is not there
- *   LU        C <- L U = P A, m x m, L unit lower below the diagonal, U upper; B is not there
- *   CHOLESKY  C <- L with L L^H = A, m x m: only lower triangles are read and written; B is not
- *             there */
+ *   INVERT    C <- A^-1, all m x m; no B
+ *   LU        C <- L U = P A, m x m, L unit lower below the diagonal, U upper; no B
+ *   CHOLESKY  C <- L with L L^H = A, m x m: only lower triangles are read and written; no B */
 typedef enum hs_stack_operation {
     HS_STACK_MULTIPLY = 0,
     HS_STACK_SOLVE = 1,
@@ -22,19 +21,20 @@ typedef enum hs_stack_operation {
     HS_STACK_CHOLESKY = 4
 } hs_stack_operation;
 
-/* A stack of `rank` dimensions; of none: one item. Items are numbered with the last index first.
- *   size     [rank] >= 0
- *   steps    [rank] of A, B and C, elements from one item to the next along each dimension; zero
- *            for what all items there share (A, B)
- *   item     the first item; k == m but for MULTIPLY, alpha and beta are for MULTIPLY alone. C
- *            overlaps neither A nor B, but those of the same item if there is no product. No two
- *            items of C overlap
- *   pivots   [items * m] LU, out: row i was exchanged with row pivots[i] >= i of the item, one
- *            after the other. Else not used
- *   info     [items] out, not of MULTIPLY. SOLVE, INVERT, LU: the first i with U(i, i) == 0, else
- *            -1. CHOLESKY: the order of the first leading minor that is not positive definite, else
- *            0. Of an item without a solution or a factor C is filled with NaN, of CHOLESKY its
- *            lower triangle */
+/* A stack of `rank` dimensions; rank 0 is one item. Items are numbered in row-major order, the last
+ * index fastest.
+ *   size    [rank] >= 0
+ *   steps   [rank] each of a_steps, b_steps and c_steps: elements from one item to the next along
+ *           each dimension; zero along a dimension where all items share the operand (A, B)
+ *   item    the first item; k == m except for MULTIPLY, alpha and beta are for MULTIPLY only. C
+ *           does not overlap A or B, except that, for all operations but MULTIPLY, it may overlap A
+ *           and B of the same item. No two items of C overlap
+ *   pivots  [items * m] out, LU only: row i was exchanged with row pivots[i] >= i of the item, one
+ *           exchange after the other
+ *   info    [items] out, not for MULTIPLY. SOLVE, INVERT, LU: the first i with U(i, i) == 0, else
+ *           -1. CHOLESKY: the order of the first leading minor that is not positive definite, else
+ *           0. If an item has no solution or factor, C is filled with NaN (CHOLESKY: its lower
+ *           triangle) */
 typedef struct hs_stack {
     int32_t operation; /* hs_stack_operation */
     int32_t rank;
@@ -44,12 +44,13 @@ typedef struct hs_stack {
     int64_t *info;
 } hs_stack;
 
-/* All items, taken by the workers from one queue a few at a time; what an item becomes does not
- * depend on who computes it. Excludes pace.
- *   speeds   [p] relative speeds of the workers, for what the pool learns; NULL: equal ones
- * Memory besides: of each worker, of the size of one item. An event's box is the first of the items
- * that were taken together. An item takes as long as one worker needs: large ones are better left
- * to all workers, one after the other. */
+/* Computes all items. The workers take them from one queue, a few at a time; the result of an item
+ * does not depend on the worker that computes it. Excludes pace.
+ *   speeds  [p] relative speeds of the workers, from which the pool learns its drift; NULL: equal
+ *           speeds
+ * Extra memory: the size of one item per worker. The box of an event is the first of the items that
+ * were taken together. Each item is computed by one worker: large items are better computed by all
+ * workers, one after the other. */
 HS_API hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds,
                               const hs_options *options, hs_trace *trace);
 

@@ -1,4 +1,4 @@
-/* Status codes, the clock. */
+/* Status codes and the clock. */
 #ifndef HETSCHED_STATUS_H
 #define HETSCHED_STATUS_H
 
@@ -14,19 +14,19 @@ typedef enum hs_status {
     HS_ERROR_VALUE = 1,      /* an argument is outside its documented range */
     HS_ERROR_MEMORY = 2,     /* out of memory; nothing was changed */
     HS_ERROR_INFEASIBLE = 3, /* no plan exists for this input */
-    /* by `cancel`, the poll function or hs_pool_claim; outputs are undefined */
+    /* cancelled by `cancel`, the poll function or hs_pool_claim; outputs are undefined */
     HS_ERROR_CANCELLED = 4,
-    /* the system refused a thread, or the pool is that of a parent process or being destroyed */
+    /* the system refused a thread, or the pool belongs to a parent process or is being destroyed */
     HS_ERROR_THREAD = 5,
     HS_ERROR_UNSUPPORTED = 6, /* not on this platform, or not with this build */
-    /* the pool runs a job of this very thread (called from its poll function or a tile) */
+    /* the pool is running a job of this very thread (called from its poll function or a tile) */
     HS_ERROR_BUSY = 7
 } hs_status;
 
-/* A static English sentence; never NULL, also for unknown numbers. */
+/* Returns a static English sentence; never NULL, also for unknown numbers. */
 HS_API const char *hs_status_string(int status);
 
-/* Monotonic clock in seconds. */
+/* Returns the time of a monotonic clock in seconds. */
 HS_API double hs_clock(void);
 
 HS_C_END

@@ -6,12 +6,12 @@
 
 HS_C_BEGIN
 
-/* A = Q R of an m x n matrix, m >= n, with orthonormal columns of Q (m x n) and an upper triangular
- * R with a real diagonal, of either sign: that of Householder's reflectors. A and B are not
- * changed; the outputs overlap nothing.
+/* A = Q R of an m x n matrix, m >= n. Q is m x n with orthonormal columns; R is upper triangular
+ * with a real diagonal of either sign, as Householder's reflectors give it. A and B are not
+ * changed; the outputs must not overlap each other or the inputs.
  *   a          m x n
- *   q          m x n out, or NULL: not formed. Unit column stride with a row stride of n, or unit
- *              row stride, is fast
+ *   q          m x n out, or NULL: not formed. A unit column stride with a row stride of n, or a
+ *              unit row stride, is fast
  *   r          n x n out, zeros below the diagonal
  *   b          m x k, or NULL with k = 0
  *   c          n x k out: Qᴴ B
@@ -32,12 +32,12 @@ typedef struct hs_tall {
     double *residuals;
 } hs_tall;
 
-/* Factors blocks of rows, then their stacked R, by a tree that depends on the sizes alone: so do
- * all results, whoever computes what. options->pace: seconds per flop. An event's box is a node of
- * the tree, the blocks first, and behind all of them those in whose turn Q is formed. Extra memory:
- * with Q about m n / 4 elements, else m n / 8; a block per worker. 2 m n² flops, 5 m n² with Q.
- * Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR and LU
- * factorizations (SIAM J. Sci. Comput. 34, 2012). */
+/* Factors blocks of rows, then their stacked R factors, along a tree. The tree depends on the sizes
+ * alone, and so do all results, whichever worker computes what. options->pace: seconds per flop.
+ * The box of an event is a node of the tree, the blocks first; the nodes for forming Q are numbered
+ * after all of these. Extra memory: with Q about m n / 4 elements, else m n / 8; a block per
+ * worker. 2 m n² flops, 5 m n² with Q. Demmel, Grigori, Hoemmen and Langou, Communication-optimal
+ * parallel and sequential QR and LU factorizations (SIAM J. Sci. Comput. 34, 2012). */
 HS_API hs_status hs_tall_qr(hs_pool *pool, const hs_tall *tall, const hs_options *options,
                             hs_trace *trace);
 

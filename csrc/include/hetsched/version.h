@@ -1,4 +1,5 @@
-/* The version: of these headers as macros, of the library that the program has met as functions. */
+/* Versions: of these headers, as macros, and of the library that the program is linked with, as
+ * functions. */
 #ifndef HETSCHED_VERSION_H
 #define HETSCHED_VERSION_H
 
@@ -21,10 +22,10 @@ HS_C_BEGIN
 #define HETSCHED_VERSION_STRING \
     HETSCHED_DOTTED(HETSCHED_VERSION_MAJOR, HETSCHED_VERSION_MINOR, HETSCHED_VERSION_PATCH)
 
-/* HETSCHED_VERSION_STRING, "major.minor.patch", of the library. */
+/* Returns HETSCHED_VERSION_STRING, "major.minor.patch", of the library. */
 HS_API const char *hs_version(void);
 
-/* HETSCHED_VERSION_NUMBER of the library. */
+/* Returns HETSCHED_VERSION_NUMBER of the library. */
 HS_API int hs_version_number(void);
 
 HS_C_END
