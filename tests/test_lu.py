@@ -1016,3 +1016,24 @@ def test_flags_are_no_arrays(value):
             hs.lu_solve(factors, np.ones(2), **{name: value})
     with pytest.raises(ValueError, match="trans must be 0, 1 or 2"):
         hs.lu_solve(factors, np.ones(2), np.ones(2))
+
+
+def test_arrays_of_no_dimension_are_their_elements():
+    """As NumPy and SciPy 1.18 return numbers and flags."""
+    a, b = np.diag([4.0, 1e-3, 1e-9]), np.ones(3)
+    assert hs.lstsq(a, b, np.array(1e-6)).rank == hs.lstsq(a, b, 1e-6).rank == 2
+    assert hs.lstsq(a, b, np.array(0)).rank == 3
+    assert hs.distribute(np.array(78), [3, 5, 8]).counts.tolist() == hs.distribute(78, [3, 5, 8]).counts.tolist()
+    assert hs.plan_lu(np.array(10.0), 10, [1, 2], block=np.array(5), link_costs=np.array(2)).makespan == (
+        hs.plan_lu(10, 10, [1, 2], block=5, link_costs=2).makespan
+    )
+    assert hs.matmul(a, a, alpha=np.array(2)).tolist() == (2 * a @ a).tolist()
+    for bad, error in ((np.array("x"), TypeError), (np.array(None, object), TypeError), (np.array(np.nan), ValueError)):
+        with pytest.raises(error, match="^cond must be"):
+            hs.lstsq(a, b, bad)
+        with pytest.raises(error, match="^n must be"):
+            hs.distribute(bad, [3, 5])
+    with pytest.raises(TypeError, match="^n must be an integer, got "):
+        hs.distribute(np.array(True), [3, 5])
+    with pytest.raises(TypeError, match="^check_finite must be True or False, got masked$"):
+        hs.lstsq(a, b, check_finite=np.ma.masked)

@@ -28,8 +28,14 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
+def element(value: Any) -> Any:
+    """The element of a 0-d array, which NumPy and SciPy return for a number or flag; else the value."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
 def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     """An integer in [low, high]; a float with an integral value is accepted."""
+    value = element(value)
     if not _is_real(value):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value != value or value in (math.inf, -math.inf) or value != int(value):
@@ -42,6 +48,7 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
 
 def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf) -> float:
     """A finite real number >= low and > above."""
+    value = element(value)
     if not _is_real(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
@@ -69,6 +76,7 @@ def flag(name: str, value: Any) -> bool:
     """True or False; a number or None is converted."""
     if value is True or value is False:
         return value
+    value = element(value)
     if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
@@ -194,7 +202,7 @@ times_of = cycle_times
 def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.float64]:
     """(count,) finite numbers >= 0, from one for all or from one for each worker (or each `of`)."""
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
-        return np.full(count, number(name, given[()] if isinstance(given, np.ndarray) else given, low=0.0))
+        return np.full(count, number(name, given, low=0.0))
     values = reals(lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given)
     if len(vector(name, values, copy=False)) != count:
         raise ValueError(f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .._base import check
 from .._engine import factor
 from .._engine import run as engine
 from .._engine import stack as stack_engine
-from .arguments import columns, in_place, require_finite, right_sides, square, squares, which
+from .arguments import columns, in_place, require_finite, right_sides, square, squares, stacked, which
 from .factor import Problem, perform
 from .triangular import solved, substitute
 
@@ -72,25 +72,41 @@ def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: 
 
 
 def solution(
-    threads: engine.Threads, c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool, check_finite: bool
+    threads: engine.Threads, c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: bool, check_finite: bool
 ) -> Array:
     """What `cho_solve` returns."""
     try:
         given, lower = c_and_lower
     except (TypeError, ValueError):
         raise TypeError("c_and_lower must be a pair, as cho_factor returns it") from None
-    c, lower = squares("c", given), check.flag("lower", lower)
+    c = squares("c", given)
+    lowers = triangles(lower, c.shape[:-2])
     right = right_sides(b, c.shape[-1])
     overwrite_b = check.flag("overwrite_b", overwrite_b)
     if check.flag("check_finite", check_finite):
         require_finite(c, right)
-    return solve_with(threads, "c", c, lower, b, right, overwrite_b)
+    return solve_with(threads, "c", c, lowers, b, right, overwrite_b)
 
 
-def solve_with(threads: engine.Threads, name: str, c: Array, lower: bool, b: ArrayLike, right: Array, overwrite_b: bool) -> Array:
-    """The solutions of C C^H x = b (lower) or C^H C x = b."""
+def triangles(lower: Any, stack: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Which triangle of each matrix of a stack is the factor: one flag for all, or an array of them, as SciPy returns it."""
+    if not isinstance(lower, np.ndarray) or lower.ndim == 0:
+        return np.full(stack, check.flag("lower", lower))
+    if lower.dtype.kind not in "biuf":
+        raise TypeError(f"lower must be True, False or an array of them, got an array of dtype {lower.dtype}")
+    if lower.shape != stack:
+        raise ValueError(f"lower must be True, False or an array of them of shape {stack}, got shape {lower.shape}")
+    return lower.astype(bool)
 
-    def one(t: Array, x: Array, _: tuple[int, ...]) -> None:
+
+def solve_with(
+    threads: engine.Threads, name: str, c: Array, lowers: NDArray[np.bool_], b: ArrayLike, right: Array, overwrite_b: bool
+) -> Array:
+    """The solutions of C C^H x = b, or of C^H C x = b where `lowers` of that matrix is False."""
+    each = np.broadcast_to(lowers, stacked(name, c, right))
+
+    def one(t: Array, x: Array, index: tuple[int, ...]) -> None:
+        lower = bool(each[index])
         for trans in (0, 2) if lower else (2, 0):
             substitute(threads, t, x, lower=lower, trans=trans)
 

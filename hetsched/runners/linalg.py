@@ -264,7 +264,7 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
     Returns
     -------
     (ndarray, bool)
-        c, of the shape of a, and lower.
+        c, of the shape of a, and lower: a bool for a stack, too, where SciPy has an array of them.
 
     Raises
     ------
@@ -281,13 +281,14 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
     return cholesky_run.factors(shared_pool()._live(), a, lower, overwrite_a, check_finite, clean=False), bool(lower)
 
 
-def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """Solve A x = b from the Cholesky factor of A, on all cores.
 
     Parameters
     ----------
     c_and_lower : (c, lower)
-        As `cho_factor` and scipy.linalg.cho_factor return them, of one matrix or of a stack.
+        As `cho_factor` and scipy.linalg.cho_factor return them, of one matrix or of a stack: `lower` is a flag, which may be an
+        array of no dimension (SciPy 1.18), or an array with the shape of the stack (SciPy's stacks).
     b : (n,) or (..., n, k) array_like
     overwrite_b : bool
         Put the solution into b where that is possible.
@@ -412,7 +413,8 @@ def lstsq(
     b : (m,) or (..., m, k) array_like
     cond : float, optional
         Singular values up to this times the largest one count as zero. By default the precision of the dtype times the larger
-        of m and n, as of numpy.linalg.lstsq: SciPy's default, without that factor, takes rounding for rank.
+        of m and n, as of numpy.linalg.lstsq: SciPy's default, without that factor, takes rounding for rank. A negative one
+        stands for the precision, as of NumPy and of SciPy before 1.18, which refuses it.
     overwrite_a, overwrite_b : bool
         Their memory may be used, and their content lost.
     check_finite : bool
@@ -421,7 +423,8 @@ def lstsq(
     -------
     LeastSquares
         (x, residues, rank, s) as of scipy.linalg.lstsq, and `method`: "qr" where the matrix has been shown to be well
-        conditioned, by a bound that its singular values keep; s is None then. Otherwise "svd".
+        conditioned, by a bound that its singular values keep; s is None then. Otherwise "svd". Where the rank is not full,
+        SciPy's residues depend on its version; see `LeastSquares` for those here.
 
     Raises
     ------

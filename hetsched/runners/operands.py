@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .._base import check
 from .._base.progress import Progress, share_of
 from .._engine.dtypes import DTYPES
 
@@ -150,8 +151,7 @@ def operands(
 
 def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """A number of the dtype's kind."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+    value = check.element(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if dtype.kind == "O":
@@ -208,8 +208,9 @@ def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, 
 
 
 def _shares_memory(x: Array, y: Array) -> bool:
+    most: Any = 10_000  # before 2.5 NumPy's types know -1 and 0 only
     try:
-        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
+        return np.shares_memory(x, y, max_work=most)
     except np.exceptions.TooHardError:
         return True  # not decided in reasonable time: refuse
 

@@ -51,7 +51,7 @@ def solution(
         # Of the transposed matrix, its conjugate, the other triangle is the same one.
         flipped, below = (a.swapaxes(-1, -2), not lower) if transposed else (a, lower)
         c = cholesky.factors(threads, flipped, below, mine, False, clean=False)
-        return cholesky.solve_with(threads, "A", c, below, b, right, overwrite_b)
+        return cholesky.solve_with(threads, "A", c, np.asarray(below), b, right, overwrite_b)
     if kind != "general":
         a, mine = _mirrored(a, lower, kind == "hermitian"), True
     if a.ndim == right.ndim == 2 or a.ndim == 2 and right.ndim == 1:
