@@ -24,8 +24,12 @@ def of_values(m, n, values, dtype=np.float64, seed=0):
 
 
 def theirs(a, b, cond=None):
-    """SciPy's answer, with the cutoff of ours."""
-    return scipy.linalg.lstsq(a, b, cond=eps(a, b) * max(a.shape) if cond is None else cond)
+    """SciPy's answer, with the cutoff of ours. Where the rank is not full, SciPy has no residues before 1.18, and NaN since."""
+    x, residues, rank, s = scipy.linalg.lstsq(a, b, cond=eps(a, b) * max(a.shape) if cond is None else cond)
+    if rank < a.shape[1] < a.shape[0]:
+        assert np.isnan(residues).all()
+        residues = np.empty(0)
+    return x, residues, rank, s
 
 
 def assert_as_scipy(a, b, found, cond=None, scale=1.0):
@@ -136,7 +140,7 @@ class TestRank:
     @pytest.mark.parametrize("cond", [0.0, 1e-300, -1.0, 0.5, 1.0, 2.0])
     def test_any_cond(self, cond):
         a, b = of_values(20, 6, [1, 0.9, 0.8, 0.4, 0.2, 0.1]), random(20)
-        expected = theirs(a, b, cond if cond < 1 else 0.9999999)
+        expected = theirs(a, b, EPS if cond < 0 else min(cond, 0.9999999))  # SciPy 1.18 refuses negative ones
         found = hs.lstsq(a, b, cond)
         assert found.rank == (expected[2] if cond < 1 else 0)
         if cond < 1:
@@ -241,9 +245,34 @@ class TestStacks:
         assert found.x.shape == (3, 2)
         assert found.rank.tolist() == [2, 1, 2]
         assert found.method.tolist() == ["qr", "svd", "qr"]
-        assert found.residues.shape == (3, 0)
-        assert hs.lstsq(a[::2], np.arange(6.0)).residues.shape == (2,)
+        assert np.isnan(found.residues).tolist() == [False, True, False]
+        np.testing.assert_array_equal(found.residues[::2], hs.lstsq(a[::2], np.arange(6.0)).residues)
         assert hs.lstsq(a[:0], np.arange(6.0)).x.shape == (0, 2)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("shape", [(6, 2), (20, 2), (4, 4), (2, 6), (5, 0), (0, 3)], ids=str)
+    @pytest.mark.parametrize("sides", [(), (1,), (3,), (0,)], ids=str)
+    def test_shapes_of_residues(self, shape, sides, dtype):
+        """They depend on no value: not on ranks, nor on whether there is any matrix."""
+        m, n = shape
+        ranks = (range(3) if min(shape) > 1 else (0, 0, 0), (0, 0, 0), (min(shape),) * 3)
+        b = random((m, *sides), dtype, 3)
+        expected = sides if m > n else (0,)
+        for each in ranks:
+            a = np.stack([of_values(m, n, np.linspace(2, 3, rank), dtype, rank) for rank in each])
+            for stack in (a, a[:0], a[:, None]):
+                found = hs.lstsq(stack, b)
+                assert found.residues.shape == (*stack.shape[:-2], *expected)
+                assert found.residues.dtype == np.zeros(1, dtype).real.dtype
+            found = hs.lstsq(a, b)
+            assert found.rank.tolist() == list(each)
+            for matrix, rank, residues in zip(a, each, found.residues, strict=True):
+                single = hs.lstsq(matrix, b).residues
+                assert np.shape(single) == (expected if rank == n else (0,))
+                if rank == n:
+                    np.testing.assert_allclose(residues, single, rtol=100 * eps(a))
+                else:
+                    assert np.isnan(residues).all()
 
 
 class TestResult:

@@ -38,11 +38,13 @@ class LeastSquares(_Four):
     x : (n,) or (n, k) ndarray
         The solutions; where there are several, those of least length.
     residues : (k,) ndarray or float
-        Squares of the lengths of b - a x, where there are more equations than unknowns and the rank is full; else an array of
-        shape (0,).
+        Squares of the lengths of b - a x, real, where there are more equations than unknowns and the rank is full; else an array
+        of shape (0,), as of NumPy and of SciPy before 1.18. Of a stack with more equations than unknowns (..., k), or (...,) for
+        one right side, with NaN where the rank of a matrix is not full, as of SciPy 1.18; of other stacks (..., 0).
     rank : int
+        Of a stack an array of them.
     s : (min(m, n),) ndarray or None
-        Singular values, largest first; None where they were not needed.
+        Singular values, largest first; None where they were not needed. Of a stack (..., min(m, n)), never None.
     method : {"qr", "svd"}
         "qr": the matrix has been shown to be well conditioned, and R x = Q^H b is solved. "svd": it may not be, and the singular
         value decomposition of R was used. Of a stack an array of them.
@@ -92,11 +94,12 @@ def solution(
         return _as_given(found, right.ndim == 1)
     sides = np.broadcast_to(sides, (*stack, *sides.shape[-2:]))
     each = [least_squares(threads, a[index], sides[index], cut, values=True) for index in np.ndindex(stack)]
-    return _stacked(each or [_none(a.shape[-2:], sides.shape[-1], dtype)], stack, right.ndim == 1)
+    m, n, k = *a.shape[-2:], sides.shape[-1]
+    return _stacked(each or [_none((m, n), k, dtype)], stack, right.ndim == 1, k if m > n or n == 0 else 0)
 
 
 def cutoff(shape: tuple[int, ...], dtype: np.dtype[Any], cond: float | None) -> float:
-    """Singular values up to this times the largest one count as zero: cond, if it is given and not negative."""
+    """Singular values up to this times the largest one count as zero: cond, if it is given; eps where it is negative."""
     eps = float(np.finfo(dtype).eps)
     if cond is None:
         return eps * max(shape[-2:])
@@ -112,12 +115,11 @@ def _as_given(found: LeastSquares, one: bool) -> LeastSquares:
 
 def _none(shape: tuple[int, ...], k: int, dtype: np.dtype[Any]) -> LeastSquares:
     real = np.empty(0, dtype).real.dtype
-    values = np.zeros(min(shape), real)
-    return LeastSquares(np.zeros((shape[1], k), dtype), np.zeros(k if shape[0] > shape[1] else 0, real), 0, values, "qr")
+    return LeastSquares(np.zeros((shape[1], k), dtype), np.empty(0, real), 0, np.zeros(min(shape), real), "qr")
 
 
-def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool) -> LeastSquares:
-    """Residues are there if all have them."""
+def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool, sides: int) -> LeastSquares:
+    """`sides` residues of each matrix, NaN where it has none: their shape does not depend on ranks."""
     count = int(np.prod(stack))
 
     def together(values: Sequence[Any]) -> Any:
@@ -125,8 +127,7 @@ def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool) -> Lea
         return array.reshape(*stack, *array.shape[1:])
 
     x, residues, rank, s = zip(*each, strict=True)
-    if len({len(r) for r in residues}) > 1:
-        residues = tuple(r[:0] for r in residues)
+    residues = tuple(r if len(r) == sides else np.full(sides, np.nan, r.dtype) for r in residues)
     x, residues = together(x), together(residues)
     if one:
         x, residues = x[..., 0], residues[..., 0] if residues.shape[-1] else residues
@@ -172,8 +173,7 @@ def _projected(
     c = b if overwrite[1] else np.array(b, order="F")
     qr.apply(threads, x, tau, c, adjoint=True)
     with np.errstate(all="ignore"):
-        residues = (abs(c[n:]) ** 2).sum(axis=0)
-    return np.triu(x[:n]), np.array(c[:n], order="F"), residues
+        return np.triu(x[:n]), np.array(c[:n], order="F"), (abs(c[n:]) ** 2).sum(axis=0)
 
 
 def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: bool) -> LeastSquares:
