@@ -153,8 +153,8 @@ class Pipeline(Program):
         totals = np.floor(own + TOLERANCE * n).astype(np.int64)
         rest = own - totals
         totals[np.argsort(-rest, kind="stable")[: n - int(totals.sum())]] += 1
-        ends = np.cumsum(shares, axis=0) * np.divide(totals, own, out=np.zeros_like(own), where=own > 0)
-        ends = np.rint(ends).astype(np.int64)
+        shared = np.cumsum(shares, axis=0) * np.divide(totals, own, out=np.zeros_like(own), where=own > 0)
+        ends = np.rint(shared).astype(np.int64)
         ends[-1] = totals
         counts: NDArray[np.int64] = np.diff(ends, axis=0, prepend=0)
         return counts
