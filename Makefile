@@ -1,6 +1,7 @@
 # make demo   builds and shows the main job
 # make test   builds and runs every test
 # make test-python PYTHON=/usr/bin/python3  runs the tests in Python with another Python, in an environment of its own
+# make test-all   does that with each of PYTHONS and the newest packages that pip finds; not part of make test
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
 # make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
@@ -18,7 +19,7 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-python ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
+.PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -36,8 +37,20 @@ pytest: $(VENV)/installed-test
 	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
+TARGET ?= pytest
 test-python:
-	@$(MAKE) --no-print-directory pytest VENV=.venv-$$($(PYTHON) -c 'import platform; print(platform.python_version())')
+	@$(MAKE) --no-print-directory $(TARGET) VENV=.venv-$$($(PYTHON) -c 'import platform; print(platform.python_version())')
+
+# With each of several Pythons, names or paths; one that is not there is named and left out.
+PYTHONS ?= python3.11 python3.12 python3.13
+test-all:
+	@sh tools/test-all.sh "$(MAKE)" $(PYTHONS)
+
+# The newest packages that pip finds, of the tests and of what they need, in an environment that may have older ones.
+newest: $(VENV)/installed-test
+	$(BIN)/pip install -q --upgrade --upgrade-strategy eager -e '.[test]'
+	@$(BIN)/python -V
+	@$(BIN)/pip list --format=freeze | grep -E '^(numpy|scipy|scikit-learn|pandas|h5py|joblib)=='
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TABLE = PYPROJECT["tool"]["cibuildwheel"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SCRIPTS = [ROOT / "tools" / name for name in ("build-blis.sh", "wheel.sh", "test-wheel.sh")]
+SCRIPTS = [ROOT / "tools" / name for name in ("build-blis.sh", "wheel.sh", "test-wheel.sh", "test-all.sh")]
 BLIS = SCRIPTS[0].read_text(encoding="utf-8")
 
 
@@ -97,6 +97,61 @@ def test_a_wheel_that_is_not_there():
     code, said = run_script(SCRIPTS[2], "no.whl")
     assert code == 1
     assert "WHEEL: no file no.whl" in said
+
+
+class TestAll:
+    """tools/test-all.sh with programs that stand for make, Pythons and pyenv's versions."""
+
+    @pytest.fixture
+    def run(self, tmp_path):
+        def program(path, lines):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+            path.chmod(0o755)
+            return str(path)
+
+        make = program(tmp_path / "make", f'echo "$*" >>{tmp_path}/calls; case "$*" in *bad*) exit 2;; esac')
+        for name in ("python3.21", "python-bad"):
+            program(tmp_path / "bin" / name, "exit 0")
+        for version in ("3.9.8", "3.22.10", "3.22.9"):
+            program(tmp_path / "pyenv" / "versions" / version / "bin" / "python3.22", "exit 0")
+        program(tmp_path / "bin/python3.22", "echo a shim of pyenv >&2; exit 127")
+        path = f"{tmp_path}/bin:/usr/bin:/bin"
+
+        def call(*pythons):
+            code, said = run_script(SCRIPTS[3], make, *pythons, PATH=path, PYENV_ROOT=str(tmp_path / "pyenv"), HOME=str(tmp_path))
+            calls = (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else []
+            return code, said.splitlines(), [call.removeprefix("--no-print-directory test-python PYTHON=") for call in calls]
+
+        return call
+
+    def test_each_python_is_upgraded_then_tested(self, run, tmp_path):
+        found = f"{tmp_path}/pyenv/versions/3.22.10/bin/python3.22"
+        code, said, calls = run("python3.21", "python3.22")
+        assert code == 0
+        assert calls == ["python3.21 TARGET=newest", "python3.21", f"{found} TARGET=newest", found]
+        assert said == [
+            "test-all: python3.21 is python3.21",
+            f"test-all: python3.22 is {found}",
+            "test-all: passed: python3.21 python3.22. Failed: none. Not there: none.",
+        ]
+
+    def test_one_that_is_missing_is_named(self, run):
+        code, said, calls = run("python3.99", "python3.21")
+        assert code == 0
+        assert calls == ["python3.21 TARGET=newest", "python3.21"]
+        assert said[0] == "test-all: python3.99 is not there: left out"
+        assert said[-1] == "test-all: passed: python3.21. Failed: none. Not there: python3.99."
+
+    def test_failures_do_not_stop_it(self, run):
+        code, said, calls = run("python-bad", "python3.21")
+        assert code == 1
+        assert calls == ["python-bad TARGET=newest", "python3.21 TARGET=newest", "python3.21"]
+        assert said[-1] == "test-all: passed: python3.21. Failed: python-bad. Not there: none."
+
+    def test_none_is_no_success(self, run):
+        assert run("python3.98", "python3.99")[0] == 1
+        assert run()[0] == 2
 
 
 class TestWorkflows:
