@@ -323,6 +323,8 @@ def test_not_finite():
         ((np.ones(3), np.ones(3)), {}, ValueError, r"^a must be a matrix, got shape \(3,\)$"),
         ((np.ones((3, 2)), np.ones(2)), {}, ValueError, r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$"),
         ((np.ones((3, 2)), 1.0), {}, ValueError, "^b must have shape"),
+        ((np.ones((3, 0)), np.ones(2)), {}, ValueError, r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$"),
+        ((np.ones((0, 3)), np.ones((1, 2))), {}, ValueError, r"^b must have shape \(0,\) or \(..., 0, k\), got \(1, 2\)$"),
         ((np.ones((3, 2)), np.ones(3)), {"cond": np.nan}, ValueError, "^cond "),
         ((np.ones((3, 2)), np.ones(3)), {"cond": "x"}, TypeError, "^cond must be"),
         ((np.ones((3, 2)), np.ones(3)), {"overwrite_a": "x"}, TypeError, "^overwrite_a must be"),
