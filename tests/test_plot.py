@@ -222,6 +222,21 @@ def test_partition_is_drawn_as_it_is(p, method, shape):
             assert colours[a] != colours[b], "neighbours"
 
 
+@pytest.mark.parametrize("p", [9, 16, 64])
+def test_labels_fit_where_letters_end_at_pixels(p, monkeypatch):
+    """Before matplotlib 3.11 a text of another size is some pixels larger than in proportion."""
+    exact = matplotlib.text.Text.get_window_extent
+
+    def rounded(text, *args, **options):
+        box = exact(text, *args, **options)
+        return box if text.get_fontsize() == 10 else box.padded(2.5)
+
+    monkeypatch.setattr(matplotlib.text.Text, "get_window_extent", rounded)
+    ax = plot_partition(hs.partition(np.random.default_rng(p).uniform(0.2, 3, p), "columns"))
+    assert_readable(ax)
+    assert assert_labels_inside(ax)
+
+
 def test_partition_leaves_out_workers_without_a_rectangle():
     ax = plot_partition(hs.partition([1, 0, 2]))
     assert len(bars(ax)[0]) == 2

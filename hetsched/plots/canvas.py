@@ -321,12 +321,16 @@ def _fit_text(
             sizes[text] = box.width * 7.2 / _dpi(ax), box.height * 7.2 / _dpi(ax)
         wide, high = sizes[text]  # for each point of font size
         size = min(_LARGEST, (along - 3) / wide, (across - 1) / high)
-        if size >= _SMALLEST:
-            ax.text(
+        while size >= _SMALLEST:
+            label = ax.text(
                 *centre, text, fontsize=size, rotation=rotation, color=colour, ha="center", va="center",
                 clip_on=True, parse_math=False,
             )  # fmt: skip
-            return
+            box = label.get_window_extent()
+            if max(box.width / room[0], box.height / room[1]) * 72 <= _dpi(ax):
+                return
+            label.remove()
+            size -= 0.2  # letters end at pixels before matplotlib 3.11
 
 
 def _aspect(shape: tuple[float, float]) -> float:
