@@ -228,7 +228,7 @@ def test_files_that_are_no_layers(tmp_path):
     np.save(one, np.ones((3, 4)))
     np.save(other, np.ones((3, 5)))
     text.write_text("no matrix")
-    with pytest.raises(ValueError, match="files must name a layer"):
+    with pytest.raises(ValueError, match="files must name at least one layer"):
         hs.LayerFiles([])
     with pytest.raises(TypeError, match="files must be a sequence of paths"):
         hs.LayerFiles(str(one))
@@ -243,6 +243,6 @@ def test_files_that_are_no_layers(tmp_path):
         hs.LayerFiles([tmp_path / "vector.npy"])
     layers = hs.LayerFiles([one])
     np.save(one, np.ones((9, 4)))
-    with pytest.raises(ValueError, match=r"files\[0\] .* is another matrix than it was"):
+    with pytest.raises(ValueError, match=r"files\[0\] .* has changed: it must be a matrix"):
         layers.sum()
     assert math.isclose(hs.LayerFiles([one]).sum().sum(), 36.0)

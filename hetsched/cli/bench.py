@@ -1,4 +1,4 @@
-"""`hetsched bench`: this machine's times beside NumPy's, and beside those of another day or commit."""
+"""`hetsched bench`: times on this machine, compared with NumPy and with another day or commit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Array = NDArray[Any]
 
 
 class Case(NamedTuple):
-    """What is timed: by hetsched, and by NumPy where it has the same."""
+    """A computation to time, by hetsched and, if it has the same, by NumPy."""
 
     name: str
     ours: Callable[[], object]
@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add_parser(
         "bench",
         help="times on this machine, beside NumPy's and beside those of a file",
@@ -92,7 +92,7 @@ def _machine() -> str:
 
 
 def _read(path: str) -> dict[str, dict[str, float]]:
-    """The times in a file of this command."""
+    """Read the times from a file of this command."""
     try:
         content = json.loads(read_text(path))
         if content["format"] != _FORMAT:
@@ -123,7 +123,7 @@ def _cases(sizes: list[int], dtype: np.dtype[Any]) -> Iterator[Case]:
 
 
 def _timed(case: Case, rounds: int) -> dict[str, float]:
-    """Medians of calls in turn, after one of each that is not counted."""
+    """Median times of alternating calls. The first call of each does not count."""
     sides = {"hetsched": case.ours, **({} if case.numpy is None else {"numpy": case.numpy})}
     seconds: dict[str, list[float]] = {who: [] for who in sides}
     for k in range(rounds + 1):

@@ -1,4 +1,4 @@
-"""`hetsched completion`: commands, options and names of methods at the Tab key."""
+"""`hetsched completion`: Tab completion of commands, options and names of methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXAMPLES = """examples:
 
 
 def add_parser(commands: Any, whole: argparse.ArgumentParser) -> None:
-    """The options of the command; whole is the parser that is completed."""
+    """Add the command and its options. `whole` is the parser to be completed."""
     parser = commands.add_parser(
         "completion",
         help="a script that completes commands and options",

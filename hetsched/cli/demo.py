@@ -1,4 +1,4 @@
-"""The demonstration: real arrays, unequal workers, predicted against measured."""
+"""`hetsched demo`: products of real arrays on unequal workers, predicted and measured times."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .report import Report
 
 #: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
 CYCLE_TIMES = (3.0, 5.0, 8.0)
-#: Share of the host's measured speed that the emulated platform has.
+#: Speed of the emulated platform, relative to the host's measured speed.
 _LOAD = 0.4
 #: Seconds for which the threads of NumPy's BLAS may keep a core busy after a product.
 _PAUSE = 0.25
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and show what happened")
     demo.add_argument("-o", "--output", default=".", metavar="DIR", help="where the HTML report goes (default: here)")
     demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
@@ -44,10 +44,11 @@ def add_parser(commands: Any) -> None:
 
 
 def run_demo(directory: str | Path, size: int = 4000) -> Path:
-    """Run it, print what happened, and write hetsched-demo.html into the directory; returns its path."""
+    """Run the demonstration, print its results and write hetsched-demo.html; return the path."""
     if size < 200:
         raise ValueError(f"size must be at least 200, got {size}")
-    for module in ("matplotlib.figure", "sklearn.datasets"):  # not after half of it
+    # Fail now, and not in the middle of the demonstration.
+    for module in ("matplotlib.figure", "sklearn.datasets"):
         try:
             import_module(module)
         except ImportError as error:
@@ -71,7 +72,10 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
 
 
 def _emulated(gigaflops: float, seconds: float = 0.0) -> Pool:
-    """The paper's workers at a share of the host's speed, or slower, so that the work takes `seconds` at least."""
+    """A pool with the workers of the paper, at a fraction of the host's speed.
+
+    The pool is slower if needed, so that the work takes at least `seconds`.
+    """
     platform = Platform.star(CYCLE_TIMES)
     with Pool(1) as one:
         host = topology().worth / one.platform.cycle_times[0]
@@ -92,7 +96,9 @@ def _digits(report: Report) -> None:
     )
     with _emulated(2e-9 * len(new) * len(known) * new.shape[1], seconds=1.0) as pool:
         products, *_ = _compare(report, pool, new, known.T)
-    distances = (known**2).sum(axis=1) - 2.0 * products  # squared, less the squared length of the new image
+    # Squared distances, without the squared length of the new image, which does not change the
+    # order.
+    distances = (known**2).sum(axis=1) - 2.0 * products
     right = float(np.mean(digits.target[distances.argmin(axis=1)] == digits.target[half:]))
     report.text(f"Sanity check: the nearest known image has the right label for {right:.1%} of the new ones.")
 
@@ -106,7 +112,7 @@ def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
 
 
 def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
-    """The planned split against the equal split on the same emulated workers, and both against NumPy."""
+    """Compare planned and equal split on the same emulated workers, and both with NumPy."""
     reference = A @ B
     time.sleep(_PAUSE)
     (m, k), n = A.shape, B.shape[1]
@@ -135,7 +141,7 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tu
 
 
 def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> None:
-    """The plan, and the two splits on one time axis."""
+    """Draw the plan, and both splits on one time axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""`hetsched info`: what multiplies, on which cores."""
+"""`hetsched info`: the library and kernels in use, and the cores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..planners.worth import workers_worth
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     info = commands.add_parser("info", help="what multiplies, on which cores, and how many workers are worth starting")
     info.set_defaults(command=_info)
 

@@ -1,4 +1,4 @@
-"""`hetsched join`: the platform files of several computers in one."""
+"""`hetsched join`: join the platform files of several computers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .streams import as_text
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     join = commands.add_parser(
         "join",
         help="one platform of several computers",

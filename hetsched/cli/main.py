@@ -15,7 +15,7 @@ from . import bench, completion, demo, exec, info, join, measure, mpi, planning,
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 after Ctrl-C."""
+    """Entry point. Returns the exit status: 0, 1 (an error), 2 (wrong usage) or 130 (Ctrl-C)."""
     streams.prepare()
     try:
         status = _run(_parser().parse_args(arguments))
@@ -27,11 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    """The exit status of a command."""
+    """Run a command and return its exit status."""
     try:
         with _hushed(given) if given.quiet else nullcontext():
             given.command(given)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader of the output has closed the pipe
         return 0
     except KeyboardInterrupt as stopped:
         streams.say(f"interrupted{stopped}")
@@ -39,7 +39,8 @@ def _run(given: argparse.Namespace) -> int:
     except Exception as error:
         if given.verbose:
             streams.say(traceback.format_exc())
-        if not isinstance(error, OSError) or error.filename or streams.finish():  # else it was that of the output, and is told
+        # If the output itself failed, `streams.finish` has reported the error.
+        if not isinstance(error, OSError) or error.filename or streams.finish():
             streams.say(_sentence(error) if _is_the_users(error) else _fault(error))
         return 1
     return 0
@@ -47,7 +48,7 @@ def _run(given: argparse.Namespace) -> int:
 
 @contextmanager
 def _hushed(given: argparse.Namespace) -> Iterator[None]:
-    """No bars; nothing on standard output either, unless it is for programs."""
+    """Suppress progress bars, and standard output unless it is for programs (JSON or CSV)."""
     with no_bars(), ExitStack() as stack:
         if not (getattr(given, "json", False) or getattr(given, "csv", False)):
             stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w", encoding="utf-8", errors="replace"))))
@@ -55,8 +56,11 @@ def _hushed(given: argparse.Namespace) -> Iterator[None]:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Whether an error is about what was asked for, and no fault of ours: every check of ours raises its own TypeError or
-    ValueError. One that Python itself raised in our code is no check's, and no other library is given what users type."""
+    """Whether the user caused an error, and not a fault of hetsched.
+
+    Every check of hetsched raises its own TypeError or ValueError, so an error that Python itself
+    raises in code of hetsched is a fault. Other libraries do not get the user's input.
+    """
     if isinstance(error, (OSError, MemoryError, ImportError)):
         return True
     if not isinstance(error, (ValueError, TypeError)):
@@ -68,10 +72,12 @@ def _is_the_users(error: Exception) -> bool:
         return True
     ours = where.tb_frame.f_globals.get("__name__", "").startswith("hetsched.")
     raised = where.tb_frame.f_code.co_code[where.tb_lasti] in _RAISES
-    return raised if ours else isinstance(error, ValueError)  # a reader of files says what is wrong with one
+    # A ValueError from another library comes from a reader of files and says what is wrong with a
+    # file.
+    return raised if ours else isinstance(error, ValueError)
 
 
-#: What `raise` is compiled to.
+#: Opcodes of `raise`.
 _RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 

@@ -1,4 +1,4 @@
-"""`hetsched measure`: how fast each core is."""
+"""`hetsched measure`: measure the speed of each core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .output import require_output, require_picture, write_picture
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     measure = commands.add_parser(
         "measure",
         help="how fast each core is, by kernel, type and size",

@@ -1,4 +1,4 @@
-"""`hetsched mpi run` and `hetsched mpi measure`: the same on the ranks of an MPI program."""
+"""`hetsched mpi run` and `hetsched mpi measure`: products and measurements on MPI ranks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .output import require_output, require_trace, write_trace
 if TYPE_CHECKING:
     from ..plan import Plan
 
-_BRIEFLY = 2.0  # seconds of measuring where a plan needs links
+_BRIEFLY = 2.0  # seconds of a measurement for a plan that needs links
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the commands."""
+    """Add the commands and their options."""
     ranks = commands.add_parser(
         "mpi",
         help="products and measurements on the ranks of an MPI program",
@@ -90,7 +90,7 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
-    """At rank 0, where one is needed; every rank must ask."""
+    """The platform on rank 0, or None if none is needed. All ranks must call this function."""
 
     def read() -> Platform | None:
         if given.trace:
@@ -110,7 +110,7 @@ def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
 
 @contextmanager
 def _one_voice() -> Iterator[Any]:
-    """All ranks: an error that all of them know of is told by rank 0 alone."""
+    """A context for all ranks. An error that all ranks know of is reported by rank 0 only."""
     comm = world()
     try:
         yield comm
@@ -139,7 +139,7 @@ def _ranks_table(plan: Plan, trace: Any) -> str:
 
 
 def _not_enrolled(plan: Plan) -> str:
-    """Who has no part, and why, in a sentence; "" where everybody has."""
+    """A sentence on the workers without work, and why; "" if all workers have work."""
     names = [name for name, load in zip(plan.names, plan.load, strict=True) if load == 0]
     if not names or plan.value == 0:
         return ""

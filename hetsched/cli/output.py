@@ -1,4 +1,4 @@
-"""What several commands print and draw."""
+"""Tables, pictures and traces that several commands write."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def require_folder(option: str, path: str) -> None:
-    """Refuse the name of a file in a folder that is not there; before the work begins."""
+    """Raise ValueError if the folder of a file does not exist; called before the work begins."""
     if not (folder := Path(path).parent).is_dir():
         raise ValueError(f"{option}: there is no folder {str(folder)!r}")
 
 
 def require_output(option: str, path: str) -> None:
-    """The same, and the name of a file that cannot be replaced."""
+    """See `require_folder`. Also raise if the file exists and cannot be replaced."""
     require_folder(option, path)
     require_replaceable(path)
 
 
 def require_picture(option: str, path: str, *others: str) -> None:
-    """The same, and the name of a picture that would be of another kind; others may stand there too."""
+    """See `require_output`. Also raise if the suffix belongs to no picture format.
+
+    others : other suffixes that are allowed.
+    """
     require_output(option, path)
     if Path(path).suffix not in _PICTURES:
         names = (*others, *_PICTURES)
@@ -39,29 +42,34 @@ def require_picture(option: str, path: str, *others: str) -> None:
 
 
 def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
-    """A figure as the file's name says, whole or not at all, with fonts that journals take; options as of its savefig."""
+    """Write a figure in the format of the file's suffix.
+
+    The file appears only when it is complete. Its fonts are of a type that journals accept. See
+    savefig for the options.
+    """
     from matplotlib import rc_context
 
     if Path(path).suffix != ".png":
-        options.setdefault("dpi", 300)  # of what is too much for lines, such as 10^5 bars
+        # For parts drawn as pixels because they have too many lines, such as 10^5 bars.
+        options.setdefault("dpi", 300)
     with replace_file(path) as file, rc_context({"pdf.fonttype": 42}):
         figure.savefig(file, format=Path(path).suffix[1:], **options)
 
 
 def require_trace(option: str, path: str) -> None:
-    """Refuse the name of a trace of a kind that is not written, or that `require_output` refuses."""
+    """See `require_output`. Also raise if the suffix belongs to no trace format."""
     require_output(option, path)
     if Path(path).suffix not in _TRACES:
         raise ValueError(f"{option} must end in {', '.join(_TRACES)}, got {path!r}")
 
 
 def write_trace(trace: Trace, path: str) -> None:
-    """As the file's name says."""
+    """Write a trace in the format of the file's suffix."""
     getattr(trace, _TRACES[Path(path).suffix])(path)
 
 
 def worker_table(plan: ProductPlan, trace: Trace) -> str:
-    """Predicted against measured ends, one line per worker."""
+    """Table of predicted and measured ends, one line per worker."""
     predicted = trace.predicted_finish or (0.0,) * len(plan.names)
     whole = float(plan.flops.sum()) or 1.0
     rows = [("worker", "cycle-time", "share", "predicted", "measured", "difference")]

@@ -1,4 +1,7 @@
-"""`hetsched distribute`, `partition`, `plan` and `simulate`: plans on the command line, as tables, CSV, JSON and pictures."""
+"""`hetsched distribute`, `partition`, `plan` and `simulate`.
+
+They print plans as tables, CSV or JSON, and draw pictures.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _SIMULATE = """examples:
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the commands."""
+    """Add the commands and their options."""
     parser = _command(commands, "distribute", "equal chunks among workers of unequal speed", _DISTRIBUTE, _distribute)
     parser.add_argument("chunks", type=int, metavar="N", help="how many chunks")
     _add_workers(parser, "TIME", "cycle-time of each worker: time for a chunk")
@@ -126,7 +129,7 @@ def _plan(given: argparse.Namespace) -> None:
 
 
 def _require_files(given: argparse.Namespace) -> None:
-    """Before any work: whether what is to be written can be."""
+    """Raise if an output file cannot be written; called before any work."""
     if given.output:
         require_output("--output", given.output)
     if given.plot:
@@ -148,7 +151,7 @@ def _show(given: argparse.Namespace, plan: Plan) -> None:
 
 
 def _rows(plan: Plan) -> Table:
-    """A row for each worker; of a partition one for each of its rectangles."""
+    """One row for each worker, or for each rectangle of a partition."""
     if not isinstance(plan, Partition):
         return plan.table()
     places = ("row", "col", "height", "width")

@@ -1,4 +1,4 @@
-"""A report that goes to the terminal and to one self-contained HTML file at once."""
+"""A report that goes to the terminal and to a self-contained HTML file at the same time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ figure {{ margin: 1.5rem 0; }} figcaption {{ font-weight: 600; }} svg {{ max-wid
 
 
 class Report:
-    """What is said is printed at once; pictures appear in the file only."""
+    """Text is printed at once; pictures appear only in the file."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -38,17 +38,17 @@ class Report:
         self._parts.append(f"<h2>{escape(text)}</h2>")
 
     def text(self, text: str) -> None:
-        """A paragraph."""
+        """Add a paragraph."""
         print(text, flush=True)
         self._parts.append(f"<p>{escape(text)}</p>")
 
     def table(self, text: str) -> None:
-        """Lines of a fixed-width table."""
+        """Add the lines of a fixed-width table."""
         print(text, flush=True)
         self._parts.append(f"<pre>{escape(text)}</pre>")
 
     def picture(self, caption: str, draw: Callable[..., Any]) -> None:
-        """A plot method that takes axes."""
+        """Add a picture. `draw` is a plot method that takes axes."""
         from ..plots.canvas import figure_svg
 
         self._parts.append(f"<figure><figcaption>{escape(caption)}</figcaption>{figure_svg(draw)}</figure>")

@@ -1,4 +1,4 @@
-"""`hetsched reproduce`: the papers' numbers again."""
+"""`hetsched reproduce`: reproduce the numbers of the papers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXAMPLES = """examples:
   hetsched reproduce rings layers -o page.html everything on one page; so "all", which takes some minutes
   hetsched reproduce layers --csv              the claims alone
 """
-#: Papers that are reproduced: of each part its name, its title, the module and the function.
+#: Paper -> parts, each with name, title, module and function.
 _STUDIES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "static2001": (("static2001", "Static allocation (Beaumont and others, 2001)", "static2001", "reproduce_static2001"),),
     "rings": (("rings", "Slices on rings of workers (Renard, Robert, Vivien, 2003)", "ring2003", "reproduce_rings"),),
@@ -34,7 +34,7 @@ _TEXTS: dict[str, Callable[[Sequence[page.Part]], str]] = {".html": page.html, "
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     reproduce = commands.add_parser(
         "reproduce",
         help="the numbers of the papers again",

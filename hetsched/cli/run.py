@@ -1,4 +1,4 @@
-"""`hetsched run`: a product of two files."""
+"""`hetsched run`: multiply the matrices of two files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .streams import say
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     run = commands.add_parser(
         "run",
         help="multiply two files",
@@ -130,13 +130,16 @@ def _run_files(given: argparse.Namespace) -> None:
 
 
 class _PeakMemory:
-    """`peak`: most bytes that the process took in the block beside what it had before; None where the system does not say."""
+    """`peak`: most bytes that the process used in the block, beyond its use before the block.
+
+    None if the system does not report it.
+    """
 
     peak: int | None = None
 
     def __enter__(self) -> _PeakMemory:
         with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak starts anew
+            file.write("5")  # resets the peak
         self._before = self._read("VmRSS")
         return self
 

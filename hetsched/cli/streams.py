@@ -1,4 +1,7 @@
-"""Standard streams of a command: printing a character never fails, and a stream that fails is told of once, in words."""
+"""Standard streams of a command.
+
+Printing a character never fails. If a stream fails, one message says so.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,18 @@ import os
 import sys
 from typing import TextIO
 
-#: What stands for characters that hetsched prints where a stream cannot encode them.
+#: Replacements of characters that hetsched prints, for streams that cannot encode them.
 EQUIVALENTS = {"±": "+-", "×": "x", "→": "->", "↓": "v", "≥": ">=", "²": "^2", "ᵀ": "^T", "ᴴ": "^H", "…": "..."}
 _HANDLER = "hetsched.equivalents"
-_RAISING = ("strict", "surrogateescape", "surrogatepass")  # handlers of Python that may raise
+_RAISING = ("strict", "surrogateescape", "surrogatepass")  # Python's error handlers that may raise
 
 
 def _encode(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What stands for the first character that cannot be encoded: its equivalent, the byte of a file name, or else JSON's escape,
-    so that JSON stays JSON."""
+    """Replace the first character that cannot be encoded.
+
+    The replacement is its equivalent, the byte of a file name, or else an escape as in JSON, so
+    that JSON output stays valid.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]
@@ -33,8 +39,13 @@ codecs.register_error(_HANDLER, _encode)
 
 
 def prepare() -> None:
-    """Before a command prints: streams that are closed become the null device, and those that are strict take every character."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in this order, so that each takes its own descriptor
+    """Prepare the streams before a command prints.
+
+    Closed streams become the null device. Streams with a strict error handler are made to take
+    every character.
+    """
+    # In the order of the descriptors 0, 1, 2, so that each stream gets its own one.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream, raising in ((sys.stdout, _RAISING), (sys.stderr, (*_RAISING, "backslashreplace"))):
@@ -43,7 +54,10 @@ def prepare() -> None:
 
 
 def as_text(option: str, word: str) -> str:
-    """A word of the command line for a file in UTF-8, where a locale of fewer characters left its bytes undecoded."""
+    """Decode an argument of the command line for a file in UTF-8.
+
+    With a locale of fewer characters, Python leaves some bytes of arguments undecoded.
+    """
     try:
         return word.encode("utf-8", "surrogateescape").decode()
     except UnicodeDecodeError:
@@ -51,13 +65,16 @@ def as_text(option: str, word: str) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error, whatever becomes of it."""
+    """Print a line on standard error. A failure is ignored."""
     with contextlib.suppress(OSError):
         print(f"hetsched: {text}", file=sys.stderr)
 
 
 def finish() -> bool:
-    """Whether the streams took what was printed, or have a reader that has gone; what they did not take is dropped."""
+    """Flush the streams. Return whether all output was written or its reader has closed the pipe.
+
+    Output that cannot be written is dropped.
+    """
     whole = True
     try:
         sys.stdout.flush()
@@ -75,7 +92,7 @@ def finish() -> bool:
 
 
 def _drop(stream: TextIO) -> None:
-    """What is left in the stream's buffer goes to the null device, else Python's end fails at it."""
+    """Send the rest of a stream's buffer to the null device, or else Python's exit would fail."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

@@ -1,4 +1,4 @@
-"""`hetsched study`: a function over a grid of parameters, or a study of a paper, as a table."""
+"""`hetsched study`: a table of a function over a grid of parameters, or of a paper's study."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KEYS = ("study", "function", "grid", "samples", "repeats", "seed")
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     parser = commands.add_parser(
         "study",
         help="a function over a grid of parameters",
@@ -101,7 +101,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _arguments(where: str, content: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
-    """The function, its grid and the options of `study`."""
+    """The function, its grid and the options of a study."""
     options: dict[str, Any] = {name: content[name] for name in ("samples", "repeats", "seed") if name in content}
     grid = content.get("grid", {})
     if not isinstance(grid, dict | list):
@@ -118,7 +118,7 @@ def _arguments(where: str, content: dict[str, Any]) -> tuple[Callable[..., Any],
 
 
 def _values(where: str, name: str, value: Any) -> Any:
-    """Those of a parameter; of a table with the entry `distribution` that of scipy.stats."""
+    """The values of a parameter, or a distribution of scipy.stats if the table names one."""
     if not isinstance(value, dict) or "distribution" not in value:
         return value
     parameters = dict(value)
@@ -133,7 +133,10 @@ def _values(where: str, name: str, value: Any) -> Any:
 
 
 def _function(where: str, name: Any) -> Callable[..., Any]:
-    """A function of a module on Python's path, or beside the file, as Python finds modules beside a script."""
+    """Import a function from a module on Python's path or beside the file.
+
+    Python finds modules beside a script in the same way.
+    """
     if not isinstance(name, str) or name.count(":") != 1:
         raise ValueError(f"{where}: function must be 'package.module:function', got {name!r}")
     module, _, attributes = name.partition(":")

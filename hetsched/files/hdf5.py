@@ -1,13 +1,14 @@
-"""Matrices in HDF5 files and in MATLAB's of version 7.3.
+"""Matrices in HDF5 files and in MATLAB files of version 7.3.
 
-A dataset is read as plain bytes of its file only where these are known to be its elements:
+A dataset is read as plain bytes of its file only if these bytes are certain to be its elements:
 
-- the file is open with HDF5's usual driver, and the file of that name is the one that is open;
-- the layout is contiguous, without filters, in this file alone, and its room is allocated;
-- the stored type is, bit for bit, the type that HDF5 makes of the NumPy dtype. HDF5 has many numbers that NumPy has not
-  (bfloat16, integers with unused bits, complex numbers in another order); h5py then names the dtype that they are converted to.
+- HDF5 has opened the file with its usual driver, and the file of that name is still the opened one;
+- the layout is contiguous, without filters and in this file alone, and its space is allocated;
+- the stored type is, bit for bit, the type that HDF5 makes of the NumPy dtype. HDF5 has many types
+  of numbers that NumPy lacks (bfloat16, integers with unused bits, complex numbers in another
+  order). For these h5py names the dtype to which they are converted.
 
-HDF5 reads and converts everything else.
+HDF5 reads and converts all other datasets.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from .matlab import CLASSES, class_of, meant_dtype, require_stored_as
 from .stored import STRETCH, Array, Held, Matrix, Raw, open_file
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_FIRST = 512  # bytes of the smallest block of the user's before the signature; each further one has twice as many
-#: Bytes of elements that a dataset may leave out, where all of it is to be in memory.
+_FIRST = 512  # bytes of the smallest user block before the signature; each further one doubles it
+#: Most bytes of elements that may be missing in a dataset that is read whole.
 _MADE_UP = 2**26
 
 
 def is_hdf5(file: BinaryIO) -> bool:
-    """Whether HDF5's signature is at one of the places where it may be."""
+    """Whether a file has the signature of HDF5 at one of its possible places."""
     size, place = os.fstat(file.fileno()).st_size, 0
     while place < size:
         file.seek(place)
@@ -48,7 +49,7 @@ def is_dataset(given: Any) -> bool:
 
 
 def open_hdf5(name: str, path: str, inner: str | None, matlab: bool, opened: ExitStack) -> Matrix:
-    """The dataset of that name, or the only matrix that there is. matlab: rows and columns are exchanged."""
+    """Open the dataset `inner`, or the only matrix. matlab: rows and columns are exchanged."""
     h5py = need("h5py", name)
     with _refusing(name), ExitStack() as here:
         file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
@@ -59,14 +60,15 @@ def open_hdf5(name: str, path: str, inner: str | None, matlab: bool, opened: Exi
 
 
 def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Matrix:
-    """A dataset of an open file."""
+    """Open a dataset of an open file."""
     if not dataset:
         raise ValueError(f"{name} is a dataset of a file that is closed")
     with _refusing(name):
         if dataset.shape is None:
             raise ValueError(f"{name} has no elements, not even a shape")
         kind, path = class_of(name, dataset), _own_path(dataset)
-        if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:  # what is stored is the shape
+        # For an empty matrix MATLAB stores the shape as the elements.
+        if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:
             return Held(name, np.zeros(_empty_shape(name, dataset), CLASSES[kind or "double"]), path)
         elements = _find_elements(name, dataset)
         if kind is not None:
@@ -79,7 +81,7 @@ def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Ma
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """What HDF5 says of a file that is broken becomes a ValueError with the name of the argument."""
+    """Convert errors of HDF5 for a damaged file to a ValueError with the argument's name."""
     try:
         yield
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
@@ -110,8 +112,12 @@ def _find_dataset(name: str, file: Any, inner: str | None) -> Any:
 
 
 class _Elements(NamedTuple):
-    """Types of a dataset's elements: as the matrix has them, as HDF5 is asked for them, and as h5py says that they (or the real
-    and the imaginary parts) are stored."""
+    """Types of a dataset's elements.
+
+    dtype : of the matrix.
+    asked : requested from HDF5.
+    parts : stored types by h5py, of the elements or of their real and imaginary parts.
+    """
 
     dtype: np.dtype[Any]
     asked: np.dtype[Any]
@@ -125,7 +131,7 @@ def _find_elements(name: str, dataset: Any) -> _Elements:
         raise TypeError(f"{name} has a type of HDF5 that NumPy has not: {error}") from error
     if own.kind == "c":
         return _Elements(own, own, (own.type().real.dtype, own.type().imag.dtype))
-    for names in (("real", "imag"), ("r", "i")):  # MATLAB's and other programs' complex numbers
+    for names in (("real", "imag"), ("r", "i")):  # complex numbers of MATLAB, and of other programs
         if own.names is not None and set(own.names) == set(names):
             parts = own[names[0]], own[names[1]]
             if all(part.kind in "iuf" for part in parts):
@@ -137,24 +143,24 @@ def _find_elements(name: str, dataset: Any) -> _Elements:
 
 
 def _common_part(real: np.dtype[Any], imag: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of the parts of complex numbers that have such parts."""
+    """The type of both parts of complex numbers with parts stored in these types."""
     if real == imag and real.kind == "f" and real.itemsize > 2:
         return real
     return np.result_type(real, imag, np.float32) if real.kind == imag.kind == "f" else np.dtype(np.float64)
 
 
 def _own_path(dataset: Any) -> str | None:
-    """The file that a dataset is in, by name; None where it has none, in memory for instance."""
+    """Name of the file of a dataset; None if it has none, for instance in memory."""
     from h5py import h5fd
 
     path, own = os.fsdecode(dataset.file.filename), dataset.file.id.get_access_plist()
-    if own.get_driver() == h5fd.CORE and not own.get_fapl_core()[1]:  # a name alone
+    if own.get_driver() == h5fd.CORE and not own.get_fapl_core()[1]:  # the name belongs to no file
         return None
     return path if _handle(dataset) is not None or os.path.exists(path) else None
 
 
 def _handle(dataset: Any) -> int | None:
-    """The descriptor by which HDF5 reads the file of a dataset; None for all drivers but the usual one."""
+    """Descriptor by which HDF5 reads a dataset's file; None unless the driver is the usual one."""
     from h5py import h5fd
 
     own = dataset.file.id
@@ -162,11 +168,13 @@ def _handle(dataset: Any) -> int | None:
 
 
 def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened: ExitStack) -> Raw | None:
-    """The dataset as plain bytes of its file; None where they may be something else."""
+    """Open the dataset as plain bytes of its file; None if these may not be its elements."""
     from h5py import h5t
 
     dataset.file.flush()
-    handle, offset = _handle(dataset), dataset.id.get_offset()  # of contiguous elements in this file that have got their room
+    # There is an offset only if the elements are contiguous in this file and their space is
+    # allocated.
+    handle, offset = _handle(dataset), dataset.id.get_offset()
     if (
         handle is None
         or offset is None
@@ -177,7 +185,7 @@ def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened
     path = os.fsdecode(dataset.file.filename)
     try:
         file = open_file(path, opened)
-    except OSError:  # it has lost its name, or the folder was another when it was opened
+    except OSError:  # it has lost its name, or was opened from another working folder
         return None
     if not os.path.samestat(os.fstat(file), os.fstat(handle)):
         return None
@@ -185,7 +193,7 @@ def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened
 
 
 class Dataset(Matrix):
-    """A dataset that HDF5 reads."""
+    """A dataset that is read by HDF5."""
 
     def __init__(self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None) -> None:
         from h5py import h5t
@@ -197,16 +205,20 @@ class Dataset(Matrix):
         super().__init__(name, dataset.shape, elements.dtype, transposed, path, places)
         self._dataset, self._asked = dataset, elements.asked
         self.identity |= {"inner": dataset.name, "transposed": transposed}
-        self.extra = 2**20  # in which HDF5 converts
+        self.extra = 2**20  # HDF5's buffer for conversions
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
             cache = dataset.id.get_access_plist().get_chunk_cache()[1]
-            self.extra += cache + 2 * math.prod(dataset.chunks) * self.dtype.itemsize  # with what filters take
+            # This includes the memory of filters.
+            self.extra += cache + 2 * math.prod(dataset.chunks) * self.dtype.itemsize
 
     def require_stored(self) -> None:
-        """ValueError where the shape promises much more than there is in the file, for which HDF5 would make up zeros."""
+        """Raise ValueError if the file holds far fewer elements than the shape says.
+
+        HDF5 would return zeros for the missing ones.
+        """
         own = self._dataset
-        if own.is_virtual or own.external:  # it is in other files
+        if own.is_virtual or own.external:  # the elements are in other files
             return
         if own.chunks:
             count = own.id.get_num_chunks() * math.prod(own.chunks)
@@ -226,16 +238,16 @@ class Dataset(Matrix):
         while place < line + len(block):
             if stop():
                 raise InterruptedError
-            end = min(line + len(block), (place // step + 1) * step)  # whole chunks
+            end = min(line + len(block), (place // step + 1) * step)  # ends at whole chunks
             try:
                 self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
-            except (OSError, RuntimeError) as error:  # a chunk that is damaged
+            except (OSError, RuntimeError) as error:  # a damaged chunk
                 raise ValueError(f"{self.name} is not HDF5 that can be read: {error}") from error
             place = end
 
 
 def _other_files(dataset: Any) -> set[str]:
-    """The files beside its own that hold elements of a dataset, as far as they are there."""
+    """Existing files, other than the dataset's own, that hold elements of the dataset."""
     names = [name for name, _, _ in dataset.external or ()]
     if dataset.is_virtual:
         names += [source.file_name for source in dataset.virtual_sources()]

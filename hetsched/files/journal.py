@@ -1,4 +1,7 @@
-"""Which tiles of a file are done, and what they were made of: an append-only record that survives being killed at any moment."""
+"""An append-only record of the completed tiles of a file and the input blocks they were made of.
+
+The record stays valid if the process is killed at any moment.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,31 @@ from typing import Any
 
 from .._base.lines import content_of, line_of
 
-#: Checksums of blocks by matrix and number.
+#: (matrix, number of the block) -> checksum.
 Blocks = dict[tuple[str, int], int]
 
 
 class Journal:
     """The open journal of one output, locked against other processes.
 
-    The first line is empty braces, the second one says what is computed, each further one that a block of an input ("A", "B")
-    was read or a tile of the output ("C") is done: the matrix, the block's number and the checksum of its bytes. Every line
-    ends with its own checksum, so that one that was cut short does not count. Threads may add lines at the same time.
+    The first line is a pair of braces. The second line says what is computed. Each further line
+    says that a block of an input ("A", "B") was read or that a tile of the output ("C") is
+    complete. It has the matrix, the block's number and the checksum of the block's bytes. Every
+    line ends with its own checksum, so that a line that was cut short does not count. Several
+    threads may add lines at the same time.
 
     Parameters
     ----------
     path : str
     output : str
-        For messages.
+        Name of the output in messages.
 
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process holds the journal.
     FileExistsError
-        If a file of that name is not a journal.
+        If a file of this name is not a journal.
     """
 
     def __init__(self, path: str, output: str) -> None:
@@ -54,15 +59,18 @@ class Journal:
                 raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing it", output) from None
             except FileNotFoundError:
                 pass
-            os.close(self._file)  # the process that had it has just removed it
+            os.close(self._file)  # the process that held it has just removed it
 
     def _ours(self) -> bool:
-        """Whether the first line is ours, or cut short."""
+        """Whether the file begins like a journal, possibly with a first line that was cut short."""
         first, end, _ = os.pread(self._file, len(_FIRST) + 1, 0).partition(b"\n")
         return first + end == _FIRST if end else _FIRST.startswith(first)
 
     def read(self) -> tuple[dict[str, Any] | None, Blocks]:
-        """The header, if there is one, and the blocks; of one that was added twice the later checksum."""
+        """Return the header or None, and the blocks.
+
+        For a block that was added twice the later checksum counts.
+        """
         with open(self.path, "rb") as file:
             content = file.read()
         if len(content) > len(_FIRST) and not content.endswith(b"\n"):
@@ -75,13 +83,13 @@ class Journal:
         return json.loads(headers[-1]), {(matrix, int(number)): int(checksum) for matrix, number, checksum in blocks}
 
     def start(self) -> None:
-        """Forget what is there; what is then found beside the output is ours."""
+        """Clear the journal. From then on a partial file beside the output belongs to it."""
         os.ftruncate(self._file, 0)
         self._append(b"{}")
         os.fsync(self._file)
 
     def describe(self, header: dict[str, Any]) -> None:
-        """Say what is computed."""
+        """Add the header, which says what is computed."""
         self._append(json.dumps(header, sort_keys=True).encode())
         os.fsync(self._file)
 
@@ -93,12 +101,12 @@ class Journal:
         whole = line_of(line)
         with self._adding:
             written = os.write(self._file, whole)
-            if written < len(whole):  # a full disk; the rest would say so
+            if written < len(whole):  # the disk is full: writing the rest would fail
                 os.ftruncate(self._file, os.fstat(self._file).st_size - written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
 
     def remove(self) -> None:
-        """The product is complete, or nothing has been begun."""
+        """Delete the journal, because the product is complete or was not begun."""
         os.unlink(self.path)
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
 """The file behind a numpy.memmap.
 
-An array that maps a file has the file's name, but another file may have that name by now: programs that save in one step write
-a new file and rename it. What the array maps is known to the system alone. On Linux /proc/self/maps says it for every address:
-where in the file the address is, the file's device and inode, and its name, which ends in " (deleted)" after the file lost it.
-The file that has the name now is mapped too, and both entries are compared. (`os.stat` does not do: on Btrfs and on overlays it
-tells another device than /proc/self/maps.)
+An array that maps a file has the name of the file, but now another file may have this name:
+programs that save in one step write a new file and rename it. Only the system knows which file the
+array maps. On Linux /proc/self/maps has an entry for every mapped address: the offset in the file,
+the file's device and inode, and its name, which ends in " (deleted)" if the file has lost it. The
+file that has the name now is mapped too, and both entries are compared. (`os.stat` cannot be used
+instead: on Btrfs and on overlays its device differs from the one in /proc/self/maps.)
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ _MAPS = "/proc/self/maps"
 
 
 class MappedFile(NamedTuple):
-    """A file's name and open descriptor, where in it the array's first byte is, and whether changes of the array reach it."""
+    """A file that an array maps.
+
+    path, descriptor : its name and open descriptor.
+    offset : position of the array's first byte.
+    shared : whether changes of the array reach the file.
+    """
 
     path: str
     descriptor: int
@@ -33,16 +39,19 @@ class MappedFile(NamedTuple):
 
 
 def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
-    """The file that an array maps, opened by its name; None for an array of another kind, or where no file of that name is it.
+    """Open the file that an array maps by its name.
+
+    None if the array is not a memory map, or if the file of this name is not the mapped one.
 
     Raises
     ------
     ValueError
-        If the file has been cut short: elements that it no longer has cannot be read, and who tries is killed by a signal.
+        If the file has been cut short. Reading elements that it no longer has would end the process
+        by a signal.
     """
     if not isinstance(array, np.memmap) or not array.size:
         return None
-    import mmap  # a library of its own, which programs without maps need not load
+    import mmap  # imported here, because it loads a shared library that only memory maps need
 
     mapping = getattr(array, "_mmap", None)
     if not isinstance(mapping, mmap.mmap):
@@ -57,12 +66,12 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
         return None
     try:
         descriptor = open_file(array.filename, opened)
-    except OSError:  # it has no name any more, or cannot be read by it
+    except OSError:  # it has lost its name, or cannot be opened by it
         return None
     try:
         with mmap.mmap(descriptor, 1, access=mmap.ACCESS_READ) as named:
             mapped, candidate = _entries(first, _address(named))
-    except (OSError, ValueError):  # empty, or a pipe; or the system has no such list
+    except (OSError, ValueError):  # an empty file or a pipe, or a system without /proc/self/maps
         return None
     if mapped is None or candidate is None or mapped.file != candidate.file:
         return None
@@ -91,7 +100,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(*addresses: int) -> list[_Entry | None]:
-    """The entries of the list of mappings that have these addresses."""
+    """The entries of /proc/self/maps with these addresses."""
     found: list[_Entry | None] = [None] * len(addresses)
     with open(_MAPS, "rb") as maps:
         for line in maps:

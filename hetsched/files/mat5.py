@@ -1,9 +1,11 @@
-"""Old .mat files: MATLAB 5 to 7.2, and 4. SciPy reads a variable whole.
+"""Old .mat files, of MATLAB 4 and of 5 to 7.2. SciPy reads a whole variable.
 
-A file of version 5 to 7.2 has elements, each a tag of a type and a size, then so many bytes. A variable is an element, perhaps
-compressed by zlib, that is made of elements: flags, dimensions, a name, the real parts and the imaginary ones (MathWorks,
-"MAT-File Format", chapter 1). They are looked at here before SciPy reads the variable, for two reasons. SciPy lists no variables
-of a file that also holds an object, such as a string or a date. And it believes the types and sizes of the parts that it finds.
+A file of version 5 to 7.2 consists of elements. An element is a tag with a type and a size,
+followed by that many bytes. A variable is an element, possibly compressed by zlib, that contains
+elements: flags, dimensions, a name, the real parts and the imaginary parts (MathWorks, "MAT-File
+Format", chapter 1). This module checks them before SciPy reads the variable, for two reasons. SciPy
+cannot list the variables of a file that also holds an object, such as a string or a date. And SciPy
+trusts the types and sizes of the parts.
 """
 
 from __future__ import annotations
@@ -25,19 +27,22 @@ from .stored import Held
 
 _HEAD = 128  # bytes before the first element
 _MATRIX, _COMPRESSED = 14, 15
-#: Bytes of the numbers in elements by type: integers of 8 to 64 bits, single, double.
+#: Type of an element -> bytes of a number in it: integers of 8 to 64 bits, single, double.
 _NUMBERS = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _CLASSES = (
     "unknown", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16", "int32",
     "uint32", "int64", "uint64", "function", "opaque", "object",
 )  # fmt: skip
-_LOGICAL, _COMPLEX = 0x200, 0x800  # of the flags, whose lowest byte is the class
-_SMALL = 2**16  # bytes of what comes before the numbers
+_LOGICAL, _COMPLEX = 0x200, 0x800  # bits of the flags; the lowest byte is the class
+_SMALL = 2**16  # most bytes of each part before the numbers
 _AT_ONCE = 2**18
 
 
 class Variable(NamedTuple):
-    """What a file says of a variable. `place` and `size` are those of its element, with the tag; 0 in files of version 4."""
+    """A variable, as described in a file.
+
+    place, size : of its element, with the tag; 0 in files of version 4.
+    """
 
     name: str
     kind: str
@@ -48,7 +53,11 @@ class Variable(NamedTuple):
 
 
 def version_of(file: BinaryIO) -> int | None:
-    """4 or 5 (up to 7.2), as SciPy finds it: by zeros at the start, which are no text, or by the version after the text."""
+    """Version of a file: 4, 5 (for 5 to 7.2), or None.
+
+    As in SciPy, a zero in the first bytes means version 4, because text has none. Otherwise the
+    version stands after the text.
+    """
     file.seek(0)
     head = file.read(_HEAD)
     if 0 in head[:4]:
@@ -58,14 +67,17 @@ def version_of(file: BinaryIO) -> int | None:
 
 
 def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: int | None) -> Held:
-    """A variable of an old file, which takes its size twice while SciPy reads it; ValueError where that is more than `memory`."""
+    """Read a variable of an old file.
+
+    SciPy needs twice its size while reading. Raises ValueError if that is more than `memory`.
+    """
     if version is None:
         raise ValueError(f"{name} is not a .mat file that SciPy can read: it says no version that is known")
     scipy_io, version5 = need("scipy.io", name), version == 5
     with open_regular(path) as file:
         try:
             variables = list(_variables(file)) if version5 else [Variable(n, k, s) for n, s, k in scipy_io.whosmat(path)]
-        except Exception as error:  # whatever SciPy meets in a broken file
+        except Exception as error:  # any error of SciPy for a damaged file
             raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
         found = _choose(name, path, inner, variables)
         size = 2 * math.prod(found.shape) * found.parts * CLASSES[found.kind].itemsize
@@ -82,7 +94,8 @@ def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: 
     if not isinstance(array, np.ndarray) or array.shape != found.shape:
         rows, cols = found.shape
         raise ValueError(f"{name}: {found.name} is not the full matrix of {rows} x {cols} that its header says")
-    if found.kind == "single" and array.dtype.kind in "biu":  # small integers, where an array of this class holds no others
+    # MATLAB stores an array of class single as small integers if all of its elements are such.
+    if found.kind == "single" and array.dtype.kind in "biu":
         array = array.astype(np.float32)
     matrix = Held(name, array, path)
     meant = meant_dtype(found.kind, array.dtype)
@@ -94,7 +107,7 @@ def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: 
 
 
 def _choose(name: str, path: str, inner: str | None, variables: list[Variable]) -> Variable:
-    """The variable that is asked for, which is a full matrix of numbers."""
+    """Find the requested variable. Raises unless it is a full matrix of numbers."""
     there = f"its variables are {', '.join(variable.name for variable in variables) or 'none'}"
     if inner is None and len(variables) != 1:
         raise ValueError(f"{name}: say which variable, as in {path}:name; {there}")
@@ -114,7 +127,7 @@ def _choose(name: str, path: str, inner: str | None, variables: list[Variable]) 
 
 
 class _Body:
-    """The bytes of an element, one part after the other."""
+    """Reads the parts of an element one after the other."""
 
     def __init__(self, file: BinaryIO, order: str, size: int, compressed: bool) -> None:
         self._file, self._left = file, size
@@ -122,7 +135,7 @@ class _Body:
         self.order = order
 
     def take(self, count: int) -> bytes:
-        """So many bytes; ValueError where there are fewer."""
+        """Read `count` bytes; ValueError if there are fewer."""
         found = b""
         while len(found) < count and (more := self._more(count - len(found))):
             found += more
@@ -131,7 +144,7 @@ class _Body:
         return found
 
     def skip(self, count: int) -> None:
-        """Go on behind so many bytes."""
+        """Skip `count` bytes."""
         while count:
             count -= len(self.take(min(count, _AT_ONCE)))
 
@@ -149,18 +162,18 @@ class _Body:
         return found
 
     def head(self) -> tuple[int, int]:
-        """Type and size of a variable's element."""
+        """Read the type and size of a variable's element."""
         kind, size = struct.unpack(f"{self.order}II", self.take(8))
         return kind, size
 
     def tag(self) -> tuple[int, int, bytes]:
-        """Type and size of a part, and the data of one that has at most 4 bytes, which are in the tag."""
+        """Read type and size of a part, and its data if they are in the tag (at most 4 bytes)."""
         head = self.take(8)
         kind, size = struct.unpack(f"{self.order}II", head)
         return (kind & 0xFFFF, kind >> 16, head[4:]) if kind >> 16 else (kind, size, b"")
 
     def small(self) -> bytes:
-        """The data of a part that is no long one."""
+        """Read the data of a part with a limited size."""
         _, size, inside = self.tag()
         if size > (len(inside) or _SMALL):
             raise ValueError(f"a part of {size} bytes comes before its elements")
@@ -170,7 +183,7 @@ class _Body:
 
 
 def _variables(file: BinaryIO) -> Iterator[Variable]:
-    """All variables with a name; MATLAB keeps the contents of objects in one without."""
+    """Yield all variables with a name. One without a name holds the contents of objects."""
     file.seek(_HEAD - 2)
     order = ">" if file.read(2) == b"MI" else "<"
     place, end = _HEAD, os.fstat(file.fileno()).st_size
@@ -183,7 +196,7 @@ def _variables(file: BinaryIO) -> Iterator[Variable]:
 
 
 def _open_variable(file: BinaryIO, order: str, place: int) -> tuple[_Body, int]:
-    """What is in the element of a variable, and the size of the element with its tag."""
+    """The body of a variable's element, and the size of the element with its tag."""
     file.seek(place)
     kind, size = _Body(file, order, 8, False).head()
     body = _Body(file, order, size, kind == _COMPRESSED)
@@ -198,7 +211,7 @@ def _describe(body: _Body, place: int, size: int) -> Variable:
     (flags,) = struct.unpack_from(f"{body.order}I", body.small().ljust(4, b"\0"))
     kind = _CLASSES[flags & 0xFF] if flags & 0xFF < len(_CLASSES) else "unknown"
     shape: tuple[int, ...] = ()
-    if kind != "opaque":  # which has no dimensions
+    if kind != "opaque":  # an opaque variable has no dimensions
         lengths = body.small()
         shape = struct.unpack(f"{body.order}{len(lengths) // 4}i", lengths[: len(lengths) // 4 * 4])
     name = body.small().decode("latin-1")
@@ -208,7 +221,11 @@ def _describe(body: _Body, place: int, size: int) -> Variable:
 
 
 def _require_numbers(file: BinaryIO, variable: Variable) -> None:
-    """ValueError unless the parts of a variable say that they are as many numbers as it has elements, and are there."""
+    """Raise ValueError unless the parts of a variable are complete.
+
+    By their tags they must hold as many numbers as the variable has elements, and the bytes must be
+    there.
+    """
     file.seek(_HEAD - 2)
     order = ">" if file.read(2) == b"MI" else "<"
     body, _ = _open_variable(file, order, variable.place)
@@ -224,7 +241,7 @@ def _require_numbers(file: BinaryIO, variable: Variable) -> None:
 
 
 class _Alone(io.RawIOBase):
-    """A file as if it had one variable: its head, and the element of the variable."""
+    """A file with only one variable: the head of the file, and the element of the variable."""
 
     def __init__(self, file: BinaryIO, variable: Variable) -> None:
         self._file, self._variable, self._at = file, variable, 0

@@ -1,4 +1,4 @@
-"""What MATLAB's classes of variables mean, in its files of all versions."""
+"""Classes of MATLAB variables, in files of all versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-#: Classes of full matrices of numbers, with the dtype of their elements.
+#: Class of full matrices of numbers -> dtype of their elements.
 CLASSES: dict[str, np.dtype[Any]] = {
     "double": np.dtype(np.float64), "single": np.dtype(np.float32), "logical": np.dtype(np.bool_),
     **{f"{kind}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
@@ -15,13 +15,16 @@ _LOGICAL = 1  # MATLAB_int_decode of logical values
 
 
 def require_numeric(name: str, variable: str, kind: str) -> None:
-    """TypeError unless variables of this class are full matrices of numbers."""
+    """Raise TypeError unless variables of this class are full matrices of numbers."""
     if kind not in CLASSES:
         raise TypeError(f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed")
 
 
 def meant_dtype(kind: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a class, where the elements are stored as `dtype`: complex integers have none, and are complex128."""
+    """The dtype of a class with elements stored as `dtype`.
+
+    NumPy has no dtype for complex integers, so these are complex128.
+    """
     own = CLASSES[kind]
     if dtype.kind != "c":
         return own
@@ -29,12 +32,12 @@ def meant_dtype(kind: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def class_of(name: str, item: Any) -> str | None:
-    """The class that the attributes of an HDF5 dataset or group of version 7.3 say; None where they say none.
+    """The class in the attributes of an HDF5 dataset or group of version 7.3, or None.
 
     Raises
     ------
     TypeError
-        If variables of this class are no full matrices of numbers.
+        If variables of this class are not full matrices of numbers.
     """
     variable, given = item.name.strip("/"), item.attrs.get("MATLAB_class")
     kind = None if given is None else _text(given)
@@ -48,7 +51,10 @@ def class_of(name: str, item: Any) -> str | None:
 
 
 def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[Any], ...]) -> None:
-    """TypeError unless the elements of a dataset, or their real and imaginary parts, are stored as numbers of their class."""
+    """Raise TypeError unless the elements of a dataset are stored as numbers of their class.
+
+    For complex elements this holds for the real and the imaginary parts.
+    """
     own, decode = CLASSES[kind], np.ravel(dataset.attrs.get("MATLAB_int_decode", 0)).tolist()
     if own.kind == "b":
         fits = decode in ([0], [_LOGICAL]) and len(parts) == 1 and parts[0].kind in "bui" and parts[0].itemsize == 1
@@ -60,6 +66,6 @@ def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[
 
 
 def _text(given: Any) -> str:
-    """An attribute: bytes, or a str, perhaps in an array of one."""
+    """Text of an attribute that is bytes or a str, possibly in an array with one element."""
     (value,) = np.ravel(given).tolist()
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -1,4 +1,4 @@
-"""Matrices in files of any format that products read: .npy, HDF5 and MATLAB's .mat; and in memory."""
+"""Matrices in all formats that products read: .npy, HDF5, MATLAB's .mat, and arrays in memory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .mat5 import open_old_mat, version_of
 from .npy import MAGIC, npy_header, open_npy
 from .stored import STAGE, Array, Held, Matrix, Raw, require_bytes
 
-#: What a.h5:/group/name is split by.
+#: Splits a.h5:/group/name into path and inner name.
 _INNER = re.compile(r"(.+?\.(?:h5|hdf5|hdf|he5|mat|nc|npy)):(.+)", re.I | re.S)
 
 
 def split_name(given: str | bytes | os.PathLike[Any]) -> tuple[str, str | None]:
-    """The path and the inner name of file.h5:/group/name."""
+    """Path and inner name of file.h5:/group/name."""
     path = os.fsdecode(given)
     if not os.path.exists(path) and (found := _INNER.fullmatch(path)):
         return found[1], found[2]
@@ -33,7 +33,12 @@ def split_name(given: str | bytes | os.PathLike[Any]) -> tuple[str, str | None]:
 
 
 def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Matrix:
-    """A matrix to be read. argument: its name in messages; memory: bytes that an array may take; opened closes the files."""
+    """Open a matrix for reading.
+
+    argument : name in messages.
+    memory : bytes that an array may take.
+    opened : closes the files.
+    """
     if isinstance(given, str | bytes | os.PathLike):
         matrix = _open_path(argument, given, memory, opened)
     elif is_dataset(given):
@@ -48,7 +53,7 @@ def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Ma
 
 
 def read_whole(argument: str, path: str) -> Array:
-    """The matrix in a file, of any kind that products of files read, in memory."""
+    """Read a whole matrix into memory, from a file of any format that products read."""
     with ExitStack() as opened:
         matrix = open_matrix(argument, path, sys.maxsize, opened)
         if isinstance(matrix, Dataset):
@@ -60,23 +65,28 @@ def read_whole(argument: str, path: str) -> Array:
 
 
 def _require_memory(name: str, size: int) -> None:
-    """ValueError for what no memory of this computer has room for: also what takes no room in a file, such as its holes."""
+    """Raise ValueError if the memory of this computer is too small for a matrix.
+
+    Even a small file can hold such a matrix, because holes take no space in it.
+    """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > there:
         raise ValueError(f"{name} has {size} bytes and this computer {there}; hs.matmul_files reads matrices in parts")
 
 
 def read_matrix(argument: str, path: str) -> Array:
-    """The array of numbers in a file, in memory: of a .npy file with any number of dimensions, else a matrix.
+    """Read the array of numbers in a file into memory.
+
+    An array in a .npy file may have any number of dimensions. All other files must hold a matrix.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     TypeError
-        If it holds something else than numbers.
+        If the file holds something else than numbers.
     ValueError
-        If it holds no such thing, or was cut short.
+        If the file holds no such array, or was cut short.
     """
     where = split_name(path)[0]
     with open_regular(where) as file:
@@ -98,13 +108,16 @@ def read_matrix(argument: str, path: str) -> Array:
             array: Array = np.load(file, allow_pickle=False)
         except OSError:
             raise
-        except Exception as error:  # whatever NumPy meets in a broken one
+        except Exception as error:  # any error of NumPy for a damaged file
             raise ValueError(f"{name} is not a complete .npy file: {error}") from error
     return array
 
 
 def _open_array(name: str, array: Array, opened: ExitStack) -> Matrix:
-    """A memory map is read as the file that it maps: its pages would count as the process's memory."""
+    """Open an array in memory.
+
+    A memory map is read from its file, because its pages would count as memory of the process.
+    """
     file = find_file(name, array, opened)
     if file is None or not file.shared or array.ndim != 2 or not array.flags.forc:
         return Held(name, as_array(name, array), None if file is None else file.path)

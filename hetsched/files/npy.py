@@ -13,7 +13,7 @@ MAGIC = b"\x93NUMPY"
 
 
 def open_npy(name: str, path: str, opened: ExitStack) -> Raw:
-    """The matrix in a .npy file."""
+    """Open the matrix in a .npy file."""
     descriptor = open_file(path, opened)
     with open(descriptor, "rb", closefd=False) as file:
         shape, fortran, dtype = npy_header(name, file)
@@ -24,7 +24,10 @@ def open_npy(name: str, path: str, opened: ExitStack) -> Raw:
 
 
 def npy_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns are contiguous, and dtype of a .npy file, which is then at its first element."""
+    """Read the header of a .npy file: shape, whether columns are contiguous, and dtype.
+
+    Afterwards the file is at its first element.
+    """
     try:
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):
@@ -33,8 +36,9 @@ def npy_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dty
         shape, fortran, dtype = header(file)
     except OSError:
         raise
-    except Exception as error:  # whatever NumPy meets in a broken one: also IndexError, TokenError, MemoryError
+    except Exception as error:  # NumPy raises many types for a damaged file
         raise ValueError(f"{name} is not a complete .npy file: {str(error) or type(error).__name__}") from error
-    if not all(type(length) is int and 0 <= length < 2**63 for length in shape):  # True is an int to NumPy
+    # NumPy accepts True as a length, so the type is checked here.
+    if not all(type(length) is int and 0 <= length < 2**63 for length in shape):
         raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")
     return shape, fortran, dtype

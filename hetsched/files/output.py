@@ -1,4 +1,8 @@
-"""Where the product of two files goes: a file beside the output that takes its place when it is complete, or an array."""
+"""Outputs of products of files.
+
+An output is an array, or a file that is written beside its place and moved there when it is
+complete.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,17 @@ _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
 
 
 class OutputFile:
-    """A .npy, HDF5 or .mat file that is written as `path`.partial and renamed when it is complete.
+    """A .npy, HDF5 or .mat file, written as `path`.partial and renamed when it is complete.
 
     Attributes
     ----------
     path, partial, journal : str
     places : set of str
-        All of them.
+        All three paths.
     transposed : bool
-        Columns are contiguous, as in .mat files.
+        Whether columns are contiguous, as in .mat files.
     identity : dict
-        For the journal.
+        What the journal stores to recognise the output.
     """
 
     def __init__(self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
@@ -65,7 +69,7 @@ class OutputFile:
         self.identity: dict[str, Any] = {"path": self.path, "kind": kind, "inner": self._inner}
 
     def _require_alone(self, h5py: Any) -> None:
-        """The file is replaced: refuse where other matrices would be lost with the old one."""
+        """Raise ValueError if replacing the file would delete other matrices in it."""
         if self._kind == "mat" and not self._inner.isidentifier():
             raise ValueError(f"{self.name}: {self._inner!r} is not the name of a MATLAB variable")
         if not os.path.exists(self.path) or not h5py.is_hdf5(self.path):
@@ -78,11 +82,11 @@ class OutputFile:
 
     @property
     def stored(self) -> tuple[int, int]:
-        """Lines and their length."""
+        """(number of lines, length of a line) in the file."""
         return self.shape[::-1] if self.transposed else self.shape
 
     def require_space(self) -> None:
-        """Raise unless the disk has room for what is not there yet."""
+        """Raise OSError unless the disk has space for the part that is not yet allocated."""
         have = os.stat(self.partial).st_blocks * 512 if os.path.exists(self.partial) else 0
         needed = math.prod(self.shape) * self.dtype.itemsize - have
         free = shutil.disk_usage(os.path.dirname(self.path)).free
@@ -90,7 +94,7 @@ class OutputFile:
             raise OSError(errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", self.path)
 
     def create(self) -> int:
-        """The partial file in full size; returns where its elements start."""
+        """Create the partial file in full size; return the offset of its elements."""
         if self._kind == "npy":
             with open(self.partial, "wb") as file:
                 order = {"descr": self.dtype.str, "fortran_order": self.transposed, "shape": self.shape}
@@ -104,11 +108,11 @@ class OutputFile:
                 os.posix_fallocate(file.fileno(), offset, size)
             elif size:
                 file.truncate(max(offset + size, os.path.getsize(self.partial)))
-            os.fsync(file.fileno())  # before the journal says that it is there
+            os.fsync(file.fileno())  # the file must be on disk before the journal names it
         return offset
 
     def _create_hdf5(self, h5py: Any) -> int:
-        """A contiguous dataset whose space is there from the start: it is written like a plain file."""
+        """Create a contiguous dataset with all space allocated, to be written like a plain file."""
         matlab = self._kind == "mat"
         kind = self.dtype
         if matlab and kind.kind == "c":
@@ -121,7 +125,7 @@ class OutputFile:
             plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
             links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
             links.set_create_intermediate_group(True)
-            if matlab and empty:  # MATLAB stores the shape of what is empty
+            if matlab and empty:  # MATLAB stores the shape of an empty matrix
                 dataset = file.create_dataset(self._inner, data=np.array(self.shape, np.uint64))
                 dataset.attrs["MATLAB_empty"] = np.uint8(1)
             else:
@@ -138,32 +142,32 @@ class OutputFile:
         return offset
 
     def frame(self, offset: int) -> int:
-        """zlib.crc32 of what the partial file has before its elements and after them."""
+        """zlib.crc32 of the bytes of the partial file before and after its elements."""
         with open(self.partial, "rb") as file:
             before = zlib.crc32(file.read(offset))
             file.seek(offset + math.prod(self.shape) * self.dtype.itemsize)
             return zlib.crc32(file.read(), before)
 
     def open(self, offset: int, opened: ExitStack) -> Raw:
-        """The elements of the partial file, to be written and read."""
+        """Open the elements of the partial file for writing and reading."""
         stored = self.stored if math.prod(self.shape) else (0, 0)
         file = open_file(self.partial, opened, os.O_RDWR)
         return Raw(self.name, stored, self.dtype, self.transposed, self.partial, file, offset)
 
     def finish(self, file: int) -> None:
-        """The partial file becomes the output."""
+        """Rename the partial file to the output."""
         os.fsync(file)
         if os.path.exists(self.path):
             os.chmod(self.partial, os.stat(self.path).st_mode & 0o7777)
         os.replace(self.partial, self.path)
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
-        with suppress(OSError):  # not every file system has it
+        with suppress(OSError):  # not every file system can sync a folder
             os.fsync(folder)
         os.close(folder)
 
 
 class OutputArray:
-    """An array or HDF5 dataset that is written in place; what is interrupted leaves it half written."""
+    """An array or HDF5 dataset, written in place. An interrupted call leaves it half written."""
 
     def __init__(self, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.name = "out"
@@ -184,7 +188,7 @@ class OutputArray:
             self.places = files_of(given)
 
     def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
-        """Write a block that lies in `flat` row by row."""
+        """Write a block that is stored in `flat` row by row."""
         if flat.size:
             self._array[slice(*rows), slice(*cols)] = flat.reshape(rows[1] - rows[0], cols[1] - cols[0])
 
@@ -193,7 +197,10 @@ Output = OutputFile | OutputArray
 
 
 def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs: dict[str, tuple[Any, Matrix]]) -> Output:
-    """Check everything about the output before anything is changed; inputs by name: what was given, and the matrix."""
+    """Check the output completely, before anything is changed.
+
+    inputs : name -> (argument, matrix) of each input.
+    """
     output: Output
     if isinstance(given, str | bytes | os.PathLike):
         output = OutputFile(given, shape, dtype)

@@ -1,4 +1,4 @@
-"""Plans for products of matrices in files: which part stays in memory while the others stream."""
+"""Plans for products of matrices in files: what stays in memory while the rest is streamed."""
 
 from __future__ import annotations
 
@@ -20,22 +20,28 @@ from .stored import STAGE
 Int = NDArray[np.int64]
 Real = NDArray[np.float64]
 
-#: Bytes for what is not a buffer: stacks of threads, the interpreter's own objects.
+#: Bytes for everything except buffers: stacks of threads, objects of the interpreter.
 RESERVE = 4 * 2**20
-#: What a piece of a line of its own costs, in bytes that could be read instead; the same for an update.
+#: Cost of a separate piece of a line, and of an update, in bytes that could be read in the same
+#: time.
 _SEEK, _UPDATE = 2**12, 2**16
-#: Flops done while a byte is read, and what h x v x d is to lose in speed: _EDGE / h + _EDGE / v + _SHALLOW / d.
+#: Flops done while a byte is read; and the relative loss of speed that the model assumes for an
+#: update of h x v x d: _EDGE / h + _EDGE / v + _SHALLOW / d.
 _BALANCE, _EDGE, _SHALLOW = 100.0, 30.0, 10.0
-#: From this depth of a panel on products run at full speed; shallower ones are a last resort.
+#: Products run at full speed with panels of at least this depth. Less depth is a last resort.
 _DEEP = 128
-#: Bounds on the executor's packed blocks: depth, columns that it packs at least, bytes of a worker's block of A.
+#: Bounds on packed blocks in a run: depth, least number of packed columns, bytes of a worker's
+#: block of A.
 _PACK_DEPTH, _PACK_COLS, _PACK_BLOCK = 512, 512, 3 * 2**19
 _NAMES = ("C", "A", "B")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def parse_memory(given: Any) -> int:
-    """Bytes of a number or of a text such as "2G", "512M", "1.5GiB"; K, M, G and T are powers of 1024."""
+    """Convert a number or a text such as "2G", "512M" or "1.5GiB" to bytes.
+
+    K, M, G and T are powers of 1024.
+    """
     if not isinstance(given, str):
         return check.integer("memory", given, low=1)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]?)(?:i?B)?\s*", given, re.I)
@@ -48,37 +54,39 @@ def parse_memory(given: Any) -> int:
 class FilesPlan(Plan):
     """How a product C = A B of matrices in files is computed in limited memory.
 
-    C is computed tile by tile. For each tile chunks of A's rows and of B's columns are read, `depth` deep, and multiplied.
+    C is computed tile by tile. For each tile, chunks of `depth` columns of A's rows and `depth`
+    rows of B's columns are read and multiplied.
 
     Attributes
     ----------
     shape : (int, int, int)
         m, n, k.
     dtype : str
-        In which is computed, and of C.
+        Dtype of the computation and of C.
     tile : (int, int)
         Height and width of the tiles of C; the last ones may be smaller.
     depth : int
         Columns of A and rows of B read at a time.
     stationary : {"C", "A", "B"}
-        What stays in memory: only the tile of C; or also the rows of A (columns of B) that it needs, until all tiles that need
-        them are done.
+        What stays in memory. "C": only the tile of C. "A", "B": also the rows of A or the columns
+        of B that the tile needs, until all tiles that need them are done.
     read : (int, int)
         Bytes read of A and of B.
     written : int
         Bytes written.
     traffic : int
-        Their sum.
+        Bytes read and written in total.
     compulsory : int
-        Bytes of A, B and C: what any plan reads and writes.
+        Bytes of A, B and C, which every plan reads and writes.
     io_bound : float
-        What any order of the multiply-adds must read and write with this memory, in bytes: 2 m n k / sqrt(M) - 2 M elements.
+        Lower bound, in bytes, for any order of the multiply-adds with this memory of M elements:
+        2 m n k / sqrt(M) - 2 M elements.
     pieces : int
-        Separate stretches of files that are read and written.
+        Number of separate stretches of files that are read and written.
     memory : int
         Bytes allowed.
     peak : int
-        Bytes predicted at the peak, beside what the process has before.
+        Predicted peak, in bytes beyond what the process has before.
     """
 
     shape: tuple[int, int, int]
@@ -115,7 +123,7 @@ class FilesPlan(Plan):
     _fixed: ClassVar[str] = "it is of one machine, and what it reads and writes does not depend on speeds"
 
     def _load(self) -> Any:
-        """Gigaflops."""
+        """Work in gigaflops."""
         m, n, k = self.shape
         return np.array([flops_per_update(np.dtype(self.dtype)) * m * n * k / UNIT])
 
@@ -125,12 +133,12 @@ class FilesPlan(Plan):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Tiles down C, tiles across C, chunks of the inner dimension (at least one)."""
+        """Number of tiles down C, tiles across C, chunks of the inner dimension (at least 1)."""
         (m, n, k), (h, v) = self.shape, self.tile
         return -(-m // h), -(-n // v), max(1, -(-k // self.depth))
 
     def describe(self) -> str:
-        """The plan in a few lines."""
+        """Text on the plan in a few lines."""
         (m, n, k), (h, v), (rows, cols, _) = self.shape, self.tile, self.grid
         stays = {"C": "tiles of C stay", "A": "rows of A stay", "B": "columns of B stay"}[self.stationary]
         reads = sum(self.read)
@@ -144,7 +152,13 @@ class FilesPlan(Plan):
 
 
 class Side(NamedTuple):
-    """Of a matrix in a file: bytes of an element, whether columns are contiguous, its chunks, memory that reading takes."""
+    """A matrix in a file, for a plan.
+
+    itemsize : bytes of an element.
+    transposed : whether columns are contiguous.
+    chunk : rows and columns of a chunk, or None.
+    extra : bytes of memory that reading takes.
+    """
 
     itemsize: int
     transposed: bool
@@ -153,7 +167,7 @@ class Side(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A product to plan; workers pack blocks of A."""
+    """A product to plan. Each of the workers packs blocks of A."""
 
     shape: tuple[int, int, int]
     dtype: np.dtype[Any]
@@ -165,7 +179,7 @@ class Problem(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """Candidates side by side."""
+    """Candidates, one for each element of the arrays."""
 
     stationary: Int  # 0, 1, 2: C, A, B
     h: Int
@@ -174,7 +188,7 @@ class _Choices(NamedTuple):
 
 
 def plan_tiles(problem: Problem) -> FilesPlan:
-    """The cheapest plan among the candidates; ties to the smaller peak, then to the first."""
+    """The cheapest candidate. In a tie the smaller peak wins, then the first candidate."""
     k = problem.shape[2]
     depths = _depths(problem)
     found = _widest(problem, [d for d in depths if d >= min(k, _DEEP)])
@@ -191,7 +205,7 @@ def plan_tiles(problem: Problem) -> FilesPlan:
 
 
 def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: int) -> FilesPlan:
-    """The plan with these tiles."""
+    """Make the plan with these tiles."""
     m, n, k = problem.shape
     a, b, c = problem.a.itemsize, problem.b.itemsize, problem.c.itemsize
     choice = _one(problem, _NAMES.index(stationary), *tile, depth)
@@ -226,7 +240,7 @@ def _one(problem: Problem, stationary: int, h: int, v: int, d: int) -> _Choices:
 
 
 def _depths(problem: Problem) -> list[int]:
-    """Powers of two, multiples of the chunks of chunked files, and all."""
+    """Candidate depths: powers of two, the same times the chunks of chunked files, and all."""
     k = max(problem.shape[2], 1)
     grains = {side.chunk[axis] for side, axis in ((problem.a, 1), (problem.b, 0)) if side.chunk}
     powers = [2**i for i in range(k.bit_length())]
@@ -234,7 +248,7 @@ def _depths(problem: Problem) -> list[int]:
 
 
 def _sizes(length: int, grain: int) -> list[int]:
-    """Heights that cut a length into about equal parts, down to one element; multiples of the grain as well."""
+    """Sizes that cut a length into about equal parts, down to 1; multiples of the grain as well."""
     length = max(length, 1)
     parts = sorted({min(length, p) for p in (*range(1, 65), *(int(64 * 1.2**i) for i in range(1, 100)))})
     sizes = {-(-length // p) for p in parts}
@@ -242,7 +256,10 @@ def _sizes(length: int, grain: int) -> list[int]:
 
 
 def _widest(problem: Problem, depths: list[int]) -> _Choices:
-    """For each way, height and depth the widest tiles that fit into memory, evened out."""
+    """The widest tiles that fit into memory, for each stationary matrix, height and depth.
+
+    The widths are then reduced so that all tiles are about equal.
+    """
     m, n, _ = problem.shape
     grain = [side.chunk[axis] if side.chunk else 1 for side, axis in ((problem.a, 0), (problem.b, 1))]
     way, h, d = (x.ravel() for x in np.meshgrid(np.arange(3), _sizes(m, grain[0]), depths, indexing="ij"))
@@ -265,7 +282,11 @@ def _counts(problem: Problem, x: _Choices) -> tuple[Int, Int, Int]:
 
 
 def buffers(grid: tuple[Any, Any, Any], stationary: Any) -> tuple[Any, Any, Any]:
-    """How many of A, B and C there are: two, so that one is read (written) while another is used; all of what stays."""
+    """Number of buffers for blocks of A, B and C.
+
+    There are two, so that one is read or written while another one is used. The rows of A
+    or columns of B that stay in memory have a buffer for each chunk.
+    """
     rows, cols, depth = grid
     more = np.minimum(2, np.maximum(rows * cols * depth, 1))
     return (
@@ -290,10 +311,11 @@ def _peak(problem: Problem, x: _Choices) -> Int:
 
 
 def _costs(problem: Problem, x: _Choices) -> tuple[Real, Real, Int]:
-    """Bytes of A, B and C (3, candidates), separate pieces, updates."""
+    """(3, candidates) bytes of A, B and C; separate pieces; updates."""
     m, n, k = problem.shape
     rows, cols, depth = _counts(problem, x)
-    again_a = np.where(x.stationary == 1, np.minimum(cols, 1), cols).astype(np.float64)  # exact up to 2^53 bytes
+    # float64 is exact up to 2^53 bytes.
+    again_a = np.where(x.stationary == 1, np.minimum(cols, 1), cols).astype(np.float64)
     again_b = np.where(x.stationary == 2, np.minimum(rows, 1), rows).astype(np.float64)
     read_a = float(m * k * problem.a.itemsize) * again_a
     read_b = float(k * n * problem.b.itemsize) * again_b
@@ -307,7 +329,10 @@ def _costs(problem: Problem, x: _Choices) -> tuple[Real, Real, Int]:
 
 
 def _pieces(side: Side, shape: tuple[int, int], block: tuple[Int, Int], grid: tuple[Int, Int]) -> Int:
-    """Separate stretches when the matrix is gone through once, block by block; of chunked files, chunks read more than once."""
+    """Number of separate stretches if the matrix is read once, block by block.
+
+    In a chunked file, a chunk that is read several times counts each time.
+    """
     if side.chunk:
         across = [-(-b // c) * g for b, c, g in zip(block, side.chunk, grid, strict=True)]
         weight = max(1, side.chunk[0] * side.chunk[1] * side.itemsize // _SEEK)

@@ -30,24 +30,24 @@ from .output import Output, OutputFile, open_output
 from .plan import FilesPlan, Problem, Side, buffers, make_plan, parse_memory, plan_tiles
 from .stored import STAGE, Array, Matrix, Raw, checksum
 
-#: Seconds between two reports of progress where updates are too short to report it themselves.
+#: Seconds between two reports of progress, if updates are too short to report it themselves.
 _BEAT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilesProduct:
-    """What `matmul_files` did.
+    """The result of `matmul_files`.
 
     Attributes
     ----------
     plan : FilesPlan
     seconds : float
     flops : float
-        Done by this call; with a resumed product less than the whole.
+        Flops of this call. For a resumed product they are fewer than for the whole product.
     bytes_read, bytes_written : int
-        By this call; what a resumed product reads to know its inputs again is counted, too.
+        Bytes of this call. They include what a resumed product reads to recognise its inputs.
     tiles, resumed : int
-        Tiles of C, and how many an earlier call had done.
+        Number of tiles of C, and number of tiles done by an earlier call.
     """
 
     plan: FilesPlan
@@ -62,17 +62,17 @@ class FilesProduct:
 def plan_files(
     a: Any, b: Any, out: Any, *, memory: int | str, dtype: DTypeLike | None = None, pool: Pool | None = None
 ) -> FilesPlan:
-    """The plan that `matmul_files` would follow, with its certificate; nothing is changed.
+    """Return the plan that `matmul_files` would follow, with its certificate. Nothing is changed.
 
     Parameters
     ----------
     a, b, out, memory, dtype, pool :
-        As of `matmul_files`.
+        See `matmul_files`.
 
     Returns
     -------
     FilesPlan
-        With its tiles, and the bytes that it reads and writes.
+        Its tiles, and the bytes that it reads and writes.
 
     Raises
     ------
@@ -94,64 +94,73 @@ def matmul_files(
     pool: Pool | None = None,
     progress: bool | Progress | None = False,
 ) -> FilesProduct:
-    """alpha a b of matrices that need not fit into memory, written to a file.
+    """Compute alpha a b of matrices that need not fit into memory, and write it to a file.
 
     Parameters
     ----------
     a, b : path, array, or HDF5 dataset
-        .npy, HDF5, MATLAB's .mat. A matrix inside a file is named as in "file.h5:/group/name" or "file.mat:name"; the name of
-        the only one may be left out. Files of version 7.3 and HDF5 need h5py. Older .mat files need SciPy, and must fit into
-        memory twice. What is no full matrix of numbers is refused. An open dataset or memory map keeps its own numbers, whatever
-        file has its name by now.
+        A .npy, HDF5 or MATLAB .mat file. A matrix inside a file is named as in
+        "file.h5:/group/name" or "file.mat:name". The name may be left out if the file has only one
+        matrix. HDF5 and .mat files of version 7.3 need h5py. Older .mat files need SciPy, and must
+        fit into memory twice. Anything except a full matrix of numbers is refused. An open dataset
+        or a memory map keeps its own numbers, even if another file has its name by now.
     out : path, array, or HDF5 dataset
-        .npy, HDF5 or .mat (version 7.3); inside a file the name is "C" unless given. A file is written beside its place, as
-        out.partial with out.journal, and takes its place when it is complete. A file that is read-only, a mount point or an
-        operand is refused. An array is written in place.
+        A .npy, HDF5 or .mat file (version 7.3). The matrix inside a file is named "C" unless a name
+        is given. A file is written beside its place, as out.partial with out.journal, and moved to
+        its place when it is complete. A file that is read-only, a mount point or an operand is
+        refused. An array is written in place.
     memory : int or str
-        Bytes that this call may take beside what the process has: 2_000_000_000, "2G", "512M", "1.5GiB" (powers of 1024).
+        Bytes that this call may use beyond what the process has: 2_000_000_000, "2G", "512M",
+        "1.5GiB" (powers of 1024).
     dtype : dtype_like, optional
-        In which is computed, and of out: float32, float64, complex64 or complex128. By default the common type of a and b;
-        float64 for integers.
+        Dtype of the computation and of out: float32, float64, complex64 or complex128. By default
+        the common type of a and b, and float64 for integers.
     alpha : number
     pool : Pool, optional
-        Whose workers multiply; by default all cores. Not an emulated one.
+        Pool with the workers that multiply, by default all cores. It must not be emulated.
     progress : callable or bool
-        Called with the fraction done, and with 1.0 when the output is in its place; True for a bar on the terminal.
+        Called with the fraction done, and with 1.0 when the output is in its place. True shows a
+        progress bar on the terminal.
 
     Returns
     -------
     FilesProduct
-        With the plan and what was read and written.
+        The plan, and the bytes read and written.
 
     Raises
     ------
     InfeasibleError
         If the memory is too little; the message says how much is needed.
     ValueError, TypeError, OSError, ImportError
-        For what is wrong with the arguments or files, before anything is changed.
+        If an argument or a file is wrong. Nothing has been changed then.
     OSError
-        When the disk is full; what is done is kept.
+        If the disk is full. The completed part is kept.
     BlockingIOError
-        If another process is writing out.
+        If another process is writing to out.
     KeyboardInterrupt
-        Ctrl-C is seen within 0.2 s.
+        On Ctrl-C, within 0.2 s.
 
     Notes
     -----
-    An interrupted product goes on where it was when it is called again with the same inputs: tiles whose checksums are right are
-    kept, and the tiling is that of the first call, provided that it fits into memory. Inputs are known by their content: the
-    journal has a checksum of every block that was read, and the next call reads these blocks once more before it goes on. If one
-    of them is another now, or a path, shape or dtype, what was done is discarded. So a file that was touched, copied or restored
-    from a backup is the same as long as its content is, and one with another content that `cp -p`, `rsync -t` or `mv` put in its
-    place is not, whatever its times say.
+    An interrupted product continues when it is called again with the same inputs. Tiles with the
+    right checksums are kept. The tiling of the first call is kept, provided that it fits into
+    memory. Inputs are recognised by their content: the journal has a checksum of every block that
+    was read, and the next call reads these blocks once more before it continues. If one of these
+    blocks, a path, a shape or a dtype is different now, the completed part is discarded. So a file
+    that was touched, copied or restored from a backup counts as the same as long as its content is
+    the same. A file with another content that `cp -p`, `rsync -t` or `mv` put in its place does
+    not, whatever its times say.
 
-    A file that changes during a call is noticed at its end, by inode, size and times; then there is an OSError and no output.
-    Not noticed are: a change that is taken back before the next call, if the call that it happened in was stopped; writes
-    through a memory map that the system has not yet dated; arrays in memory that change during a call; and another block with
-    the same CRC-32 (one of 4e9).
+    A file that changes during a call is noticed at the end of the call, by inode, size and times.
+    Then there is an OSError and no output. Some changes are not noticed:
 
-    A file is read ahead on one thread and written behind on another while the pool multiplies. The system's cache of files is
-    not counted as memory of this call.
+    - a change that is undone before the next call, if the call in which it happened was stopped,
+    - writes through a memory map that the system has not yet dated,
+    - arrays in memory that change during a call,
+    - another block with the same CRC-32 (one of 4e9).
+
+    One thread reads ahead and another thread writes behind while the pool multiplies. The system's
+    file cache is not counted as memory of this call.
 
     Examples
     --------
@@ -166,7 +175,7 @@ def matmul_files(
 
 
 class _Update(NamedTuple):
-    """C's tile number `tile` (+)= a b; what is then no longer needed goes back."""
+    """Tile number `tile` of C (+)= a b. Then the buffers in `give_back` are no longer needed."""
 
     tile: int
     chunk: int
@@ -176,7 +185,7 @@ class _Update(NamedTuple):
 
 
 class _Job:
-    """A product whose inputs are open and checked."""
+    """A product with open and checked inputs."""
 
     def __init__(
         self, a: Any, b: Any, out: Any, memory: int | str, dtype: DTypeLike | None, pool: Pool, opened: ExitStack
@@ -203,7 +212,7 @@ class _Job:
         self.known: Blocks = {}
         self._opened = opened
 
-    # ---- where the last call stopped ----
+    # ---- resuming an earlier call ----
 
     def run(self, alpha: complex, progress: Progress | None) -> FilesProduct:
         start = time.perf_counter()
@@ -233,7 +242,7 @@ class _Job:
         return result
 
     def _product(self, alpha: complex) -> dict[str, Any]:
-        """What is computed, and in which version of the journal that is said."""
+        """The description of the computation in the journal, with the version of the journal."""
         assert isinstance(self.out, OutputFile)
         scale = [complex(alpha).real, complex(alpha).imag]
         sides = {"a": self.a.identity, "b": self.b.identity, "out": self.out.identity}
@@ -256,7 +265,7 @@ class _Job:
             raise
 
     def _resume(self, journal: Journal, alpha: complex) -> tuple[Raw, set[int]] | None:
-        """What an earlier call left of the same product, or None."""
+        """The file and the completed tiles of an earlier call for the same product, or None."""
         assert isinstance(self.out, OutputFile)
         header, blocks = journal.read()
         if header is None and os.path.exists(self.out.partial):
@@ -274,7 +283,7 @@ class _Job:
             target = self.out.open(header["offset"], self._opened)
             if self.out.frame(header["offset"]) != header["frame"]:
                 return None
-        except ValueError:  # cut short
+        except ValueError:  # the partial file was cut short
             return None
         began, self.plan = self.plan, plan
         stage = np.empty(STAGE, np.uint8)
@@ -287,7 +296,7 @@ class _Job:
         return target, {tile for tile in done if self._sources(tile) <= blocks.keys()}
 
     def _same_inputs(self, blocks: Blocks, stage: Array) -> bool:
-        """Whether the blocks of A and B are those that earlier calls have read."""
+        """Whether the blocks of A and B are still the ones that earlier calls read."""
         (h, v), d = self.plan.tile, self.plan.depth
         buffer = np.empty(max(h, v) * min(d, self.plan.shape[2]), self.dtype)
         for (name, number), known in blocks.items():
@@ -300,7 +309,7 @@ class _Job:
         return True
 
     def _sources(self, tile: int) -> set[tuple[str, int]]:
-        """The blocks that a tile is made of, as in the journal."""
+        """The input blocks that a tile is made of, in the form of the journal."""
         _, cols, chunks = self.plan.grid
         places = zip("AB", divmod(tile, cols), strict=True)
         return {(name, place * chunks + chunk) for name, place in places for chunk in range(chunks)}
@@ -308,7 +317,11 @@ class _Job:
     # ---- the product ----
 
     def _input(self, which: int, place: int, chunk: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Rows and columns of a block of A (0) or B (1): the place of its tiles, and which chunk of the inner dimension."""
+        """Rows and columns of a block of A (which = 0) or B (which = 1).
+
+        place : row of tiles for A, column of tiles for B.
+        chunk : number of the chunk of the inner dimension.
+        """
         (m, n, k), (h, v), d = self.plan.shape, self.plan.tile, self.plan.depth
         depth = (chunk * d, min(k, (chunk + 1) * d))
         if which == 0:
@@ -316,13 +329,13 @@ class _Job:
         return depth, (place * v, min(n, (place + 1) * v))
 
     def _block(self, tile: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Rows and columns of C."""
+        """Rows and columns of a tile of C."""
         (m, n, _), (h, v) = self.plan.shape, self.plan.tile
         i, j = divmod(tile, self.plan.grid[1])
         return (i * h, min(m, i * h + h)), (j * v, min(n, j * v + v))
 
     def _order(self, done: set[int]) -> list[int]:
-        """Tiles left, in an order in which those that need what is held follow each other."""
+        """Tiles that are left. Tiles that need the same stationary blocks follow each other."""
         rows, cols, _ = self.plan.grid
         by_columns = self.plan.stationary == "B"
         order = (i * cols + j for j in range(cols) for i in range(rows)) if by_columns else range(rows * cols)
@@ -365,7 +378,7 @@ class _Job:
 
 
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
-    """The dtype in which is computed."""
+    """The dtype of the computation."""
     if given is not None:
         dtype = check.dtype(given, DTYPES)
         for matrix in (a, b):
@@ -383,7 +396,10 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
 
 
 class _Run:
-    """A reader and a writer around the multiplication. Buffers go round: full ones wait in a queue, used ones go back."""
+    """A reader thread and a writer thread around the multiplication.
+
+    Buffers circulate: full ones wait in a queue, used ones are returned.
+    """
 
     def __init__(self, job: _Job, order: list[int], target: Any, journal: Journal | None) -> None:
         plan = job.plan
@@ -399,7 +415,8 @@ class _Run:
         for queue, count, size in zip(self._free, counts, sizes, strict=True):
             for _ in range(int(count)):
                 queue.put(np.empty(size, job.dtype))
-        # What the system cannot keep until it is read again need not push out other files.
+        # If the system's file cache cannot keep the inputs until they are read again, they should
+        # not push other files out of it.
         job.a.drop_behind = job.b.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
         self._threads = [
             (threading.Thread(target=self._guarded, args=(work, ended), name=f"hetsched {name}", daemon=True), ended)
@@ -412,13 +429,13 @@ class _Run:
             for thread, _ in self._threads:
                 thread.start()
                 started += 1
-        except BaseException:  # no memory for its stack
+        except BaseException:  # for example, no memory for the stack of a thread
             self._stop()
             self._join(started)
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait for what is being written; after an error or Ctrl-C only until both threads have noticed."""
+        """Wait for all writes; after an error or Ctrl-C only until both threads have stopped."""
         if kind is not None:
             self._stop()
         self._full.put(None)
@@ -438,7 +455,10 @@ class _Run:
         self._full.put(None)
 
     def _join(self, count: int | None = None) -> None:
-        """Wait for the first threads. Thread.join alone is wrong after Ctrl-C up to Python 3.12: it takes it for ended."""
+        """Wait for the first `count` threads.
+
+        Thread.join alone is not enough: up to Python 3.12 it takes a thread for ended after Ctrl-C.
+        """
         for thread, ended in self._threads[:count]:
             while not ended.wait(PIECE):
                 pass
@@ -463,7 +483,7 @@ class _Run:
         return buffer
 
     def updates(self) -> Iterator[tuple[_Update, Array]]:
-        """The updates in turn, each with its tile of C."""
+        """Yield the updates in order, each with its tile of C."""
         chunks = self._job.plan.grid[2]
         for tile in self._order:
             flat = take(self._free[2])
@@ -487,14 +507,14 @@ class _Run:
         return flat[: height * width].reshape(height, width)
 
     def _read(self) -> None:
-        """Bring the chunks of every update in order, each as soon as there is a buffer for it."""
+        """Read the chunks of all updates in order, each as soon as a buffer is free."""
         job, plan = self._job, self._job.plan
         rows, cols, chunks = plan.grid
         stage = np.empty(STAGE, np.uint8)
         stays = {"C": None, "A": 0, "B": 1}[plan.stationary]
         held: dict[int, tuple[Array, Array]] = {}
         recorded = set(job.known)
-        journal = self._journal if rows * cols > 1 else None  # of a single tile nothing could be resumed
+        journal = self._journal if rows * cols > 1 else None  # a single tile cannot be resumed
         for at, tile in enumerate(self._order):
             places = divmod(tile, cols)
             following = divmod(self._order[at + 1], cols) if at + 1 < len(self._order) else (-1, -1)
@@ -518,7 +538,7 @@ class _Run:
                 self._ready.put(_Update(tile, chunk, views[0], views[1], tuple(give_back)))
 
     def _write(self) -> None:
-        """Write tiles, record them, give their buffers back."""
+        """Write tiles, record them and return their buffers."""
         job = self._job
         while (item := self._full.get()) is not None:
             tile, flat = item

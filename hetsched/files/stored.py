@@ -1,4 +1,7 @@
-"""A matrix that is read block by block through buffers of the caller: lines of elements in a file, or an array in memory."""
+"""Matrices that are read block by block into buffers of the caller.
+
+A matrix is lines of elements in a file, or an array in memory.
+"""
 
 from __future__ import annotations
 
@@ -12,49 +15,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-#: First and one after the last.
+#: Index of the first element, and of the one after the last.
 Range = tuple[int, int]
-#: Bytes through which elements of another type are converted, and most bytes read between two looks at `stop`.
+#: Bytes of the buffer in which elements are converted, and most bytes read between two checks of
+#: `stop`.
 STAGE = 2**18
 STRETCH = 2**22
-#: Pieces of lines of which the system is told before they are read.
+#: Number of pieces of lines that the system is told to read ahead.
 _AHEAD = 64
 
 
 class Matrix:
-    """A matrix stored as `lines` of contiguous elements: its rows, or its columns where `transposed`.
+    """A matrix stored as lines of contiguous elements: its rows, or its columns if `transposed`.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name in messages.
     stored : (int, int)
-        Lines and their length.
+        Number of lines, and their length.
     dtype : dtype
     transposed : bool
     path : str, optional
         The file.
     places : sequence of (str or int)
-        Paths and open descriptors of the files that hold the elements; they are watched for changes.
+        Paths and open descriptors of the files with the elements. They are checked for changes.
 
     Attributes
     ----------
     shape : (int, int)
     dtype : dtype
-        As stored.
+        Dtype of the stored elements.
     meant : dtype
-        What the elements are: MATLAB stores whole numbers of class double in fewer bytes.
+        Dtype that the elements stand for. It may differ from `dtype`, because MATLAB stores whole
+        numbers of class double in fewer bytes.
     transposed : bool
     chunk : (int, int) or None
-        Rows and columns of the pieces that are only read whole.
+        Rows and columns of the chunks, which can only be read whole.
     extra : int
-        Bytes of memory that reading takes beside the caller's buffers.
+        Bytes of memory that reading takes in addition to the caller's buffers.
     path : str or None
         The file, without symbolic links.
     identity : dict
-        What tells it from others beside its content, for the journal.
+        Properties besides the content that identify the matrix, for the journal.
     nbytes, bytes_read : int
-        Of the matrix; and so far.
+        Bytes of the matrix, and bytes read so far.
     """
 
     chunk: tuple[int, int] | None = None
@@ -85,7 +90,7 @@ class Matrix:
         self.drop_behind = False
 
     def read(self, rows: Range, cols: Range, buffer: Array, stage: Array, stop: Callable[[], bool]) -> Array:
-        """A block, in the dtype of the flat buffer that it is put into; stage has STAGE bytes."""
+        """Read a block into the flat buffer, converted to its dtype; `stage` has STAGE bytes."""
         (l0, l1), (p0, p1) = self._stored(rows, cols)
         block = buffer[: (l1 - l0) * (p1 - p0)].reshape(l1 - l0, p1 - p0)
         if self.dtype == block.dtype:
@@ -103,21 +108,21 @@ class Matrix:
         return block.T if self.transposed else block
 
     def _stored(self, rows: Range, cols: Range) -> tuple[Range, Range]:
-        """The lines of a block, and the places in them."""
+        """(range of lines, range within the lines) of a block."""
         return (cols, rows) if self.transposed else (rows, cols)
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         raise NotImplementedError
 
     def unchanged(self) -> bool:
-        """Whether the files are those that were opened, and no program has written to them."""
+        """Whether the files are still the opened ones, and no program has written to them."""
         try:
             return _stamps(self._places) == self._opened
-        except OSError:  # removed, or closed
+        except OSError:  # removed or closed
             return False
 
     def is_in(self, path: str) -> bool:
-        """Whether a file of that name holds elements of the matrix."""
+        """Whether the file of this name holds elements of the matrix."""
         try:
             status = os.stat(path)
         except OSError:
@@ -126,8 +131,11 @@ class Matrix:
 
 
 def _stamps(places: tuple[str | int, ...]) -> list[tuple[int, ...]]:
-    """Of each file device and inode, size and what changes with every change; tools set the time of modification back, but no
-    tool can set that of the last change."""
+    """For each file: device, inode, size, and times that change with every change of the file.
+
+    A tool can set the time of modification back, but no tool can set the time of the last change
+    (ctime).
+    """
     found = [os.stat(place) for place in places]
     return [(file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns) for file in found]
 
@@ -143,13 +151,16 @@ def checksum(data: Array, stop: Callable[[], bool]) -> int:
 
 
 def require_bytes(name: str, needed: int, have: int) -> None:
-    """ValueError for a file that has fewer bytes than its header says, before memory is taken for them."""
+    """Raise ValueError if a file has fewer bytes than its header says.
+
+    Called before memory is allocated for them.
+    """
     if have < needed:
         raise ValueError(f"{name} is cut short: {needed} bytes were expected, it has {have}")
 
 
 class Raw(Matrix):
-    """Elements that lie in a file line after line. `file` is its descriptor, which the caller closes."""
+    """Elements in a file, line after line. `file` is its descriptor, which the caller closes."""
 
     def __init__(
         self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool, path: str, file: int, offset: int
@@ -160,7 +171,7 @@ class Raw(Matrix):
         self.identity |= {"offset": offset, "transposed": transposed}
 
     def _stretches(self, line: int, at: int, block: Array) -> Iterator[tuple[int, memoryview]]:
-        """Offsets in the file and the memory of what is contiguous in both."""
+        """Yield (offset in the file, memory) of pieces that are contiguous in both."""
         pitch = self.length * self.dtype.itemsize
         start = self.offset + line * pitch + at * self.dtype.itemsize
         memory = block.reshape(-1).view(np.uint8).data
@@ -188,7 +199,7 @@ class Raw(Matrix):
             self._drop(line, at, block)
 
     def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
-        """Write a block that lies in `flat` as lines."""
+        """Write a block that is stored in `flat` as lines."""
         (l0, l1), (p0, p1) = self._stored(rows, cols)
         block = flat.reshape(l1 - l0, p1 - p0)
         for offset, memory in self._stretches(l0, p0, block):
@@ -197,16 +208,16 @@ class Raw(Matrix):
             while memory:
                 count = os.pwrite(self.file, memory, offset)
                 memory, offset = memory[count:], offset + count
-        self._drop(l0, p0, block)  # starts to write to the disk
+        self._drop(l0, p0, block)  # starts writing to the disk
 
     def _drop(self, line: int, at: int, block: Array) -> None:
-        """Tell the system that lines that have been read or written to their end are not needed soon."""
+        """Tell the system that lines read or written to their end are not needed soon."""
         if at + block.shape[1] == self.length and hasattr(os, "posix_fadvise"):
             pitch = self.length * self.dtype.itemsize
             os.posix_fadvise(self.file, self.offset + line * pitch, len(block) * pitch, os.POSIX_FADV_DONTNEED)
 
     def checksum(self, rows: Range, cols: Range, stage: Array) -> int:
-        """zlib.crc32 of a block as it is in the file."""
+        """zlib.crc32 of a block in the file."""
         (l0, l1), (p0, p1) = self._stored(rows, cols)
         width = max(1, min(p1 - p0, len(stage) // self.dtype.itemsize))
         result = 0
@@ -231,7 +242,8 @@ class Held(Matrix):
 
 
 def open_file(path: str, opened: ExitStack, flags: int = os.O_RDONLY) -> int:
-    """A descriptor, which `opened` closes."""
-    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))  # else opening a pipe may wait
+    """Open a file; return its descriptor, which `opened` closes."""
+    # Without O_NONBLOCK, opening a pipe may wait.
+    file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
     opened.callback(os.close, file)
     return file

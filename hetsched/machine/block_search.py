@@ -1,7 +1,12 @@
-"""The search for the blocks that suit kinds of core best, by times that vary: size by size, from the better of two starts.
+"""Search for the best block sizes of each kind of core, by noisy measurements.
 
-A product shows a size only if it is cut by it: each one here is three of the larger of the two sizes long in that direction, and
-where columns count it has no more than a twentieth of its operands in packed panels: else `hs_gemm` takes narrower ones."""
+The search changes one size at a time, beginning with the better of two starts.
+
+The time of a product depends on a size only if the product is cut by it. So each product is three
+times as long in that direction as the larger of the two sizes compared. In a comparison of column
+sizes the packed panels hold at most a twentieth of the operands, because otherwise `hs_gemm` takes
+narrower ones.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +23,21 @@ from .._engine.kernels import Blocking
 TYPES = ("float32", "float64")
 _NAMES = ("depth", "rows", "cols")
 _FACTORS = ((1, 2), (3, 4), (4, 3), (2, 1))
-_PARTS = 3  # of the larger size in a product: 4 of the smaller one, or 6
-_SHARE = 20  # of packed panels in the operands, at most
+_PARTS = 3  # multiples of the larger size in a product: that is 4 or 6 of the smaller one
+_SHARE = 20  # packed panels hold at most 1 / _SHARE of the operands
 _DEPTH_STEP, _LEAST_DEPTH, _MOST = 4, 16, 2**20
-_ROUNDS = 15  # so many that chance does not have the say, in dozens of comparisons
-_LOOKS = (3, 7)  # rounds after which one that is not sooner is given up
-_MARGIN = 0.02  # of the time: what is sooner by less is as fast
-_USUAL, _LONGEST = 0.03, 0.5  # seconds of a product
-_LEAST_COLS, _MOST_COLS = 512, 2048  # of products for depth and rows
+_ROUNDS = 15  # enough for dozens of comparisons without a wrong result by chance
+_LOOKS = (3, 7)  # rounds after which a challenger that is not faster is given up
+_MARGIN = 0.02  # fraction of the time: smaller differences count as equal
+_USUAL, _LONGEST = 0.03, 0.5  # seconds of a product: usual, and at most
+_LEAST_COLS, _MOST_COLS = 512, 2048  # columns of products that compare depth or rows
 _GUESS = 20e9  # flops per second, before the first product
 
 Sizes = tuple[int, int, int]
 
 
 class Shape(NamedTuple):
-    """Of a product: C is m x n, the inner dimension k."""
+    """Sizes of a product: C is m x n, the inner dimension is k."""
 
     m: int
     k: int
@@ -43,21 +48,22 @@ class Shape(NamedTuple):
         return 2.0 * self.m * self.k * self.n
 
 
-#: Seconds of a product by all workers of a kind, given by its number, in a dtype and blocks.
+#: (number of a kind, dtype, blocks, shape) -> seconds of a product by all workers of the kind.
 Timer = Callable[[int, str, Blocking, Shape], float]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is tried for the workers of the domains of a kind.
+    """What to try for the workers in domains of one kind.
 
     Attributes
     ----------
     workers : int
     starts : mapping
-        Kernel -> blocks to begin with, without zeros. The first ones of the first kernel are those in use without a measurement.
+        Kernel -> blocks to begin with, without zeros. The first blocks of the first kernel are the
+        ones used without a measurement.
     tiles : mapping
-        Kernel -> the register tiles of float32 and float64; None for one whose blocks cannot be changed.
+        Kernel -> the register tiles of float32 and float64; None for a kernel with fixed blocks.
     """
 
     workers: int
@@ -66,17 +72,22 @@ class Kind:
 
 
 class Found(NamedTuple):
-    """Blocks of each kind, without zeros and of one depth; and whether there was time for all that was to be tried."""
+    """Result of a search.
+
+    blocks : for each kind, without zeros; the depth is the same for all kinds.
+    whole : whether there was time to try everything.
+    """
 
     blocks: tuple[Blocking, ...]
     whole: bool
 
 
 def search(kinds: Sequence[Kind], timer: Timer, is_late: Callable[[], bool]) -> Found:
-    """The kernel and the blocks with which the workers of each kind are fastest, all in one depth.
+    """Find the fastest kernel and blocks for each kind of worker, with one depth for all kinds.
 
-    What replaces what was best so far takes 2 % less of the time, and less by more than the times vary. So it ends, and without a
-    clear winner at what is in use. No claim is made beyond the sizes that were tried.
+    A challenger replaces the best blocks so far if it takes at least 2 % less time, and if the gain
+    is larger than the variation of the times. So the search ends. Without a clear winner the result
+    is the blocks in use. Nothing is claimed about sizes that were not tried.
 
     Parameters
     ----------
@@ -84,18 +95,20 @@ def search(kinds: Sequence[Kind], timer: Timer, is_late: Callable[[], bool]) -> 
     timer : callable
         Times a product.
     is_late : callable
-        Whether the time is over: then what is best so far is returned.
+        Whether the time is over. If so, the best blocks so far are returned.
     """
     return _Search(kinds, timer, is_late).run()
 
 
 def is_sooner(challenger: Callable[[], float], incumbent: Callable[[], float]) -> bool:
-    """Whether one takes clearly less time than the other: they take turns, after one time of each that does not count.
+    """Whether the challenger takes clearly less time than the incumbent.
+
+    The two take turns. The first time of each does not count.
 
     Parameters
     ----------
     challenger, incumbent : callable
-        Seconds.
+        Each call returns a time in seconds.
     """
     challenger(), incumbent()
     ratios: list[float] = []
@@ -115,11 +128,11 @@ class _Search:
     def __init__(self, kinds: Sequence[Kind], timer: Timer, is_late: Callable[[], bool]) -> None:
         self._kinds, self._timer, self._is_late = kinds, timer, is_late
         self._whole = True
-        self._rates: dict[tuple[int, int], float] = {}  # flops per second of a kind in a type, of its first product
+        self._rates: dict[tuple[int, int], float] = {}  # (kind, type) -> see `_rate`
 
     def run(self) -> Found:
         found = [self._start(i, self._kernel(i)) for i in range(len(self._kinds))]
-        for t in reversed(range(len(TYPES))):  # if there is not time for both, then for float64
+        for t in reversed(range(len(TYPES))):  # float64 first, if there is no time for both
             alone = [self._descend(i, t, blocks, _NAMES) for i, blocks in enumerate(found)]
             found = self._of_one_depth(t, alone)
         return Found(tuple(found), self._whole)
@@ -127,7 +140,7 @@ class _Search:
     # ---- the stages ----
 
     def _kernel(self, i: int) -> Blocking:
-        """The first blocks of the kernel that is soonest done, by both types."""
+        """The first blocks of the kernel that is fastest over both types."""
         first, *others = (blocks[0] for blocks in self._kinds[i].starts.values())
         for other in others:
             pairs = [(t, self._shape(i, t, (first, other))) for t in range(len(TYPES))]
@@ -136,18 +149,18 @@ class _Search:
         return first
 
     def _both(self, i: int, blocks: Blocking, pairs: Sequence[tuple[int, Shape]]) -> Callable[[], float]:
-        """The geometric mean: neither type's time hides the other's."""
+        """Geometric mean over the types, so that both types count equally."""
         return lambda: math.sqrt(math.prod(self._timer(i, TYPES[t], blocks, shape) for t, shape in pairs))
 
     def _start(self, i: int, first: Blocking) -> Blocking:
-        """For each type the depth and rows of the better start; columns are seen in another product."""
+        """Take depth and rows of the better start for each type. Columns need another product."""
         for other in self._kinds[i].starts[first.kernel][1:]:
             for t in range(len(TYPES)):
                 first = self._better(i, t, first, _changed(first, t, (*_of(other, t)[:2], first.cols[t])), "rows")
         return first
 
     def _descend(self, i: int, t: int, best: Blocking, names: Sequence[str]) -> Blocking:
-        """One size after the other, until none is better; what was tried once is not tried again."""
+        """Change one size at a time until no change is better. No sizes are tried twice."""
         tried = {_of(best, t)}
         again = True
         while again:
@@ -161,8 +174,12 @@ class _Search:
         return best
 
     def _of_one_depth(self, t: int, alone: list[Blocking]) -> list[Blocking]:
-        """As a pool will have it: in that depth of one of the kinds in which all together are fastest, in the least if none is
-        clearly better; then the other sizes in that."""
+        """Give all kinds the same depth, as a pool needs it.
+
+        The depth is the one of the kinds' depths with which all kinds together are fastest. If none
+        is clearly better, it is the least one. Then the other sizes are searched again for this
+        depth.
+        """
         depths = sorted({blocks.depth[t] for blocks in alone})
         best = [self._deepened(i, t, blocks, depths[0]) for i, blocks in enumerate(alone)]
         for depth in depths[1:]:
@@ -174,13 +191,17 @@ class _Search:
         return [self._descend(i, t, x, _NAMES[1:]) if changed[i] else x for i, x in enumerate(best)]
 
     def _together(self, t: int, blocks: Sequence[Blocking], shapes: Sequence[Shape]) -> Callable[[], float]:
-        """Seconds per flop of all kinds at once, each for itself as fast as it is alone."""
+        """Seconds per flop of all kinds together, if each is as fast as alone."""
         return lambda: 1.0 / sum(x.flops / self._timer(i, TYPES[t], blocks[i], x) for i, x in enumerate(shapes))
 
     # ---- sizes ----
 
     def _neighbours(self, i: int, t: int, blocks: Blocking, name: str) -> Iterator[Sizes]:
-        """Those that differ in one size; of the depth, with blocks of A that take as much of their cache."""
+        """Yield sizes that differ in the size `name`.
+
+        A change of the depth also changes the rows, so that blocks of A fill the same part of their
+        cache.
+        """
         kind = self._kinds[i]
         tiles = kind.tiles[blocks.kernel]
         if tiles is None:
@@ -208,7 +229,10 @@ class _Search:
     # ---- products ----
 
     def _better(self, i: int, t: int, incumbent: Blocking, challenger: Blocking, name: str) -> Blocking:
-        """The one of two blocks that a product in which this size is seen tells to be faster; without such a one the first."""
+        """The faster blocks, by a product with a time that depends on the size `name`.
+
+        The incumbent stays if such a product would take too long.
+        """
         shape = self._shape(i, t, (incumbent, challenger), by_cols=name == "cols")
         if shape.flops > _LONGEST * self._rate(i, t, incumbent):
             return incumbent
@@ -234,7 +258,7 @@ class _Search:
         return Shape(m, k, int(min(max(wanted, _LEAST_COLS), _MOST_COLS)))
 
     def _rate(self, i: int, t: int, blocks: Blocking) -> float:
-        """Flops per second, roughly: of the second product in the blocks that are asked about first."""
+        """Approximate flops per second, from the second product with the first call's blocks."""
         if (i, t) not in self._rates:
             self._rates[i, t] = _GUESS
             shape = self._shape(i, t, (blocks,))
@@ -244,7 +268,7 @@ class _Search:
 
 
 def _scaled(size: int, factor: tuple[int, int], step: int, least: int) -> int:
-    """A multiple of step, rounded towards `size`, so that a product is cut into whole parts by both."""
+    """A multiple of step, rounded towards `size`, so that both cut a product into whole parts."""
     over, under = factor
     steps = size * over // (under * step) if over > under else -(-size * over // (under * step))
     return max(-(-least // step) * step, min(_MOST // step, steps) * step)
@@ -255,7 +279,7 @@ def _of(blocks: Blocking, t: int) -> Sizes:
 
 
 def _changed(blocks: Blocking, t: int, sizes: Sizes) -> Blocking:
-    """With other sizes of a type."""
+    """The blocks with other sizes for one type."""
     depth, rows, cols = (
         (size, pair[1]) if t == 0 else (pair[0], size)
         for size, pair in zip(sizes, (blocks.depth, blocks.rows, blocks.cols), strict=True)

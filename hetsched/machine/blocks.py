@@ -1,4 +1,7 @@
-"""With which kernel and blocks the workers of this machine multiply: as was measured, else the model's or the kernel's own."""
+"""Kernel and blocks of the workers of this machine.
+
+They are the measured ones if there are any, otherwise the ones of the cache model or of the kernel.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ from .kept import header, keep, kept_record
 from .linux import ranges
 from .topology import Topology
 
-_KIND = "blocks"  # of what is kept
+_KIND = "blocks"  # of kept records
 
 
 @dataclass(frozen=True)
 class MeasuredBlocks:
-    """What `measured` has found.
+    """The result of `measured`.
 
     Attributes
     ----------
     measured : float
-        When, in seconds since 1970.
+        Time of the measurement, in seconds since 1970.
     whole : bool
-        Whether there was time for all that was to be tried.
+        Whether there was time to try everything.
     of : dict
         Number of a domain of the topology -> its blocks.
     """
@@ -45,7 +48,7 @@ class MeasuredBlocks:
 
     @property
     def age(self) -> float:
-        """Seconds since then."""
+        """Seconds since the measurement."""
         return time.time() - self.measured
 
     def record(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ class MeasuredBlocks:
 
     @classmethod
     def of_record(cls, record: Any) -> MeasuredBlocks:
-        """The inverse; one of several exceptions for another."""
+        """The inverse of `record`. A wrong record raises one of several exceptions."""
         found: dict[int, Blocking] = {}
         for entry in record["blocks"]:
             own = dict(entry)
@@ -66,37 +69,42 @@ class MeasuredBlocks:
 
 
 def kept(host: Topology) -> MeasuredBlocks | None:
-    """What was measured of this machine, with these kernels and this version, however long ago: blocks do not grow old."""
+    """The blocks measured on this machine with these kernels and this version, or None.
+
+    Their age does not matter: block sizes do not become outdated.
+    """
     record = kept_record(host, _KIND)
     try:
         found = None if record is None else MeasuredBlocks.of_record(record)
     except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError, NotImplementedError):
-        return None  # broken: as if nothing had been measured
+        return None  # damaged: treated as not measured
     return found if found is not None and found.of.keys() <= set(range(len(host.domains))) else None
 
 
 def gangs(
     host: Topology, workers: int, given: Platform | None = None
 ) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
-    """How each domain that has workers multiplies, and which of these each worker is in.
+    """The blocks of each domain with workers, and the number of each worker's domain among these.
 
     Parameters
     ----------
     host : Topology
     workers : int
-        As of `Topology.members`.
+        See `Topology.members`.
     given : Platform, optional
-        Of these workers: its blocks come before those that were measured, for domains whose workers all have the same.
+        Platform of these workers. If all workers of a domain have the same blocks in it, these
+        blocks come before measured ones.
 
     Returns
     -------
     (tuple of Blocking, tuple of int), or (None, None)
-        Nothing where all workers are in one domain, with the kernel in use and its own blocks: then they do as one gang.
+        (None, None) if all workers are in one domain with the kernel in use and its own blocks.
+        Then all of them are one gang.
 
     Raises
     ------
     ValueError
-        For a kernel that this processor does not have.
+        If this processor does not have a kernel.
     """
     members = host.members(workers)
     used = sorted(set(members))
@@ -107,24 +115,27 @@ def gangs(
 
 
 def everywhere(host: Topology) -> Blocking | None:
-    """The blocks of workers on no cpu in particular: of all domains, if these have the same ones; None for the kernel's own."""
+    """The blocks of workers that are not pinned: the domains' blocks if these are equal.
+
+    Otherwise None, for the kernel's own blocks.
+    """
     found = set(gangs(host, len(host.places))[0] or ())
     return found.pop() if len(found) == 1 else None
 
 
 def _given(platform: Platform | None, members: Sequence[int], domain: int) -> Blocking | None:
-    """What a platform says of a domain of this machine, if it says one thing."""
+    """The blocks that a platform gives for a domain of this machine, if they are unique."""
     if platform is None:
         return None
     own = {platform.blocks.get(name) for name, i in zip(platform.domains, members, strict=True) if i == domain}
     return own.pop() if len(own) == 1 else None
 
 
-# ---- in words ----
+# ---- text ----
 
 
 def describe(host: Topology) -> str:
-    """What each domain that has workers multiplies with, and who says so, for `hetsched info`."""
+    """Kernel and blocks of each domain with workers, and their source, for `hetsched info`."""
     found = kept(host)
     members = host.members(host.worth)
     blocks, of = gangs(host, host.worth)
@@ -144,7 +155,7 @@ def describe(host: Topology) -> str:
 
 
 def text_of(blocks: Blocking) -> str:
-    """Such as "kernel avx2, float32 depth 384, rows 192, columns 2048, float64 depth ..."."""
+    """Text such as "kernel avx2, float32 depth 384, rows 192, columns 2048, float64 depth ..."."""
     own = kernels.sizes(blocks.kernel)
     parts = [f"kernel {blocks.kernel or 'as above'}"]
     for t, name in enumerate(TYPES):
@@ -169,13 +180,13 @@ def _date(when: float) -> str:
 
 
 def measured(host: Topology, seconds: float) -> MeasuredBlocks:
-    """Finds the best kernel and blocks for each kind of domain that has workers, and keeps them.
+    """Find the best kernel and blocks for each kind of domain with workers, and keep them.
 
     Parameters
     ----------
     host : Topology
     seconds : float
-        For each kind at most, about.
+        Approximate upper limit for each kind.
     """
     begin, members = time.time(), host.members(host.worth)
     used = sorted(set(members))
@@ -195,7 +206,10 @@ def measured(host: Topology, seconds: float) -> MeasuredBlocks:
 
 
 def _kind(domain: Domain, usual: Blocking, workers: int, sharing: int) -> Kind:
-    """What is tried: the kernel that a description names, else the one in use and each of our own sets; what is in use first."""
+    """What to try for a kind: kernels, and blocks to begin with, the ones in use first.
+
+    The kernels are the one that a description names, or the one in use and each of our own sets.
+    """
     names: list[str | None] = [domain.kernel]
     if domain.kernel is None:
         in_use = kernels.kernel()
@@ -226,7 +240,10 @@ def _without_zeros(blocks: Blocking) -> Blocking:
 
 
 def _with_zeros(blocks: Blocking) -> Blocking:
-    """Zeros for what is the kernel's own: where all is, a pool is made as one that was not measured."""
+    """Replace sizes that are the kernel's own by zeros.
+
+    If all sizes are zero, a pool is made as without a measurement.
+    """
     return _each_size(blocks, lambda size, own: 0 if size == own else size)
 
 
@@ -239,7 +256,10 @@ def _each_size(blocks: Blocking, change: Callable[[int, int], int]) -> Blocking:
 
 
 def _products(host: Topology, members: Sequence[int], teams: Sequence[Sequence[int]]) -> Timer:
-    """Times products by the workers of a kind at once, each on its cpu; of pools and operands the last are kept."""
+    """A function that times products by all workers of a kind, each on its cpu.
+
+    The latest pools and operands are cached.
+    """
     pins = host.pins(len(members))
 
     @lru_cache(maxsize=2 * len(teams))

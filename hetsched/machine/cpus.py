@@ -7,26 +7,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cpu:
-    """A logical cpu; what the system does not say is None.
+    """A logical cpu. Values that the system does not report are None.
 
     Attributes
     ----------
     number : int
-        The system's. On macOS, which numbers none, a label: the fastest cores come first.
+        Number given by the system. macOS has no numbers: there it is a label, with the fastest
+        cores first.
     core : int or None
-        The physical core: the lowest number among its cpus.
+        Physical core: the lowest number among the core's cpus.
     package, node : int or None
-        The socket, and the NUMA node.
+        Socket and NUMA node.
     siblings : tuple of int or None
-        The online cpus of the same physical core (SMT), itself among them.
+        Online cpus of the same physical core (SMT), including this one.
     type : str
-        "performance", "efficiency", or "unknown" where nothing tells the cores apart.
+        "performance" or "efficiency"; "unknown" if the types cannot be told apart.
     capacity : int or None
-        The kernel's estimate of its speed; 1024 for the fastest.
+        The operating system kernel's estimate of the speed; 1024 for the fastest cpu.
     max_frequency, base_frequency : int or None
-        Hz.
+        In Hz.
     busy : float or None
-        Fraction of the time sampled in which it was not idle; None unless asked for.
+        Fraction of the sampled time in which the cpu was not idle; None if not sampled.
     """
 
     number: int
@@ -51,11 +52,11 @@ class Cache:
     type : str
         "data", "instruction" or "unified".
     bytes, line : int or None
-        Its size, and that of a line.
+        Size of the cache and of a cache line.
     shared_by : tuple of int or None
-        The online cpus that share it.
+        Online cpus that share the cache.
     ways : int or None
-        Its associativity.
+        Associativity.
     """
 
     level: int

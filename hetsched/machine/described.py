@@ -1,4 +1,4 @@
-"""A machine as a file of ours describes it: its domains, in TOML."""
+"""Descriptions of machines in TOML: files of hetsched that list the domains."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .linux import cpu_list
 KINDS = ("performance", "efficiency", "unknown")
 _CACHES = ("l1d", "l2", "l3")
 _KEYS = ("cpus", "kind", "kernel", "node", *_CACHES, *(f"{name}_ways" for name in _CACHES))
-_MOST_CPUS, _MOST_WORKERS = 65536, 4096  # numbers that the engine can pin to, and workers of a pool
+_MOST_CPUS, _MOST_WORKERS = 65536, 4096  # cpu numbers that the engine can pin to; workers of a pool
 
 
 def read(path: str) -> dict[str, Any]:
-    """The fields of a Topology, of a file."""
+    """The fields of a Topology, from a file."""
     try:
         return facts(read_toml(path))
     except (ValueError, TypeError) as error:
@@ -27,7 +27,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 def facts(content: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a Topology, of what such a file holds."""
+    """The fields of a Topology, from the content of a file."""
     check.keys(content, ("model", "domain"), " in a description of a machine")
     model, tables = content.get("model"), content.get("domain")
     if not isinstance(model, str | None):
@@ -83,7 +83,7 @@ def _domain(table: Any) -> Domain:
 
 
 def _cache(name: str, table: dict[str, Any], cpus: tuple[int, ...]) -> Cache | None:
-    """That of the first cpu, as the keys `name` and `name`_ways say."""
+    """The cache of the first cpu, from the keys `name` and `name`_ways."""
     ways = None if f"{name}_ways" not in table else check.integer(f"{name}_ways", table[f"{name}_ways"], low=1, high=2**31 - 1)
     if name not in table:
         if ways is not None:
@@ -94,7 +94,7 @@ def _cache(name: str, table: dict[str, Any], cpus: tuple[int, ...]) -> Cache | N
 
 
 def _caches(domain: Domain) -> list[Cache]:
-    """All of a domain, from those of its first cpu."""
+    """All caches of a domain, from the caches of its first cpu."""
     found = []
     for cache in domain.caches:
         if cache is not None and cache.shared_by == domain.cpus:

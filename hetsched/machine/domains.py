@@ -1,4 +1,4 @@
-"""Domains of a machine: cpus of one kind that share a cache, and the blocks of a product that suit them."""
+"""Domains of a machine: cpus of one kind that share a cache. Block sizes for each of them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from .linux import ranges
 
 @dataclass(frozen=True)
 class Domain:
-    """Cpus of one kind of core and one NUMA node that share a cache: an L3 or, where there is none, an L2 of several cores.
+    """Cpus of one kind of core and one NUMA node that share a cache.
+
+    The cache is the L3, or without an L3 an L2 of several cores.
 
     Attributes
     ----------
     cpus : tuple of int
-        Their numbers, those that the process may use.
+        Numbers of the cpus that the process may use.
     kind : str
-        "performance", "efficiency", or "unknown" where nothing tells the cores apart.
+        "performance" or "efficiency"; "unknown" if the types cannot be told apart.
     node : int or None
-        The NUMA node.
+        NUMA node.
     l1d, l2, l3 : Cache or None
-        Those of its first cpu.
+        Caches of the first cpu.
     kernel : str or None
-        The instruction set of its micro-kernels, as a description names it: "avx512", "avx2", "neon" or "plain". None: the kernel
-        in use.
+        Instruction set of the micro-kernels that a description names: "avx512", "avx2", "neon" or
+        "plain". None for the kernel in use.
     """
 
     cpus: tuple[int, ...]
@@ -40,12 +42,12 @@ class Domain:
 
     @property
     def caches(self) -> tuple[Cache | None, Cache | None, Cache | None]:
-        """The three."""
+        """(l1d, l2, l3)."""
         return self.l1d, self.l2, self.l3
 
 
 def found(logical: Sequence[Cpu], caches: Iterable[Cache]) -> tuple[Domain, ...]:
-    """The domains of cpus, from their caches; performance cores before others, then by number."""
+    """The domains of cpus, by their caches, in the order of `in_order`."""
     by_level = {level: _of_cpus(caches, level) for level in (1, 2, 3)}
     core = {cpu.number: cpu.core for cpu in logical}
     groups: dict[tuple[object, ...], list[Cpu]] = {}
@@ -61,30 +63,31 @@ def found(logical: Sequence[Cpu], caches: Iterable[Cache]) -> tuple[Domain, ...]
 
 
 def in_order(domains: Iterable[Domain]) -> tuple[Domain, ...]:
-    """Performance cores before others, then by number."""
+    """Sort domains by number, with efficiency cores last."""
     return tuple(sorted(domains, key=lambda domain: (domain.kind == "efficiency", domain.cpus)))
 
 
 def blocking_of(
     domains: Sequence[Domain], sharing: Sequence[int], measured: Sequence[Blocking | None] | None = None
 ) -> tuple[Blocking, ...]:
-    """The blocks of each domain, with so many workers in it.
+    """The blocks of each domain.
 
-    Those that were measured for it. Else, as the kernels' own blocks are measured on the usual core, a domain like the first one
-    keeps them, and another one has those of the model of its caches (`hs_blocking`).
+    Measured blocks come first. Without a measurement the first domain keeps the kernel's own
+    blocks, which were measured on the usual core, and so does every domain like it. The other
+    domains get the blocks of the cache model (`hs_blocking`).
 
     Parameters
     ----------
     domains : sequence of Domain
     sharing : sequence of int
-        Workers of each.
+        Number of workers in each domain.
     measured : sequence of Blocking or None, optional
-        Of each, where there are some.
+        Measured blocks of each domain, or None.
 
     Raises
     ------
     ValueError
-        For a kernel that this processor does not have.
+        If this processor does not have a kernel.
     """
     blocks = []
     for domain, workers, own in zip(domains, sharing, measured or [None] * len(domains), strict=True):
@@ -99,7 +102,9 @@ def blocking_of(
 
 
 def kinds(domains: Sequence[Domain]) -> tuple[tuple[int, ...], ...]:
-    """Domains, by number, that the same blocks and kernel suit: cores of one kind with one kernel, and caches of the same sizes.
+    """Group the numbers of domains that the same kernel and blocks suit.
+
+    These have the same kind of core, the same kernel, and caches of the same sizes.
 
     Parameters
     ----------
@@ -118,13 +123,13 @@ def kinds(domains: Sequence[Domain]) -> tuple[tuple[int, ...], ...]:
 
 
 def modelled(domain: Domain, kernel: str | None, workers: int) -> Blocking:
-    """The blocks that the model of a domain's caches gives for a kernel and so many workers.
+    """The blocks by the cache model, for a domain with a kernel and a number of workers.
 
     Parameters
     ----------
     domain : Domain
     kernel : str or None
-        As of `Blocking`.
+        See `Blocking`.
     workers : int
     """
     ways = [(cache and cache.ways) or 0 for cache in domain.caches]
@@ -141,7 +146,7 @@ def modelled(domain: Domain, kernel: str | None, workers: int) -> Blocking:
 
 
 def is_whole(kernel: str | None) -> bool:
-    """Whether it is a library that has only a whole product to offer, whose blocks are its own business.
+    """Whether the kernel is a library that offers only whole products, with its own blocks.
 
     Parameters
     ----------
@@ -151,7 +156,9 @@ def is_whole(kernel: str | None) -> bool:
 
 
 def sizes_of(domain: Domain, kernel: str | None) -> tuple[kernels.Sizes, kernels.Sizes]:
-    """Of a kernel for a domain: its sizes for float32 and float64; ValueError for one that this processor does not have.
+    """Sizes of a kernel for float32 and float64.
+
+    Raises ValueError, which names the domain, if this processor does not have the kernel.
 
     Parameters
     ----------
@@ -167,7 +174,7 @@ def sizes_of(domain: Domain, kernel: str | None) -> tuple[kernels.Sizes, kernels
 
 
 def _are_alike(one: Domain, other: Domain) -> bool:
-    """Whether blocks that suit the one suit the other: cores of one kind, with caches of the same sizes."""
+    """Whether two domains suit the same blocks: one kind of core, and caches of the same sizes."""
     return one.kind == other.kind and _sizes(one) == _sizes(other)
 
 
@@ -176,12 +183,12 @@ def _sizes(domain: Domain) -> list[int]:
 
 
 def _of_cpus(caches: Iterable[Cache], level: int) -> dict[int, Cache]:
-    """The data cache of that level of each cpu; none where the system does not say who shares it."""
+    """The data cache of each cpu on a level. Caches with unknown sharing are left out."""
     own = [cache for cache in caches if cache.level == level and cache.type != "instruction"]
     return {cpu: cache for cache in own for cpu in cache.shared_by or ()}
 
 
 def _of_several(cache: Cache, core: dict[int, int | None]) -> bool:
-    """Whether cpus of more than one core share it; a cpu of an unknown core is by itself."""
+    """Whether several cores share the cache. A cpu of an unknown core counts as a core."""
     own = {(False, cpu) if core[cpu] is None else (True, core[cpu]) for cpu in cache.shared_by or () if cpu in core}
     return len(own) > 1

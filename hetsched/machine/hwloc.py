@@ -1,4 +1,4 @@
-"""What hwloc says of a machine, in the XML that its lstopo writes (versions 2 and 3)."""
+"""Reads a machine from the XML of hwloc's lstopo (versions 2 and 3)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .cpus import Cache, Cpu
 from .linux import MOST_CPUS, natural, split_types
 
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficiency", "IntelLowPower": "efficiency"}
-#: Elements within each other, and objects of the same cpu: several times what there is on any machine.
+#: Most nested elements, and most objects of one cpu: several times as many as on any machine.
 _DEEPEST, _MOST_OBJECTS = 256, 256
 _CACHE_TYPES = {"0": "unified", "1": "data", "2": "instruction"}
 
 
 class _Element(NamedTuple):
-    kind: str  # of an object its type, such as "Core"; else the tag, such as "cpukind"
+    kind: str  # type of an object, such as "Core"; otherwise the tag, such as "cpukind"
     attributes: dict[str, str]
     infos: dict[str, str]
 
 
-#: Elements, with those of the file's cpus that are in their cpusets.
+#: Elements, each with the cpus in its cpuset that the file lists.
 _Found = list[tuple[_Element, tuple[int, ...]]]
 
 
 def read(path: str) -> dict[str, Any]:
-    """The fields of a Topology, of a file."""
+    """The fields of a Topology, from a file."""
     data = read_regular(path)
     try:
         return facts(data)
@@ -40,7 +40,11 @@ def read(path: str) -> dict[str, Any]:
 
 
 def here(counted: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a Topology of this machine, from those that were found without hwloc; the same if lstopo does not help."""
+    """The fields of a Topology of this machine, completed by lstopo.
+
+    `counted` are the fields found without hwloc. They are returned unchanged if lstopo gives no
+    result.
+    """
     masked = "affinity" not in counted["unknown"]
     try:
         found = facts(lstopo(), {cpu.number for cpu in counted["logical"]} if masked else None)
@@ -53,7 +57,7 @@ def here(counted: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def lstopo() -> bytes:
-    """This machine, asked for once; empty if there is no lstopo or it fails."""
+    """XML of this machine, created once; empty if lstopo is missing or fails."""
     program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if program is None:
         return b""
@@ -65,7 +69,7 @@ def lstopo() -> bytes:
 
 
 def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
-    """The fields of a Topology; of the cpus that the file allows those in the mask, if there is one."""
+    """The fields of a Topology with the cpus that the file, and the mask if given, allow."""
     root, *elements = _elements(data)
     version = root.attributes.get("version", "1")
     if version.partition(".")[0] not in ("2", "3"):
@@ -118,7 +122,7 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
         cpuset_source="hwloc allowed_cpuset" if len(given) < len(cpus) else "",
         load=None,
         unknown=[
-            *(["online"] if online > len(cpus) else []),  # the others are offline, or were kept from lstopo
+            *(["online"] if online > len(cpus) else []),  # offline, or hidden from lstopo
             "affinity",
             *([] if compared else ["type"]),
             "quota",
@@ -127,7 +131,7 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
 
 
 def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]:
-    """The types of the cpus, what told, and whether there was anything that could have."""
+    """Types of the cpus, the source that tells them apart, and whether there is any source."""
     named = {cpu: _CORE_TYPES[kind["CoreType"]] for cpu, kind in kinds.items() if kind.get("CoreType") in _CORE_TYPES}
     if len(set(named.values())) == 2:
         return named, "hwloc CoreType", True
@@ -136,7 +140,7 @@ def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]
         for name in ("LinuxCapacity", "forced_efficiency", "FrequencyMaxMHz")
     )
     if capacities:
-        ranks = {}  # Linux makes them of the capacities, whose gaps they hide
+        ranks = {}  # on Linux they follow from the capacities and hide their gaps
     best = max(ranks.values(), default=0)
     for source, speeds in (
         ("hwloc LinuxCapacity", capacities),
@@ -149,10 +153,10 @@ def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]
 
 
 def _places(found: _Found, kind: str) -> dict[int, int]:
-    """The number of each cpu's object of that kind; of several the smallest, of equal ones the first."""
+    """Number of each cpu's object of a kind: the smallest object, among equal ones the first."""
     own = [(element, cpus) for element, cpus in found if element.kind == kind]
     numbers = [n for element, _ in own if (n := _natural(element.attributes, "os_index")) is not None]
-    if len(numbers) < len(own):  # Windows numbers no packages
+    if len(numbers) < len(own):  # on Windows packages have no numbers
         numbers = list(range(len(own)))
     order = sorted(((len(cpus), number, cpus) for number, (_, cpus) in zip(numbers, own, strict=True)), reverse=True)
     return {cpu: number for _, number, cpus in order for cpu in cpus}
@@ -174,7 +178,7 @@ def _caches(found: _Found, allowed: Collection[int]) -> tuple[Cache, ...]:
 
 
 def _elements(data: bytes) -> list[_Element]:
-    """All but the infos, which are with what they are of, in the order of the file."""
+    """All elements in the order of the file. Infos are stored in their elements."""
     found: list[_Element] = []
     around: list[_Element] = []
 
@@ -194,20 +198,25 @@ def _elements(data: bytes) -> list[_Element]:
         around.pop()
 
     def doctype(name: str, system: str | None, public: str | None, internal: int) -> None:
-        if internal:  # entities and default attributes that multiply; hwloc's own stands in a file, which is not read
+        # Internal definitions could expand to huge texts. hwloc's own DTD is a separate file, which
+        # is not read.
+        if internal:
             raise ValueError("it has definitions of its own in its DOCTYPE")
 
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, doctype
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError) as error:  # LookupError: of its encoding
+    except (expat.ExpatError, LookupError) as error:  # LookupError: unknown encoding
         raise ValueError(str(error)) from None
     return found
 
 
 def _bitmap(text: str) -> int:
-    """Of "0x1,,0xffffffff", 32 bits a word, the lowest last; negative where all higher bits are ones, as in "0xf...f,0x0"."""
+    """The number of a bitmap such as "0x1,,0xffffffff": words of 32 bits, the lowest one last.
+
+    Negative if all higher bits are ones, as in "0xf...f,0x0".
+    """
     words = text.split(",")
     ones = words[0] == "0xf...f"
     if not all(re.fullmatch(r"(0x[0-9a-f]{1,8})?", word) for word in words[ones:]):

@@ -1,4 +1,4 @@
-"""From which size on a call of the BLAS or LAPACK is sooner done by hetsched's workers than by the library that a program has."""
+"""Measures the size from which hetsched is faster than a program's own BLAS or LAPACK."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .._base.table import table as lines_of
 from .kept import header, keep, kept_record
 from .topology import Topology
 
-#: Sides of the matrices that are tried.
+#: Sides of the matrices in the measurement.
 _SIZES = (25, 33, 50, 65, 100, 130, 200, 260, 390, 520)
 _TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 _KIND = "blas"
 
 
 def kept(host: Topology) -> str | None:
-    """What `measured` has found on this machine, as HETSCHED_BLAS_LEAST has it; None: nothing yet."""
+    """The result of `measured` on this machine in the format of HETSCHED_BLAS_LEAST, or None."""
     record = kept_record(host, _KIND)
     found = record.get("least") if record else None
     if not isinstance(found, dict) or not found:
@@ -36,7 +36,7 @@ def kept(host: Topology) -> str | None:
 
 
 def checked(text: str) -> str:
-    """The same of a user, if it can be read."""
+    """Return a user's text in this format; ValueError if it is wrong."""
     names = {*_CALLS, *(letter + routine for letter in _TYPES for routine in _CALLS)}
     for part in text.split(","):
         name, equals, number = part.rpartition("=")
@@ -54,8 +54,12 @@ def checked(text: str) -> str:
 
 
 def measured(host: Topology, library: Path) -> dict[str, float | None]:
-    """Times both at each function and type beside NumPy's own library, keeps and returns the multiply-adds from which ours is no
-    later; None where it never is. In a process of its own, for a library without one of the functions ends it. Half a minute."""
+    """Compare the library with NumPy's BLAS, for each function and type. Takes half a minute.
+
+    Keeps and returns, for each function, the multiply-adds from which hetsched is no slower, or
+    None if it never is. The comparison runs in a process of its own, which ends if a library lacks
+    one of the functions.
+    """
     child = [sys.executable, "-c", f"from {__name__} import compare; compare({str(library)!r})"]
     done = subprocess.run(child, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if done.returncode:
@@ -66,7 +70,7 @@ def measured(host: Topology, library: Path) -> dict[str, float | None]:
 
 
 def table(least: dict[str, float | None]) -> str:
-    """For people: of each function its letters' multiply-adds in columns."""
+    """Text for people: one row for each function, one column for each type."""
     rows = [("", *_TYPES)]
     for routine in _CALLS:
         cells = [least[name] for name in least if _routine(name) == routine]
@@ -75,12 +79,15 @@ def table(least: dict[str, float | None]) -> str:
 
 
 def compare(path: str) -> None:
-    """The child's part: prints name -> multiply-adds as JSON."""
+    """The part of the child process: print name -> multiply-adds as JSON."""
     ours = ctypes.CDLL(path)
-    wheel = b"openblas64_" in Path("/proc/self/maps").read_bytes()  # that of NumPy's wheels, with names and integers of its own
+    # The library of NumPy's wheels has its own function names and integer size.
+    wheel = b"openblas64_" in Path("/proc/self/maps").read_bytes()
     calls = [_Call(ours, name, wheel) for name in _names()]
     times = []
-    for least in (b"0", b"inf"):  # first all of ours: for a while after a call the threads of others look for work
+    # All calls of hetsched come first, because the threads of other libraries stay active for a
+    # while after a call.
+    for least in (b"0", b"inf"):
         ours.hetsched_blas_set_least(least)
         times.append([[call.seconds(n) for n in _SIZES] for call in calls])
     print(json.dumps({call.name: _least(call, *pair) for call, *pair in zip(calls, *times, strict=True)}))
@@ -94,12 +101,15 @@ def _names() -> Iterator[str]:
 
 
 def _routine(name: str) -> str:
-    """Of a function's name, without the type's letter and by its real name."""
+    """Name of a function without the letter of the type. Complex names become the real ones."""
     return "or" + name[3:] if name[1:3] == "un" else name[1:]
 
 
 def _least(call: _Call, ours: list[float], theirs: list[float]) -> float | None:
-    """Of the sizes from which on ours is no later, but for one in ten that a disturbance may have hit."""
+    """Multiply-adds at the size from which hetsched is no slower, or None.
+
+    A single slower size between faster ones does not count: it may be due to a disturbance.
+    """
     found, lost = None, 0
     for n, mine, other in zip(reversed(_SIZES), reversed(ours), reversed(theirs), strict=True):
         lost = lost + 1 if mine > 1.03 * other else 0
@@ -111,7 +121,7 @@ def _least(call: _Call, ours: list[float], theirs: list[float]) -> float | None:
 
 
 class _Call:
-    """A function of the BLAS, on square matrices of a size."""
+    """A function of the BLAS or LAPACK, called on square matrices."""
 
     def __init__(self, ours: ctypes.CDLL, name: str, wheel: bool) -> None:
         self.name = name
@@ -144,7 +154,7 @@ class _Call:
         return ctypes.byref(self.integer(sizes[word]))
 
     def seconds(self, n: int) -> float:
-        """The least of several calls."""
+        """Shortest time of several calls."""
         self._prepare(n)
         best, total, turns = math.inf, 0.0, 0
         while turns < 3 or (total < 0.004 and turns < 100):
@@ -158,13 +168,14 @@ class _Call:
 
 
 def _numbers(m: int, n: int) -> NDArray[np.float64]:
-    """A matrix that is quickly made, and well conditioned."""
+    """A well conditioned matrix that is quick to create."""
     numbers: NDArray[np.float64] = (np.arange(m * n, dtype=float).reshape(m, n) * 0.618) % 1.0 + n * np.eye(m, n)
     return numbers
 
 
 _Count = Callable[[float], float]
-#: Arguments, those that are changed, and multiply-adds as the library counts them, of n. Matrices have room for 2 n rows.
+#: Name -> arguments, the arguments that are changed, and the number of multiply-adds of n, as the
+#: library counts them. Matrices have room for 2 n rows.
 _CALLS: dict[str, tuple[str, str, _Count]] = {
     "gemm": ("'N 'N n n n one A 2n B 2n zero C 2n", "", lambda n: n**3),
     "syrk": ("'L 'N n n one A 2n zero C 2n", "", lambda n: n**3 / 2),

@@ -1,4 +1,4 @@
-"""How many threads hetsched may use at most: for the whole process, as threadpoolctl says, and for a thread alone."""
+"""Limits on the number of threads: of the process, by threadpoolctl, and of single threads."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ _own: ContextVar[int | None] = ContextVar("hetsched.thread_limit", default=None)
 
 
 def thread_limit(n: int) -> AbstractContextManager[None]:
-    """A context in which the functions of hetsched use at most n workers, for this thread alone.
+    """Limit the workers of hetsched to n in a context, for this thread only.
 
     Parameters
     ----------
     n : int
-        At least 1; more than there are is no limit.
+        At least 1. More than the available workers is no limit.
 
     Returns
     -------
     context manager
-        A decorator, too. Inside another one, or inside threadpoolctl's `threadpool_limits`, the smaller limit holds.
+        It is a decorator too. Inside another `thread_limit`, or inside threadpoolctl's
+        `threadpool_limits`, the smaller limit holds.
 
     Notes
     -----
-    It is for what shares the pool of this machine's cores: `matmul`, `solve`, `Array`, ..., and for planners that are given a
-    stack of platforms. A `Pool` has the workers that it was made with. Like `numpy.errstate` the limit is a context variable:
-    threads that are started inside do not inherit it, tasks of asyncio do. Limits for the whole process are those of
-    `threadpoolctl.threadpool_limits`, where that is installed.
+    The limit applies to everything that uses the shared pool of this machine (`matmul`, `solve`,
+    `Array`, ...), and to planners that are given a stack of platforms. A `Pool` keeps the workers
+    that it was created with. Like `numpy.errstate`, the limit is a context variable: threads that
+    are started inside do not inherit it, asyncio tasks do. For a limit on the whole process use
+    `threadpoolctl.threadpool_limits`, if threadpoolctl is installed.
 
-    Threads with a limit have pools of their own: their calls run at the same time, not one after another.
+    Threads with a limit have their own pools, so their calls run at the same time and not one after
+    another.
 
     Examples
     --------
@@ -59,7 +62,7 @@ def _limited(n: int) -> Iterator[None]:
 
 
 def most() -> int | None:
-    """How many workers a call that begins now may use; None is no limit."""
+    """Most workers that a call that begins now may use; None for no limit."""
     own = _own.get()
     return _process if own is None or (_process is not None and _process < own) else own
 
@@ -69,13 +72,16 @@ def process_limit() -> int | None:
 
 
 def limit_process(n: int | None) -> None:
-    """For calls that begin later, of all threads; None is no limit."""
+    """Set the limit for later calls of all threads; None for no limit."""
     global _process
     _process = n
 
 
 def threads_here() -> int:
-    """How many threads a call that begins now may have compute on this machine: those worth starting, by `topology`, or fewer
-    by a limit. It reads what the machine is."""
+    """Number of threads with which a call that begins now may compute on this machine.
+
+    It is the number worth starting by `topology`, or a smaller limit. Calling this function reads
+    the machine's topology.
+    """
     worth, limit = topology().worth, most()
     return worth if limit is None else min(worth, limit)

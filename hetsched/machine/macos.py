@@ -1,4 +1,4 @@
-"""What macOS says through sysctl: numbers of cores of each type, caches, load."""
+"""Reads sysctl on macOS: numbers of cores of each type, caches, load."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from .cpus import Cache, Cpu
 from .linux import MOST_ONLINE, load, natural, read, value
 
-_MOST_LEVELS = 16  # kinds of core
+_MOST_LEVELS = 16  # most kinds of core
 
 
 def sysctl(root: str) -> str:
-    """What the command printed; "" on other systems."""
+    """Output of the command; "" on other systems."""
     if root != "/":
         return read(root, "sysctl.txt")
     if sys.platform != "darwin":
@@ -28,9 +28,10 @@ def sysctl(root: str) -> str:
 
 
 def facts(root: str, text: str) -> dict[str, Any]:
-    """The fields of a Topology, of the output of sysctl. The system neither numbers its cpus nor pins threads to them.
+    """The fields of a Topology, from the output of sysctl.
 
-    ValueError where the output on another machine does not count its cpus.
+    macOS neither numbers its cpus nor pins threads to them. Raises ValueError if a recorded output
+    of another machine lacks the number of cpus.
     """
 
     def number(name: str) -> int | None:
@@ -75,7 +76,8 @@ def facts(root: str, text: str) -> dict[str, Any]:
                 line = number("hw.cachelinesize")
                 groups = [tuple(numbers[k : k + sharing]) for k in range(0, cpus, sharing)] if sharing else [None]
                 caches += [Cache(level, cache_type, size, line, group) for group in groups]
-    known = complete or (not prefixes and value(text, "machdep.cpu.brand_string").startswith("Intel"))  # they had one type
+    # Intel Macs have one type of core.
+    known = complete or (not prefixes and value(text, "machdep.cpu.brand_string").startswith("Intel"))
     return dict(
         model=value(text, "machdep.cpu.brand_string") or None,
         logical=tuple(logical),
@@ -92,6 +94,6 @@ def facts(root: str, text: str) -> dict[str, Any]:
 
 
 def _level_type(name: str, level: int) -> str:
-    """Of a performance level; the lower its index the faster it is."""
-    usual = "efficiency" if level else "performance"  # under whatever name
+    """Type of the cores of a performance level. A lower level is faster."""
+    usual = "efficiency" if level else "performance"  # if the name is neither of the two
     return name.lower() if name.lower() in ("performance", "efficiency") else usual

@@ -1,4 +1,8 @@
-"""How fast this machine's cores are: speed profiles by kernel, dtype and size, one core at a time and all at once."""
+"""Measures the speed of this machine's cores.
+
+The results are speed profiles by kernel, dtype and size with one core at a time, and the speeds of
+large products on all cores at once.
+"""
 
 from __future__ import annotations
 
@@ -27,41 +31,43 @@ from .kept import header, keep, kept_record
 from .topology import Topology, topology
 
 KERNELS = run.MEASURED
-#: Of gemm the side, of panel the rows, of trsm the columns.
+#: Default sizes: the side for gemm, the rows for panel, the columns for trsm.
 _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (64, 256, 1024)}
-_KIND = "measure"  # of what is kept
-_ROUNDS = 3  # a burst of noise hits one of them
-_AT_ONCE = 0.25  # share of the time for all cores at once
-_LONGER = 20.0  # than speeds take: the search for the blocks of a kind of domain, at most
-_PERIODS = 0.3  # seconds: three of a quota's usual periods
-_FEW = 8  # workers that are measured one by one even where their types are equal
+_KIND = "measure"  # of kept records
+_ROUNDS = 3  # a burst of noise affects only one of them
+_AT_ONCE = 0.25  # fraction of the time spent on all cores at once
+_LONGER = 20.0  # the search for blocks takes up to this many times as long, per kind of domain
+_PERIODS = 0.3  # seconds: three usual periods of a quota
+_FEW = 8  # up to this many workers are measured one by one, even if their types are equal
 _WEEK = 7 * 86400.0
-_BRIEFLY = 3600.0  # seconds for which what was measured beside other programs is good
-_OWN = 0.9  # the least part of the time for which a core counts as the worker's alone
-#: Speeds whose extremes are closer than this count as equal.
+_BRIEFLY = 3600.0  # seconds for which a disturbed measurement is used
+_OWN = 0.9  # a worker with at least this fraction of its core counts as alone on it
+#: Speeds count as equal if the highest is at most this fraction above the lowest.
 _EVEN = 0.05
 _DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class SpeedProfile(Frozen):
-    """The speed of one worker in one kernel and dtype, while no other worker runs and no other program is on its core.
+    """The speed of one worker in one kernel and dtype.
+
+    It holds while no other worker runs and no other program uses the worker's core.
 
     Attributes
     ----------
     worker : int
     kernel : {"gemm", "panel", "trsm"}
-        A square product; the panel of an LU factorisation, as many columns wide as `lu_factor` would choose; the triangular
-        solve with such a panel's square.
+        A square product; the panel of an LU factorisation, with as many columns as `lu_factor`
+        would choose; the triangular solve with the square part of such a panel.
     dtype : str
     sizes : (k,) int64 array
-        Of gemm the side, of panel the rows, of trsm the columns.
+        The side for gemm, the rows for panel, the columns for trsm.
     flops : (k,) float64 array
-        Of one repetition.
+        Flops of one repetition.
     gflops : (k,) float64 array
         Median of the repetitions, without outliers.
     spread : (k,) float64 array
-        Half of their interquartile range, relative to the median.
+        Half of the interquartile range of the repetitions, relative to the median.
     """
 
     worker: int
@@ -74,24 +80,27 @@ class SpeedProfile(Frozen):
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """(k,) of one repetition."""
+        """(k,) seconds of one repetition."""
         times: NDArray[np.float64] = self.flops / (self.gflops * UNIT)
         return times
 
     def at(self, sizes: ArrayLike) -> NDArray[np.float64]:
-        """GFLOP/s at other sizes: linear between those measured, outside that of the nearest.
+        """GFLOP/s at other sizes.
+
+        The speed is interpolated linearly between measured sizes. Outside their range it is the
+        speed at the nearest size.
 
         Parameters
         ----------
         sizes : array_like
-            As those of the profile.
+            Same meaning as the profile's `sizes`.
         """
         return np.interp(check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops)
 
 
 @dataclass(frozen=True, eq=False)
 class AtOnce(Frozen):
-    """Large products by all workers at once, each its own, in one dtype.
+    """Speeds while all workers compute large products at once, each its own product, in one dtype.
 
     Attributes
     ----------
@@ -99,12 +108,13 @@ class AtOnce(Frozen):
     size : int
         Side of the products.
     gflops : (p,) float64 array
-        Of each worker, over the whole time: what others took of its core is missing.
+        Speed of each worker over the whole time. Time in which other programs used its core lowers
+        it.
     alone : (p,) float64 array
-        Of one worker at a time while it had its core, from the profiles.
+        Speed of each worker while it ran alone and had its core, from the profiles.
     share : (p,) float64 array
-        The part of the time for which each had its core; less than 1 beside other programs, under a quota, and where a hypervisor
-        takes time away.
+        Fraction of the time in which each worker had its core. It is below 1 beside other programs,
+        under a quota, and if a hypervisor steals time.
     """
 
     dtype: str
@@ -115,7 +125,10 @@ class AtOnce(Frozen):
 
     @property
     def ratio(self) -> float:
-        """All at once over one at a time: what sharing caches, memory, power and quota costs, and other programs."""
+        """Total speed of all workers at once, relative to one at a time.
+
+        It shows the cost of sharing caches, memory, power and quota, and of other programs.
+        """
         return float(self.gflops.sum() / self.alone.sum())
 
     @property
@@ -126,9 +139,11 @@ class AtOnce(Frozen):
 
 
 class MeasuredPlatform(Platform, Drawn):
-    """A Platform of this machine's cores as `measure` found them. Its cycle-times are those of large float64 products, or of the
-    first dtype that was measured, by all workers at once, each while it had its core: other programs come and go. Under a quota,
-    which stays, all lose the same part.
+    """A Platform of this machine's cores, measured by `measure`.
+
+    Its cycle-times are for large products in float64, or in the first measured dtype without
+    float64, by all workers at once. Only the time in which a worker had its core counts, because
+    other programs come and go. A quota stays. It slows all workers by the same factor.
 
     Attributes
     ----------
@@ -137,22 +152,24 @@ class MeasuredPlatform(Platform, Drawn):
     at_once : dict
         dtype -> AtOnce.
     cpus : tuple of int or None
-        Where each worker was held; None for one that could not be.
+        Cpu that each worker was pinned to; None if it could not be pinned.
     start : float
-        Seconds that a product costs besides its work when all workers share it.
+        Overhead in seconds of a product that all workers share.
     quota : float or None
-        Cpus' worth that the process might use.
+        CPU quota of the process, in cpus.
     stolen : (p,) float64 array
-        The largest part of the time that a hypervisor took from each core, by itself or at once; 0 where the system does not say.
+        Largest fraction of the time that a hypervisor stole from each core, alone or with all at
+        once. 0 if the system does not report it.
     measured : float
-        When, in seconds since 1970.
+        Time of the measurement, in seconds since 1970.
     took : float
-        Seconds that the measuring took.
+        Duration of the measurement in seconds.
     notes : tuple of str
-        What could not be done, or disturbed.
+        What could not be done, and what disturbed the measurement.
     blocks : dict
-        Domain of workers -> the Blocking that `measure(blocks=True)` has found for them; empty where it never did. The domain is
-        None where the machine is one, so that no worker names it.
+        Domain of workers -> the Blocking that `measure(blocks=True)` found for it; empty without
+        such a measurement. The key is None on a machine with a single domain, where workers name no
+        domain.
     """
 
     def __init__(self, record: dict[str, Any]) -> None:
@@ -203,22 +220,24 @@ class MeasuredPlatform(Platform, Drawn):
 
     @property
     def age(self) -> float:
-        """Seconds since it was measured."""
+        """Seconds since the measurement."""
         return time.time() - self.measured
 
     @property
     def pinned(self) -> bool:
-        """Whether every worker was held on a cpu of its own."""
+        """Whether every worker was pinned to a cpu of its own."""
         return None not in self.cpus
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs or a hypervisor had more than a tenth of a core, or of the quota; then the next `measure`
-        measures anew."""
+        """Whether other programs or a hypervisor used more than a tenth of a core or of the quota.
+
+        If so, the next `measure` measures anew.
+        """
         return _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota) is not None
 
     def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
-        """One of `profiles`; ValueError if it was not measured.
+        """Return one of `profiles`; raise ValueError if it was not measured.
 
         Parameters
         ----------
@@ -234,7 +253,7 @@ class MeasuredPlatform(Platform, Drawn):
         return found
 
     def platform(self, dtype: DTypeLike = np.float64) -> Platform:
-        """The workers with their cycle-times in another dtype: the best split is not the same for all.
+        """The workers with their cycle-times in another dtype, for which another split may be best.
 
         Parameters
         ----------
@@ -248,12 +267,14 @@ class MeasuredPlatform(Platform, Drawn):
     def chunk_profiles(
         self, flops: float, kernel: str = "gemm", dtype: DTypeLike = np.float64
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """For `distribute_profile`: (sizes, times) of each worker for chunks of so many flops, in seconds, all at once.
+        """(sizes, times) of each worker for `distribute_profile`, while all workers run.
+
+        Sizes count chunks with the given number of flops. Times are in seconds.
 
         Parameters
         ----------
         flops : float
-            Of a chunk.
+            Flops of one chunk.
         kernel : {"gemm", "panel", "trsm"}
         dtype : dtype_like
         """
@@ -267,7 +288,9 @@ class MeasuredPlatform(Platform, Drawn):
         return pairs
 
     def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
-        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation, beside the others' work.
+        """(p, panels) seconds of each worker for each panel of an m x n LU factorisation.
+
+        The other workers are busy meanwhile.
 
         Parameters
         ----------
@@ -287,7 +310,9 @@ class MeasuredPlatform(Platform, Drawn):
         return times
 
     def relative(self, dtype: DTypeLike = np.float64) -> NDArray[np.float64] | None:
-        """(p,) speeds of the cores themselves, whoever else was on them; None if they are equal within 5 %, or not measured.
+        """(p,) speeds of the cores themselves, without the effect of other programs.
+
+        None if they are equal within 5 % or were not measured.
 
         Parameters
         ----------
@@ -310,15 +335,18 @@ class MeasuredPlatform(Platform, Drawn):
         return factor
 
     def _rates(self, once: AtOnce) -> NDArray[np.float64]:
-        """(p,) GFLOP/s of the cores to themselves; a quota takes from each what it takes from all."""
+        """(p,) GFLOP/s of the cores without other programs.
+
+        A quota slows all cores by the same factor.
+        """
         return once.own if self.quota is None else once.own * once.share.mean()
 
     def record(self) -> dict[str, Any]:
-        """All of it as plain Python values, ready for JSON: what the cache holds."""
+        """Everything as plain Python values, ready for JSON. This is what the cache holds."""
         return self._record
 
     def table(self) -> str:
-        """The profiles in columns, GFLOP/s and spread."""
+        """Text with the profiles in columns: GFLOP/s and spread."""
         lines = ["GFLOP/s by size, median ± spread"]
         for kernel in KERNELS:
             for dtype in self.at_once:
@@ -355,9 +383,11 @@ class MeasuredPlatform(Platform, Drawn):
 
 
 def _lost(share: ArrayLike, quota: float | None) -> tuple[float, int] | None:
-    """What a worker had of its core, and which had least, or what all had of the quota, and -1; None if that is nearly all.
+    """(fraction, worker): the least fraction that a worker had of its core, if that is too little.
 
-    Whom a quota stops when is chance, so that under one only the sum of the shares says whether somebody else was there.
+    With a quota it is (fraction, -1), for all workers and the whole quota. Which worker a quota
+    stops is chance, so that only the sum of the shares tells whether other programs were running.
+    None if the fraction is at least _OWN.
     """
     had = np.asarray(share, np.float64)
     least = int(had.argmin())
@@ -366,8 +396,11 @@ def _lost(share: ArrayLike, quota: float | None) -> tuple[float, int] | None:
 
 
 def _disturbance(shares: Iterable[ArrayLike], stolen: ArrayLike, quota: float | None) -> tuple[float, int, str] | None:
-    """The worst loss as `_lost` has it, and why; None if there is none. What a hypervisor took comes first: it is missing in the
-    shares as well, if it took as much while all worked at once."""
+    """The worst loss as in `_lost`, with its reason, or None.
+
+    Time stolen by a hypervisor is considered first, because it is missing in the shares as well if
+    as much was stolen while all workers ran at once.
+    """
     lost = [(_lost(1 - np.asarray(stolen), None), "a hypervisor took time"),
             *((_lost(share, quota), "other programs were running") for share in shares)]  # fmt: skip
     return min(((*found, who) for found, who in lost if found is not None), default=None)
@@ -398,41 +431,50 @@ def measure(
     refresh: bool = False,
     blocks: bool = False,
 ) -> MeasuredPlatform:
-    """The Platform of this machine, measured: profiles of each core, one at a time, and large products by all at once.
+    """Measure the speeds of this machine's cores.
+
+    The measurement has profiles of each core, one at a time, and large products by all cores at
+    once.
 
     Parameters
     ----------
     kernels : sequence of {"gemm", "panel", "trsm"}
-        Products, panels of LU factorisations, triangular solves: on one machine they may differ in which core is how much faster.
+        Products, panels of LU factorisations, triangular solves. The ratios of the cores' speeds
+        may differ from kernel to kernel.
     dtypes : sequence of dtype_like
         float32, float64, complex64, complex128.
     sizes : dict, optional
-        kernel -> sizes >= 1: sides of products, rows of panels, columns of solves. Where the first sizes tell that one would take
-        too long, it is left out.
+        kernel -> sizes >= 1: sides of products, rows of panels, columns of solves. A size is left
+        out if the times of smaller sizes show that it would take too long.
     cores : {"auto", "all", "types"}
-        Measure every core by itself, or one of each type that `topology` tells apart, whose profiles then stand for all of that
-        type. "auto": every one of up to 8. All at once are all of them.
+        "all": measure every core by itself. "types": measure one core of each type that `topology`
+        tells apart; its profiles then hold for all cores of the type. "auto": "all" for up to 8
+        cores, otherwise "types". The measurement of all cores at once always uses all of them.
     seconds : float
-        About how long to measure.
+        Approximate duration of the measurement.
     max_age : float
-        Seconds for which an earlier measurement is good: that of the same machine, mask, quota, kernels and version. One that
-        other programs or a hypervisor disturbed is not: this call measures anew, and pools go by it for an hour at most.
+        Seconds for which an earlier measurement is used. It must be of the same machine, mask,
+        quota, kernels and version. If other programs or a hypervisor disturbed it, this call
+        measures anew, while pools use it for an hour at most.
     refresh : bool
         Measure anew in any case.
     blocks : bool
-        First find the kernel and the block sizes of products that suit each kind of domain best, in up to twenty times `seconds`
-        for each, unless that was done within `max_age`. Pools go by what was found from then on, however old it is.
+        First find the kernel and the block sizes of products that suit each kind of domain best,
+        unless that was done within `max_age`. The search takes up to twenty times `seconds` for
+        each kind. Pools use the result from then on, however old it is.
 
     Returns
     -------
     MeasuredPlatform
-        With as many workers as are worth starting by `topology`, each held on a cpu. `notes` says what could not be done.
+        It has as many workers as are worth starting by `topology`, each pinned to a cpu. `notes`
+        says what could not be done.
 
     Notes
     -----
-    Every kernel runs in the engine's threads, without the GIL, on operands of its own; three rounds over all kernels, sizes and
-    cores. Repetitions further from the median than three (scaled) median absolute deviations are outliers. The result is kept
-    in $XDG_CACHE_HOME/hetsched, or ~/.cache/hetsched (on macOS ~/Library/Caches/hetsched), where that can be written.
+    Every kernel runs in the engine's threads, without the GIL, on its own operands. There are three
+    rounds over all kernels, sizes and cores. Repetitions further from the median than three
+    (scaled) median absolute deviations are outliers. The result is kept in $XDG_CACHE_HOME/hetsched
+    or ~/.cache/hetsched (on macOS in ~/Library/Caches/hetsched), if that folder is writable.
 
     Examples
     --------
@@ -453,7 +495,7 @@ def measure(
         found = block_sizes.kept(host)
         if refresh or found is None or not 0 <= found.age < max_age:
             block_sizes.measured(host, _LONGER * seconds)
-            refresh = True  # speeds were those in other blocks
+            refresh = True  # the kept speeds were measured with other blocks
     kept = None if refresh else recent(host, max_age=max_age)
     if kept is not None and kept.disturbed:
         kept = None
@@ -464,24 +506,27 @@ def measure(
         record = _joined(record, kept.record())
     here = MeasuredPlatform(_with_blocks(record, host))
     if kept is not None and here.disturbed:
-        return here  # what is kept is better
+        return here  # the kept measurement is better
     keep(record)
     for renew in _renewals:
         renew()
     return here
 
 
-#: Called after each new measurement.
+#: Functions called after each new measurement.
 _renewals: list[Callable[[], None]] = []
 
 
 def when_measured(renew: Callable[[], None]) -> None:
-    """Have a function called after each new measurement, for what was divided by an earlier one."""
+    """Call `renew` after each new measurement, to renew divisions made from an earlier one."""
     _renewals.append(renew)
 
 
 def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredPlatform | None:
-    """The measurement of this machine that the cache holds, if it is not too old; costs a fraction of a millisecond."""
+    """The cached measurement of this machine, or None if there is none or it is too old.
+
+    The call takes a fraction of a millisecond.
+    """
     try:
         host = topology() if host is None else host
         record = kept_record(host, _KIND)
@@ -490,17 +535,20 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
         found = MeasuredPlatform(_with_blocks(record, host))
         return None if found.disturbed and found.age >= _BRIEFLY else found
     except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
-        return None  # not there, or broken: it is written anew
+        return None  # missing or damaged: the next measurement replaces it
 
 
 def _with_blocks(record: dict[str, Any], host: Topology) -> dict[str, Any]:
-    """A record of speeds with the blocks that are kept, which outlive it."""
+    """A record of speeds together with the kept blocks, which are valid for longer."""
     found = block_sizes.kept(host)
     return record if found is None else {**record, "blocks": found.record()}
 
 
 def rate(dtype: np.dtype[Any]) -> float:
-    """Flops per second of one core in a small product, in a few milliseconds: the third least time of eight."""
+    """Flops per second of one core in a small product, by the third shortest time of eight.
+
+    Takes a few milliseconds.
+    """
     found = run.measure_kernel(run.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8)
     return found.flops / float(np.sort(found.times[0])[2])
 
@@ -531,7 +579,7 @@ def _chosen(
 
 
 def _has(kept: MeasuredPlatform, chosen: dict[tuple[str, str], list[int]], exactly: bool) -> bool:
-    """Whether a measurement answers a call, at its sizes if these were given."""
+    """Whether a measurement has all kernels and dtypes of a call; `exactly`: and all sizes."""
     for (kernel, dtype), sizes in chosen.items():
         found = kept.profiles.get((0, kernel, dtype))
         if found is None or dtype not in kept.at_once or (exactly and not set(sizes) <= set(found.sizes.tolist())):
@@ -540,7 +588,10 @@ def _has(kept: MeasuredPlatform, chosen: dict[tuple[str, str], list[int]], exact
 
 
 def _joined(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """The old one's profiles too, where the new one has none; then it is as old."""
+    """Add old profiles for kernels and dtypes that the new record lacks.
+
+    The result then has the age of the old record.
+    """
     have = {(x["worker"], x["kernel"], x["dtype"]) for x in new["profiles"]}
     more = [x for x in old["profiles"] if (x["worker"], x["kernel"], x["dtype"]) not in have]
     if not more or old["cpus"] != new["cpus"]:
@@ -592,7 +643,7 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
 def _notes(
     host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], stolen: NDArray[np.float64], by_type: bool
 ) -> list[str]:
-    """What could not be done, or disturbed."""
+    """Notes on what could not be done and on what disturbed the measurement."""
     notes = []
     if None in cpus:
         missed = ", ".join(str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None)
@@ -615,14 +666,14 @@ def _name(worker: int, cpu: int | None) -> str:
 
 
 def _nodes_of(host: Topology, workers: int) -> list[str] | None:
-    """The NUMA node of each of the first `places`; None where there is one, or where it is not known."""
+    """NUMA node of each of the first `places`; None if there is one node or a node is unknown."""
     by_number = {cpu.number: cpu.node for cpu in host.logical}
     nodes = [by_number[cpu] for cpu in host.places[:workers]]
     return None if None in nodes or len(set(nodes)) < 2 else [f"node{node}" for node in nodes]
 
 
 def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
-    """For each worker the one that is measured for it: itself, or the first of its type."""
+    """For each worker, the worker with its profiles: itself, or the first worker of its type."""
     if cores == "all" or (cores == "auto" and len(places) <= _FEW):
         return list(range(len(places)))
     by_number = {cpu.number: cpu for cpu in host.logical}
@@ -631,7 +682,10 @@ def _twins(host: Topology, places: tuple[int, ...], cores: str) -> list[int]:
 
 
 class _Stolen:
-    """What a hypervisor takes from the workers' cores, of which CPU time says nothing: it goes on meanwhile."""
+    """Time that a hypervisor steals from the workers' cores.
+
+    CPU time does not show it, because it keeps running meanwhile.
+    """
 
     def __init__(self, cpus: Sequence[int | None]) -> None:
         self._cpus = cpus
@@ -639,7 +693,7 @@ class _Stolen:
 
     @contextlib.contextmanager
     def watching(self, workers: Iterable[int]) -> Iterator[None]:
-        """Count while the block runs, for workers that it keeps busy."""
+        """Count stolen time while the block runs, for the workers that the block keeps busy."""
         before = linux.ticks()
         yield
         after = linux.ticks()
@@ -651,7 +705,10 @@ class _Stolen:
 
     @property
     def part(self) -> NDArray[np.float64]:
-        """(p,) of the time, as far as it is certain: a tick that has been counted may have begun before."""
+        """(p,) stolen fraction of the time, as far as it is certain.
+
+        One tick is left out, because it may have begun before.
+        """
         part: NDArray[np.float64] = np.clip((self._ticks[0] - 1) / np.maximum(self._ticks[1], 1), 0.0, 1.0)
         return part
 
@@ -663,7 +720,11 @@ def _one_by_one(
     chosen: dict[tuple[str, str], list[int]],
     seconds: float,
 ) -> tuple[dict[tuple[str, str, int, int], tuple[float, list[float]]], NDArray[np.float64]]:
-    """(kernel, dtype, size, worker) -> flops and the times of all repetitions; and what was stolen of each worker's time."""
+    """Measure one worker at a time.
+
+    Returns (kernel, dtype, size, worker) -> (flops, times of all repetitions), and the stolen
+    fraction of each worker's time.
+    """
     count = sum(map(len, chosen.values())) * len(workers)
     share = seconds / (_ROUNDS * count)
     found: dict[tuple[str, str, int, int], tuple[float, list[float]]] = {}
@@ -674,7 +735,7 @@ def _one_by_one(
             with stolen.watching([worker]):
                 for size in sizes:
                     key = (kernel, dtype, size, worker)
-                    if turn == 0 and before is not None:  # would it take too long?
+                    if turn == 0 and before is not None:  # skip sizes that would take too long
                         last, least = before
                         if least * (size / last) ** (3 if kernel == "gemm" else 2) > 0.2 * seconds:
                             break
@@ -698,7 +759,7 @@ def _profile(worker: int, kernel: str, dtype: str, samples: dict[int, tuple[floa
 
 
 def typical(times: ArrayLike) -> tuple[float, float]:
-    """Median without outliers, and half the interquartile range relative to it."""
+    """Median without outliers, and half the interquartile range relative to the median."""
     x = np.asarray(times, np.float64)
     middle = np.median(x)
     deviation = 1.4826 * np.median(np.abs(x - middle))
@@ -710,10 +771,13 @@ def typical(times: ArrayLike) -> tuple[float, float]:
 def _together(
     threads: run.Threads, cpus: Sequence[int | None], dtype: str, size: int, seconds: float
 ) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """Sustained speeds of all workers at once, and the shares of the cores that they had; and what was stolen of each one's time.
+    """Measure all workers at once.
 
-    A kernel that knows of its hypervisor counts what was stolen in no CPU time, another one counts it as if it were used: the
-    share is the less of what the two say.
+    Returns a record with the sustained speeds and the shares of the cores that the workers had, and
+    the stolen fraction of each worker's time.
+
+    An operating system kernel that knows of its hypervisor does not count stolen time as CPU time,
+    another one does. So the share is the smaller one of both estimates.
     """
     stolen = _Stolen(cpus)
     with stolen.watching(range(len(cpus))):
@@ -724,8 +788,8 @@ def _together(
 
 
 def _start_cost(threads: run.Threads, p: int) -> float:
-    """What it takes to have all workers share a small product, beside its work divided by p."""
-    a = np.ones((100, 100))  # smaller ones are left to the caller
+    """Overhead in seconds of a small product shared by all workers: its time minus its work / p."""
+    a = np.ones((100, 100))  # smaller products are not shared
     c, one = np.empty_like(a), run.Threads(1, None)
     both, alone = (
         seconds(lambda t=t: run.gemm(t, a, a, c, 1.0, 0.0, None, None))  # type: ignore[misc]
@@ -738,7 +802,7 @@ def _start_cost(threads: run.Threads, p: int) -> float:
 
 
 def describe(found: MeasuredPlatform | None) -> str:
-    """Which speeds are in use, for `hetsched info`."""
+    """Text on the speeds in use, for `hetsched info`."""
     if found is None:
         return "not measured: cores count as equal (`hetsched measure` measures them)"
     once = found.at_once[main_dtype(found.at_once)]

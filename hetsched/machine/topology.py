@@ -1,4 +1,7 @@
-"""What this process may run on: cpus, cores and their types, caches, NUMA nodes, quota, and the workers worth starting."""
+"""The resources of this process.
+
+Cpus, cores and their types, caches, NUMA nodes, quota, and the number of workers worth starting.
+"""
 
 from __future__ import annotations
 
@@ -21,40 +24,42 @@ from .linux import natural, ranges
 
 @dataclass(frozen=True, repr=False)
 class Topology:
-    """What the process may use; what could not be found out is None, and named in `unknown`.
+    """What the process may use. Unknown values are None and listed in `unknown`.
 
     Attributes
     ----------
     model : str or None
-        The processor's name.
+        Name of the processor.
     logical : tuple of Cpu
-        The logical cpus that the process may use (affinity mask and cpuset), by number.
+        Logical cpus that the process may use (affinity mask and cpuset), by number.
     online : int
-        How many the system has.
+        Number of online cpus of the system.
     caches : tuple of Cache
-        Of the allowed cpus, each once, by level.
+        Caches of the allowed cpus, each cache once, by level.
     memory : int or None
         Bytes of main memory, used or not.
     type_source : str
-        What tells the types of core apart; "" where nothing does.
+        Source that tells the types of core apart; "" if there is none.
     quota : float or None
-        Cpus' worth of the tightest cgroup quota, over the process's groups and all their ancestors; None without a quota.
+        Tightest cgroup quota, in cpus, over the groups of the process and all their ancestors. None
+        without a quota.
     quota_source, cpuset_source : str
-        Such as "cgroup v2 /a/b cpu.max"; "" if none was found.
+        Source such as "cgroup v2 /a/b cpu.max"; "" if there is none.
     thread_limit : int or None
-        From the environment: HETSCHED_NUM_THREADS, or else OMP_NUM_THREADS; None if neither is set.
+        Value of the environment variable HETSCHED_NUM_THREADS, or of OMP_NUM_THREADS without it.
+        None if neither is set.
     thread_limit_source : str
-        The variable that it came from.
+        The variable with the limit.
     load : tuple of float or None
         Mean number of runnable threads on the whole system over 1, 5 and 15 minutes.
     unknown : tuple of str
-        What the system did not say, of at least one cpu or cache.
+        Values that the system does not report for at least one cpu or cache.
     given_domains : tuple of Domain
-        Those of a description in TOML; () elsewhere.
+        Domains of a description in TOML; otherwise ().
     described : str
         The file that HETSCHED_TOPOLOGY names; "" for the machine itself.
     absent : tuple of int
-        Cpus of that file that are not this process's to use.
+        Cpus of that file that this process may not use.
     """
 
     model: str | None
@@ -76,47 +81,48 @@ class Topology:
 
     @property
     def allowed(self) -> tuple[int, ...]:
-        """The numbers of the cpus."""
+        """Numbers of the cpus."""
         return tuple(cpu.number for cpu in self.logical)
 
     @property
     def cpus(self) -> int:
-        """How many logical cpus the process may use."""
+        """Number of logical cpus that the process may use."""
         return len(self.logical)
 
     @property
     def cores(self) -> int | None:
-        """How many physical cores these are; None if the system does not say."""
+        """Number of physical cores of these cpus; None if it is unknown."""
         return len(self.groups()) if all(cpu.core is not None for cpu in self.logical) else None
 
     @property
     def packages(self) -> int | None:
-        """On how many sockets."""
+        """Number of sockets with these cpus; None if it is unknown."""
         return _distinct(cpu.package for cpu in self.logical)
 
     @property
     def nodes(self) -> int | None:
-        """On how many NUMA nodes."""
+        """Number of NUMA nodes with these cpus; None if it is unknown."""
         return _distinct(cpu.node for cpu in self.logical)
 
     @property
     def types(self) -> dict[str, int]:
-        """Physical cores of each type, the fast ones first; a cpu of an unknown core counts as one."""
+        """Physical cores of each type, fast ones first. A cpu of unknown core counts as a core."""
         counts = Counter(group[0].type for group in self.groups())
         return {kind: counts[kind] for kind in ("performance", "efficiency", "unknown") if counts[kind]}
 
     @property
     def worth(self) -> int:
-        """How many workers are worth starting: one for each core, not more than the quota and the thread limit, at least 1.
+        """Number of workers worth starting: one per core, at most quota and thread limit, but >= 1.
 
-        Two SMT siblings share the units that multiply; a second worker on a core gains little and slows the first. Of a quota
-        that is no whole number the rest is worth a worker if it adds a tenth: under 1.5 cpus two do 1.5 times the work of one.
+        Two SMT siblings share the units that multiply, so a second worker on a core gains little
+        and slows the first one. A fractional quota is rounded up if the fraction adds a tenth to
+        the speed. For example, under a quota of 1.5 cpus two workers do 1.5 times the work of one.
         """
         return self._limited(len(self.groups()))
 
     @property
     def why(self) -> str:
-        """Why so many workers, in words."""
+        """Text that explains `worth`."""
         cores = self.cores
         text = f"{self.cpus} cpus (cores unknown)" if cores is None else count_of(cores, "core")
         if self.worth == len(self.groups()):
@@ -127,14 +133,17 @@ class Topology:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The cpu to pin each worker to: one of every core first, performance cores before others, then the second siblings, and
-        so on; as many as mask, quota and thread limit allow."""
+        """The cpu to pin each worker to.
+
+        The order is: one cpu of each core, with efficiency cores last; then the second siblings;
+        and so on. There are as many as mask, quota and thread limit allow.
+        """
         turn = {cpu.number: i for group in self.groups() for i, cpu in enumerate(group)}
         order = sorted(self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number))
         return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
 
     def pins(self, workers: int) -> tuple[int, ...] | None:
-        """The first `places`, where so many workers can be pinned to them.
+        """The first `places`, if all workers can be pinned to them.
 
         Parameters
         ----------
@@ -143,13 +152,14 @@ class Topology:
         Returns
         -------
         tuple of int, or None
-            None where there are fewer places, or one of them is in HETSCHED_TOPOLOGY only: then nobody is pinned.
+            None if there are fewer places, or if a place exists only in the file of
+            HETSCHED_TOPOLOGY. Then no worker is pinned.
         """
         own = self.places[: check.integer("workers", workers, low=0)]
         return own if len(own) == workers and not {*own} & {*self.absent} else None
 
     def domain_of(self, cpu: int) -> int:
-        """Which of `domains` a cpu is in; ValueError for one that is in none.
+        """Index of the domain of a cpu in `domains`; ValueError if it has none.
 
         Parameters
         ----------
@@ -172,27 +182,30 @@ class Topology:
         return {cpu: i for i, domain in enumerate(self.domains) for cpu in domain.cpus}
 
     def members(self, workers: int) -> tuple[int, ...]:
-        """Which of `domains` each of the first `places` is in.
+        """Index in `domains` of the domain of each of the first `places`.
 
         Parameters
         ----------
         workers : int
-            Not more than there are places.
+            At most the number of places.
         """
         workers = check.integer("workers", workers, low=0, high=len(self.places))
         return tuple(self.domain_of(cpu) for cpu in self.places[:workers])
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
-        """The cpus by what they share: those of one kind of core with one L3 or, where there is none, one L2 of several cores."""
+        """The cpus in groups that have one kind of core and share a cache.
+
+        The cache is the L3, or without an L3 an L2 of several cores.
+        """
         if self.given_domains:
             return self.given_domains
-        if "cpu numbers" in self.unknown:  # workers are not pinned to labels
+        if "cpu numbers" in self.unknown:  # the numbers are labels, to which no worker is pinned
             return (Domain(self.allowed),)
         return domains.found(self.logical, self.caches)
 
     def groups(self) -> list[list[Cpu]]:
-        """The allowed cpus by physical core; one of an unknown core is by itself."""
+        """The allowed cpus by physical core. A cpu of an unknown core is a group by itself."""
         groups: dict[tuple[bool, int], list[Cpu]] = {}
         for cpu in self.logical:
             key = (False, cpu.number) if cpu.core is None else (True, cpu.core)
@@ -233,45 +246,60 @@ class Topology:
 
 
 def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> Topology:
-    """What this process may run on, or what there is on a machine that was recorded.
+    """Find the cpus, caches and limits of this process, or of a recorded machine.
 
     Parameters
     ----------
     source : str or path, optional
-        "/" is this machine. Another directory is the root of a recorded tree with the /proc and /sys of a machine, as
-        hwloc-gather-topology makes it. The affinity is that of its /proc/self/status, lists of cpus may be masks, and without the
-        list of online cpus the folders of the cpus count. Or it has a file sysctl.txt, which is what
-        `sysctl hw machdep.cpu.brand_string vm.loadavg` printed on a Mac.
-        A file is XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it, or a description of ours, whose name ends in .toml
-        (docs/guide/unequal-cores.md); these do not know quota and load. Where the environment variable HETSCHED_TOPOLOGY names
-        such a file, "/" is what it says, with the quota, the thread limit and the load of this machine.
+        "/" is this machine. Other sources are:
+
+        - A directory that is the root of a recorded tree with the /proc and /sys of a machine, as
+          hwloc-gather-topology makes it. The affinity is the one in its /proc/self/status. Lists of
+          cpus may be masks. Without the list of online cpus, the folders of the cpus count.
+        - A directory with a file sysctl.txt, the output of
+          `sysctl hw machdep.cpu.brand_string vm.loadavg` on a Mac.
+        - A file with XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it. It has no quota
+          and no load.
+        - A description in TOML (docs/guide/unequal-cores.md): a file with a name that ends in
+        .toml.
+          It has no quota and no load.
+
+        If the environment variable HETSCHED_TOPOLOGY names such a file, "/" is the machine in the
+        file, with the quota, the thread limit and the load of this machine.
     sample : float
-        Seconds over which to watch how busy each cpu is; 0.0 does not.
+        Seconds for which to measure how busy each cpu is; 0.0 for no measurement.
 
     Returns
     -------
     Topology
-        Linux says most; macOS says how many cores of each type there are, and what caches; elsewhere, and where /sys knows
-        no cores, it is what hwloc's lstopo says, if that is installed, else the counts of Python. What is missing is None and
-        listed in `unknown`.
+        Linux reports most. macOS reports the number of cores of each type, and the caches. On other
+        systems, and where /sys has no cores, hwloc's lstopo gives the result if it is
+        installed, otherwise Python's counts do. Missing values are None and listed in `unknown`.
 
     Raises
     ------
     OSError
-        For a source that is not there or cannot be read; for a recorded tree with a pipe, a device, a loop of links or a file of
-        more than 64 MiB in the place of one of its files.
+        If a source does not exist or cannot be read, or if a recorded tree has a pipe, a device, a
+        loop of links or a file of more than 64 MiB in the place of one of its files.
     ValueError
-        For a file that is not hwloc's, is cut short, is of hwloc 1, or has no cpus; for a description with a wrong key or value,
-        which is named. For a directory without a recorded tree, or with something else in the place of a list or mask of cpus:
-        the message names the directory and the file. Of HETSCHED_TOPOLOGY the message says so.
+        If a file is not hwloc's, is cut short, is of hwloc 1, or has no cpus. If a description has
+        a wrong key or value, which the message names. If a directory has no recorded tree, or
+        something else in the place of a list or mask of cpus; the message names the directory and
+        the file. If HETSCHED_TOPOLOGY names the file, the message says so.
 
     Notes
     -----
-    Types of core are those of the first of these that tells: the counter devices of Intel's hybrids (/sys/devices/cpu_core,
-    cpu_atom), the scheduler's cpu_capacity (Arm's big.LITTLE), maximal frequencies, acpi_cppc's highest_perf. The last three tell
-    only if there is a gap of a fifth between the slowest core of one type and the fastest of the other; frequencies and
-    highest_perf are a hint, and marked so. In hwloc's XML these are Intel's CoreType, LinuxCapacity, the efficiency class of
-    Windows and macOS (the highest is performance), and maximal frequencies, with the same gap.
+    The types of cores come from the first of these sources that tells them apart:
+
+    1. the counter devices of Intel's hybrids (/sys/devices/cpu_core, cpu_atom),
+    2. the scheduler's cpu_capacity (Arm's big.LITTLE),
+    3. maximal frequencies,
+    4. acpi_cppc's highest_perf.
+
+    The last three need a gap of a fifth between the slowest core of one type and the fastest core
+    of the other. The last two are hints, and marked so. In hwloc's XML the sources are Intel's
+    CoreType, LinuxCapacity, the efficiency class of Windows and macOS (the highest is performance),
+    and maximal frequencies, with the same gap.
 
     Examples
     --------
@@ -287,12 +315,12 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     return _topology(sample, **(_as_described(path, found) if path else found))
 
 
-#: The variable that names a file with the machine to be believed in.
+#: The variable with the file of a machine that is taken for this one.
 _DESCRIPTION = "HETSCHED_TOPOLOGY"
 
 
 def _as_described(path: str, here: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a file; of this machine those that no file knows."""
+    """The fields of a file, and the fields of this machine that no file contains."""
     try:
         found = _of_file(path)
     except OSError as error:
@@ -325,7 +353,7 @@ def _facts(source: str, sample: float) -> dict[str, Any]:
 
 
 def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
-    """With the thread limit, and the names of what is missing."""
+    """Add the thread limit and the names of missing values."""
     logical: tuple[Cpu, ...] = fields["logical"]
     caches: tuple[Cache, ...] = fields["caches"]
     names = ("core", "package", "node", "max_frequency", "base_frequency")
@@ -348,7 +376,7 @@ def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
 
 
 def _of_quota(quota: float) -> int:
-    """Workers that a quota is worth."""
+    """Number of workers worth starting under a quota."""
     whole = max(1, math.floor(quota + 1e-9))
     return whole + (quota - whole >= 0.1 * whole - 1e-9)
 
@@ -368,7 +396,7 @@ def _distinct(values: Iterable[int | None]) -> int | None:
     return None if None in found else len(found)
 
 
-# ---- in words ----
+# ---- text ----
 
 
 def describe(t: Topology) -> list[tuple[str, str]]:
@@ -411,7 +439,11 @@ def _spread(values: Iterable[float]) -> str:
 
 
 def _cores_text(t: Topology) -> str:
-    """Such as "6: 2 performance (cpus 0-3, 2 threads each, max 5 GHz), 4 efficiency (cpus 4-7, max 3.8 GHz)"."""
+    """Text on the cores.
+
+    Such as "6: 2 performance (cpus 0-3, 2 threads each, max 5 GHz), 4 efficiency (cpus 4-7,
+    max 3.8 GHz)".
+    """
     kinds = []
     for kind, count in t.types.items():
         groups = [group for group in t.groups() if group[0].type == kind]
@@ -435,7 +467,10 @@ def _cores_text(t: Topology) -> str:
 
 
 def _caches_text(caches: Sequence[Cache]) -> str:
-    """Such as "L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L3 12 MiB (cpus 0-7)"; without those of instructions."""
+    """Text such as "L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L3 12 MiB (cpus 0-7)".
+
+    Instruction caches are left out.
+    """
 
     def key(c: Cache) -> tuple[int, str, int | None, int]:
         return c.level, c.type, c.bytes, len(c.shared_by or ())
@@ -458,7 +493,10 @@ def _caches_text(caches: Sequence[Cache]) -> str:
 
 
 def _domains_text(t: Topology) -> list[tuple[str, str]]:
-    """A line for several domains, such as "2: cpus 0-3 (performance), cpus 4-7 (efficiency, kernel avx2)"."""
+    """A line if there are several domains.
+
+    Such as "2: cpus 0-3 (performance), cpus 4-7 (efficiency, kernel avx2)".
+    """
     texts = []
     for domain in t.domains:
         parts = [domain.kind] * (domain.kind != "unknown") + [f"kernel {domain.kernel}"] * (domain.kernel is not None)

@@ -1,4 +1,4 @@
-"""Arguments of linear algebra: matrices, stacks of them, right sides, and where results go."""
+"""Arguments of linear algebra: matrices, stacks, right sides, and the memory of results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .operands import Array, as_array, operand
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-#: Elements whose squares NumPy sums on one thread.
+#: For at most this many elements NumPy computes the sum of the squares on one thread.
 _FEW = 10_000
-#: Bytes of a matrix for which to look where it starts takes longer than what it saves.
+#: For a matrix of at most this many bytes, alignment costs more time than it saves.
 _SMALL = 1 << 17
 
 
 def numbers(name: str, value: ArrayLike) -> Array:
-    """Of a supported dtype: integers and booleans become float64, half precision float32."""
+    """Convert to a supported dtype: integers and booleans to float64, half precision to float32."""
     array = as_array(name, value)
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
@@ -30,7 +30,7 @@ def numbers(name: str, value: ArrayLike) -> Array:
 
 
 def matrices(name: str, value: ArrayLike) -> Array:
-    """A matrix or a stack of them, [..., m, n]."""
+    """A matrix or a stack of matrices, (..., m, n)."""
     array = numbers(name, value)
     if array.ndim < 2:
         raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
@@ -46,7 +46,7 @@ def matrix(name: str, value: ArrayLike) -> Array:
 
 
 def square(name: str, value: ArrayLike) -> Array:
-    """One matrix with as many rows as columns."""
+    """One square matrix."""
     array = matrix(name, value)
     if array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
@@ -54,7 +54,7 @@ def square(name: str, value: ArrayLike) -> Array:
 
 
 def squares(name: str, value: ArrayLike) -> Array:
-    """A matrix with as many rows as columns, or a stack of such."""
+    """A square matrix or a stack of square matrices."""
     array = matrices(name, value)
     if array.shape[-2] != array.shape[-1]:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
@@ -62,7 +62,10 @@ def squares(name: str, value: ArrayLike) -> Array:
 
 
 def right_sides(value: ArrayLike, n: int) -> Array:
-    """One or several for n unknowns, of a supported dtype; what has three dimensions or more is a stack."""
+    """One or several right sides for n unknowns, converted to a supported dtype.
+
+    An array with three or more dimensions is a stack.
+    """
     right = numbers("b", value)
     if right.ndim == 0 or right.shape[-2 if right.ndim > 1 else 0] != n:
         raise ValueError(f"b must have shape ({n},) or (..., {n}, k), got {right.shape}")
@@ -70,7 +73,10 @@ def right_sides(value: ArrayLike, n: int) -> Array:
 
 
 def stacked(name: str, a: Array, b: Array) -> tuple[int, ...]:
-    """The stack of a matrix or matrices called `name` and right sides, by NumPy's rules: () where both are single."""
+    """The shape of the common stack of matrices and right sides, by NumPy's broadcasting rules.
+
+    () if both are single. `name` is the name of the matrices in the error message.
+    """
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -78,11 +84,13 @@ def stacked(name: str, a: Array, b: Array) -> tuple[int, ...]:
 
 
 def require_finite(*arrays: Array) -> None:
-    """ValueError as of numpy.asarray_chkfinite."""
-    for array in arrays:  # a NaN or an infinity would show in a sum, as of squares; one that overflows is looked at again
+    """Raise the ValueError of numpy.asarray_chkfinite if an element is infinite or NaN."""
+    # A NaN or an infinity makes the sum (or the sum of squares) non-finite. Because a sum of finite
+    # elements can overflow as well, a non-finite sum is followed by a check of each element.
+    for array in arrays:
         if array.size <= _FEW and array.flags.forc:
             elements = array.ravel("K")
-            if cmath.isfinite(np.vdot(elements, elements)):  # which warns of nothing
+            if cmath.isfinite(np.vdot(elements, elements)):  # vdot gives no warnings
                 continue
         else:
             with np.errstate(all="ignore"):
@@ -93,7 +101,10 @@ def require_finite(*arrays: Array) -> None:
 
 
 def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False) -> Array:
-    """A matrix by columns, empty or of zeros, that starts with a cache line where it is large, as the engine likes it."""
+    """Allocate a matrix in column-major order, empty or of zeros.
+
+    A large matrix starts at a cache line, which is faster in the engine.
+    """
     size = shape[0] * shape[1] * dtype.itemsize
     if size <= _SMALL:
         return (np.zeros if zero else np.empty)(shape, dtype, order="F")
@@ -102,22 +113,28 @@ def columns(shape: tuple[int, ...], dtype: np.dtype[Any], *, zero: bool = False)
 
 
 def in_place(given: Any, array: Array, overwrite: bool, beside: Array | None = None) -> bool:
-    """Whether a result may take the memory of an argument: the caller allows it, it is theirs and not a copy, dense, and shares
-    nothing with what is read besides."""
+    """Whether a result may be stored in the memory of an argument.
+
+    It may if the caller allows it (`overwrite`), `array` is the argument itself and not a copy,
+    writable and contiguous, and it shares no memory with `beside`, which is read as well.
+    """
     allowed = overwrite and array is given and array.flags.writeable and array.flags.forc
     return allowed and (beside is None or not np.may_share_memory(array, beside))
 
 
 def solution_memory(a: Array, b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool) -> Array:
-    """The right sides of a system with the matrix a where the solution is to be: in b itself or in a copy by columns."""
+    """The right sides of a system with matrix a, in the memory of the solution.
+
+    This is b itself if it may be overwritten, otherwise a copy in column-major order.
+    """
     return right if right.dtype == dtype and in_place(b, right, overwrite_b, a) else np.array(right, dtype, order="F")
 
 
 def as_columns(b: Array) -> Array:
-    """Right sides as a matrix: a view."""
+    """View right sides as a matrix."""
     return b[:, None] if b.ndim == 1 else b
 
 
 def which(index: tuple[int, ...]) -> str:
-    """Words for a matrix of a stack; none for a single one."""
+    """Text that names a matrix of a stack; empty for a single matrix."""
     return f", matrix {list(map(int, index))} of the stack" if index else ""

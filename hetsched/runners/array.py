@@ -1,4 +1,4 @@
-"""NumPy arrays whose large products and systems are worked out on the cores of this machine by hetsched."""
+"""NumPy arrays with large products and systems computed by hetsched on this machine's cores."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ _MATRICES = [(-2, -1)] * 3
 
 @fast.array_class(product_run)
 class Array(np.ndarray[Any, np.dtype[Any]]):
-    """A numpy.ndarray whose large matrix products, systems and determinants go through hetsched's pool; see `asarray`.
+    """A numpy.ndarray with large products and systems computed in hetsched's pool; see `asarray`.
 
     Notes
     -----
-    What is taken over: `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices, numpy.linalg.solve, inv, det,
-    slogdet, cholesky, qr and lstsq, for float32, float64, complex64 and complex128, from the size on where it pays. All else is
-    NumPy's, on the same memory, and so are errors and warnings about arguments; what comes back as an array is an Array again. Of
-    a ufunc's `out=...` nothing is known here: a single number comes back as a scalar.
+    hetsched computes `@`, numpy.matmul and its `out`, `@=`, numpy.dot and `dot` of matrices,
+    numpy.linalg.solve, inv, det, slogdet, cholesky, qr and lstsq, for float32, float64, complex64
+    and complex128, from the size on where it pays. NumPy does everything else, on the same memory,
+    and raises the errors and warnings about arguments. An array that is returned is an Array again.
+    Exception: __array_ufunc__ is not told of `out=...` (Ellipsis), so with it a single number comes
+    back as a scalar.
     """
 
     __slots__ = ()  # no more attributes than an ndarray
 
-    # super() by its name: `array_class` puts another class in the place of this one.
+    # super() is called with the class by name: `array_class` replaces this class by another one.
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         name = coverage.name_of(ufunc) if method == "__call__" else None
         if name is None:
@@ -51,7 +53,7 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             return _function(self, func, types, args, kwargs)
 
     def dot(self, b: ArrayLike, out: NDArray[Any] | None = None) -> Any:
-        """As numpy.dot."""
+        """See numpy.dot."""
         return np.dot(self, b, out=out)
 
 
@@ -69,7 +71,8 @@ def _statistic(name: str) -> Callable[..., Any]:
     return method
 
 
-# NumPy keeps a single number an array on the way by `out=...`, of which no __array_ufunc__ is told.
+# Inside these methods NumPy passes `out=...` (Ellipsis) to keep a single number an array.
+# __array_ufunc__ is not told of it, so the methods run on the plain array.
 for _name in ("var", "std"):
     setattr(Array, _name, _statistic(_name))
 
@@ -87,7 +90,8 @@ def _operator(name: str) -> Callable[[Array, Any], Any]:
     return method
 
 
-# Other subclasses come first, as they do beside a plain array: Python asks them because they are subclasses of its type.
+# Python asks the right operand first if its class is a subclass of the left operand's class. So
+# subclasses of ndarray are asked before a plain array. Here they are asked before an Array too.
 if not fast.BUILT:
     for _name in (
         "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
@@ -97,28 +101,36 @@ if not fast.BUILT:
 
 
 def asarray(A: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """A view of an array with which NumPy programs use hetsched's products: one line changes, the rest stays as it is.
+    """Return a view with which a NumPy program uses hetsched: it changes in one line only.
 
     Parameters
     ----------
     A : array_like
-        An array is not copied; neither is its memory changed.
+        An array is not copied, and its memory is not changed.
     dtype : dtype_like, optional
 
     Returns
     -------
     Array
-        A numpy.ndarray in every other respect: numpy.asarray gives the array itself back.
+        A numpy.ndarray in every other respect. numpy.asarray returns the original array.
 
     Notes
     -----
-    float32, float64, complex64 and complex128, mixed or not; stacks too. Products of at most 100**3 multiply-adds (of a stack all
-    together), those with a vector or with a side of less than 6 whose large operand has neither rows nor columns that lie side
-    by side, systems and factorisations of less work than one of 256 rows, non-finite ones, and everything with another dtype
-    (integers, booleans, objects, ...), a subclass of ndarray or other options than `out` go straight to NumPy. Results agree with
-    NumPy's up to rounding; of products with infinities or NaN NumPy's warnings may be missing. Libraries that begin with
-    numpy.asarray (SciPy, scikit-learn) work as before, on plain
-    arrays.
+    hetsched takes float32, float64, complex64 and complex128, mixed or not, and stacks too. The
+    rest goes straight to NumPy:
+
+    - products of at most 100**3 multiply-adds (for a stack: of all its products together),
+    - products with a vector,
+    - products with a side of less than 6 if neither the rows nor the columns of the large operand
+      are contiguous,
+    - systems and factorisations with less work than one of 256 rows,
+    - systems and factorisations of matrices with infinities or NaN,
+    - other dtypes (integers, booleans, objects, ...), subclasses of ndarray, and options other than
+      `out`.
+
+    Results agree with NumPy's up to rounding. For products with infinities or NaN, NumPy's warnings
+    may be missing. Libraries that begin with numpy.asarray (SciPy, scikit-learn) work as before, on
+    plain arrays.
 
     Examples
     --------
@@ -140,7 +152,10 @@ def _back(result: Any, kind: type[np.ndarray[Any, Any]]) -> Any:
 
 
 def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with an Array for each array that it returns by itself or in a tuple; what is `Plain` stays what it is."""
+    """Wrap a function so that the arrays that it returns, alone or in a tuple, are Arrays.
+
+    Values marked as `Plain` stay as they are.
+    """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
@@ -153,7 +168,7 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A ufunc of Arrays: large products by hetsched, all else by NumPy."""
+    """Apply a ufunc to Arrays: hetsched computes large products, NumPy everything else."""
     plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
     if not kwargs and method == "__call__":
         result = _product(plain[0], plain[1], None) if ufunc is np.matmul else None
@@ -163,7 +178,8 @@ def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], k
             return _asked(ufunc, method, plain, kwargs)
         return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
     out: tuple[Any, ...] | None = kwargs.get("out")
-    in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}  # axes: of @=
+    # @= passes axes.
+    in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}
     taken = ufunc is np.matmul and method == "__call__" and out is not None and in_place
     if out is not None and taken and _product(plain[0], plain[1], _plain(out[0])) is not None:
         return out[0]
@@ -183,7 +199,7 @@ def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], k
 def _function(
     self: Array, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """A function of NumPy called with Arrays: one of _FUNCTIONS where that pays, else NumPy's."""
+    """Call a NumPy function with Arrays: the one in _FUNCTIONS where it pays, otherwise NumPy's."""
     taken = _FUNCTIONS.get(func)
     if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
         result = taken(*args, **kwargs)
@@ -194,8 +210,12 @@ def _function(
 
 
 def _asked(ufunc: np.ufunc, method: Any, plain: list[Any], kwargs: dict[str, Any]) -> Any:
-    """For another one of the arguments, inputs or outputs, to answer: other subclasses of ndarray as beside a plain array, since
-    they ask their base, which knows of no Array; all else as NumPy goes on."""
+    """Let another argument, input or output, answer.
+
+    If another subclass of ndarray is among the arguments, the ufunc is called with plain arrays in
+    place of the Arrays, because such classes ask their base, which does not know Array. Otherwise
+    return NotImplemented, and NumPy asks the next argument.
+    """
     others = (*plain, *kwargs.get("out", ()), kwargs.get("where"))
     if any(isinstance(x, np.ndarray) and type(x) is not np.ndarray for x in others):
         return getattr(ufunc, method)(*plain, **kwargs)
@@ -207,7 +227,7 @@ def _takes(*arrays: Any) -> bool:
 
 
 def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
-    """numpy.matmul of what pays; None for what NumPy is to do, which includes everything that is wrong."""
+    """numpy.matmul where it pays. None if NumPy is to do it, which includes all wrong arguments."""
     if not _takes(a, b) or not a.ndim or not b.ndim or a.ndim + b.ndim < 3:
         return None
     x, y = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b

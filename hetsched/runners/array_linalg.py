@@ -1,4 +1,7 @@
-"""The functions of numpy.linalg that an Array takes over: their arguments, results and errors; None for what NumPy is to do."""
+"""Functions of numpy.linalg that an Array takes over, with NumPy's arguments, results and errors.
+
+Each returns None for a call that NumPy is to do.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,21 @@ from . import cholesky, lstsq, qr, systems
 from .operands import Array
 from .shared import shared_pool
 
-#: Less work than that of one matrix of so many rows goes to NumPy's LAPACK.
+#: Calls with less work than one matrix with this many rows go to NumPy's LAPACK.
 FEW_ROWS = 256
 _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 _QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
 
 
 class Plain:
-    """What NumPy returns in a tuple as a plain array, even here."""
+    """Marks a value in a tuple that stays a plain array, as in NumPy."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def _plain(x: Any) -> Any:
-    """A view as a plain array of what is of a class that adds nothing to it."""
+    """View an array of a subclass as a plain array. Other values stay as they are."""
     return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
 
 
@@ -36,7 +39,7 @@ def _taken(*arrays: Any) -> bool:
 
 
 def _pays(shape: tuple[int, ...]) -> bool:
-    """Of stacks of matrices (m, n), by their multiply-adds."""
+    """Whether stacks of matrices (m, n) have enough multiply-adds."""
     m, n = shape[-2:]
     return 0 not in shape and math.prod(shape[:-2]) * m * n * min(m, n) >= FEW_ROWS**3
 
@@ -47,7 +50,7 @@ def _finite(x: Array) -> bool:
 
 
 def _square(a: Any) -> Array | None:
-    """Square matrices that are worth it."""
+    """a as a plain array, if its matrices are square, finite and large enough; otherwise None."""
     x = _plain(a)
     return x if _taken(x) and x.shape[-1] == x.shape[-2] and _pays(x.shape) and _finite(x) else None
 
@@ -120,7 +123,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """In double precision, as NumPy: so that its rank is that of NumPy's."""
+    """Computed in double precision, as in NumPy, so that the rank agrees with NumPy's."""
     x, y = _plain(a), _plain(b)
     if not _taken(x) or x.ndim != 2 or type(y) is not np.ndarray or y.dtype not in DTYPES or y.ndim not in (1, 2):
         return None

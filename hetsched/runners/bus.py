@@ -1,7 +1,8 @@
-"""Plans of a master with one bus, carried out: tasks, and loads that are divided at will.
+"""Runs of plans for a master with one bus: independent tasks, and divisible loads.
 
-The caller is the master. Messages take the time that the plan gives them, one after the other; a worker is a thread that calls
-the user's function on what has come, and is then idle until its emulated self would be done. Results come back over the bus.
+The caller is the master. Messages take the time that the plan gives them, one after the other. A
+worker is a thread that calls the user's function on its items, and then idles until the emulated
+worker would be done. Results come back over the bus.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 BusPlan = MaxTasks | MinTime | DivisibleLoad
-_STEP = 0.05  # seconds at most in which a thread does not look whether it is to end
-_SEEN = 0.5  # and that the master waits for a function that does not
+_STEP = 0.05  # longest sleep of a thread, in seconds, before it checks whether it must end
+_SEEN = 0.5  # longest wait of the master, in seconds, for functions that do not end
 
 
 class Share(NamedTuple):
-    """What a worker gets: items, of which the first has a number, and how long the messages and the work take, in seconds of the
-    run."""
+    """What a worker gets.
+
+    first : number of the first item. items : the tasks, or one array of rows. send, work, receive :
+    time of the message, of all work, and of the result, in seconds of the run.
+    """
 
     first: int
     items: Sequence[Any]
@@ -43,12 +47,12 @@ class Share(NamedTuple):
 
 
 class _Slave(threading.Thread):
-    """A worker and what it has of the items."""
+    """The thread of a worker, with its share of the items."""
 
     def __init__(self, run: _Run, worker: int, share: Share) -> None:
         super().__init__(daemon=True, name=f"hetsched-{worker}")
         self.run_of, self.worker, self.share = run, worker, share
-        self.due = 0.0  # when the items have come, then when it is done: on the emulated clock
+        self.due = 0.0  # on the emulated clock: when the items arrive, later when they are done
         self.began = self.ended = self.busy = 0.0
         self.values: list[Any] = []
         self.failed: Exception | None = None
@@ -73,7 +77,7 @@ class _Slave(threading.Thread):
 
 
 class _Run:
-    """One plan."""
+    """One run of a plan."""
 
     def __init__(self, function: Callable[[Any], Any], emulated: bool) -> None:
         self.function, self.emulated = function, emulated
@@ -85,14 +89,17 @@ class _Run:
         return time.perf_counter() - self.start
 
     def sleep_until(self, due: float) -> None:
-        """Until then, if that is to come; shorter where the run is stopped."""
+        """In an emulated run, sleep until `due`, or until the run is stopped."""
         while self.emulated and (left := due - self.now()) > 0 and not self.stopped.is_set():
             time.sleep(min(left, _STEP))
 
     def carry_out(
         self, shares: dict[int, Share], back: Sequence[int], progress: Progress | None
     ) -> tuple[dict[int, _Slave], float]:
-        """Shares sent in their order, done, and those of `back` come back; the workers, and the end on the emulated clock."""
+        """Send the shares in their order and receive the results of the workers in `back`.
+
+        Returns the workers, and the end of the run on the emulated clock.
+        """
         slaves = {i: _Slave(self, i, share) for i, share in shares.items()}
         bus, silent = 0.0, [i for i in shares if i not in set(back)]
         self.start = time.perf_counter()
@@ -117,7 +124,10 @@ class _Run:
         return slaves, max([bus, *(slave.due for slave in slaves.values())])
 
     def _message(self, worker: int, what: str, ready: float, takes: float) -> float:
-        """A message on the bus; its end on the emulated clock. What takes no time is none."""
+        """Pass a message over the bus and return its end on the emulated clock.
+
+        A message that takes no time is not recorded.
+        """
         if not takes:
             return ready
         begin = max(self.now(), ready) if self.emulated else self.now()
@@ -135,7 +145,11 @@ class _Run:
 def run(
     workers: Workers, plan: BusPlan, function: Any, items: Any, trace: bool, progress: Progress | None
 ) -> tuple[Any, Trace | None]:
-    """What the function gives for each task, in their order; of a divided load the arrays of all shares, together."""
+    """Run a plan; return the values and the trace or None.
+
+    The values are a list with one result for each task, in the order of the tasks. For a divisible
+    load they are one array, the results of all shares joined.
+    """
     workers.require_as_many(plan.names)
     if not callable(function):
         raise TypeError(f"A must be a function for a plan of type {type(plan).__name__}, got {type(function).__name__}")
@@ -154,7 +168,7 @@ def run(
 
 
 def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, Share]:
-    """Tasks by the plan's counts: the first ones to whom the first message goes."""
+    """Tasks by the plan's counts. The worker that gets the first message gets the first tasks."""
     given = check.entries("B", tasks, "an iterable of tasks")
     if len(given) != plan.tasks:
         raise ValueError(f"B must have the {plan.tasks} tasks of the plan, got {len(given)}")
@@ -169,7 +183,7 @@ def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, 
 
 
 def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Share]:
-    """Rows of an array by the plan's shares, rounded to whole ones where they end."""
+    """Rows of an array by the plan's shares. The end of each share is rounded to a whole row."""
     array = np.asarray(load)
     if array.ndim == 0:
         raise ValueError("B must be an array whose rows are the load, got a number")
@@ -177,7 +191,7 @@ def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Shar
     times = _times(workers, plan, None)
     order = plan.send_order.tolist()
     ends = np.rint(np.cumsum(plan.shares[order]) * (rows / plan.amount)).astype(np.int64)
-    ends[-1] = rows  # whatever the rounding of the sums
+    ends[-1] = rows  # exact, although the sums are rounded
     shares, first = {}, 0
     for i, end in zip(order, ends.tolist(), strict=True):
         if end > first:
@@ -189,7 +203,7 @@ def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Shar
 
 
 def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.float64]:
-    """Those of the pool's platform where it is emulated."""
+    """Cycle-times: the pool's if it is emulated, otherwise the plan's."""
     if not workers.emulated:
         return plan.cycle_times
     platform = workers.platform

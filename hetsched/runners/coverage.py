@@ -1,4 +1,4 @@
-"""What a program of Arrays hands to hetsched, and what it leaves to NumPy."""
+"""Counts of the calls on Arrays that hetsched computes, and of the calls left to NumPy."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ _PRODUCTS = ("matmul", "dot")
 
 
 class Tally(NamedTuple):
-    """Calls of one function, and the seconds that they took."""
+    """Number of calls of one function, and their time in seconds."""
 
     calls: int
     seconds: float
 
 
 class Coverage:
-    """What `coverage` counted; printed, a sentence.
+    """The counts of `coverage`; str() gives a sentence.
 
     Attributes
     ----------
     taken, left : dict of str to Tally
-        By the names of NumPy's functions: calls that hetsched worked out, and calls that NumPy did. Products by `@` are "matmul".
+        Calls that hetsched computed, and calls that NumPy computed, by the name of the NumPy
+        function. Products by `@` are "matmul".
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Coverage:
         return f"<Coverage: {self}>"
 
     def table(self) -> Table:
-        """A row for each function: its calls, what share of them was taken, and the seconds of both."""
+        """One row for each function: its calls taken and left, and the seconds of both."""
         nothing = Tally(0, 0.0)
         rows = Table()
         for name in sorted({*self.taken, *self.left}):
@@ -58,7 +59,7 @@ class Coverage:
 
 
 def _names(tallies: dict[str, Tally]) -> str:
-    """Their calls, products together."""
+    """Text with the number of calls of each function; all products count together."""
     counts: dict[str, int] = {}
     for name, tally in tallies.items():
         kind = "products" if name in _PRODUCTS else name
@@ -68,7 +69,7 @@ def _names(tallies: dict[str, Tally]) -> str:
 
 
 class _Call:
-    """A call that goes on; inner is whether one inside it was taken."""
+    """A call in progress. `inner`: whether hetsched took a call inside it."""
 
     def __init__(self) -> None:
         self.taken = self.inner = False
@@ -81,19 +82,20 @@ _calls = threading.local()
 
 @contextmanager
 def coverage() -> Iterator[Coverage]:
-    """Count the calls of linear algebra on Arrays in a block: what hetsched takes, and what it leaves to NumPy.
+    """Count the calls of linear algebra on Arrays in a block, taken by hetsched or left to NumPy.
 
     Returns
     -------
     context manager
-        The block gets a Coverage, whose counts grow as it runs.
+        The block gets a Coverage. Its counts grow while the block runs.
 
     Notes
     -----
-    Counted are `@`, numpy.matmul, dot, inner, outer, tensordot, einsum, kron, cov, corrcoef and the functions of numpy.linalg, of
-    all threads, where one of the arguments is an Array. Of a function that calls others, such as numpy.linalg.multi_dot, only
-    those inside count once hetsched takes one of them. A small product, which is left to NumPy at once, takes some
-    microseconds more in such a block.
+    The functions counted are `@`, numpy.matmul, dot, inner, outer, tensordot, einsum, kron, cov,
+    corrcoef and the functions of numpy.linalg. Calls on all threads count if one of the arguments
+    is an Array. If a function calls others, such as numpy.linalg.multi_dot, and hetsched takes one
+    of the inner calls, then only the inner calls count. In such a block a small product, which
+    otherwise goes to NumPy at once, takes some microseconds more.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def coverage() -> Iterator[Coverage]:
 
 
 def name_of(function: Callable[..., Any]) -> str | None:
-    """Under which a function is counted, if it is, and now."""
+    """Return the name under which a function is counted, or None if it is not counted now."""
     if not _open or (function is not np.matmul and function not in _OTHERS and not _is_linalg(function)):
         return None
     return function.__name__
@@ -129,7 +131,7 @@ def _is_linalg(function: Callable[..., Any]) -> bool:
 
 @contextmanager
 def counted(name: str) -> Iterator[None]:
-    """A block that is a call of a function; `took` in it says that hetsched does it."""
+    """Count the block as a call of a function. `took` inside it marks it as taken by hetsched."""
     stack = _calls.__dict__.setdefault("stack", [])
     call, start = _Call(), time.perf_counter()
     stack.append(call)
@@ -149,6 +151,6 @@ def counted(name: str) -> Iterator[None]:
 
 
 def took() -> None:
-    """The call that goes on is hetsched's."""
+    """Mark the call in progress as taken by hetsched."""
     if _open and (stack := _calls.__dict__.get("stack")):
         stack[-1].taken = True

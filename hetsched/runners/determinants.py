@@ -1,4 +1,7 @@
-"""Determinants, from the factors of a matrix or of a stack of them, wherever in the range of numbers these are."""
+"""Determinants from the LU factors of a matrix or of a stack.
+
+Intermediate results neither overflow nor underflow.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,33 @@ if TYPE_CHECKING:
 
     from .operands import Array
 
-#: Mantissas that can be multiplied without leaving the range: each is at least 1/2, and of complex numbers at most 2**(1/2).
+#: Number of mantissas with a product within the range. Each is at least 1/2, and at most 2**(1/2)
+#: for complex numbers.
 _TOGETHER = 512
 
 
 def determinant(lu: Array, piv: NDArray[np.int32]) -> Any:
-    """From the factors [..., n, n] and [..., n]; in double precision, as scipy.linalg.det. A value beyond the range is judged by
-    numpy.errstate."""
+    """Determinants from the factors (..., n, n) and pivots (..., n), in double precision.
+
+    This is the precision of scipy.linalg.det. numpy.errstate decides what happens if a value is
+    beyond the range.
+    """
     mantissa, exponent = _mantissa(lu, piv)
     with np.errstate(all="ignore"):
-        value = np.ldexp(mantissa, exponent[..., None])  # rounded once
+        value = np.ldexp(mantissa, exponent[..., None])  # rounds once
     size = abs(value).max(axis=-1)
     if not np.isfinite(size).all():
-        np.linalg.det(np.diag([1e200, 1e200]))  # overflows: NumPy warns, raises or calls as it is told to, in its own words
+        np.linalg.det(np.diag([1e200, 1e200]))  # overflows on purpose: NumPy's own warning or error
     if ((size < np.finfo(np.float64).tiny) & mantissa.any(axis=-1)).any():
         np.linalg.det(np.diag([1e-200, 1e-200]))
     return value.view(_wide(lu))[..., 0][()]
 
 
 def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
-    """The determinant's sign, or for complex numbers its direction, and the logarithm of its size; 0 and -inf for 0."""
+    """Sign of the determinant and logarithm of its absolute value; 0 and -inf for a zero.
+
+    The sign of a complex number is the number divided by its absolute value.
+    """
     parts, exponent = _mantissa(lu, piv)
     mantissa = parts.view(_wide(lu))[..., 0]
     with np.errstate(all="ignore"):
@@ -43,8 +53,11 @@ def _wide(lu: Array) -> Any:
 
 
 def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The determinants as numbers of moderate size, in one or two parts, times powers of two: factors may be anywhere in the
-    range, and so may be the product of some."""
+    """The determinants as (parts, exponent): numbers of moderate size times powers of two.
+
+    The numbers have one part, or two if they are complex. They are scaled because the factors, and
+    the product of some of them, may be anywhere in the range.
+    """
     exchanges = np.count_nonzero(piv != np.arange(piv.shape[-1]), axis=-1)
     sign = np.asarray((-1.0) ** exchanges)[..., None]
     values = np.concatenate([lu.diagonal(axis1=-2, axis2=-1), sign], axis=-1).astype(_wide(lu))
@@ -53,7 +66,7 @@ def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], N
         while True:
             parts = values.view(np.float64).reshape(*values.shape, values.itemsize // 8)
             _, powers = np.frexp(abs(parts).max(axis=-1))
-            powers[~np.isfinite(parts).all(axis=-1)] = 0  # C leaves it open
+            powers[~np.isfinite(parts).all(axis=-1)] = 0  # for these C does not define the exponent
             parts = np.ldexp(parts, -powers[..., None])
             exponent += powers.sum(axis=-1, dtype=np.int64)
             length = values.shape[-1]

@@ -1,4 +1,4 @@
-"""Factorisations of one matrix by the workers of a pool: by a plan, or as the engine deals the tasks."""
+"""Factorisations of one matrix by a pool: by a plan, or with tasks dealt by the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """What the caller of a factorisation asks for besides: the owner of each block or a plan, the block, a trace, progress."""
+    """Options of a factorisation: owner of each block (or a plan), block size, trace, progress."""
 
     owner: Owner | FactorPlan | StarLuPlan | None = None
     block: int | None = None
@@ -38,12 +38,13 @@ class Wish:
 
 NOTHING = Wish()
 
-#: Elements times columns up to which the calling thread factors alone, by other loops (csrc/factor/factor.c).
+#: Up to this value of elements times columns the calling thread factors alone, with other loops
+#: (csrc/factor/factor.c).
 _ALONE = {"lu": 8e6, "cholesky": 4e7, "qr": 8e6}
 
 
 class Problem(NamedTuple):
-    """A matrix to be factored and where its results go, checked."""
+    """A checked matrix to be factored, and the memory of its results."""
 
     kind: str
     a: Array | None  # None: x holds the matrix
@@ -55,7 +56,7 @@ class Problem(NamedTuple):
     def run(
         self, threads: engine.Threads, order: factor.Order | None = None, progress: Progress | None = None, events: int = 0
     ) -> tuple[int, engine.RunResult]:
-        """What failed or -1, and what was recorded."""
+        """Factor; return the index of what failed, or -1, and the record of the run."""
         return factor.run(
             threads, self.kind, self.a, self.x, pivots=self.pivots, tau=self.tau, clear=self.clear, workers=threads.size,
             order=order, poll=engine.Poll(progress), event_capacity=events,
@@ -65,7 +66,7 @@ class Problem(NamedTuple):
 def plan_for(
     workers: Workers, m: int, n: int, *, dtype: np.dtype[Any], link_costs: ArrayLike | None = None, **options: Any
 ) -> FactorPlan:
-    """What `Pool.plan_factor` returns."""
+    """Implement `Pool.plan_factor`."""
     if link_costs is None and not workers.emulated:
         link_costs = 0.0
     known = dtype if dtype in DTYPES else np.dtype(np.float64)
@@ -77,7 +78,7 @@ def plan_for(
 
 
 def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = NOTHING) -> tuple[int, Trace | None]:
-    """What failed or -1, and the trace if one is asked for."""
+    """Factor; return the index of what failed, or -1, and the trace or None."""
     plan = _chosen(workers, x, wish)
     if workers.emulated:
         workers.require_products(x.x.dtype)
@@ -95,8 +96,13 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
 
 
 def _chosen(workers: Workers, x: Problem, wish: Wish) -> FactorPlan | None:
-    """The plan given, if it is for this matrix and these workers; that of the owner and block given, or of the workers' speeds.
-    None where the engine knows best: equal cores with nothing given, or so small a matrix that their speeds do not count."""
+    """The plan of a factorisation.
+
+    A given plan is checked against the matrix and the workers. Otherwise the plan is made from the
+    given owner and block, or from the speeds of the workers. None leaves the choice to the engine.
+    This is for equal cores with no options given, and for matrices so small that speeds do not
+    matter.
+    """
     owner, block = wish.owner, wish.block
     if isinstance(owner, FactorPlan):
         return _checked(workers, owner, x, block)
@@ -127,7 +133,8 @@ def _order(workers: Workers, plan: FactorPlan, dtype: np.dtype[Any]) -> factor.O
     pace = panel_pace = links = None
     if workers.emulated:
         scale, flops = workers.time_scale, flops_per_update(dtype)
-        finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)  # who has no blocks
+        # A worker without blocks may have an infinite cycle-time.
+        finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)
         pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
         links = None if plan.links is None else plan.links * (scale * dtype.itemsize / UNIT)
     return factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)

@@ -1,4 +1,4 @@
-"""Layers of a product that stay on disk: a file for each worker, added up where they are read."""
+"""Layers of a product that stay on disk, one file for each worker. Reading adds them up."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from .operands import Array, Operands
     from .workers import Workers
 
-#: Bytes of the rows that a worker ends before it goes on to the next ones, and the least number of them: with fewer, packing B
-#: again for each would take too long.
+#: Bytes of the rows of C that a worker completes before it goes on to the next rows, and the least
+#: number of these rows. With fewer rows, packing B again for each strip would take too long.
 _STRIP, _LEAST = 2**24, 64
-#: Elements that are added up between two looks for Ctrl-C.
+#: Elements that are added up between two checks for Ctrl-C.
 _BAND = 2**22
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class LayerFiles(Frozen):
-    """Layers of a product C, one in each .npy file: C is their sum, which is formed where it is read.
+    """Layers of a product C, one in each .npy file. C is their sum, computed when it is read.
 
     Parameters
     ----------
     files : sequence of path
-        As `Pool.run` with `layers=` has written them.
+        Files written by `Pool.run` with `layers=`.
 
     Attributes
     ----------
     files : tuple of Path
     shape : (int, int)
-        Of C, and of each layer.
+        Shape of C and of each layer.
     dtype : dtype
 
     Raises
@@ -58,7 +58,7 @@ class LayerFiles(Frozen):
     OSError
         If a file cannot be read.
     ValueError
-        If there is none, or one is not a matrix as the first one is.
+        If there is no file, or a file is not a matrix with the shape and dtype of the first one.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class LayerFiles(Frozen):
     def __init__(self, files: Sequence[str | os.PathLike[str]]) -> None:
         paths = tuple(Path(path) for path in check.entries("files", files, "a sequence of paths"))
         if not paths:
-            raise ValueError("files must name a layer at least, got none")
+            raise ValueError("files must name at least one layer, got none")
         first = None
         for i, path in enumerate(paths):
             layer = _opened(f"files[{i}]", path)
@@ -88,23 +88,26 @@ class LayerFiles(Frozen):
             if layer.ndim != 2 or (layer.shape, layer.dtype) != (first.shape, first.dtype):
                 raise ValueError(
                     f"files[{i}] ({path}) must be a matrix as the first layer: it is {layer.shape} {layer.dtype}, "
-                    f"that one {first.shape} {first.dtype}"
+                    f"the first layer is {first.shape} {first.dtype}"
                 )
         assert first is not None
         self.__dict__.update(files=paths, shape=first.shape, dtype=first.dtype)
 
     def sum(self, rows: slice | None = None) -> NDArray[Any]:
-        """Some rows of C, or all: the layers are read and added up one after the other, with no memory but that of the result.
+        """Return some or all rows of C.
+
+        The layers are read and added up one after the other. No memory besides the result is
+        needed.
 
         Parameters
         ----------
         rows : slice, optional
-            Without a step.
+            A slice without a step; by default all rows.
 
         Returns
         -------
         (rows, n) ndarray
-            The same as these rows of the whole sum, to the last bit.
+            Bitwise the same as these rows of the whole sum.
         """
         if rows is not None and not isinstance(rows, slice):
             raise TypeError(f"rows must be a slice, got {rows!r}")
@@ -116,7 +119,7 @@ class LayerFiles(Frozen):
         for i, path in enumerate(self.files):
             layer = _opened(f"files[{i}]", path)
             if (layer.shape, layer.dtype) != (self.shape, self.dtype):
-                raise ValueError(f"files[{i}] ({path}) is another matrix than it was")
+                raise ValueError(f"files[{i}] ({path}) has changed: it must be a matrix of {self.shape} {self.dtype}")
             for row in range(0, len(result), band):
                 part = result[row : row + band]
                 part += layer[first + row : first + row + len(part)]
@@ -129,14 +132,17 @@ def _opened(name: str, path: Path) -> Array:
         return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
     except OSError:
         raise
-    except Exception as error:  # whatever NumPy meets in a broken one
+    except Exception as error:  # any error of NumPy for a damaged file
         raise ValueError(f"{name} ({path}) is not a complete .npy file: {error}") from error
 
 
 def run(
     threads: Threads, workers: Workers, plan: ProductPlan, x: Operands, folder: Any, progress: Progress | None
 ) -> tuple[LayerFiles, Trace]:
-    """The boxes of a plan of layers, each worker's to a file; all of them are there when all boxes are done, or none is."""
+    """Compute the boxes of a plan of layers, with one file for each worker.
+
+    When all boxes are done, all files appear. If the run fails, none does.
+    """
     plan = without_sum(plan)
     owners = np.unique(plan.boxes[:, 0]).tolist() or [0]
     paths = _paths(folder, owners, x.c.shape, x.c.dtype)
@@ -153,7 +159,7 @@ def run(
 
 
 def _paths(folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[int, Path]:
-    """The file of each worker; OSError and ValueError where they cannot be written."""
+    """The path of each worker's file; OSError or ValueError if the files cannot be written."""
     try:
         where = Path(os.fsdecode(folder))
     except TypeError:
@@ -170,7 +176,10 @@ def _paths(folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dty
 
 
 def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A matrix of zeros in the file, which has room for all of it: a full disk would be seen as a signal."""
+    """Map a matrix of zeros to the file.
+
+    The disk space is reserved first, because writing to a mapping on a full disk raises a signal.
+    """
     np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
     offset, size = file.tell(), math.prod(shape) * dtype.itemsize
     file.flush()
@@ -184,9 +193,12 @@ def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
 
 
 def _strips(plan: ProductPlan, itemsize: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The boxes of a plan by strips of rows, each of which is ended before the next one, so that a file is written once from the
-    first row to the last; the box of each strip; and the transfer that it waits for: the first one for all, or with simultaneous
-    start each for its part."""
+    """Cut the boxes of a plan into strips of rows; return (strips, box of each strip, transfers).
+
+    A worker completes a strip before the next one, so that its file is written once from the first
+    row to the last. Each strip has the transfer that it waits for. The first strip of a box has the
+    transfer of the whole box. With simultaneous start, each strip has the transfer of its own part.
+    """
     m, n, _ = plan.shape
     height = max(_LEAST, _STRIP // max(n * itemsize, 1))
     count = max(1, -(-m // height))

@@ -1,4 +1,4 @@
-"""LU factorisation on the threads of a pool, and systems by it."""
+"""LU factorisation on the threads of a pool, and the solution of systems with the factors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def run(
     threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool, wish: Wish = NOTHING
 ) -> Any:
-    """What `Pool.lu_factor` returns."""
+    """Implement `Pool.lu_factor`."""
     x = Factors.of(A, overwrite_a, check_finite)
     if isinstance(wish.owner, StarLuPlan):
         if wish.block is not None:
@@ -42,7 +42,7 @@ def run(
 
 
 class Factors(NamedTuple):
-    """Checked arguments of `Pool.lu_factor`, and where its results go."""
+    """Checked arguments of `Pool.lu_factor`, and the memory of its results."""
 
     a: Array | None  # None: lu holds the matrix
     lu: Array
@@ -65,8 +65,11 @@ class Factors(NamedTuple):
 
 
 def warn_singular(column: int, stacklevel: int = 4) -> None:
-    """As scipy.linalg.lu_factor. `run` calls this, and is called by a function on the user's line; or stacklevel says how far up
-    that is."""
+    """Warn of a zero on the diagonal, like scipy.linalg.lu_factor.
+
+    stacklevel : distance to the user's line. The default is for calls by `run`, if the caller of
+    `run` is called on the user's line.
+    """
     try:
         from scipy.linalg import LinAlgWarning as kind
     except ImportError:
@@ -78,7 +81,10 @@ def warn_singular(column: int, stacklevel: int = 4) -> None:
 
 
 def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], NDArray[np.int64]]:
-    """The factors of each matrix of a stack, and which element of the diagonal of U is the first zero, or -1."""
+    """Factor each matrix of a stack; return (lu, piv, singular).
+
+    singular : index of the first zero on the diagonal of U for each matrix, or -1.
+    """
     lu, piv = np.empty(a.shape, a.dtype), np.empty(a.shape[:-2] + (min(a.shape[-2:]),), np.int32)
     if not a.size:
         return lu, piv, np.full(a.shape[:-2], -1)
@@ -86,7 +92,7 @@ def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], 
 
 
 def run_stack(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> tuple[Array, NDArray[np.int32]]:
-    """What `lu_factor` returns of a stack."""
+    """Implement `lu_factor` for a stack."""
     a = squares("A", A)
     check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
@@ -105,7 +111,7 @@ def solution(
     overwrite_b: bool,
     check_finite: bool,
 ) -> Array:
-    """What `lu_solve` returns."""
+    """Implement `lu_solve`."""
     try:
         given, pivots = lu_and_piv
     except (TypeError, ValueError):
@@ -134,7 +140,11 @@ def solve_with(
     trans: int,
     overwrite_b: bool,
 ) -> Array:
-    """The solutions by the factors of a matrix, or matrices, called `name`; right are the right sides that b stands for."""
+    """Solve with the factors of a matrix or a stack.
+
+    name : name of the matrices in error messages.
+    right : the checked right sides of the argument b.
+    """
     pivots = np.broadcast_to(piv, (*stacked(name, lu, right), lu.shape[-1]))
 
     def one(lu: Array, x: Array, index: tuple[int, ...]) -> None:

@@ -1,4 +1,7 @@
-"""What one rank computes of a factorisation whose panels come from others, on the threads of its pool."""
+"""One rank's part of a factorisation, on the threads of its pool.
+
+The panels come from other ranks.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,29 @@ if TYPE_CHECKING:
 
 
 def lu_panel(pool: Pool, a: Array, panel: Array, pivots: NDArray[np.int32], poll: engine.Poll) -> None:
-    """panel <- the factors L (without its ones) and U of a (m, w), m >= w, with pivots (w,) as of scipy.linalg.lu_factor."""
+    """panel <- the factors L (without its ones) and U of a (m, w), m >= w.
+
+    pivots : (w,), as in scipy.linalg.lu_factor.
+    """
     factor.run(pool._live(), "lu", a, panel, pivots=pivots, workers=len(pool), poll=poll)
 
 
 def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
-    """Lower triangle of out <- L with L L^H = a; 0, or the order of the leading minor that is not positive definite."""
+    """Lower triangle of out <- L with L L^H = a.
+
+    Returns 0, or the order of the leading minor that is not positive definite.
+    """
     return factor.cholesky(pool._live(), a, out, poll)
 
 
 def substitute(pool: Pool, t: Array, x: Array, *, lower: bool, unit: bool, poll: engine.Poll) -> None:
-    """x <- T^-1 x for a triangle of t (w, w) and right sides x (w, r)."""
+    """x <- T^-1 x, where T is a triangle of t (w, w) and x (w, r) holds the right sides."""
     if x.size:
         factor.solve_triangular(pool._live(), t, x, lower=lower, unit=unit, poll=poll)
 
 
 def moved_rows(pivots: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(target, source) of the rows that the exchanges of row i with row pivots[i], one after the other, move.
+    """(target, source) of rows that move if row i is exchanged with row pivots[i], i = 0, 1, ...
 
     Examples
     --------

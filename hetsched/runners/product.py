@@ -1,4 +1,4 @@
-"""Products on the threads of a pool: straight to NumPy or the engine, or by a plan and with everything recorded."""
+"""Products on the threads of a pool: directly by NumPy or the engine, or by a plan with a trace."""
 
 from __future__ import annotations
 
@@ -42,19 +42,25 @@ if TYPE_CHECKING:
     from .operands import Array, Operands
     from .workers import Workers
 
-#: Products with fewer multiply-adds go straight to NumPy: dividing them costs more than it brings.
+#: Products with at most this many multiply-adds go directly to NumPy: dividing them costs more than
+#: it saves.
 SMALL = 100**3
-#: So do those with one vector, and those with a side below this whose large operand has no rows or columns that lie side by side:
-#: they are bound by memory, and packing would double the traffic. And those with a side of 5 to 8 whose large operand is complex
-#: and lies by rows.
+#: So do products that are bound by memory, because packing would double the traffic. These are
+#: products with a vector, and products with a side below THIN if neither the rows nor the columns
+#: of the large operand are contiguous. Products with a side of 5 to 8 and a large complex operand
+#: in row-major order go to NumPy too.
 THIN = 6
-#: Items of a stack with more are multiplied one after the other, by all workers together; so are those of a stack of few.
+#: Items of a stack with more multiply-adds are multiplied one after the other, each by all workers
+#: together. So are the items of a stack with few items.
 LARGE = 1000**3
-#: In a deterministic pool fewer are few, of items of at most so many multiply-adds: the two ways round differently.
+#: (multiply-adds of an item, number of items): in a deterministic pool, a stack of items of at most
+#: that size is a stack of few if it has fewer items. The number of workers does not count there,
+#: because the two ways round differently.
 _FEW = ((3 * 10**7, 8), (LARGE, 64))
-#: The method of plans for half a product, of a matrix by its own transpose; not among those for any product.
+#: Method of plans that compute half of a product of a matrix by its own transpose. It is not in
+#: METHODS, which are for any product.
 TRIANGLE = "triangle"
-#: Longer ones look for Ctrl-C.
+#: Products with more multiply-adds check for Ctrl-C.
 _LONG = 10**8
 
 
@@ -62,8 +68,10 @@ _LONG = 10**8
 
 
 def is_plain(A: Any, B: Any, out: Any) -> bool:
-    """Whether the operands are the usual ones: contiguous matrices of one supported dtype, out apart from them. Everything
-    else takes the general way, which also finds the words for what is wrong."""
+    """Whether A and B are contiguous matrices of one supported dtype, apart in memory from out.
+
+    All other operands take the general way, which also raises the errors for wrong arguments.
+    """
     if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
         return False
     dtype = A.dtype
@@ -79,7 +87,8 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     c = out.flags
     if not c.carray:
         return False
-    if a.owndata and b.owndata and c.owndata:  # as np.may_share_memory would say, in a tenth of its time
+    # The answer of np.may_share_memory, in a tenth of its time.
+    if a.owndata and b.owndata and c.owndata:
         return out is not A and out is not B
     return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
 
@@ -97,13 +106,14 @@ def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, ou
 
 
 def is_slow(a: Array, b: Array) -> bool:
-    """Whether the engine would multiply two matrices, or each pair of two stacks, later than NumPy for their strides."""
+    """Whether the strides of two matrices, or of two stacks, make the engine slower than NumPy."""
     m, n = a.shape[-2], b.shape[-1]
     if THIN == 0 or min(m, n) > 8:
         return False
     if min(m, n) == 1:
         return True
-    down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]  # as the engine turns the large one
+    # Strides of the large operand, transposed as in the engine.
+    down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]
     by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
     if by_rows:
         return min(m, n) > 4 and a.dtype.kind == "c"
@@ -132,7 +142,7 @@ def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: P
 
 
 def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | None, of: str) -> Array:
-    """What `hs.gram` returns."""
+    """Implement `hs.gram`."""
     check.choice("of", of, ("rows", "columns"))
     a = as_array("A", A)
     if a.ndim < 2:
@@ -157,7 +167,7 @@ def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | N
     if dtype not in DTYPES:
         np.matmul(checked.a, checked.b.conj(), out=checked.c)
     elif dtype.kind == "f" and (m * m * k <= SMALL or m < THIN) and a.flags.forc:
-        np.matmul(checked.a, checked.b, out=checked.c)  # syrk of its BLAS
+        np.matmul(checked.a, checked.b, out=checked.c)  # NumPy uses its BLAS's syrk
     else:
         watched = m * m * k > _LONG and threading.current_thread() is threading.main_thread()
         for (xa, xb, c), _told in checked.products(None):
@@ -171,7 +181,7 @@ def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | N
 
 
 def by_own_transpose(x: Operands) -> bool:
-    """Whether each product is of a matrix by its own transpose, the same memory, and C only its result."""
+    """Whether B is the transpose of A, in the same memory, and C is only written (beta = 0)."""
     a = x.a.swapaxes(-1, -2)
     return x.beta == 0 and a.shape == x.b.shape and a.strides == x.b.strides and a.ctypes.data == x.b.ctypes.data
 
@@ -188,7 +198,10 @@ def plan_for(
     *,
     own_transpose: bool = False,
 ) -> ProductPlan:
-    """What `Pool.plan` returns; own_transpose: B is that of A, so that "auto" may be "triangle"."""
+    """Implement `Pool.plan`.
+
+    own_transpose : B is the transpose of A, so that "auto" may become "triangle".
+    """
     check.choice("method", method, (*METHODS, TRIANGLE))
     check.choice("communication", communication, COMMUNICATION)
     require_zones(workers.deterministic, method, communication)
@@ -224,7 +237,10 @@ def plan_for(
 def checked(
     workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan, x: Operands, communication: str
 ) -> ProductPlan:
-    """The plan, made of a partition, boxes or layers if it is one of those, if it is for these workers and this product."""
+    """Return the plan as a ProductPlan; raise if it is not for these workers and this product.
+
+    Partitions, boxes, layers and mesh plans are converted.
+    """
     flops = flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
         plan = plan_of_partition(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
@@ -245,14 +261,19 @@ def checked(
 
 
 def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
-    """What a plan of a triangle is for."""
+    """Raise ValueError if the plan is of a triangle and the product is not A by its transpose."""
     if plan.triangle and not by_own_transpose(x):
         raise ValueError("B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a triangle")
 
 
 class Kept(NamedTuple):
-    """Where each worker's boxes go instead of C: a matrix of each worker, parts of the plan's boxes in the order in which they
-    are done, the number of that of each part, and the transfer (start, end) that it waits for."""
+    """Where the boxes of each worker go instead of C.
+
+    layers : one matrix for each worker.
+    boxes : parts of the plan's boxes, in the order in which they are done.
+    of : for each part, the number of the plan's box that it belongs to.
+    receive : for each part, the transfer (start, end) that it waits for.
+    """
 
     layers: Sequence[Array | None]
     boxes: NDArray[np.int64]
@@ -269,7 +290,10 @@ def run(
     stacklevel: int = 4,
     kept: Kept | None = None,
 ) -> Trace:
-    """C = alpha A B + beta C, of (A, B, C, alpha, beta), or layers that are kept; stacklevel: of warnings."""
+    """Compute C = alpha A B + beta C, or the layers to be kept.
+
+    `product` is (A, B, C, alpha, beta); `stacklevel` is for warnings.
+    """
     dtype = product[2].dtype
     pace = receive = sum_receive = None
     layers = plan.layers
@@ -284,9 +308,9 @@ def run(
     m, n, k = plan.shape
     tiles = plan.shared and layers is None
     a, b, c, alpha, beta = product
-    if (
-        layers is None and kept is None and not _in_depth_order(plan)
-    ):  # the engine multiplies C by beta with the first part of the inner dimension
+    # The engine multiplies C by beta with the first part of the inner dimension. If a worker does
+    # not begin with that part, C is scaled here.
+    if layers is None and kept is None and not _in_depth_order(plan):
         with np.errstate(all="ignore"):
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
         beta = 1.0
@@ -309,7 +333,7 @@ def run(
 
 
 def _in_depth_order(plan: ProductPlan) -> bool:
-    """Whether each worker does its boxes from the begin of the inner dimension to its end."""
+    """Whether each worker does its boxes in increasing order of the inner dimension, from 0 on."""
     own = plan.boxes[np.argsort(plan.boxes[:, 0], kind="stable")]
     first, depth = np.diff(own[:, 0], prepend=-1) > 0, own[:, 3]
     return not (depth[first].any() or (np.diff(depth, prepend=0)[~first] < 0).any())

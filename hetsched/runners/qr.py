@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 MODES = ("full", "r", "economic", "raw")
-#: From so many times as many rows as columns on, the factorisation of tall matrices is the faster one.
+#: The factorisation of tall matrices is faster if there are at least this many times as many rows
+#: as columns.
 TALL = 4
 
 
 def decomposition(
     threads: engine.Threads, given: ArrayLike, overwrite_a: bool, mode: str, pivoting: bool, check_finite: bool
 ) -> tuple[Any, ...]:
-    """What `qr` returns."""
+    """Implement `qr`."""
     a = matrices("a", given)
     overwrite_a, pivoting = check.flag("overwrite_a", overwrite_a), check.flag("pivoting", pivoting)
     mode = check.choice("mode", mode, MODES)
@@ -48,7 +49,7 @@ def decomposition(
 def by_plan(
     threads: engine.Threads, workers: Workers, given: ArrayLike, overwrite_a: bool, mode: str, check_finite: bool, wish: Wish
 ) -> tuple[tuple[Any, ...], Trace | None]:
-    """What `Pool.qr` returns."""
+    """Implement `Pool.qr`."""
     a = matrix("A", given)
     overwrite_a, mode = check.flag("overwrite_a", overwrite_a), check.choice("mode", mode, MODES)
     if check.flag("check_finite", check_finite):
@@ -65,17 +66,21 @@ def _flat(found: tuple[Any, ...], mode: str) -> tuple[Array, ...]:
 
 
 def by_item(a: Array, one: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
-    """The results of one(matrix), for each matrix of a stack, stacked."""
+    """The results of one(matrix) for each matrix of a stack, stacked."""
     stack = a.shape[:-2]
     if not stack:
         return one(a)
     found = [one(a[index]) for index in np.ndindex(stack)]
-    kinds = zip(*(found or [one(np.zeros(a.shape[-2:], a.dtype))]), strict=True)  # of no matrix: the shapes of one
+    # For an empty stack, the results for one matrix of zeros give the shapes.
+    kinds = zip(*(found or [one(np.zeros(a.shape[-2:], a.dtype))]), strict=True)
     return tuple(np.stack(each)[: len(found)].reshape(*stack, *each[0].shape) for each in kinds)
 
 
 def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = None) -> tuple[Array, ...]:
-    """(Q, R), (R,) or, of mode "raw", (reflectors, tau, R) of one matrix; memory: a itself where it may be overwritten."""
+    """Factor one matrix: (Q, R), (R,), or (reflectors, tau, R) in mode "raw".
+
+    memory : a itself if it may be overwritten, otherwise None.
+    """
     m, n = a.shape
     if mode == "economic" and n and m >= TALL * n:
         q, r = columns((m, n), a.dtype), columns((n, n), a.dtype, zero=True)
@@ -90,7 +95,7 @@ def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = N
 
 
 def _parts_of(threads: engine.Threads, x: Array, tau: Array, mode: str) -> tuple[Array, ...]:
-    """The same from the reflectors."""
+    """The results of `parts`, from the reflectors."""
     (m, n), k = x.shape, len(tau)
     r = columns((k if mode in ("economic", "raw") else m, n), x.dtype, zero=True)
     _copy_upper(r, x, k)
@@ -100,7 +105,11 @@ def _parts_of(threads: engine.Threads, x: Array, tau: Array, mode: str) -> tuple
 
 
 def _copy_upper(r: Array, x: Array, k: int) -> None:
-    """The upper trapezium of the first k rows of x to r, some columns at a time: numpy.triu would go through a mask of all."""
+    """Copy the upper trapezium of the first k rows of x to r.
+
+    It is copied a few columns at a time, because numpy.triu would create a mask of the whole
+    matrix.
+    """
     step = 64
     for j in range(0, x.shape[1], step):
         own = slice(j, min(j + step, k))
@@ -110,7 +119,7 @@ def _copy_upper(r: Array, x: Array, k: int) -> None:
 
 
 def triangle(threads: engine.Threads, a: Array) -> Array:
-    """R of the economic factorisation, alone."""
+    """Only R of the economic factorisation."""
     m, n = a.shape
     if not n or m < TALL * n:
         return parts(threads, a, "raw")[2]
@@ -120,7 +129,7 @@ def triangle(threads: engine.Threads, a: Array) -> Array:
 
 
 def reflectors(threads: engine.Threads, a: Array, memory: Array | None = None) -> tuple[Array, Array]:
-    """R above the diagonal and the reflectors below it, and their factors, as of LAPACK's geqrf."""
+    """R on and above the diagonal, reflectors below it, and their factors, as in LAPACK's geqrf."""
     x = columns(a.shape, a.dtype) if memory is None else memory
     tau = np.zeros(min(a.shape), a.dtype)
     if a.size:
@@ -129,7 +138,7 @@ def reflectors(threads: engine.Threads, a: Array, memory: Array | None = None) -
 
 
 def unitary(threads: engine.Threads, x: Array, tau: Array, width: int) -> Array:
-    """The first columns of Q."""
+    """The first `width` columns of Q."""
     q = columns((len(x), width), x.dtype)
     if q.size:
         factor.qr_multiply(threads, x[:, : len(tau)], tau, q, adjoint=False, identity=True, poll=engine.Poll())

@@ -1,4 +1,4 @@
-"""Recurrences over a matrix: what is computed for each element."""
+"""Recurrences over a matrix: the rule for each element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .operands import Array
 
 RULES = ("sum", "min")
 
-#: In Python: called with the array and row, column, height, width of a tile. In C: an hs_tile_function and its context.
+#: In Python: a callable that takes the array and the row, column, height and width of a tile.
+#: In C: the addresses of an hs_tile_function and of its context.
 Kernel = Callable[[Array, int, int, int, int], object] | tuple[int, int]
 
 
@@ -22,15 +23,17 @@ Kernel = Callable[[Array, int, int, int, int], object] | tuple[int, int]
 class Stencil(Frozen):
     """An update of each element from its 3 x 3 neighbourhood, in place, row by row.
 
-    Neighbours outside the matrix do not count. Those above and to the left have their new values, the others the old ones.
+    Neighbours outside the matrix do not count. The neighbours above and to the left have their new
+    values, the other ones their old values.
 
     Parameters
     ----------
     weights : (3, 3) array_like
-        Of the neighbours, the element itself in the middle; 0 for "sum" and infinity for "min" mean: not used.
+        Weights of the neighbours, with the element itself in the middle. A neighbour with weight 0
+        (for "sum") or infinity (for "min") is not used.
     rule : {"sum", "min"}
-        "sum": the sum of weight * element, as in Gauss-Seidel's method. "min": the least element + weight, as in distance
-        transforms and path planning.
+        "sum": the sum of weight * element, as in the Gauss-Seidel method. "min": the least
+        element + weight, as in distance transforms and path planning.
 
     Examples
     --------
@@ -59,17 +62,17 @@ class Stencil(Frozen):
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """(3, 3) which neighbours count."""
+        """(3, 3) whether each neighbour is used."""
         return np.asarray(self.weights != self._unused)
 
     @property
     def flops(self) -> float:
-        """Of one update: two for each neighbour used."""
+        """Flops of one update: two for each neighbour used."""
         return 2.0 * int(self.used.sum())
 
     @property
     def mask(self) -> tuple[str, ...]:
-        """What an element waits for, for `wavefront`; with "NE" rows must be dealt (axis=0)."""
+        """Neighbours that an element waits for, for `wavefront`. "NE" needs rows dealt (axis=0)."""
         used = self.used
         corners = {"NW": used[0, 0], "NE": used[0, 2] or used[2, 0]}
         return ("W", "N", *(name for name, counts in corners.items() if counts))

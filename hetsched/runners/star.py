@@ -1,4 +1,4 @@
-"""Plans of plan_product as they are run: sizes of blocks, what the host must keep up with, what was measured."""
+"""Runs of plans of plan_product: block sizes, required speed of the host, and measured results."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 ORDERS = ("plan", "demand")
 _LISTED, _DEMAND = 3, 1  # hs_star_order
-_LARGEST = 256  # side of the products that measure a rate
-_COPIED = 1 << 22  # bytes copied to measure one
+_LARGEST = 256  # largest side of the products in a measurement of a rate
+_COPIED = 1 << 22  # bytes copied in a measurement of a rate
 _MOST = 1e200  # HS_STAR_MOST
 
 
 def run(
     threads: engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
 ) -> Trace | None:
-    """C = alpha A B + beta C, of the operands."""
+    """Compute C = alpha A B + beta C."""
     workers.require_as_many(plan.names)
     times = costs = None
     memory: tuple[int | None, ...] = (None,) * len(workers)
@@ -58,8 +58,9 @@ def run(
 class StarRun:
     """A checked product by a plan.
 
-    times and costs are in seconds of this run, per block update and per block: None at real speed. simulated is the port's log by
-    the model, in the same unit.
+    times : seconds per block update, None at real speed.
+    costs : seconds per block sent, None at real speed.
+    simulated : the port's log by the model, in the same unit.
     """
 
     plan: StarPlan
@@ -80,14 +81,15 @@ class StarRun:
         )  # fmt: skip
 
     def trace(self, result: engine.StarRunResult, kind: str) -> Trace:
-        """What was measured, beside what the model says of the same order."""
+        """The measured trace, with the prediction of the model for the same order of messages."""
         plan, p = self.plan, len(self.plan.names)
         predicted = ideal = finish = None
         if self.times is not None:
             predicted = float(self.simulated["end"].max())
             ideal = divided_time(float(plan.updates.sum()), self.times)
             finish = np.zeros(p)
-            np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])  # that of other messages is their end
+            # For messages without work, compute_end is the end of the message.
+            np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])
         trace = Trace.from_steps(
             replace(plan, messages=result.messages).steps(),
             plan.names,
@@ -102,8 +104,12 @@ class StarRun:
         return replace(trace, peak=tuple(result.peak), predicted_peak=tuple(peaks.tolist()))
 
     def rates(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float]:
-        """Flops per second that the workers ask for and that a core has on such panels; bytes per second that the links ask for
-        and that a core copies. Links without costs ask for nothing."""
+        """Speeds that the plan needs, and speeds of this host.
+
+        Returns the flops per second that each worker needs, the flops per second of one core on
+        such panels, the bytes per second that each link needs, and the bytes per second that one
+        core copies. A link without cost needs 0.
+        """
         assert self.times is not None
         assert self.costs is not None
         dtype, plan, q = self.operands.c.dtype, self.plan, self.block
@@ -112,7 +118,8 @@ class StarRun:
         with np.errstate(divide="ignore"):
             carried = np.where(used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0)
         x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
-        sides = [plan.shape[2], x["width"], x["height"]]  # the one that panels are cut along, in the order of HELD
+        # The sides in the order of HELD: sides[held] is the one that panels are cut along.
+        sides = [plan.shape[2], x["width"], x["height"]]
         sides[x["held"]] = min(x["depth"], sides[x["held"]])
         if x["buffers"] in (STREAM_A, STREAM_B):
             sides[2 if x["buffers"] == STREAM_A else 1] = 1
@@ -128,7 +135,11 @@ def checked(
     costs: NDArray[np.float64] | None,
     memory: tuple[int | None, ...],
 ) -> StarRun:
-    """For the times and the memory of the workers that run it: None is real speed, and the memory that the plan is for."""
+    """Check a plan against its operands and workers.
+
+    times, costs : of the workers that run it; None at real speed.
+    memory : of these workers; None for the memory in the plan.
+    """
     check.choice("order", order, ORDERS)
     require_chunks(plan)
     limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
@@ -146,7 +157,7 @@ def checked(
 
 
 def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
-    """The smallest q so that m, n, k elements make r, s, t blocks of q; shape is r, s, t.
+    """The smallest q with which m, n, k elements make r, s, t blocks of q; shape is (r, s, t).
 
     Examples
     --------
@@ -171,9 +182,10 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
 
 
 def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
-    """(p,) most blocks that each worker holds at a time in a log of the port.
+    """(p,) largest number of blocks that each worker holds at a time, by a log of the port.
 
-    What comes counts from the start of its message on; what only came until it is used, the rest until its result has left.
+    A block that is received counts from the start of its message. A block that is only read counts
+    until it was used, the other blocks until their result has been sent.
     """
     chunk = plan.chunks[messages["chunk"]]
     held, come, back, length, along, every = forms(chunk, plan.shape[2])
@@ -197,7 +209,10 @@ def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
 
 @cache
 def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> float:
-    """Flops per second of one core that adds products of panels to a chunk, measured in a few milliseconds."""
+    """Flops per second of one core that adds products of panels to a chunk.
+
+    Measured in a few milliseconds.
+    """
     a, b, c = np.ones((height, depth), dtype), np.ones((depth, width), dtype), np.zeros((height, width), dtype)
     one = engine.Threads(1, None)
     flops = flops_per_update(dtype) * height * width * depth

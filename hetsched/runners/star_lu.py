@@ -1,4 +1,7 @@
-"""LU by a plan of plan_star_lu: the calling thread is the master, the products go to the workers as those of any StarPlan."""
+"""LU factorisation by a plan of plan_star_lu.
+
+The calling thread is the master. The products go to the workers like the product of any StarPlan.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,12 @@ if TYPE_CHECKING:
 def perform(
     threads: engine.Threads, workers: Workers, plan: StarLuPlan, x: Problem, trace: bool, progress: Progress | None
 ) -> tuple[int, Trace | None]:
-    """The column of the first zero on the diagonal of U or -1, and the trace if one is asked for."""
+    """Factor; return (column of the first zero on the diagonal of U or -1, trace or None)."""
     pivots, lu = x.pivots, x.x
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
-    for product in plan.products:  # each is looked at again when it is run: then a part is factored
+    # star.run checks each product again, but only when a part of the matrix is already factored.
+    for product in plan.products:
         require_chunks(product)
     q = _block(plan, lu.shape)
     if x.a is not None:
@@ -63,7 +67,7 @@ def perform(
 
 
 def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
-    """Elements of a block of the plan's."""
+    """Rows and columns of one block of the plan."""
     m, n = shape
     if m != n:
         raise ValueError(f"A must be square for a plan of plan_star_lu, got shape {shape}")
@@ -74,7 +78,7 @@ def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
 
 
 def _panel(threads: engine.Threads, lu: Array, pivots: NDArray[np.int32], first: int, end: int) -> int:
-    """Factors columns first .. end, exchanges the rows of the others, and solves for the rows beside the panel."""
+    """Factor columns first .. end - 1, exchange rows of the rest, and solve for U."""
     panel = lu[first:, first:end].copy(order="F")
     own = pivots[first:end]
     failed, _ = Problem("lu", None, panel, pivots=own).run(threads)
@@ -91,7 +95,7 @@ def _panel(threads: engine.Threads, lu: Array, pivots: NDArray[np.int32], first:
 
 
 def _rest(lu: Array, panel: LuStep, q: int) -> Operands:
-    """C -= A B of what is left."""
+    """The operands of C -= A B, the update of the rest of the matrix."""
     first, end = panel.first * q, (panel.first + panel.width) * q
     return operands(lu[end:, first:end], lu[first:end, end:], lu[end:, end:], -1.0, 1.0, name="C")
 
@@ -102,7 +106,10 @@ def _wait(until: float) -> None:
 
 
 def _trace(workers: Workers, plan: StarLuPlan, records: list[tuple[float, Trace]]) -> Trace:
-    """The products' traces one after the other; the prediction has the master's parts between them."""
+    """The traces of the products one after the other.
+
+    The prediction also counts the master's panels between them.
+    """
     p, scale = len(plan.names), workers.time_scale
     steps: list[tuple[int, str, float, float, str]] = []
     cpu, finish, peaks, now = np.zeros(p), np.zeros(p), np.zeros((2, p), np.int64), 0.0

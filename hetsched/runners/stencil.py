@@ -1,4 +1,4 @@
-"""Iterations in slices on the threads of a pool, by a ring of its workers."""
+"""Iterations of a stencil on the threads of a pool. The slices belong to a ring of workers."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-_EVENTS = 2**31 - 1  # of a trace
-_LOOKED = 1024  # steps whose times are looked at
-_FEW = 12  # workers of whom the best ring is found in a moment
-_SAMPLE = 1 << 20  # updates that measure a rate
+_EVENTS = 2**31 - 1  # most events of a trace
+_LOOKED = 1024  # most steps of a stretch that are timed
+_FEW = 12  # for at most this many workers the best ring is found quickly
+_SAMPLE = 1 << 20  # updates in a measurement of a rate
 
 
 def plan_for(
     workers: Workers, rows: int, cols: int, steps: int, dtype: np.dtype[Any], ring: SliceRing | Sequence[int] | None
 ) -> StencilPlan:
-    """What `Pool.plan_stencil` returns."""
+    """Implement `Pool.plan_stencil`."""
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     return plan_stencil(rows, cols, steps, _members(workers, rows, cols, dtype), dtype.itemsize, ring)
 
@@ -44,7 +44,7 @@ def run(
     threads: engine.Threads, workers: Workers, U: ArrayLike, steps: int, weight: float, plan: StencilPlan | SliceRing | None,
     out: Array | None, rebalance: int | None, drift: Any, trace: bool, progress: Progress | None,
 ) -> Any:  # fmt: skip
-    """What `Pool.stencil` returns."""
+    """Implement `Pool.stencil`."""
     matrix = _checked_matrix(U)
     factor = _checked_weight(weight, matrix.dtype)
     target = np.empty(matrix.shape, matrix.dtype) if out is None else writable(out, matrix.shape, matrix.dtype, "U")
@@ -115,7 +115,7 @@ def _run_watched(
     threads: engine.Threads, watch: Watch, plan: StencilPlan, source: Array, target: Array, factor: float, trace: bool,
     progress: Progress | None,
 ) -> Any:  # fmt: skip
-    """In stretches, between which columns may change their owners."""
+    """Run in stretches. Columns may change their owners between two stretches."""
     first, steps, itemsize, (rows, cols) = watch.workers[0], plan.iterations, source.itemsize, plan.shape
     scale, record, work = first.time_scale, Record(len(first)), np.empty(source.shape, source.dtype)
     known, state = _members(first, rows, cols, source.dtype), source
@@ -146,7 +146,10 @@ def _run_watched(
 def _moved(
     watch: Watch, record: Record, plan: StencilPlan, known: Members, links: NDArray[np.float64], part: Stretch, trace: bool
 ) -> StencilPlan:
-    """The plan to go on with; links: of the emulated platform by now, over which columns are moved."""
+    """The plan to go on with.
+
+    links : the present links of the emulated platform, over which columns move.
+    """
     rows, cols = plan.shape
     if not inner_rows(rows):
         return plan
@@ -203,7 +206,7 @@ def _checked_weight(value: float, dtype: np.dtype[Any]) -> float:
 
 
 def _checked_plan(workers: Workers, plan: StencilPlan, matrix: Array, steps: int, members: Members) -> StencilPlan:
-    """The slices of a plan with the times of the pool that runs it."""
+    """The slices of a given plan, with the times of the pool that runs it."""
     if not isinstance(plan, StencilPlan):
         raise TypeError(f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}")
     workers.require_as_many(plan.names)
@@ -213,7 +216,10 @@ def _checked_plan(workers: Workers, plan: StencilPlan, matrix: Array, steps: int
 
 
 def update_rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
-    """Flops per second of one core with slices of about that size, up to 8 MB, measured in a few milliseconds."""
+    """Flops per second of one core with slices of about this size, up to 8 MB.
+
+    Measured in a few milliseconds.
+    """
     return _rate(dtype, min(max(_power(rows), 4), 1024), min(_power(cols), 1024))
 
 

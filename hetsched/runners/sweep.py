@@ -1,4 +1,4 @@
-"""Sweeps on the threads of a pool, by a wavefront."""
+"""Sweeps over a matrix by a wavefront, on the threads of a pool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(
     threads: engine.Threads, workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, out: Array | None,
     flops: float | None, trace: bool, progress: Progress | None,
 ) -> Any:  # fmt: skip
-    """What `Pool.sweep` returns."""
+    """Implement `Pool.sweep`."""
     x, how, work = _checked(workers, plan, image, kernel, flops)
     rate = None
     if isinstance(kernel, Stencil):
@@ -67,7 +67,7 @@ def run(
 
 
 def _target(image: Array, out: Array | None) -> Array:
-    """A copy of the image, to be swept in place."""
+    """A copy of the image, in `out` if it is given. The sweep changes it in place."""
     if out is None:
         return image.copy() if element_strides(image) else np.array(image)
     writable(out, image.shape, image.dtype, "the image")
@@ -77,7 +77,7 @@ def _target(image: Array, out: Array | None) -> Array:
 
 
 def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(p,) when each worker should end."""
+    """(p,) predicted end of each worker."""
     _, end = allocate.wavefront_times(plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order))
     finish = np.zeros(len(per_tile))
     np.maximum.at(finish, plan.owner, end[-1])
@@ -87,7 +87,7 @@ def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float6
 def _checked(
     workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, flops: float | None
 ) -> tuple[Array, Any, float]:
-    """The image, the kernel as the engine takes it, and its flops for an element."""
+    """The image, the kernel in the engine's form, and the kernel's flops for one element."""
     if not isinstance(plan, Wavefront):
         raise TypeError(f"plan must be a plan of wavefront(), got {type(plan).__name__}")
     workers.require_as_many(plan.names)
@@ -125,7 +125,8 @@ def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
 
 
 def _addresses(kernel: Any) -> tuple[int, int]:
-    pair = isinstance(kernel, tuple) and len(kernel) == 2  # what is called must be meant so
+    # Only a pair of integers is taken for addresses, because the function is called.
+    pair = isinstance(kernel, tuple) and len(kernel) == 2
     if not pair or not all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel):
         raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}")
     function, context = kernel
@@ -135,7 +136,10 @@ def _addresses(kernel: Any) -> tuple[int, int]:
 
 @cache
 def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
-    """Flops per second of one core with a stencil of those neighbours, measured once per process in a few milliseconds."""
+    """Flops per second of one core with a stencil of these neighbours.
+
+    Measured once per process in a few milliseconds.
+    """
     n = 200
     taps = np.frombuffer(used, bool).reshape(3, 3)
     stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)

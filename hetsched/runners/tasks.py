@@ -1,4 +1,4 @@
-"""A master and its slaves for real: a Python function on many tasks, in processes of this machine."""
+"""Real master and workers: a Python function applied to tasks, in processes of this machine."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ORDERS = ("plan", "demand")
-_SAMPLE = 20  # one in so many of a worker's even share is timed before the rest is planned
-_PIECES = 16  # messages that a planned share comes in, so that progress is seen
+_SAMPLE = 20  # 1 / _SAMPLE of a worker's equal share is timed before the rest is planned
+_PIECES = 16  # a planned share is sent in at most this many messages, so that progress is seen
 
 
 class Piece(NamedTuple):
-    """Tasks first .. first + len(values) - 1 as a worker did them, up to the one that failed."""
+    """Results of tasks first .. first + len(values) - 1 of one worker, up to a task that failed."""
 
     first: int
     values: list[Any]
@@ -47,7 +47,7 @@ class Piece(NamedTuple):
     error: BaseException | None
 
     def require_done(self) -> None:
-        """TaskError for the one that failed."""
+        """Raise TaskError if a task failed."""
         if self.error is not None:
             index = self.first + len(self.values)
             raise TaskError(f"task {index} failed: {type(self.error).__name__}: {self.error}", index) from self.error
@@ -61,7 +61,7 @@ def _follow_parent() -> None:
 
 
 def _enter() -> None:
-    """In a new worker: Ctrl-C is the master's business, and a worker does not outlive it."""
+    """Prepare a new worker. It ignores Ctrl-C (the master handles it), and ends with the master."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow_parent, daemon=True).start()
 
@@ -80,7 +80,10 @@ def work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> Pi
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception with its traceback as a note, or one with the same words if it cannot be sent."""
+    """Add the traceback to the exception as a note.
+
+    An exception that cannot be pickled is replaced by a RuntimeError with the same text.
+    """
     text = "".join(traceback.format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))
@@ -91,7 +94,7 @@ def _portable(error: Exception) -> Exception:
 
 
 class _Farm:
-    """A process per worker, each beneath an executor of its own: a piece can be given to a certain worker."""
+    """One process per worker, each with an executor of its own, so that pieces can be addressed."""
 
     def __init__(self, workers: int, start_method: str | None) -> None:
         context = multiprocessing.get_context(start_method)
@@ -120,13 +123,14 @@ class _Farm:
         except BrokenProcessPool:
             raise
         except RuntimeError as error:
-            # The program has ended around this thread, and with it Python's executors: the thread ends without a word.
+            # The program is ending and has shut down Python's executors: end this daemon thread
+            # silently.
             if "shutdown" in str(error) and threading.current_thread().daemon:
                 raise SystemExit from None
             raise
 
     def done(self) -> Iterator[tuple[int, Piece]]:
-        """Pieces as they end, with their workers, until there are no more."""
+        """Yield (worker, piece) as pieces are completed, until no piece is left."""
         while self._owner:
             for future in wait(self._owner, PIECE, FIRST_COMPLETED).done:
                 worker = self._owner.pop(future)
@@ -136,7 +140,7 @@ class _Farm:
                     raise RuntimeError(f"worker P{worker} died: killed, out of memory, or ended by a task") from error
 
     def close(self, at_once: bool) -> None:
-        """End the processes; at once: also in the middle of a task."""
+        """End the processes. With `at_once`, end them in the middle of a task too."""
         for pid in self._pids if at_once else ():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
@@ -185,24 +189,30 @@ def map_tasks(
     Parameters
     ----------
     function : callable
-        Of one task. It, the tasks and the results must be picklable.
+        Takes one task. The function, the tasks and the results must be picklable.
     tasks : iterable
     workers : int or Platform, optional
-        Processes; by default as many as this process may use cores. A Platform gives their names and cycle-times.
+        Number of processes; by default the number of cores that this process may use. A Platform
+        gives their names and cycle-times.
     order : {"plan", "demand"}
-        "plan": a few tasks of each worker are timed, then the rest is divided by `distribute` (or `min_time`, with `send`) and
-        given out in the planned order. "demand": each worker gets another piece when it is done, smaller and smaller ones; for
-        tasks or workers whose speed is not known beforehand.
+        "plan": a few tasks are timed on each worker. Then the rest is divided by `distribute` (with
+        `send`: by `min_time`) and given out in the planned order. "demand": a worker that finishes
+        a piece gets another one, and the pieces become smaller and smaller. Use it for tasks or
+        workers with speeds that are not known beforehand.
     cycle_times : (p,) array_like, optional
-        Time per task of each worker, to be used in place of timed ones; only relative if `send` is 0.
+        Time per task of each worker, used instead of measured times. If `send` is 0, only the
+        ratios matter.
     send : float
-        Time of the message to a worker, for the plan; in seconds, or in the unit of the cycle-times given.
+        Time of the message to a worker, for the plan. In seconds, or in the unit of the given
+        cycle-times.
     start_method : {"fork", "spawn", "forkserver"}, optional
-        Of the processes; by default that of multiprocessing.
+        How processes are started; by default multiprocessing's default method.
     progress : bool or callable
-        Called with the fraction done after each piece, and with 1.0 in the end; True for a bar on the terminal.
+        Called with the fraction done after each piece, and with 1.0 at the end. True shows a
+        progress bar on the terminal.
     trace : bool
-        Also return a Trace, with an event for each piece; it has a prediction if the tasks were timed.
+        Also return a Trace, with one event for each piece. It has a prediction if tasks were
+        timed.
 
     Returns
     -------
@@ -212,13 +222,15 @@ def map_tasks(
     Raises
     ------
     TaskError
-        If a task fails: its `index`, and what was raised as the cause. The others are stopped.
+        If a task fails. Its `index` is the task's index, its cause is the exception of the task.
+        The other tasks are stopped.
     KeyboardInterrupt
-        Ctrl-C ends the workers at once, in the middle of their tasks.
+        On Ctrl-C. It ends the workers at once, in the middle of their tasks.
 
     Notes
     -----
-    The processes are those of concurrent.futures, and end with the call, or with the parent.
+    The processes are started by concurrent.futures. They end with the call, or with the parent
+    process.
 
     Examples
     --------
@@ -267,7 +279,7 @@ class _Run:
         self.predicted: float | None = None
 
     def all(self, start_method: str | None, order: str, times: NDArray[np.float64] | None, send: float) -> None:
-        """All tasks, in processes that end with it."""
+        """Do all tasks, in processes that end with this call."""
         with _farm(self.workers, start_method) as farm:
             if order == "demand":
                 self.on_demand(farm)
@@ -275,7 +287,7 @@ class _Run:
                 self.by_plan(farm, times, send)
 
     def give(self, farm: _Farm, worker: int, count: int) -> None:
-        """The next tasks to a worker."""
+        """Give the next `count` tasks to a worker."""
         if count:
             farm.submit(worker, self.function, self.given, self.tasks[self.given : self.given + count])
             self.given += count
@@ -291,7 +303,7 @@ class _Run:
             self.report(self.finished / len(self.tasks))
 
     def on_demand(self, farm: _Farm) -> None:
-        """Two pieces each, so that nobody waits."""
+        """Give each worker a second piece while it does the first, so that no worker waits."""
 
         def next_piece(worker: int) -> None:
             left = len(self.tasks) - self.given
@@ -318,7 +330,9 @@ class _Run:
         if timed:
             self.predicted = now + makespan
         queues = [deque(_sizes(int(counts[i]))) for i in range(self.workers)]
-        for rank in range(_PIECES):  # all first pieces, then all second ones, so that nobody waits for the pickling of others
+        # All first pieces go out before the second ones, so that no worker waits while the pieces
+        # of other workers are pickled.
+        for rank in range(_PIECES):
             for i in order:
                 if rank < len(queues[i]):
                     self.give(farm, i, queues[i][rank])
@@ -326,7 +340,10 @@ class _Run:
             self.collect(worker, piece)
 
     def timed(self, farm: _Farm) -> NDArray[np.float64]:
-        """Seconds per task of each worker, from a few of its own; of one without tasks, the median of the others."""
+        """Time a few tasks on each worker; return its seconds per task.
+
+        A worker that got no task gets the median of the other workers.
+        """
         each = max(1, len(self.tasks) // (_SAMPLE * self.workers))
         for worker in range(self.workers):
             self.give(farm, worker, min(each, len(self.tasks) - self.given))
@@ -341,12 +358,14 @@ class _Run:
 
 
 def guided(left: int, workers: int) -> int:
-    """Tasks of the next piece (guided self-scheduling, Polychronopoulos, Kuck, 1987): a quarter of what is left, divided by the
-    workers."""
+    """Number of tasks of the next piece: a quarter of the tasks left, divided by the workers.
+
+    Source: guided self-scheduling, Polychronopoulos and Kuck, 1987.
+    """
     return min(left, max(1, left // (4 * workers)))
 
 
 def _sizes(count: int) -> list[int]:
-    """A share in pieces that differ by one task at most."""
+    """Divide a share into at most _PIECES pieces; their sizes differ by at most one task."""
     pieces = min(_PIECES, count)
     return [count * (k + 1) // pieces - count * k // pieces for k in range(pieces)]

@@ -1,4 +1,7 @@
-"""What threadpoolctl has to know of hetsched's libraries. Importing this registers them; threadpoolctl may not be installed."""
+"""Controllers of hetsched's libraries for threadpoolctl.
+
+Importing this module registers them. It needs threadpoolctl, which may not be installed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from . import workers
 
 
 class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
-    """The pool that `matmul`, `solve` and the like share, whose library is the extension module."""
+    """The pool shared by `matmul`, `solve`, etc. Its library is the extension module."""
 
     user_api = "blas"
     internal_api = "hetsched"
@@ -31,7 +34,7 @@ class SharedPool(threadpoolctl.LibController):  # type: ignore[misc]
 
 
 class DropIn(threadpoolctl.LibController):  # type: ignore[misc]
-    """The drop-in library, where a program was started with it."""
+    """The drop-in library, if the program was started with it."""
 
     user_api = "blas"
     internal_api = "hetsched"

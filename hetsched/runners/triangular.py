@@ -31,7 +31,7 @@ def solution(
     check_finite: bool,
     name: str = "a",
 ) -> Array:
-    """What `solve_triangular` returns; `name` is that of the matrix."""
+    """Implement `solve_triangular`. `name` is the name of the matrix in error messages."""
     a = squares(name, given)
     right = right_sides(b, a.shape[-1])
     trans = transposition(trans)
@@ -53,14 +53,17 @@ def solution(
 
 
 def transposition(trans: Any) -> int:
-    """0, 1 or 2 of SciPy's words for them."""
+    """Convert SciPy's names of `trans` to 0, 1 or 2."""
     if not isinstance(trans, int | str | np.integer) or trans not in _TRANS:
         raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
     return _TRANS[trans]
 
 
 def substitute(threads: engine.Threads, t: Array, x: Array, *, lower: bool, trans: int = 0, unit: bool = False) -> None:
-    """x <- T^-1 x (trans 0), T^-T x (1) or T^-H x (2), of the triangle of t that `lower` tells; x is a matrix."""
+    """x <- T^-1 x (trans 0), T^-T x (trans 1) or T^-H x (trans 2), for a matrix x.
+
+    T is the lower or upper triangle of t, as `lower` says.
+    """
     conjugate = trans == 2 and x.dtype.kind == "c"
     if conjugate:
         np.conjugate(x, out=x)
@@ -80,8 +83,12 @@ def solved(
     overwrite_b: bool,
     one: Callable[[Array, Array, tuple[int, ...]], None],
 ) -> Array:
-    """The solutions that one(matrix, right sides, index) puts in the place of the right sides, for each matrix of the stack
-    called `name`; right are the right sides that b stands for."""
+    """Solve for each matrix of a stack.
+
+    name : name of the matrices in error messages.
+    right : the checked right sides of the argument b.
+    one : one(matrix, right sides, index) replaces the right sides by the solution, in place.
+    """
     dtype = np.promote_types(a.dtype, right.dtype)
     stack = stacked(name, a, right)
     if stack:

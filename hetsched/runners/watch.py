@@ -1,7 +1,8 @@
-"""Runs of many steps that look up now and then: how fast the workers have been, and whether to divide the work anew.
+"""Runs of many steps that measure the workers now and then and may divide the work anew.
 
-Where speeds change, a static plan loses time in each step, and moving what changes its owner costs time once. The loss of the
-past decides, by `RentOrBuy`: after each stretch of steps, what it would have taken after moving is compared with what it took.
+When speeds change, a static plan loses time in each step, while moving data to new owners costs
+time once. `RentOrBuy` decides by the past loss: after each stretch of steps, the time that the
+stretch took is compared with the time that it would have taken after moving.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RunSteps = list[tuple[int, str, float, float, str]]
-_WORTH = 0.98  # of the time: less is taken for noise
-_NAP = 0.05  # seconds at most in which a message does not look for Ctrl-C
+_WORTH = 0.98  # a new division must need at most this fraction of the time; smaller gains are noise
+_NAP = 0.05  # longest sleep during a message, in seconds: Ctrl-C is noticed in between
 
 
 class Stretch(NamedTuple):
-    """Steps from first to end, without end; who the workers then are; whether to look up after them."""
+    """Steps first .. end - 1, their workers, and whether to check the division after them."""
 
     first: int
     end: int
@@ -36,7 +37,7 @@ class Stretch(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Another division: what a stretch would take with it, and what moving to it costs."""
+    """Another division of the work: the time of a stretch with it, and the cost of moving to it."""
 
     after: float
     cost: float
@@ -44,7 +45,7 @@ class Choice(NamedTuple):
 
 
 class Watch:
-    """When a run of so many steps looks up, and who the emulated workers are from which step on."""
+    """When a run checks its division, and which emulated workers it has from which step on."""
 
     def __init__(self, workers: Workers, steps: int, rebalance: int | None, drift: Any) -> None:
         self.every = None if rebalance is None else check.integer("rebalance", rebalance, low=1)
@@ -53,10 +54,11 @@ class Watch:
 
     @property
     def workers(self) -> list[Workers]:
-        """All that there will be, those of the pool first."""
+        """The pool's workers, then the ones that replace them in later steps."""
         return [self._first, *(workers for step, workers in self._later if step < self.steps)]
 
     def stretches(self) -> Iterator[Stretch]:
+        """Divide the steps into stretches, each with the same workers from begin to end."""
         now, workers, later = 0, self._first, list(self._later)
         while now < self.steps:
             while later and later[0][0] <= now:
@@ -68,7 +70,11 @@ class Watch:
             now = end
 
     def better(self, here: float, left: float, choices: Sequence[Choice]) -> Choice | None:
-        """The division to move to now, if any: what a stretch takes now, as measured, and how many more there will be."""
+        """Return the division to move to now, or None.
+
+        `here` is the time of a stretch with the present division, by the measured speeds; `left`
+        is the number of stretches still to come.
+        """
         best = min(choices, key=lambda x: x.cost + left * x.after)
         if best.after > _WORTH * here or best.cost + left * best.after >= left * here:
             return None
@@ -81,7 +87,7 @@ class Watch:
 
 def _drifting(workers: Workers, drift: Any) -> list[tuple[int, Workers]]:
     if not workers.emulated:
-        raise ValueError("drift is for emulated workers: real ones are as fast as they are")
+        raise ValueError("drift is for emulated workers: the speed of real workers cannot be set")
     later: list[tuple[int, Workers]] = []
     for i, pair in enumerate(check.entries("drift", drift, "a sequence of (step, Platform)")):
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], Platform):
@@ -96,7 +102,7 @@ def _drifting(workers: Workers, drift: Any) -> list[tuple[int, Workers]]:
 
 
 class Record:
-    """What was run so far: steps on one clock, and CPU time."""
+    """Everything that was run so far: steps on one common clock, and CPU times."""
 
     def __init__(self, workers: int) -> None:
         self.steps: RunSteps = []
@@ -106,14 +112,14 @@ class Record:
         self.predicted_finish = np.zeros(workers)
 
     def add(self, steps: RunSteps, ended: float, cpu: Sequence[float] | float, late: Sequence[float] | float = 0.0) -> None:
-        """Steps of a stretch, on its own clock."""
+        """Add the steps of a stretch. Their times count from the start of the stretch."""
         self.steps += [(worker, kind, start + self.now, end + self.now, what) for worker, kind, start, end, what in steps]
         self.now += ended
         self.cpu += cpu
         self.late = np.maximum(self.late, late)
 
     def pass_messages(self, messages: RunSteps, scale: float, keep: bool) -> None:
-        """Wait for messages of an emulated platform, which are in the order of their ends."""
+        """Wait as long as messages of an emulated platform take; they are sorted by their ends."""
         began = time.perf_counter()
         for worker, kind, start, end, what in messages:
             while (left := began + end * scale - time.perf_counter()) > 0:
@@ -125,7 +131,7 @@ class Record:
         self.predicted += max((end for _, _, _, end, _ in messages), default=0.0) * scale
 
     def trace(self, names: Sequence[str], workers: Workers) -> Trace:
-        """Of all stretches; the workers of the first, and their names in the plan."""
+        """The trace of all stretches, for the workers of the first one with the plan's names."""
         emulated = workers.emulated
         return Trace.from_steps(
             self.steps, names, kind=workers.kind, speeds=workers.in_gigaflops.speeds.tolist(),
@@ -137,10 +143,11 @@ class Record:
 def rates(
     events: Sequence[tuple[int, str, float, float, int]], work: NDArray[np.floating[Any]], known: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(p,) time per work, of what was computed: `work` in each event of a worker; `known` of who did nothing.
+    """(p,) time per unit of work, by the compute events. A worker does `work` in each event.
 
-    That of the median event: where another program has a core for turns that are longer than a step, its worker is as fast as
-    ever in the steps between, and everybody waits in the others, however the work is divided.
+    A worker without events keeps its time in `known`. The median event counts: if another program
+    holds a core for longer than a step, its worker is as fast as ever in the steps between. In the
+    other steps all workers wait, however the work is divided.
     """
     spent: list[list[float]] = [[] for _ in known]
     for worker, kind, start, end, _ in events:

@@ -1,4 +1,7 @@
-"""Products by zones that move: where speeds change, C is divided anew between two stretches of the inner dimension."""
+"""Products with zones that move.
+
+When speeds change, C is divided anew between two stretches of the inner dimension.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,14 @@ def run(
     threads: engine.Threads, workers: Workers, plan: Any, x: Operands, communication: str, rebalance: int | None,
     drift: Any, progress: Progress | None,
 ) -> Trace:  # fmt: skip
-    """C = alpha A B + beta C, of the operands. A step is a block of the inner dimension."""
+    """Compute C = alpha A B + beta C. A step is one block of the inner dimension."""
     if not isinstance(plan, Partition):
         raise TypeError(f"plan must be a partition for rebalance and drift, got a {type(plan).__name__}")
     m, _, k = x.sizes
     whole, block = product.checked(workers, plan, x, communication), _block(plan, m)
     watch = Watch(workers, -(-k // block), rebalance, drift)
     if watch.every is not None and not plan.floorplan:
-        raise ValueError(f'plan is a partition by method "{plan.method}", which has no cuts to move: rebalance needs some')
+        raise ValueError(f'plan is a partition by method "{plan.method}", which has no cuts to move: rebalance needs cuts')
     for each in watch.workers:
         if each.emulated:
             each.require_products(x.c.dtype)
@@ -59,7 +62,7 @@ def run(
 
 
 def rates(trace: Trace, plan: ProductPlan, known: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """(p,) time per gigaflop, of what was computed; `known` of who did nothing."""
+    """(p,) measured time per gigaflop; a worker that computed nothing keeps its time in `known`."""
     spent, work = np.array(trace.total("compute")) / scale, plan.flops / UNIT
     found: NDArray[np.float64] = np.where((spent > 0) & (work > 0), spent / np.where(work > 0, work, 1.0), known)
     return found
@@ -84,7 +87,10 @@ def _add(record: Record, trace: Trace, plan: ProductPlan, part: Stretch) -> None
 def _moved(
     watch: Watch, record: Record, plan: Partition, x: Operands, times: NDArray[np.float64], part: Stretch, communication: str
 ) -> Partition:
-    """The zones to go on with; C's elements go to their new owners over the links of the platform by now."""
+    """The zones to go on with.
+
+    If they change, the elements of C go to their new owners over the present links of the platform.
+    """
     m, n, _ = x.sizes
     platform, depth = watch.workers[0].in_gigaflops, (part.end - part.first) * _block(plan, m)
     known = Platform.star(times, platform.link_costs, unit=platform.unit)
@@ -108,7 +114,10 @@ def _moved(
 def _messages(
     old: Partition, new: Partition, x: Operands, platform: Platform, communication: str
 ) -> list[tuple[int, float, float]]:
-    """Who gets cells of C, and when: over its own link, one after another or, as operands do, all at the same time."""
+    """(worker, start, end) of each message with elements of C, over the worker's own link.
+
+    The messages go one after another, or all at the same time if the operands do so too.
+    """
     m, n, _ = x.sizes
     pieces = []
     for plan in (old, new):
