@@ -135,7 +135,9 @@ hs_status hs__run_held(hs__run *run)
 {
     if (run->recorded) *run->recorded = 0;
     clear(run);
-    hs_status status = run->kind->open(run);
+    hs_status status = run->manner == HS__LED && !hs__pool_has_threads(run->pool)
+                           ? HS_ERROR_THREAD
+                           : run->kind->open(run);
     if (!status) status = perform(run);
     if (run->kind->close) run->kind->close(run);
     hs__run_free(run);

@@ -586,6 +586,7 @@ static void others_take_null(void)
     hs_pool_availability(NULL, times, reals), hs_pool_pinned(NULL, ints);
     CHECK(reals[0] == -7 && ints[0] == -7);
     hs_pool_availability(pool, times, NULL), hs_pool_pinned(pool, NULL);
+    CHECK(!hs_pool_is_inside(NULL));
     hs_stencil_tile(NULL, 0, 0, 1, 1), hs_stencil_tile(&(hs_stencil){.dtype = HS_FLOAT64}, 0, 0, 1, 1);
     double four[] = {1, 2, 3, 4};
     hs_stencil corner = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .data = four + 1, .row_stride = 1, .col_stride = 1, .weights = {1, 1, 1, 1, 2, 1, 1, 1, 1}};

@@ -12,8 +12,6 @@
 
 #if defined(__linux__)
 
-static int same(const hs__cpus *x, const hs__cpus *y) { return x->bytes == y->bytes && CPU_EQUAL_S(x->bytes, x->set, y->set); }
-
 /* As the system tells them in one call with room enough. */
 static void of_this_machine(void)
 {
@@ -37,8 +35,45 @@ static void pinned_and_free_again(void)
     CHECK(hs__pin(pthread_self(), cpu) && hs__cpus_of(pthread_self(), &now));
     CHECK(CPU_COUNT_S(now.bytes, now.set) == 1 && hs__cpus_have(&now, cpu));
     free(now.set);
-    CHECK(hs__confine(pthread_self(), &before) && hs__cpus_of(pthread_self(), &now) && same(&before, &now));
+    CHECK(hs__confine(pthread_self(), &before) && hs__cpus_of(pthread_self(), &now) &&
+          hs__cpus_same(&before, &now));
     free(before.set), free(now.set);
+}
+
+/* A set is read again into its own memory, and the stamp is another one as soon as the set is. */
+static void looked_at_again(void)
+{
+    hs__cpus before, now = {0}, none = {0};
+    if (!CHECK(hs__cpus_of(pthread_self(), &before)) ||
+        !CHECK(hs__cpus_again(pthread_self(), &now)))
+        return;
+    const void *memory = now.set;
+    const uint64_t stamp = hs_cpus_stamp();
+    CHECK(hs__cpus_same(&before, &now) && stamp && hs_cpus_stamp() == stamp);
+    CHECK(!hs__cpus_same(&before, &none) && hs__cpus_same(&none, &none) &&
+          hs__cpus_count(&none) == 0);
+    for (int32_t cpu = 0; cpu < hs__cpus_end(&before); cpu++) {
+        if (!hs__cpus_have(&before, cpu) || hs__cpus_count(&before) == 1) continue;
+        CHECK(hs__pin(pthread_self(), cpu) && hs__cpus_again(pthread_self(), &now) &&
+              now.set == memory);
+        CHECK(!hs__cpus_same(&before, &now) && hs__cpus_count(&now) == 1 &&
+              hs__cpus_have(&now, cpu) && hs_cpus_stamp() != stamp);
+    }
+    CHECK(hs__confine(pthread_self(), &before) && hs_cpus_stamp() == stamp);
+    free(before.set), free(now.set);
+}
+
+static void cpus_are_added(void)
+{
+    hs__cpus cpus = {calloc(1, CPU_ALLOC_SIZE(2048)), CPU_ALLOC_SIZE(2048)};
+    if (!CHECK(cpus.set)) return;
+    const int32_t added[] = {0, 63, 64, 1500, 2047, 64},
+                  outside[] = {-1, INT32_MIN, 2048, INT32_MAX};
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) hs__cpus_add(&cpus, added[i]);
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) hs__cpus_add(&cpus, outside[i]);
+    CHECK(hs__cpus_count(&cpus) == 5);
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) CHECK(hs__cpus_have(&cpus, added[i]));
+    free(cpus.set);
 }
 
 #if defined(HS_TEST_SCARCE)
@@ -80,6 +115,11 @@ static void of_other_machines(void)
         CHECK(!hs__cpus_have(&found, counts[i]) && !hs__cpus_have(&found, -1) && !hs__cpus_have(&found, INT32_MAX));
         CHECK(CPU_COUNT_S(found.bytes, found.set) == (counts[i] == 1 ? 1 : 2));
         CHECK(hs__pin(pthread_self(), counts[i] - 1) && other.confined == counts[i] - 1);
+        CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, counts[i] - 1) &&
+              hs_cpus_stamp());
+        other.cpus = 2 * counts[i]; /* more than there is room for */
+        if (other.cpus <= 1 << 20)
+            CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, other.cpus - 1));
         free(found.set);
     }
     other.cpus = 0;
@@ -92,7 +132,9 @@ static void refused(void)
     other.cpus = (1 << 20) + 1;
     CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set);
     other.error = ESRCH, other.asked = 0;
-    CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set && other.asked == 1);
+    CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set && other.asked == 1 &&
+          !hs_cpus_stamp());
+    CHECK(!hs__cpus_again(pthread_self(), &found) && !found.set);
     other.error = other.cpus = 0;
 }
 
@@ -123,6 +165,8 @@ int main(void)
 {
     of_this_machine();
     pinned_and_free_again();
+    looked_at_again();
+    cpus_are_added();
     of_other_machines();
     refused();
     scarce();
@@ -135,6 +179,9 @@ int main(void)
 {
     hs__cpus cpus;
     CHECK(!hs__cpus_of(pthread_self(), &cpus) && !cpus.set && !hs__cpus_end(&cpus) && !hs__pin(pthread_self(), 0));
+    CHECK(!hs__cpus_again(pthread_self(), &cpus) && hs__cpus_same(&cpus, &cpus) &&
+          !hs__cpus_count(&cpus) && !hs_cpus_stamp());
+    hs__cpus_add(&cpus, 0);
     return check_result();
 }
 

@@ -129,6 +129,28 @@ static void crowded(int here, int there, int at_work)
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
+/* One that was moved, and whose mask something else changes then: it keeps that mask. */
+static void changed_meanwhile(int here, int there)
+{
+    place x, other;
+    cpu_set_t before, wanted;
+    CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
+    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    for (int looks = 0; looks < 100000 && !x.placement.home.set; looks++)
+        hs__placement_watch(&x.placement, NULL), nap(2e-5);
+    CHECK(x.placement.home.set && is_only(thread, here));
+    CPU_ZERO(&wanted);
+    CPU_SET(here, &wanted);
+    CPU_SET(there, &wanted);
+    CHECK(pthread_setaffinity_np(thread, sizeof wanted, &wanted) == 0);
+    atomic_store(&x.stage, 2);
+    pthread_join(thread, NULL);
+    CHECK(!x.failed && CPU_EQUAL(&wanted, &x.after));
+    pthread_mutex_destroy(&x.asleep);
+    end(&other, busy);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
+}
+
 #if defined(HS_TEST_SCARCE)
 /* A thread whose home cannot be kept stays where it is. */
 static void scarce(int here, int there)
@@ -159,6 +181,7 @@ int main(void)
     free_one();
     if (count) gaps(cores[0]);
     if (count == 2) crowded(cores[1], cores[0], 0), crowded(cores[1], cores[0], 1);
+    if (count == 2) changed_meanwhile(cores[1], cores[0]);
 #if defined(HS_TEST_SCARCE)
     if (count == 2) scarce(cores[1], cores[0]);
     room = CPU_ALLOC_SIZE(65536);

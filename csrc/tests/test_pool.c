@@ -200,7 +200,7 @@ static void checked_before_locked(void)
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
     const hs_product good = {.dtype = HS_FLOAT64}, bad = {.dtype = HS_FLOAT64, .m = -1};
     const double none[] = {0, 0};
-    CHECK(hs_gemm(pool, &good, NULL, NULL, NULL) == HS_ERROR_BUSY);
+    CHECK(hs_gemm(pool, &good, NULL, NULL, NULL) == HS_ERROR_BUSY && hs_pool_is_inside(pool));
     CHECK(hs_gemm(pool, &bad, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_gemm(pool, &good, none, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_pool_trim(pool) == HS_ERROR_BUSY);
@@ -303,12 +303,39 @@ static void threads_refused(void)
             for (int signal = 1; signal < 32; signal++) CHECK(sigismember(&before, signal) == sigismember(&after, signal));
         }
 }
+
+/* Not even one thread: the caller is the only worker, and nothing waits for another one. */
+static void no_thread_at_all(void)
+{
+    const int32_t core = 0;
+    for (int pinned = 0; pinned < 2; pinned++) {
+        hs_pool *pool = NULL;
+        double c[N * N];
+        threads_left = 0, threads_joined = 0;
+        if (!CHECK(hs_pool_create(1, pinned ? &core : NULL, &pool) == HS_OK)) continue;
+        CHECK(!hs__pool_has_threads(pool));
+        for (int round = 0; round < 3; round++)
+            CHECK(multiply(pool, c) == HS_OK && c[N + 1] == N && !hs_pool_is_inside(pool));
+        double time, elapsed, busy;
+        int32_t count, batch;
+        hs_measurement what = {.dtype = HS_FLOAT64, .size = 8, .worker = -1, .capacity = 1};
+        what.least = 1, what.times = &time, what.count = &count, what.batch = &batch;
+        what.elapsed = &elapsed, what.busy = &busy;
+        /* The caller is beside the worker there. */
+        CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_ERROR_THREAD);
+        hs_pool_destroy(pool);
+        threads_left = -1;
+        CHECK(threads_joined == 0);
+    }
+}
 #endif
 
 int main(void)
 {
 #ifdef HS_TEST_SCARCE
     threads_refused();
+    for (int i = 0; i < N * N; i++) x[i] = 1;
+    no_thread_at_all();
 #endif
     crowded();
     a_fresh_pool_has_no_caller();

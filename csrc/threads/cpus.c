@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__linux__)
 
@@ -20,6 +21,28 @@ int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
         else *cpus = (hs__cpus){set, bytes};
     }
     return !refused;
+}
+
+int hs__cpus_again(pthread_t thread, hs__cpus *cpus)
+{
+    if (cpus->set && !pthread_getaffinity_np(thread, cpus->bytes, cpus->set)) return 1;
+    free(cpus->set);
+    return hs__cpus_of(thread, cpus);
+}
+
+int hs__cpus_same(const hs__cpus *one, const hs__cpus *other)
+{
+    return one->bytes == other->bytes && (!one->bytes || !memcmp(one->set, other->set, one->bytes));
+}
+
+int32_t hs__cpus_count(const hs__cpus *cpus)
+{
+    return cpus->set ? CPU_COUNT_S(cpus->bytes, cpus->set) : 0;
+}
+
+void hs__cpus_add(hs__cpus *cpus, int32_t cpu)
+{
+    if (cpu >= 0 && cpu < hs__cpus_end(cpus)) CPU_SET_S((size_t)cpu, cpus->bytes, cpus->set);
 }
 
 int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return cpu >= 0 && CPU_ISSET_S((size_t)cpu, cpus->bytes, cpus->set); }
@@ -41,6 +64,10 @@ int hs__pin(pthread_t thread, int32_t core)
 #else
 
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus) { return (void)thread, *cpus = (hs__cpus){0}, 0; }
+int hs__cpus_again(pthread_t thread, hs__cpus *cpus) { return hs__cpus_of(thread, cpus); }
+int hs__cpus_same(const hs__cpus *one, const hs__cpus *other) { return (void)one, (void)other, 1; }
+int32_t hs__cpus_count(const hs__cpus *cpus) { return (void)cpus, 0; }
+void hs__cpus_add(hs__cpus *cpus, int32_t cpu) { (void)cpus, (void)cpu; }
 int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return (void)cpus, (void)cpu, 0; }
 int32_t hs__cpus_end(const hs__cpus *cpus) { return (void)cpus, 0; }
 int hs__confine(pthread_t thread, const hs__cpus *cpus) { return (void)thread, (void)cpus, 0; }

@@ -20,6 +20,16 @@ typedef struct hs__cpus {
 /* Those of a thread; none, and 0, if there is no memory, or the system does not say. */
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus);
 
+/* The same into a set of before, whose memory is used again where there is room. */
+int hs__cpus_again(pthread_t thread, hs__cpus *cpus);
+
+/* Whether two sets are of one size and have the same cpus. */
+int hs__cpus_same(const hs__cpus *one, const hs__cpus *other);
+
+/* How many cpus there are; and one more, if there is room for it. */
+int32_t hs__cpus_count(const hs__cpus *cpus);
+void hs__cpus_add(hs__cpus *cpus, int32_t cpu);
+
 /* Whether a cpu is one of them; they are below hs__cpus_end. */
 int hs__cpus_have(const hs__cpus *cpus, int32_t cpu);
 int32_t hs__cpus_end(const hs__cpus *cpus);

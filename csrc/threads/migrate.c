@@ -49,7 +49,12 @@ hs__cpus hs__placement_leave(hs__placement *s)
 
 void hs__go_home(hs__cpus home)
 {
-    if (home.set) hs__confine(pthread_self(), &home);
+    hs__cpus now = {0};
+    const int known = home.set && hs__cpus_of(pthread_self(), &now);
+    const int moved =
+        !known || (hs__cpus_count(&now) == 1 && !hs__cpus_have(&home, sched_getcpu()));
+    if (home.set && moved) hs__confine(pthread_self(), &home);
+    free(now.set);
     free(home.set);
 }
 

@@ -24,7 +24,9 @@ void hs__placement_take(hs__placement *placement);
 /* It ends it, and takes its home along: it has to go there. */
 hs__cpus hs__placement_leave(hs__placement *placement);
 
-/* It goes back, which takes as long as another program keeps that core: nobody should wait for it any more. home is freed. */
+/* It goes back, which takes as long as another program keeps that core: nobody should wait for it
+ * any more. A thread whose mask something else has changed meanwhile (`taskset -p`) keeps that mask.
+ * home is freed. */
 void hs__go_home(hs__cpus home);
 
 /* Looked at again and again by a thread with nothing to do but wait, whose own placement is `own`, or NULL if that is over. If the thread

@@ -138,6 +138,7 @@ static void start(helper *to)
 }
 
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
+int hs__pool_has_threads(const hs_pool *pool) { return pool->helpers[0].started; }
 
 int32_t hs__pool_cuts_for(const hs_pool *pool) { return atomic_load(&pool->deterministic) ? 1 : pool->p; }
 
@@ -173,6 +174,29 @@ static _Thread_local char this_thread;
 static int is_inside(const hs_pool *pool)
 {
     return atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread || helper_of == pool;
+}
+
+int32_t hs_pool_is_inside(const hs_pool *pool) { return pool && is_inside(pool); }
+
+uint64_t hs_cpus_stamp(void)
+{
+#if defined(__linux__)
+    static const uint64_t fnv_prime = 0x100000001b3;
+    hs__cpus cpus;
+    uint64_t stamp = 0xcbf29ce484222325;
+    if (helper_of || !hs__cpus_of(pthread_self(), &cpus)) return 0;
+    for (size_t at = 0; at < cpus.bytes; at += sizeof stamp) { /* FNV-1a by words */
+        uint64_t word = 0;
+        const size_t left = cpus.bytes - at;
+        memcpy(&word, (const char *)cpus.set + at, left < sizeof word ? left : sizeof word);
+        stamp = (stamp ^ word) * fnv_prime;
+        stamp ^= stamp >> 32;
+    }
+    free(cpus.set);
+    return stamp;
+#else
+    return 0;
+#endif
 }
 
 int hs__pool_is_claimed(const hs_pool *pool)
@@ -331,7 +355,8 @@ void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)
     wait_for_all(&x);
 }
 
-/* A thread for each worker. Signals belong to the threads of the program that uses us, but for those that a thread causes itself. */
+/* A thread for each worker; one worker does without, for the caller has its place. Signals belong
+ * to the threads of the program that uses us, but for those that a thread causes itself. */
 static hs_status start_threads(hs_pool *pool)
 {
     sigset_t all, before;
@@ -342,16 +367,12 @@ static hs_status start_threads(hs_pool *pool)
     for (; started < pool->p; started++) {
         helper *h = &pool->helpers[started];
         h->pool = pool, h->worker = started;
-        hs__signal_init(&h->wake);
         h->started = !pthread_create(&h->thread, NULL, helper_main, h);
-        if (!h->started) {
-            hs__signal_end(&h->wake);
-            break;
-        }
+        if (!h->started) break;
         if (pool->cores) h->pinned = hs__pin(h->thread, pool->cores[started]);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started == pool->p ? HS_OK : HS_ERROR_THREAD;
+    return started == pool->p || pool->p == 1 ? HS_OK : HS_ERROR_THREAD;
 }
 
 static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
@@ -366,6 +387,7 @@ static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs
     pool->p = p, pool->pid = getpid(), pool->spin = cores != NULL, pool->own = -1;
     pthread_mutex_init(&pool->run_lock, NULL);
     hs__signal_init(&pool->done);
+    for (int32_t i = 0; i < p; i++) hs__signal_init(&pool->helpers[i].wake);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
     if (pool->cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
@@ -396,9 +418,10 @@ void hs_pool_destroy(hs_pool *pool)
         atomic_store(&pool->stop, 1);
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
-            if (!h->started) continue;
-            start(h);
-            pthread_join(h->thread, NULL);
+            if (h->started) {
+                start(h);
+                pthread_join(h->thread, NULL);
+            }
             hs__signal_end(&h->wake);
         }
         pthread_mutex_destroy(&pool->run_lock);

@@ -14,6 +14,10 @@ typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
 
+/* Whether each worker has a thread: where the system refuses even one, a pool of one worker has
+ * none, and its work is the caller's. */
+int hs__pool_has_threads(const hs_pool *pool);
+
 /* For how many workers a matrix is cut where that changes how it is rounded: for one in a deterministic pool. */
 int32_t hs__pool_cuts_for(const hs_pool *pool);
 const hs__domains *hs__pool_domains(const hs_pool *pool);
@@ -54,7 +58,8 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  *   HS__EACH    every worker its part; the caller has the place of one
  *   HS__SHARED  the same for work of which nothing is left when anybody's part ends, but for what others have begun: who is late finds
  *               its part done, and a worker that has not even started by then, for another program is on its core, is not waited for
- *   HS__LED     every worker its part, the caller beside them: it runs lead(job), which must see to the end of their work, or is NULL
+ *   HS__LED     every worker its part, the caller beside them: it runs lead(job), which must see to the end of their work, or is NULL;
+ *               for a pool that has threads
  *   HS__ALONE   the caller does all, as worker 0: where waking the others takes as long */
 typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
 

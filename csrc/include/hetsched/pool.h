@@ -51,6 +51,9 @@ typedef struct hs_pool hs_pool;
 /* p workers as persistent threads. The calling thread of a run takes the place of one worker: with cores given that of the
  * worker whose core it is on, so that a run never has more threads than workers; but for hs_run_star it is the master beside them.
  *   cores   [p] the core to pin each worker to, or NULL: not pinned (pinning is ignored where the system has none)
+ * HS_ERROR_THREAD where the system refuses to start so many threads (RLIMIT_NPROC, the pids of a
+ * cgroup): none is left then. One worker does without a thread, but for hs_run_star and
+ * hs_measure_kernel, which are HS_ERROR_THREAD.
  * After fork() the child must make its own. */
 HS_API hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **pool);
 
@@ -107,6 +110,16 @@ HS_API void hs_pool_availability(const hs_pool *pool, const double *speeds, doub
 
 /* Which workers' threads are held on the core that was given for them: pinned is [p]. */
 HS_API void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
+
+/* Whether the calling thread works on a job of the pool: it is in a poll function or a tile of one
+ * of its runs, where another run of the pool is HS_ERROR_BUSY. */
+HS_API int32_t hs_pool_is_inside(const hs_pool *pool);
+
+/* A number for the set of cpus that the calling thread may run on: another one when the set has
+ * changed, by `taskset -p`, a cgroup or the program itself, so that pinned workers may be where
+ * they should not. 0: the system does not say, or the thread is a worker of a pool, whose own cpu
+ * says nothing of the program's. Takes less than a microsecond. */
+HS_API uint64_t hs_cpus_stamp(void);
 
 HS_C_END
 #endif
