@@ -5,11 +5,14 @@
 
 #include "blas/names.h"
 
-/* How many workers there are at most, at least 1; with 1 every call goes to the library behind. Told more than there are cores: all. */
+/* How many workers a call of this thread has at most, at least 1: as many as it may use cpus now,
+ * of those that were named, or fewer if told so; with 1 every call goes to the library behind. Told
+ * as many as there are, or more: all, also those that a wider mask brings later. */
 HS__BLAS int hetsched_blas_get_num_threads(void);
 HS__BLAS void hetsched_blas_set_num_threads(int threads);
 
-/* Domains of those workers: 1 unless HETSCHED_BLAS_DOMAINS and HETSCHED_BLAS_BLOCKS say more. */
+/* Domains of those workers: 1 unless their cpus were named and HETSCHED_BLAS_DOMAINS and
+ * HETSCHED_BLAS_BLOCKS say more. */
 HS__BLAS int hetsched_blas_get_num_domains(void);
 
 /* The multiply-adds from which calls of a function, such as "dgemm", are the engine's; NaN of a name that is none. And what sets them: as

@@ -1,16 +1,26 @@
-#define _GNU_SOURCE
 #include "blas/gate.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "blas/openmp.h"
+#include "blas/places.h"
 #include "blas/settings.h"
 
 /* One call at a time is the engine's. Who finds it taken goes to the library behind, also where a signal has interrupted the very thread
  * that has it: nobody waits. */
 static atomic_int taken;
-static hs_pool *pools[HS__MOST_WORKERS + 1]; /* by number of workers; never destroyed, for a program may call to its end */
+/* By number of workers. They are kept while the places stay, for a program may call to its end. */
+static hs_pool *pools[HS__MOST_WORKERS + 1];
+
+/* What the pools are for; of the thread that has `taken`. */
+static struct {
+    hs__openmp openmp;
+    hs__cpus mask, seen; /* seen: memory for the next look */
+    hs__places places;   /* within the mask */
+} now;
+int32_t hs__startable = HS__MOST_WORKERS;
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
@@ -22,45 +32,79 @@ static void in_child(void)
         if (!in_use) hs_pool_destroy(pools[p]);
         pools[p] = NULL;
     }
+    if (in_use) { /* another thread may have been in the middle of a look */
+        now.mask = (hs__cpus){0};
+        now.seen = (hs__cpus){0};
+    }
 }
 
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
-/* ---- OpenMP ------------------------------------------------------------------------------------------------------ */
+/* ---- places and pools -------------------------------------------------------------------- */
 
-enum { MOST_RUNTIMES = 8 };
-typedef int in_parallel(void);
-
-typedef struct {
-    in_parallel *in[MOST_RUNTIMES];
-    int count;
-    unsigned long long loads; /* hs__loads when it was looked */
-} runtimes;
-static runtimes openmp; /* of who has `taken` */
-
-static int look_for_openmp(void *handle, void *context)
+/* What was seen becomes the mask; without memory there is none, and the next call looks again. */
+static void keep_mask(void)
 {
-    runtimes *found = context;
-    void *function = dlsym(handle, "omp_in_parallel");
-    in_parallel *in;
-    memcpy(&in, &function, sizeof in);
-    int known = !in || found->count == MOST_RUNTIMES;
-    for (int i = 0; i < found->count; i++) known = known || found->in[i] == in;
-    if (known) return 0;
-    hs__keep(function);
-    found->in[found->count++] = in;
-    return 0;
+    void *memory = now.seen.set ? realloc(now.mask.set, now.seen.bytes) : NULL;
+    if (!memory) {
+        free(now.mask.set);
+        now.mask = (hs__cpus){0};
+        return;
+    }
+    now.mask = (hs__cpus){memory, now.seen.bytes};
+    memcpy(now.mask.set, now.seen.set, now.seen.bytes);
 }
 
-static int is_in_parallel(void)
+static int have_same_cores(const hs__places *one, const hs__places *other)
 {
-    const unsigned long long loads = hs__loads();
-    if (loads != openmp.loads) {
-        hs__each_object(look_for_openmp, &openmp);
-        openmp.loads = loads;
+    return one->count == other->count &&
+           !memcmp(one->cores, other->cores, (size_t)one->count * sizeof *one->cores);
+}
+
+/* Looks at the mask of the calling thread, which may be another one than at the last call. Pools
+ * for other places are closed, so that none of their threads stays on a cpu outside the mask. */
+static void follow_mask(void)
+{
+    hs__cpus_again(pthread_self(), &now.seen);
+    if (now.mask.set && hs__cpus_same(&now.mask, &now.seen)) return;
+    const hs__places before = now.places;
+    keep_mask();
+    hs__unbind(&now.openmp, &hs__set.start, &now.seen);
+    hs__places_within(&now.seen, &now.places);
+    if (have_same_cores(&before, &now.places)) return;
+    for (int p = 0; p <= HS__MOST_WORKERS; p++) {
+        hs_pool_destroy(pools[p]);
+        pools[p] = NULL;
     }
-    for (int i = 0; i < openmp.count; i++)
-        if (openmp.in[i]()) return 1;
+    hs__startable = HS__MOST_WORKERS;
+}
+
+/* A pool on the first places, with the domains that they have. One whose kernel this processor does
+ * not have is none. */
+static hs_status create_pool(int32_t workers, hs_pool **pool)
+{
+    hs_domain domain[HS__MOST_DOMAINS];
+    int32_t of[HS__MOST_WORKERS];
+    const hs__places *places = &now.places;
+    const int32_t count = hs__domains_of(places, workers, domain, of);
+    hs_status status = HS_ERROR_UNSUPPORTED;
+    if (count) status = hs_pool_create_domains(workers, places->cores, count, domain, of, pool);
+    if (status == HS_ERROR_UNSUPPORTED) status = hs_pool_create(workers, places->cores, pool);
+    return status ? status : hs_pool_set_deterministic(*pool, hs__set.deterministic);
+}
+
+/* The pool of so many workers; returns how many it has: fewer where the system refuses to start
+ * more threads, which is not asked of it again while the places stay. 0: there is none of two. */
+static int32_t open_pool(int32_t workers)
+{
+    const int32_t most = hs__startable > 2 ? hs__startable : 2;
+    hs_status status = hs_kernel_init();
+    if (workers > most) workers = most;
+    for (; !status && workers > 1; hs__startable = --workers) {
+        if (!pools[workers]) status = create_pool(workers, &pools[workers]);
+        if (!status) return workers;
+        if (status == HS_ERROR_THREAD) status = HS_OK;
+    }
     return 0;
 }
 
@@ -74,24 +118,26 @@ static int no(hs__entry *entry, hs__fate fate, double volume)
 
 int hs__refuse(hs__entry *entry, double volume) { return no(entry, HS__REFUSED, volume); }
 
-/* As many as the library behind is to use, and there are. */
+/* As many as the library behind is to use, and the program allows. */
 static int32_t workers_for(hs__entry *entry)
 {
     const int32_t told = entry->threads ? entry->threads() : 0;
-    return told > 0 && told < hs__set.workers ? told : hs__set.workers;
+    const int32_t limit = atomic_load(&hs__set.limit);
+    return told > 0 && told < limit ? told : limit;
 }
 
-/* The pool of so many workers, with the domains that they have. One whose kernel this processor does not have is none. */
-static hs_status open_pool(int32_t workers)
+/* With the gate taken: the fate of a call that may have so many workers, and the pool for it. */
+static hs__fate choose_pool(int32_t workers, hs__turn *turn)
 {
-    hs_domain domain[HS__MOST_DOMAINS];
-    int32_t of[HS__MOST_WORKERS];
-    hs_status status = hs_kernel_init();
-    if (status) return status;
-    const int32_t count = hs__domains_of(workers, domain, of);
-    status = count ? hs_pool_create_domains(workers, hs__set.cores, count, domain, of, &pools[workers]) : HS_ERROR_UNSUPPORTED;
-    if (status == HS_ERROR_UNSUPPORTED) status = hs_pool_create(workers, hs__set.cores, &pools[workers]);
-    return status ? status : hs_pool_set_deterministic(pools[workers], hs__set.deterministic);
+    if (hs__is_in_parallel(&now.openmp)) return HS__PARALLEL;
+    follow_mask();
+    if (workers > now.places.count) workers = now.places.count;
+    if (workers < 2) return HS__ONE_THREAD;
+    turn->workers = open_pool(workers);
+    if (!turn->workers) return HS__REFUSED;
+    turn->pool = pools[turn->workers];
+    turn->speeds = now.places.has_speeds ? now.places.speeds : NULL;
+    return HS__TAKEN;
 }
 
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
@@ -100,15 +146,13 @@ int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
     const int32_t workers = workers_for(entry);
     if (workers < 2) return no(entry, HS__ONE_THREAD, volume);
     if (atomic_exchange(&taken, 1)) return no(entry, HS__BUSY, volume);
-    if (is_in_parallel()) {
+    *turn = (hs__turn){.entry = entry, .volume = volume};
+    const hs__fate fate = choose_pool(workers, turn);
+    if (fate != HS__TAKEN) {
         atomic_store(&taken, 0);
-        return no(entry, HS__PARALLEL, volume);
+        return no(entry, fate, volume);
     }
-    if (!pools[workers] && open_pool(workers)) {
-        atomic_store(&taken, 0);
-        return no(entry, HS__REFUSED, volume);
-    }
-    *turn = (hs__turn){entry, pools[workers], workers, hs__set.has_speeds ? hs__set.speeds : NULL, volume, hs__counting ? hs_clock() : 0.0};
+    turn->start = hs__counting ? hs_clock() : 0.0;
     return 1;
 }
 

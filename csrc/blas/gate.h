@@ -8,15 +8,20 @@
 extern double hs__least[HS__ROUTINES][4];
 /* Whether calls are counted for a report at the end. */
 extern int hs__counting;
+/* Workers at most since the system has refused to start more threads; HS__MOST_WORKERS or more: it
+ * has not. */
+extern int32_t hs__startable;
 
 /* Where a call went, and why. */
 typedef enum hs__fate {
     HS__TAKEN,
     HS__SMALL,      /* too little to be shared */
-    HS__ONE_THREAD, /* the library behind was told to use one, or there is one core */
-    HS__BUSY,       /* another thread's call is running, or the same thread's that a signal has interrupted */
+    HS__ONE_THREAD, /* the library behind was told to use one, or there is one place for a worker */
+    HS__BUSY,       /* another thread's call is running, or the same thread's that a signal has
+                       interrupted */
     HS__PARALLEL,   /* in a parallel region of OpenMP */
-    HS__REFUSED,    /* arguments that are not usual, integers of a width not known, or no memory */
+    HS__REFUSED,    /* arguments that are not usual, integers of unknown width, no memory, or no
+                       threads */
     HS__FATES
 } hs__fate;
 

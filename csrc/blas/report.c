@@ -51,6 +51,9 @@ __attribute__((destructor)) static void report(void)
                         "taken", "small", "1-thread", "busy", "parallel", "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
             print(hs__routine_names[r], d, t);
         }
+    if (printed && hs__startable < HS__MOST_WORKERS)
+        fprintf(stderr, "The system refused to start threads: calls had %ld worker%s at most.\n",
+                (long)hs__startable, hs__startable == 1 ? "" : "s");
     if (printed)
         fputs("Taken: by the engine; all others went to the library behind. largest: multiply-adds. flops, seconds, GFLOP/s: of those\n"
               "taken. lost: core-seconds meanwhile that other programs had.\n", stderr);

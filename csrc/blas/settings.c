@@ -9,7 +9,6 @@
 
 #include "blas/control.h"
 #include "blas/gate.h"
-#include "threads/cpus.h"
 
 hs__settings hs__set;
 int hs__counting;
@@ -63,58 +62,45 @@ double hetsched_blas_get_least(const char *name)
     return NAN;
 }
 
-int hetsched_blas_get_num_threads(void) { return hs__set.workers; }
-
-void hetsched_blas_set_num_threads(int threads) { hs__set.workers = threads < 1 ? 1 : threads < hs__set.most ? threads : hs__set.most; }
-
-int32_t hs__domains_of(int32_t workers, hs_domain *domain, int32_t *of)
+/* The places that the calling thread may use now. */
+static void find_places(hs__places *found)
 {
-    int32_t place[HS__MOST_DOMAINS] = {0}, count = 0; /* place: one more, 0 for none */
-    for (int32_t w = 0; w < workers && hs__set.domains; w++) {
-        const int32_t d = hs__set.domain_of[w];
-        if (!place[d]) domain[count] = hs__set.domain[d], place[d] = ++count;
-        of[w] = place[d] - 1;
-    }
-    return count;
+    hs__openmp openmp = {.count = 0};
+    hs__cpus mask;
+    if (hs__cpus_of(pthread_self(), &mask)) hs__unbind(&openmp, &hs__set.start, &mask);
+    hs__places_within(&mask, found);
+    free(mask.set);
+}
+
+static int32_t limited(int32_t workers)
+{
+    const int32_t limit = atomic_load(&hs__set.limit);
+    return limit < workers ? limit : workers;
+}
+
+int hetsched_blas_get_num_threads(void)
+{
+    hs__places places;
+    find_places(&places);
+    return limited(places.count);
+}
+
+/* All that there are is no limit: there may be more later. */
+void hetsched_blas_set_num_threads(int threads)
+{
+    hs__places places;
+    find_places(&places);
+    atomic_store(&hs__set.limit, threads < 1 ? 1 : threads < places.count ? threads : hs__set.most);
 }
 
 int hetsched_blas_get_num_domains(void)
 {
+    hs__places places;
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t of[HS__MOST_WORKERS];
-    const int32_t count = hs__domains_of(hs__set.workers, domain, of);
+    find_places(&places);
+    const int32_t count = hs__domains_of(&places, limited(places.count), domain, of);
     return count ? count : 1;
-}
-
-/* Whether a cpu is the first of its core among those allowed; true where the system does not say. */
-static int is_first(int cpu, const hs__cpus *allowed)
-{
-    char path[96];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    FILE *file = fopen(path, "re");
-    if (!file) return 1;
-    int first = 1, from, to;
-    while (first && fscanf(file, "%d", &from) == 1) {
-        to = from;
-        int mark = fgetc(file);
-        if (mark == '-') mark = fscanf(file, "%d", &to) == 1 ? fgetc(file) : EOF;
-        for (int other = from; other <= to && other < cpu; other++) first = first && !hs__cpus_have(allowed, other);
-        if (mark != ',') break;
-    }
-    fclose(file);
-    return first;
-}
-
-static void find_cores(void)
-{
-    hs__cpus allowed;
-    if (!hs__cpus_of(pthread_self(), &allowed)) {
-        hs__set.workers = 1;
-        return;
-    }
-    for (int32_t cpu = 0; cpu < hs__cpus_end(&allowed) && hs__set.workers < HS__MOST_WORKERS; cpu++)
-        if (hs__cpus_have(&allowed, cpu) && is_first(cpu, &allowed)) hs__set.cores[hs__set.workers++] = cpu;
-    free(allowed.set);
 }
 
 /* Numbers between commas, at most so many; how many. */
@@ -151,38 +137,42 @@ static void read_domains(const char *of, const char *blocks)
 {
     double numbers[HS__MOST_WORKERS];
     int32_t count = 0;
-    if (!of || !blocks || read_numbers(of, numbers, HS__MOST_WORKERS) < hs__set.workers) return;
+    if (!of || !blocks || read_numbers(of, numbers, HS__MOST_WORKERS) < hs__set.named.count) return;
     for (const char *text = blocks; text && count < HS__MOST_DOMAINS; count++) {
         if (!read_domain(text, &hs__set.domain[count])) return;
         text = strchr(text, ';');
         if (text) text++;
     }
-    for (int32_t w = 0; w < hs__set.workers; w++) {
+    for (int32_t w = 0; w < hs__set.named.count; w++) {
         if (!(numbers[w] < count)) return;
-        hs__set.domain_of[w] = (int32_t)numbers[w];
+        hs__set.named.domain_of[w] = (int32_t)numbers[w];
     }
-    hs__set.domains = count;
+    hs__set.named.domains = count;
 }
 
 static void limit(const char *name)
 {
     const char *text = getenv(name);
     const long most = text ? strtol(text, NULL, 10) : 0;
-    if (most > 0 && most < hs__set.workers) hs__set.workers = (int32_t)most;
+    if (most > 0 && most < hs__set.most) hs__set.most = (int32_t)most;
 }
 
 __attribute__((constructor)) static void read_all(void)
 {
     const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT"), *deterministic = getenv("HETSCHED_DETERMINISTIC");
     double numbers[HS__MOST_WORKERS];
-    const int32_t cores = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
-    for (int32_t i = 0; i < cores; i++) hs__set.cores[i] = numbers[i] < 1 << 20 ? (int32_t)numbers[i] : 1 << 20;
-    hs__set.workers = cores;
-    if (!cores) find_cores();
-    hs__set.has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), hs__set.speeds, HS__MOST_WORKERS) >= hs__set.workers;
+    hs__places *named = &hs__set.named;
+    hs__openmp openmp = {.count = 0};
+    if (!hs__has_openmp(&openmp)) hs__cpus_of(pthread_self(), &hs__set.start);
+    named->count = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
+    for (int32_t i = 0; i < named->count; i++)
+        named->cores[i] = numbers[i] < 1 << 20 ? (int32_t)numbers[i] : 1 << 20;
+    named->has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), named->speeds,
+                                     HS__MOST_WORKERS) >= named->count;
     read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
+    hs__set.most = named->count ? named->count : HS__MOST_WORKERS;
     limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
-    hs__set.most = hs__set.workers;
+    atomic_store(&hs__set.limit, hs__set.most);
     hs__set.deterministic = deterministic && *deterministic && strcmp(deterministic, "0") != 0;
     hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
