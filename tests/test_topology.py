@@ -318,7 +318,7 @@ class TestWorth:
         monkeypatch.setattr(run, "Threads", lambda size, cores, *_, **__: (size, cores))  # those cpus need not be here
         for count, cpus in ((None, (0, 1, 2, 4, 5, 6, 7)), (9, (0, 1, 2, 4, 5, 6, 7, 8, 9)), (14, None)):
             with hs.Pool(count) as p:
-                assert p._own[1] == (count or 7, cpus)
+                assert p._own.threads == (count or 7, cpus)
 
 
 class TestThreadLimit:

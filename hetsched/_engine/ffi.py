@@ -95,7 +95,10 @@ def cancellable(call: Callable[[Any], int], long: bool) -> None:
     # its join takes the thread for ended (Python 3.11). An interrupt can come between any two
     # steps: `turn` says that the call has begun or never will, `outcome` that it has ended.
     try:
-        _thread.start_new_thread(run, ())
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:  # the system refuses: then Ctrl-C waits for the end
+            run()
         while not ended.acquire(timeout=PIECE):
             pass
     except BaseException:

@@ -80,6 +80,10 @@ def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) ->
     ffi.from_handle(context)(row, col, height, width)
 
 
+class ThreadsRefused(RuntimeError):
+    """The system does not start so many threads."""
+
+
 _living: weakref.WeakValueDictionary[int, Threads] = weakref.WeakValueDictionary()
 
 
@@ -111,9 +115,15 @@ class Threads:
         if domains:
             names = [ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode()) for x in domains]
             given = [(name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)]
-            check_status(lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), owner))
+            status = lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), owner)
         else:
-            check_status(lib.hs_pool_create(workers, pinned, owner))
+            status = lib.hs_pool_create(workers, pinned, owner)
+        if status == lib.HS_ERROR_THREAD:
+            raise ThreadsRefused(
+                f"workers is {workers}: the system refuses to start so many threads for this process; "
+                "see RLIMIT_NPROC (ulimit -u), and pids.max of its cgroup"
+            )
+        check_status(status)
         self._owner, self.handle, self.size = owner, owner[0], workers
         check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
         _living[id(self)] = self
@@ -124,11 +134,20 @@ class Threads:
         """hs_pool_trim."""
         check_status(lib.hs_pool_trim(self.handle))
 
+    def is_inside(self) -> bool:
+        """hs_pool_is_inside."""
+        return bool(lib.hs_pool_is_inside(self.handle))
+
     def availability(self, speeds: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """hs_pool_availability: (p,)."""
         found = np.empty(self.size)
         lib.hs_pool_availability(self.handle, or_null(speeds, doubles, self.size), doubles(found))
         return found
+
+
+def cpus_stamp() -> int:
+    """hs_cpus_stamp: another number once the calling thread may run on other cpus."""
+    return lib.hs_cpus_stamp()  # type: ignore[no-any-return]
 
 
 @before_the_end

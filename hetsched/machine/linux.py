@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .._base.regular import read_regular
 from .cpus import Cache, Cpu
+from .mask import cpus as cpus_of_thread
 
 _CPUS, _NODES = "sys/devices/system/cpu", "sys/devices/system/node"
 _CAPACITY, _FREQUENCY = "cpu_capacity", "cpufreq/cpuinfo_max_freq"  # files of a cpu
@@ -87,11 +88,8 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
         if listed is None:
             listed = _as_cpus(root, "Cpus_allowed in proc/self/status", value(status, "Cpus_allowed"), masked=True)
         mask = _both(online, frozenset(listed or ()))  # cpus that are not there are listed too
-    elif hasattr(os, "sched_getaffinity"):
-        try:
-            mask = tuple(sorted(os.sched_getaffinity(0)))
-        except OSError:
-            mask = ()
+    else:
+        mask = tuple(sorted(cpus_of_thread()))
     cpus, source = cpuset(root)
     both = tuple(cpu for cpu in mask or online if cpu in cpus)
     if both and len(both) < len(mask or online):  # rarely: the kernel keeps the mask inside the cpuset

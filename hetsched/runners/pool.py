@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from .._base.progress import reporting
 from .._engine import fast
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
+from ..machine import mask
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.product import ProductPlan
@@ -107,8 +109,8 @@ class Pool:
         deterministic: bool | None = None,
     ) -> None:
         self._workers = Workers(workers, emulate, time_scale, deterministic)
-        # The process and its threads, replaced as one: other threads see both or neither.
-        self._own: tuple[int, engine.Threads] | None = (os.getpid(), self._started())
+        # What the threads are for, and they: replaced as one, so that other threads see all of it or nothing.
+        self._own: _Own | None = self._started_here(shrinks=workers is None)
 
     # ---- life ----
 
@@ -138,16 +140,56 @@ class Pool:
         own = self._workers
         return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or (), deterministic=own.deterministic)
 
+    def _started_here(self, shrinks: bool = False) -> _Own:
+        """The threads, for this process and the cpus of this thread; shrinks: fewer workers where the system refuses threads."""
+        stamp, cpus, asked = engine.cpus_stamp(), mask.cpus(), len(self)
+        while True:
+            try:
+                with mask.whole():
+                    threads = self._started()
+                break
+            except engine.ThreadsRefused:
+                if not shrinks or len(self) == 1:
+                    raise
+                self._workers = self._workers.resized(len(self) - 1)
+        if len(self) < asked:
+            warnings.warn(
+                f"the system refuses to start threads for {asked} workers: this pool has {len(self)} (RLIMIT_NPROC, pids.max)",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return _Own(os.getpid(), stamp, cpus, threads)
+
     def _live(self) -> engine.Threads:
+        """The threads. A forked child has none of its parent's, and where the cpus of the calling thread are others than before,
+        by `taskset -p`, a cgroup or the program, pinned workers may be outside them: both begin with new ones."""
         own = self._own
-        if own is not None and own[0] != os.getpid():  # a forked child has none of its parent's threads
+        if own is not None and (own.pid != os.getpid() or engine.cpus_stamp() not in (0, own.stamp)):
             with _lock:
-                own = self._own
-                if own is not None and own[0] != os.getpid():
-                    own = self._own = (os.getpid(), self._started())
+                own = self._own = self._renewed()
         if own is None:
             raise ValueError("the pool is closed")
-        return own[1]
+        return own.threads
+
+    def _renewed(self) -> _Own | None:
+        own = self._own
+        if own is None or own.pid != os.getpid():
+            return own and self._started_here()
+        if not self._is_elsewhere():
+            return own._replace(stamp=engine.cpus_stamp() or own.stamp)
+        self._workers = self._workers.resized(len(self))
+        return self._started_here()
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the threads were started for other cpus than the calling thread has now. A worker of a pool, in a tile, is not
+        asked for its own: it is pinned."""
+        own, stamp = self._own, engine.cpus_stamp()
+        return own is not None and stamp not in (0, own.stamp) and mask.cpus() != own.cpus
+
+    def _is_inside(self) -> bool:
+        """Whether the calling thread works on a run of the pool."""
+        own = self._own
+        return own is not None and own.pid == os.getpid() and own.threads.is_inside()
 
     @property
     def closed(self) -> bool:
@@ -290,17 +332,18 @@ class Pool:
         ndarray, or (ndarray, Trace)
             A scalar for two 1-D operands.
         """
-        threads, workers = self._live(), self._workers
+        workers = self._workers
         direct = workers.emulated or not (
             trace is False
             and (type(method) is str and method == "auto")
             and (type(block) is int and block == 1)
             and (type(communication) is str and communication == "once")
         )
-        if not direct:
+        if not direct and self._own is not None:
             small = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
             if small is not None:
                 return small
+        threads, workers = self._live(), self._workers
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
         if one and not direct and (progress is None or progress is False) and product_run.is_plain(A, B, out):
             return product_run.multiply_plain(threads, workers, A, B, out)
@@ -860,12 +903,22 @@ def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: b
     engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
 
 
-_lock = threading.Lock()  # for what a forked child replaces
+class _Own(NamedTuple):
+    """Threads of a pool, with the process that they are in, and the cpus of the thread that started them."""
+
+    pid: int
+    stamp: int  # of these cpus, as it is quickly found out
+    cpus: frozenset[int]
+    threads: engine.Threads
+
+
+# For what a forked child and other cpus replace. A signal handler may multiply while it is held by the thread that it interrupts.
+_lock = threading.RLock()
 
 
 def _renew_lock() -> None:
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -22,7 +22,7 @@ from .pool import Pool
 from .workers import here
 
 _shared: Pool | None = None
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may multiply while the thread that it interrupts makes the pool
 with suppress(ImportError, AttributeError):  # threadpoolctl is not there, or too old to be told of others
     from . import threadpool as threadpool
 
@@ -37,26 +37,46 @@ class _Smaller(Pool):
 
 
 class _Own(threading.local):
-    """Of a thread: the pools that limits have asked for, by their sizes, and the shared pool of which they are a part."""
+    """Of a thread: the pools that limits have asked for, by their sizes, and the shared pool of which they are a part; and pools
+    of one worker, for calls inside a run of another pool."""
 
     whole: Pool | None = None
     pools: dict[int, Pool]
+
+    def __init__(self) -> None:
+        self.nested: list[Pool] = []
 
 
 _own = _Own()
 
 
 def shared_pool() -> Pool:
-    """The pool of this process, or where a limit is smaller a pool of this thread."""
+    """The pool of this process, or where a limit is smaller a pool of this thread.
+
+    In a progress function, a tile, or a signal handler that interrupts one, the calling thread works on a run of that pool
+    already, whose workers are busy: then it is a pool of one worker, the calling thread alone.
+    """
     global _shared
     pool = _shared
-    if pool is None:
+    if pool is None or pool._is_elsewhere():
         with _lock:
-            if _shared is None:
+            if _shared is None or _shared._is_elsewhere():
                 _shared = Pool()
+                here.cache_clear()
             pool = _shared
+        _own.whole, _own.pools = None, {}  # parts of another one
     most = limits.most()
-    return pool if most is None or most >= len(pool) else _smaller(pool, most)
+    if most is not None and most < len(pool):
+        pool = _smaller(pool, most)
+    return _nested(pool) if pool._is_inside() else pool
+
+
+def _nested(whole: Pool) -> Pool:
+    for pool in _own.nested:
+        if not pool._is_inside():
+            return pool
+    _own.nested.append(_Smaller(1, deterministic=whole.deterministic))
+    return _own.nested[-1]
 
 
 def _smaller(whole: Pool, size: int) -> Pool:
@@ -86,7 +106,7 @@ when_measured(renew_shared_pool)
 
 def _forget_shared_pool() -> None:
     global _shared, _lock, _own
-    _shared, _lock, _own = None, threading.Lock(), _Own()
+    _shared, _lock, _own = None, threading.RLock(), _Own()
 
 
 if hasattr(os, "register_at_fork"):

@@ -102,6 +102,12 @@ class Workers:
             else:
                 self.shares[kind] = None if self.measured is None else self.measured.relative(kind)
 
+    def resized(self, size: int) -> Workers:
+        """So many on the cpus that there are now; as many as before if they are of a platform, the same if they are emulated."""
+        if self.emulated:
+            return self
+        return Workers(size if self.given is None else self.given, False, 1.0, self.deterministic)
+
     def __len__(self) -> int:
         return self._size
 

@@ -1,0 +1,67 @@
+"""The cpus that the calling thread may use now: its affinity mask, which an OpenMP runtime may have narrowed for itself."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .._base.regular import read_regular
+
+#: With one of these in the environment an OpenMP runtime may bind threads.
+_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+_QUESTIONS = ("omp_get_proc_bind", "omp_get_num_places", "omp_get_place_num_procs", "omp_get_place_proc_ids")
+
+
+def cpus() -> frozenset[int]:
+    """Those of the calling thread; of a thread that an OpenMP runtime has bound to one of its places, those of all places.
+
+    The runtime pins the thread that loads it to the first place, though the process has all of them. Any other mask was set by
+    something else, and stays. Empty where the system does not say.
+    """
+    own = _own()
+    if own and any(name in os.environ for name in _BINDING):
+        for places in _places():
+            if own in places:
+                return frozenset().union(*places)
+    return own
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """For threads that are started inside, which inherit the mask: meanwhile the calling thread has all of `cpus`."""
+    own, wanted = _own(), cpus()
+    if own == wanted:
+        yield
+        return
+    os.sched_setaffinity(0, wanted)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
+
+
+def _own() -> frozenset[int]:
+    try:
+        return frozenset(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # a system without masks, and one that does not tell
+        return frozenset()
+
+
+def _places() -> Iterator[list[frozenset[int]]]:
+    """The places of each OpenMP runtime in this process that binds threads."""
+    lines = (line.split(maxsplit=5) for line in read_regular("/proc/self/maps").splitlines())
+    for path in sorted({os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}):
+        try:
+            library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
+        except OSError:  # a file that was replaced, or no library
+            continue
+        if all(hasattr(library, name) for name in _QUESTIONS) and library.omp_get_proc_bind():
+            yield [_place(library, place) for place in range(library.omp_get_num_places())]
+
+
+def _place(library: ctypes.CDLL, place: int) -> frozenset[int]:
+    ids = (ctypes.c_int * max(0, library.omp_get_place_num_procs(place)))()
+    library.omp_get_place_proc_ids(place, ids)
+    return frozenset(ids)
