@@ -1,7 +1,8 @@
-"""`hetsched exec`, `hetsched measure --blas`, and what is kept of this machine."""
+"""`hetsched exec`, from whatever path, `hetsched measure --blas`, and what is kept of this machine."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -95,6 +96,141 @@ def test_input_and_output_are_the_programs():
     given = "\n".join(map(str, range(1000)))
     command = [sys.executable, "-m", "hetsched", "exec", "cat"]
     assert subprocess.run(command, input=given, capture_output=True, text=True, timeout=60).stdout == given
+
+
+# ---- paths -----------------------------------------------------------------------------------------------------------
+
+PATHS = ["a b", "a:b", "$x\tgrün\n;%d"]
+SEEN = "import numpy as np; A = np.eye(300); A @ A; print('libhetsched_blas' in open('/proc/self/maps').read())"
+
+
+@pytest.fixture(scope="module")
+def installations(tmp_path_factory):
+    """Of this package, in folders of any name: hard links to one copy."""
+    base = tmp_path_factory.mktemp("installed") / "base"
+    shutil.copytree(Path(hs.__file__).parent, base / "hetsched", ignore=shutil.ignore_patterns("__pycache__"))
+    compiled = Path(blas._hetsched.__file__).parent  # of an editable installation elsewhere
+    shutil.copytree(compiled, base / "hetsched" / "_engine", dirs_exist_ok=True)
+
+    def install(name):
+        return shutil.copytree(base, tmp_path_factory.mktemp("installed") / name, copy_function=os.link)
+
+    return install
+
+
+def of_folder(folder):
+    """The command line of the package there, not of an editable installation."""
+    return f"""
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]
+sys.path.insert(0, {str(folder)!r})
+from hetsched.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def from_folder(folder, *words, **changes):
+    """`hetsched exec` of the package in that folder."""
+    given = {key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")} | changes
+    command = [sys.executable, "-c", of_folder(folder), "exec", *words]
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_an_installation_of_any_path(installations, name):
+    folder = installations(name)
+    done = from_folder(folder, "--", sys.executable, "-c", SEEN)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+    kept_links = [path for path in Path(os.environ["XDG_CACHE_HOME"], "hetsched").glob("*") if path.is_symlink()]
+    assert [os.readlink(path) for path in kept_links] == [str(folder / "hetsched" / "_engine" / "lib")]
+
+
+def test_a_link_is_made_once_and_mended(installations, tmp_path):
+    folder = installations("a b")
+    assert from_folder(folder, "--", "true").returncode == 0
+    (link,) = Path(os.environ["XDG_CACHE_HOME"], "hetsched").iterdir()
+    made = os.lstat(link).st_ino
+    assert from_folder(folder, "--", "true").returncode == 0
+    assert os.lstat(link).st_ino == made
+    link.unlink()
+    link.symlink_to(tmp_path)  # somewhere else
+    assert from_folder(folder, "--", sys.executable, "-c", SEEN).stdout == "True\n"
+    assert [path.name for path in link.parent.iterdir()] == [link.name]
+    link.unlink()
+    link.write_text("")
+    assert kept.keep_link(folder) != kept.keep_link(tmp_path)
+
+
+def test_the_users_own_preload_stays(installations):
+    folder = installations("a b")
+    program = "import os; print(os.environ['LD_PRELOAD'])"
+    done = from_folder(folder, "--", sys.executable, "-c", program, LD_PRELOAD="/nowhere/x.so /nowhere/y.so")
+    assert done.stdout.strip().endswith("/libhetsched_blas.so:/nowhere/x.so /nowhere/y.so")
+
+
+def test_by_its_real_path(installations, tmp_path):
+    """Where only the way to it has a space, there is a path without a link of ours."""
+    folder = installations("plain")
+    way = tmp_path / "a b"
+    way.symlink_to(folder)
+    assert from_folder(way, "--", sys.executable, "-c", SEEN).stdout == "True\n"
+    assert not Path(os.environ["XDG_CACHE_HOME"], "hetsched").exists()
+
+
+def test_no_path_names_the_library(installations, tmp_path):
+    folder = installations("a b")
+    refused = {
+        "set XDG_CACHE_HOME to another folder": tmp_path / "x y",
+        "others can write to it": tmp_path / "open",
+        "a link to it was not made": tmp_path / "file",
+    }
+    (tmp_path / "open" / "hetsched").mkdir(parents=True)
+    (tmp_path / "open" / "hetsched").chmod(0o777)
+    (tmp_path / "file").write_text("")
+    for said, cache in refused.items():
+        done = from_folder(folder, "--", "echo", "started", XDG_CACHE_HOME=str(cache))
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert said in done.stderr
+        assert "LD_PRELOAD cannot name" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fault", ["missing", "empty", "cut short", "another machine's"])
+def test_a_library_that_does_not_load(installations, fault):
+    """The program is not started without it."""
+    folder = installations("plain")
+    library = folder / "hetsched" / "_engine" / "lib" / "libhetsched_blas.so"
+    content = library.read_bytes()
+    library.unlink()
+    machine = content[:18] + (0x2A).to_bytes(2, "little") + content[20:]  # SuperH
+    wrong = {"missing": None, "empty": b"", "cut short": content[:1000], "another machine's": machine}[fault]
+    if wrong is not None:
+        library.write_bytes(wrong)
+    done = from_folder(folder, "--", "echo", "started")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert str(library) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_process_beside_it(monkeypatch):
+    """Where a user has no more processes, exec still becomes the program."""
+
+    def refused(*_, **__):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "run", refused)
+    assert dropin.environment(given={})["LD_PRELOAD"] == str(dropin.library())
+
+
+def test_a_relative_installation(installations, tmp_path):
+    folder = installations("plain")
+    program = f"import os; os.chdir({str(tmp_path)!r}); os.execv({sys.executable!r}, [{sys.executable!r}, '-c', {SEEN!r}])"
+    given = {key: value for key, value in os.environ.items() if key != "PATH" and not key.startswith("HETSCHED_")}
+    command = [sys.executable, "-c", of_folder("."), "exec", "--", sys.executable, "-c", program]
+    done = subprocess.run(command, env=given, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_not_on_this_system(monkeypatch, tmp_path):

@@ -13,6 +13,7 @@ from .._engine.kernels import Blocking
 from .blocks import gangs
 from .least import checked, kept
 from .measure import recent
+from .preload import preloaded
 from .topology import topology
 
 
@@ -38,12 +39,12 @@ def environment(
     ValueError
         The message names the argument.
     OSError
-        There is no drop-in library.
+        There is no drop-in library, or the system's loader does not load it.
     """
     made = dict(os.environ if given is None else given)
     host = topology()
     count = host.worth if threads is None else min(check.integer("threads", threads, low=1), len(host.places))
-    made["LD_PRELOAD"] = ":".join([str(library()), *filter(None, [made.get("LD_PRELOAD")])])
+    made["LD_PRELOAD"] = ":".join([preloaded(library(), made), *filter(None, [made.get("LD_PRELOAD")])])
     there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
     made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
     blocks, of = gangs(host, count)

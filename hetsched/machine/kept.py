@@ -1,4 +1,5 @@
-"""What has been measured of this machine, kept for later processes: a file for each kind, and for all that it depends on."""
+"""What is kept for later processes: what has been measured of this machine, a file for each kind and for all that it depends
+on, and links to installations."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import contextlib
 import json
 import os
 import platform as system
+import secrets
 import stat
 import sys
 from hashlib import sha256
@@ -61,6 +63,29 @@ def keep(record: dict[str, Any]) -> None:
         _write(path, record)
 
 
+def keep_link(target: Path) -> Path:
+    """A symbolic link to a folder of this installation, whose path is that of what is kept here.
+
+    Raises
+    ------
+    OSError
+        It cannot be made, or others could put another one in its place.
+    """
+    folder = _folder()
+    if folder is None:
+        raise OSError("this user has no home folder: set XDG_CACHE_HOME")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if not _is_ours(folder):
+        raise OSError(f"{folder} is another user's, or others can write to it: set XDG_CACHE_HOME to a folder of your own")
+    link = folder / f"library-{sha256(os.fsencode(target) + __version__.encode()).hexdigest()[:16]}"
+    if not (link.is_symlink() and os.readlink(link) == os.fspath(target)):
+        new = folder / f"{link.name}.{os.getpid()}.{secrets.token_hex(4)}"
+        new.symlink_to(target)
+        new.replace(link)
+    return link
+
+
 def _write(path: Path, record: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
         path.parent.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +104,16 @@ def _is_ours(folder: Path) -> bool:
 
 def _path(record: dict[str, Any]) -> Path | None:
     """Where it is kept; None for a user without a home."""
+    folder = _folder()
+    digest = sha256(json.dumps(record["fingerprint"], sort_keys=True).encode()).hexdigest()[:16]
+    return None if folder is None else folder / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"
+
+
+def _folder() -> Path | None:
+    """Of all that is kept; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
-        folder = Path(base) if os.path.isabs(base) else Path.home() / usual
+        return (Path(base) if os.path.isabs(base) else Path.home() / usual) / "hetsched"
     except RuntimeError:
         return None
-    digest = sha256(json.dumps(record["fingerprint"], sort_keys=True).encode()).hexdigest()[:16]
-    return folder / "hetsched" / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"
