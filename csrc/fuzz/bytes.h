@@ -1,6 +1,6 @@
-/* What the fuzz harnesses are made of: the bytes of an input read as arguments, buffers of exactly
- * the size that the header states, and HOLDS for what must be true of every answer. After the last
- * byte there are zeros, so that every input means something. */
+/* Common parts of the fuzz harnesses: they read arguments from the bytes of an input, allocate
+ * buffers of exactly the size that the header states, and check with HOLDS what must be true of
+ * every answer. Zeros follow the last byte, so that every input has a meaning. */
 #ifndef HETSCHED_FUZZ_BYTES_H
 #define HETSCHED_FUZZ_BYTES_H
 
@@ -12,7 +12,7 @@
 
 #include "hetsched.h"
 
-/* A violated oracle ends the program, as a sanitizer's report does. */
+/* Ends the program if an oracle is violated, as a sanitizer's report does. */
 #define HOLDS(condition) ((condition) ? (void)0 : violated(#condition, __FILE__, __LINE__))
 
 static inline void violated(const char *condition, const char *file, int line)
@@ -52,7 +52,7 @@ static inline unsigned take(bytes *in)
     return *in->data++;
 }
 
-/* One of 0 .. count - 1, at most 256. */
+/* Returns one of 0 .. count - 1; count is at most 256. */
 static inline int pick(bytes *in, int count) { return (int)(take(in) % (unsigned)count); }
 
 static inline uint64_t take64(bytes *in)
@@ -62,7 +62,7 @@ static inline uint64_t take64(bytes *in)
     return x;
 }
 
-/* 0 .. most; the small ones and the ends more often. */
+/* Returns a number in 0 .. most; small numbers and both ends are more frequent. */
 static inline int32_t small(bytes *in, int32_t most)
 {
     const unsigned b = take(in);
@@ -70,7 +70,7 @@ static inline int32_t small(bytes *in, int32_t most)
     return b == 255 ? most : (int32_t)(b % ((unsigned)most + 1));
 }
 
-/* Counts and extents at and beyond the limits of their types and of doubles. */
+/* Returns a count or extent at or beyond the limits of its type and of doubles. */
 static inline int64_t extreme(bytes *in)
 {
     static const int64_t at[] = {0,
@@ -95,7 +95,7 @@ static inline int64_t extreme(bytes *in)
     return k < 18 ? at[k] : (int64_t)(take64(in) >> pick(in, 64));
 }
 
-/* Any double, those at the edges of their kinds more often. */
+/* Returns any double; doubles at the limits of their kind are more frequent. */
 static inline double wild(bytes *in)
 {
     static const double at[] = {0.0,
@@ -136,7 +136,7 @@ static inline double wild(bytes *in)
     return x;
 }
 
-/* Positive and finite, over all decades. */
+/* Returns a positive finite double; all decades occur. */
 static inline double positive(bytes *in)
 {
     static const double at[] = {1.0,    2.0,   3.0,      0.5,     1e-3,   1e3,
@@ -147,8 +147,8 @@ static inline double positive(bytes *in)
     return ldexp(1.0 + take(in) / 256.0, (pick(in, 256) - 128) * (k == 18 ? 8 : 1));
 }
 
-/* Values of an array: small integers, ratios, a few decades, all decades, one of all wild, all
- * wild. */
+/* How the values of an array are drawn: small integers, ratios, a few decades, all decades, one
+ * wild value, all values wild. */
 typedef enum { INTEGERS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD } taste;
 
 static inline taste taste_of(bytes *in)
@@ -157,7 +157,7 @@ static inline taste taste_of(bytes *in)
         INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick(in, 8)];
 }
 
-/* Whether nothing in it overflows or vanishes. */
+/* Returns whether nothing computed from such values overflows or underflows. */
 static inline int is_tame(taste kind) { return kind <= DECADES; }
 
 static inline double value(bytes *in, taste kind)
@@ -178,7 +178,7 @@ static inline double value(bytes *in, taste kind)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-/* Exactly so many bytes: what is read or written beyond them is seen. */
+/* Returns a buffer of exactly `size` bytes, so that accesses beyond it are detected. */
 static inline void *room(bytes *in, size_t size)
 {
     void *memory = malloc(size);
@@ -186,7 +186,7 @@ static inline void *room(bytes *in, size_t size)
     return in->room[in->rooms++] = memory;
 }
 
-/* An output; untouched() looks at all of them. */
+/* Returns a buffer for an output; untouched() checks all of them. */
 static inline void *out(bytes *in, size_t size)
 {
     void *memory = room(in, size);
@@ -196,7 +196,7 @@ static inline void *out(bytes *in, size_t size)
     return memory;
 }
 
-/* Forgets the outputs so far: the next call has others. */
+/* Forgets the outputs so far: the next call has its own. */
 static inline void next_call(bytes *in) { in->outs = 0; }
 
 static inline int untouched(const bytes *in)
@@ -215,7 +215,7 @@ static inline double *values(bytes *in, int64_t count, taste kind)
     return x;
 }
 
-/* values() with zeros among them, and without what else is strange unless the taste is. */
+/* Returns values() with zeros among them. Other unusual values occur only if `kind` has them. */
 static inline double *values_or_zeros(bytes *in, int64_t count, taste kind)
 {
     double *x = values(in, count, kind);
@@ -225,7 +225,7 @@ static inline double *values_or_zeros(bytes *in, int64_t count, taste kind)
     return x;
 }
 
-/* A permutation of 0 .. count - 1. */
+/* Draws a permutation of 0 .. count - 1. */
 static inline int32_t *permutation(bytes *in, int32_t count)
 {
     int32_t *x = room(in, (size_t)count * sizeof *x);
@@ -237,7 +237,7 @@ static inline int32_t *permutation(bytes *in, int32_t count)
     return x;
 }
 
-/* Indices below `limit`, now and then one that is not. */
+/* Draws indices below `limit`; occasionally one of them is out of range. */
 static inline int32_t *indices(bytes *in, int64_t count, int32_t limit)
 {
     int32_t *x = room(in, (size_t)count * sizeof *x);
@@ -255,7 +255,7 @@ static inline int near(double x, double y, double relative)
     return x == y || fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
 }
 
-/* Whether they are different numbers of 0 .. limit - 1. */
+/* Returns whether the elements of x are different numbers in 0 .. limit - 1. */
 static inline int all_different(int32_t count, const int32_t *x, int32_t limit)
 {
     for (int32_t i = 0; i < count; i++) {
@@ -266,7 +266,8 @@ static inline int all_different(int32_t count, const int32_t *x, int32_t limit)
     return 1;
 }
 
-/* A planner's status: nothing else is documented for one without threads and without a cancel. */
+/* Checks a planner's status. No other status is documented for a planner without threads and
+ * without a cancel. */
 static inline void planner_status(const bytes *in, hs_status status, hs_status third)
 {
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (third && status == third));
@@ -275,7 +276,7 @@ static inline void planner_status(const bytes *in, hs_status status, hs_status t
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a harness runs: one of its areas, by the first bytes of the input. */
+/* Defines the harness: it runs one of its areas, chosen by the first bytes of the input. */
 #define HARNESS(...)                                                \
     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)    \
     {                                                               \

@@ -1,4 +1,4 @@
-/* Allocation: counts, profiles, prefixes, LU by blocks and on grids, wavefronts. */
+/* Fuzz harness of allocation: counts, profiles, prefixes, LU by blocks and on grids, wavefronts. */
 #include "bytes.h"
 
 enum { MOST_P = 8 };
@@ -21,7 +21,8 @@ static int valid_times(int32_t p, const double *t)
     return finite;
 }
 
-/* Rounding keeps order: what is true of the real numbers is true of these. */
+/* Checks that the counts are optimal. Rounding is monotonic, so inequalities between the real
+ * numbers hold for the doubles, too. */
 static void best_counts(int64_t n, int32_t p, const double *t, const double *starts,
                         const int64_t *counts, double makespan)
 {
@@ -99,7 +100,8 @@ static void distribute_profile(bytes *in)
     const hs_status status = hs_distribute_profile(n, p, times, NULL, counts, makespan);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || p < 1) return;
-    double best[N], with[N]; /* of the workers so far, by the chunks they have */
+    /* least makespans of the workers so far, by the number of chunks that they have */
+    double best[N], with[N];
     for (int32_t k = 0; k <= n; k++) best[k] = k ? INFINITY : 0.0;
     for (int32_t i = 0; i < p; i++) {
         for (int32_t k = 0; k <= n; k++) {
@@ -217,7 +219,8 @@ static void grid(bytes *in)
     planner_status(in, bounded, 0);
     const int32_t *owner = indices(in, size, p);
     next_call(in);
-    if (pick(in, 2)) { /* dealt by a plan: any entries, or one worker after the other joined */
+    /* dealt by a plan: with any entries, or a chain that joins one worker after the other */
+    if (pick(in, 2)) {
         const int32_t length = pick(in, 4) ? 2 * p - 1 : small(in, 2 * p);
         int32_t *plan = room(in, (size_t)(length > 0 ? length : 0) * sizeof *plan);
         int32_t *dealt = out(in, (size_t)size * sizeof *dealt);

@@ -1,11 +1,11 @@
-/* Assignment: of rows to columns in two and three indices, tasks over one bus or links of their
- * own, divisible loads. */
+/* Fuzz harness of assignment: rows to columns in two and three indices, tasks over one bus or over
+ * separate links, divisible loads. */
 #include "bytes.h"
 
 enum { MOST_ROWS = 6 };
 
-/* The smallest (or largest) total of choosing a column for each row, rows <= cols; 0 in *possible
- * if there is none. */
+/* Returns the smallest (or largest) total of choosing a column for each row, rows <= cols.
+ * *possible becomes 0 if there is no choice. */
 static double least_total(int32_t rows, int32_t cols, const double *costs, int32_t row,
                           unsigned used, int *possible)
 {
@@ -138,7 +138,7 @@ static void axial(bytes *in)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Numbers that suit each other, or any. */
+/* Returns a bound of a size that suits the other numbers, or any number. */
 static double bound_of(bytes *in, taste kind)
 {
     return kind == WILD        ? wild(in)
@@ -293,7 +293,8 @@ static void divisible(bytes *in)
     HOLDS(*makespan >= *bound);
     HOLDS(hs_divisible_orders(p, t, sends, receives, 0, 0, 0.0, NULL, other, too, some, &least,
                               &proven) == HS_OK);
-    HOLDS(least >= *makespan * (1 - 1e-12)); /* the search began there */
+    /* the search started from these orders, so its result is not worse */
+    HOLDS(least >= *makespan * (1 - 1e-12));
     const int32_t *any = permutation(in, p);
     const int32_t *last = permutation(in, p);
     for (int32_t i = 0; i < p; i++) {

@@ -1,13 +1,14 @@
-/* Cholesky, QR and what is done with their factors and with those of LU, against what they must
- * multiply to: any extents and strides. */
+/* Fuzz harness of Cholesky, QR, and the operations with their factors and with the factors of LU.
+ * Factors and solutions are multiplied back; extents and strides are arbitrary. */
 #include "matrices.h"
 
-/* Differences are held against `LIMIT` roundings of all that is added up. */
+/* LIMIT: how large differences may be, in roundings of everything that is added up. */
 enum { LIMIT = 40 };
 
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
-/* Beside the tiles of the kernels those of panels and of small matrices. */
+/* Draws an extent near the tiles of the kernels, or near the sizes of panels and of small
+ * matrices. */
 static int64_t side(bytes *in, int dtype)
 {
     const hs_kernel_info kernel = kernel_of(in);
@@ -33,8 +34,8 @@ static int is_as_it_was(const matrix *x, int64_t i, int64_t j)
                    x->before + (size_t)place(x, i, j) * size, size);
 }
 
-/* f: the matrix that becomes the factors; a: what is factored, f itself or another. The rest of how
- * it is run is drawn. */
+/* Describes a factorisation. f: the matrix that becomes the factors; a: the matrix that is
+ * factored, f itself or another one. All other settings of the run are drawn. */
 static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matrix *a, int32_t p,
                            test_run *run)
 {
@@ -67,7 +68,7 @@ static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matri
     return x;
 }
 
-/* Whether it is factored; where it is refused nothing has happened. */
+/* Factors the matrix; returns whether the run was accepted. A refused run has changed nothing. */
 static int is_factored(hs_factor *x, const matrix *f, const matrix *a, int32_t p, test_run *run)
 {
     const hs_status status = run_lu(pool_of(p), x, run);
@@ -80,7 +81,8 @@ static int is_factored(hs_factor *x, const matrix *f, const matrix *a, int32_t p
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* What is above the diagonal and the imaginary parts on it are not read. */
+/* Makes a positive definite matrix, but for row `bad`, if any. The elements above the diagonal and
+ * the imaginary parts on it are not read. */
 static void make_definite(bytes *in, const matrix *a, int64_t bad)
 {
     const double unread = pick(in, 2) ? NAN : 5.0;
@@ -121,7 +123,7 @@ static void cholesky(bytes *in)
 
 /* ---- QR -------------------------------------------------------------------------------------- */
 
-/* |Q^H Q - I| and |Q R - A|. */
+/* Checks |Q^H Q - I| and |Q R - A|. */
 static void check_qr(const matrix *q, const matrix *f, const matrix *a)
 {
     const int64_t m = f->rows, n = f->cols, rank = m < n ? m : n;
@@ -169,7 +171,8 @@ static void qr(bytes *in)
           gaps_kept(&q));
     if (!strange) check_qr(&q, &f, a);
     const int first = pick(in, 2);
-    for (int turn = 0; turn < 2; turn++) /* there and back */
+    /* multiplies by Q and by Q^H in either order, which must give C again */
+    for (int turn = 0; turn < 2; turn++)
         HOLDS(hs_qr_multiply(pool, &x, turn ? !first : first, 0, c.cols, start_of(&c), c.row_stride,
                              c.col_stride, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&c));

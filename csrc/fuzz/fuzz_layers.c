@@ -1,10 +1,10 @@
-/* Layers: schedules, the relaxation, bounds, the paper's integers, exact counts and orders against
- * each other and small enumerations. */
+/* Fuzz harness of layers: schedules, the relaxation, bounds, the paper's integers, exact counts and
+ * orders, against each other and against small enumerations. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
 
-/* The least makespan of all counts of the rest, for an order. */
+/* Returns the least makespan over all counts of the remaining workers, for a given order. */
 static double enumerate(const hs_layers *problem, const int32_t *order, int32_t at, int64_t left,
                         int64_t *counts)
 {

@@ -1,5 +1,5 @@
-/* Partitions: every planner's floorplan through the validators, any plan and any tree through the
- * readers, integer zones, cuboids. */
+/* Fuzz harness of partitions: the floorplans of all planners through the validators, arbitrary
+ * plans and trees through the readers, integer zones, cuboids. */
 #include "bytes.h"
 
 enum { MOST_P = 8, PIECES = 2 * MOST_P };
@@ -11,7 +11,8 @@ static double aspect_of(bytes *in, taste kind)
                                : (const double[]){1, 1, 2.5, 0.1, 300}[pick(in, 5)];
 }
 
-/* Lengths of what a worker has in one direction: of one piece, or of the union of two. */
+/* Returns the length of a worker's part in one direction: of one piece (a == b), or of the union of
+ * two. */
 static double span(const double *a, const double *b, int axis)
 {
     const double overlap =
@@ -19,8 +20,8 @@ static double span(const double *a, const double *b, int axis)
     return a == b ? a[2 + axis] : a[2 + axis] + b[2 + axis] - fmax(overlap, 0.0);
 }
 
-/* The zones of a floorplan: they tile the unit square with the areas asked for. Returns the cost,
- * *most the largest of one worker. */
+/* Checks the zones of a floorplan: they tile the unit square with the requested areas. Returns the
+ * cost; *most becomes the largest cost of one worker. */
 static double zones(bytes *in, int32_t p, const double *areas, const double *weights, double aspect,
                     const int32_t *plan, int32_t length, taste kind, double *most)
 {
@@ -47,7 +48,8 @@ static double zones(bytes *in, int32_t p, const double *areas, const double *wei
         const double *a = rects + 4 * k;
         HOLDS(workers[k] >= 0 && workers[k] < p && areas[workers[k]] > 0.0);
         const double flat = fmin(sqrt(aspect), 1.0 / sqrt(aspect));
-        const double beyond = least / total * flat < 1e-290 ? 1.0 : 1e-12; /* sides of few bits */
+        /* sides this small have few significant bits */
+        const double beyond = least / total * flat < 1e-290 ? 1.0 : 1e-12;
         for (int axis = 0; axis < 2; axis++)
             HOLDS(a[axis] >= -beyond && a[2 + axis] >= 0.0 && a[axis] + a[2 + axis] <= 1 + beyond);
         own[workers[k]] += a[2] * a[3];
@@ -128,7 +130,8 @@ static void readers(bytes *in)
     const int strange = take(in) > 240, parts = pick(in, 2);
     int32_t depth = 0;
     int32_t next = 0;
-    for (int32_t k = 0; k < size; k++) { /* mostly what a plan may have there */
+    /* mostly entries that a plan may have at this place */
+    for (int32_t k = 0; k < size; k++) {
         const int operator= pick(in, 8), needs = operator== 2 ? 5 : 2;
         const int ends = size - k < depth;
         if (strange && pick(in, 6) == 0)
@@ -183,7 +186,7 @@ static void planners(bytes *in)
         break;
     }
     case 1:
-    case 2: /* pinwheels of many take too long here */
+    case 2: /* pinwheels of many workers take too long here */
         status = hs_partition_guillotine(p, areas, weights, aspect, method == 2 && count <= 5,
                                          cancel, plan, length, cost);
         break;
@@ -203,7 +206,7 @@ static void planners(bytes *in)
     }
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE ||
           (status == HS_ERROR_CANCELLED && cancel == &stop) ||
-          /* hulls over all decades */
+          /* hulls of values over all decades may have too many points */
           (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind)));
     HOLDS(status == HS_OK || untouched(in));
     if (status) return;
@@ -216,7 +219,7 @@ static void planners(bytes *in)
         for (int32_t i = 0; i < p; i++)
             bound += 2 * (weights ? weights[i] : 1.0) * sqrt(areas[i] / total);
         if (method != 4) HOLDS(*cost >= bound * (1 - 1e-9));
-        /* no other guillotine partition is better */
+        /* no other guillotine partition may be better */
         if (method == 1 || (method == 4 && count <= 7 && !order)) {
             int32_t other[PIECES];
             int32_t size = 0;

@@ -1,5 +1,5 @@
-/* Products against a triple loop: any extents and strides, by boxes of every kind of run, by
- * hs_gemm, and on a star. */
+/* Fuzz harness of products, against a triple loop: arbitrary extents and strides, by boxes in every
+ * kind of run, by hs_gemm, and on a star. */
 #include "matrices.h"
 
 enum { BOXES = 40, WORK = 20000 };
@@ -21,7 +21,8 @@ static double complex scalar(bytes *in, int dtype)
 static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
     product p = {.alpha = scalar(in, dtype), .beta = scalar(in, dtype)};
-    const double unread = p.alpha == 0 ? NAN : 0.0; /* A and B then, and C with beta == 0 */
+    /* not read: A and B if alpha == 0, C if beta == 0 */
+    const double unread = p.alpha == 0 ? NAN : 0.0;
     p.a = matrix_of(in, dtype, m, k, 1, unread);
     p.b = matrix_of(in, dtype, k, n, 1, unread);
     p.c = matrix_of(in, dtype, m, n, 0, p.beta == 0 ? NAN : 0.0);
@@ -40,14 +41,16 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
                        .c_col_stride = p.c.col_stride,
                        .alpha = {creal(p.alpha), cimag(p.alpha)},
                        .beta = {creal(p.beta), cimag(p.beta)}};
+    /* real types ignore the imaginary parts */
     if (dtype < 2 && pick(in, 4) == 0) {
         p.x.alpha[1] = 7.0;
         p.x.beta[1] = NAN;
-    } /* ignored */
+    }
     return p;
 }
 
-/* Now and then only a triangle of a square C, with conj(B), or with the transpose of A as B. */
+/* Draws a product. Occasionally it is only a triangle of a square C, with conj(B), or with the
+ * transpose of A as B. */
 static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
     const int kind = pick(in, 12), square = kind < 4 && m * m * k <= WORK;
@@ -76,7 +79,7 @@ static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, i
 
 static int is_number(double complex x) { return !isnan(creal(x)) && !isnan(cimag(x)); }
 
-/* Sums of products, in doubles: exact, as all are small integers. */
+/* Computes sums of products in doubles. They are exact, because all numbers are small integers. */
 #define DEFINE_DOT(real, name)                                                                \
     static double name(const real *x, ptrdiff_t step_x, const real *y, ptrdiff_t step_y,      \
                        int64_t k)                                                             \
@@ -97,7 +100,8 @@ static double complex dot(const product *p, int64_t i, int64_t j)
     const int64_t y = parts * place(&p->b, 0, j);
     const int64_t step_x = parts * p->a.col_stride;
     const int64_t step_y = parts * p->b.row_stride;
-    double sum[2][2] = {{0.0}}; /* of real and imaginary parts */
+    /* products of the real and imaginary parts */
+    double sum[2][2] = {{0.0}};
     if (k == 0) return 0;
     for (int u = 0; u < parts; u++)
         for (int v = 0; v < parts; v++)
@@ -136,7 +140,7 @@ static void check_product(const product *p)
     HOLDS(gaps_kept(&p->c) && same_bytes(&p->a) && same_bytes(&p->b));
 }
 
-/* m, n, k around the tiles, or one of them long; their product is limited. */
+/* Draws m, n and k near the tiles, or one of them long; their product is limited. */
 static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n,
                     int64_t *k)
 {
@@ -159,14 +163,15 @@ typedef struct {
 
 static int64_t cut(bytes *in, int64_t size) { return size > 0 ? take(in) % (size + 1) : 0; }
 
-/* A box in up to three runs of its depth; layered some of no length, else only the first one begins
- * at depth 0. */
+/* Adds a box, cut into up to three pieces of its depth. In a layered run (p > 0) some pieces have
+ * no length; in other runs only the first piece begins at depth 0. */
 static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
 {
     const int64_t end = box.depth + box.length;
     for (int part = pick(in, 3); list->count < BOXES; part--) {
         box.length = part > 0 ? cut(in, end - box.depth) : end - box.depth;
-        if (p) box.worker = pick(in, p); /* of a layered run: anybody's */
+        /* in a layered run, any worker may own a piece */
+        if (p) box.worker = pick(in, p);
         if (p || box.length || part <= 0) list->box[list->count++] = box;
         if (!p && box.length && box.depth + box.length == end) return;
         box.depth += box.length;
@@ -174,7 +179,7 @@ static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
     }
 }
 
-/* C in rectangles, each of one worker. */
+/* Cuts C into rectangles of one worker each. */
 static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int levels)
 {
     const int way = levels ? pick(in, 3) : 0;
@@ -197,13 +202,13 @@ static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int levels)
     tile_c(in, list, rest, p, levels - 1);
 }
 
-/* Layers: all of everybody's; or rows of C for all but the last worker, who has the whole from some
- * depth on. */
+/* Adds layers. Either any worker owns any layer of the whole C; or all workers but the last own
+ * rows of C up to some depth, and the last worker owns the whole C from there on. */
 static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
 {
     if (p == 1 || pick(in, 2)) {
         add_depths(in, list, whole, p);
-        /* of no length */
+        /* a layer of no length */
         add_depths(in, list,
                    (hs_box){.height = whole.height, .width = whole.width, .depth = whole.length},
                    p);
@@ -278,7 +283,7 @@ static void by_boxes(bytes *in)
         }
         if (run.boxes.layered && with % 8 == 6) run.boxes.sum_receive = transfers(in, p);
     }
-    /* of nothing: refused, as test_product sees */
+    /* Without transfers there is nothing to overlap. This is refused; test_product checks that. */
     if (!run.boxes.receive && !run.boxes.sum_receive) run.boxes.overlap = 0;
     const hs_status status = run_product(pool_of(p), &x.x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
@@ -297,7 +302,7 @@ static void gemm(bytes *in)
     const int32_t p = 1 + pick(in, MOST_POOL);
     int64_t m, n, k;
     extents(in, &kernel, dtype, &m, &n, &k);
-    /* in layers: a long inner dimension, and one of C that is long, too, or none that is */
+    /* layers: the inner dimension is long, and one side of C is long, too, or none is */
     if (pick(in, 16) == 0) {
         k = 1024 + 256 * p + pick(in, 3) * 255;
         m = pick(in, 2) ? 1 + pick(in, 80) : long_extent(in) / p;
@@ -316,7 +321,8 @@ static void gemm(bytes *in)
     hs_box *layers = out(in, (size_t)count * sizeof *layers);
     HOLDS(hs_gemm_boxes(m, n, k, p, speeds, layers, count) == count);
     int64_t next = 0;
-    int64_t rows = 0; /* of the layers, each from its first row to its last */
+    /* rows of the current layer so far: each layer goes from the first row to the last */
+    int64_t rows = 0;
     for (int32_t i = 0; i < count; i++) {
         HOLDS(layers[i].depth == next && layers[i].length > 0 && layers[i].worker >= 0 &&
               layers[i].worker < p && layers[i].row == rows && layers[i].width == n);
@@ -356,7 +362,7 @@ static void star(bytes *in)
     const int64_t block =
         pick(in, 4) ? 1 + extent(in, kernel.tile_cols[dtype & 1]) % 20 : long_extent(in);
     hs_star platform = {.r = 1 + pick(in, 4), .s = 1 + pick(in, 4), .t = 1 + pick(in, 4), .p = p};
-    /* of a long block's sides one is long: the others are a single element */
+    /* Only one side of a long block is long; the other sides are a single element. */
     const int longest = pick(in, 4);
     const int64_t most = block > 20 ? 1 : 0;
     if (most && longest != 0) platform.r = 1;
@@ -380,7 +386,8 @@ static void star(bytes *in)
     hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
     int64_t last[MOST_POOL] = {0};
     int64_t pair[MOST_POOL] = {0};
-    int64_t passing[MOST_POOL] = {0}; /* of a worker's chunks each ahead of the one before */
+    /* most blocks in panels over a worker's current chunks, each of them ahead of the one before */
+    int64_t passing[MOST_POOL] = {0};
     int after_c[MOST_POOL] = {0};
     for (int64_t c = 0; c < count; c++) {
         const int64_t i = c / across;

@@ -1,9 +1,10 @@
-/* Rings: the heuristics, the exact method and the bound against each other; shares of any ring. */
+/* Fuzz harness of rings: the heuristics, the exact method and the bound against each other; shares
+ * of arbitrary rings. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
 
-/* Numbers within the documented range, or any. */
+/* Returns a number within the documented range, or any number. */
 static double ring_value(bytes *in, taste kind)
 {
     return kind == POSITIVES
@@ -18,7 +19,7 @@ static double *ring_values(bytes *in, int64_t count, taste kind)
     return x;
 }
 
-/* A ring that was found: its makespan is that of its shares. */
+/* Checks a ring that was found: its makespan is the makespan of its shares. */
 static void check_ring(bytes *in, const hs_ring *problem, int32_t size, const int32_t *ring,
                        double makespan)
 {
@@ -49,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const unsigned zeros = take(in);
     for (int32_t e = 0; e < p * p && zeros > 200; e++)
         links[e] = (unsigned)e % 3 < zeros % 4 ? 0.0 : links[e];
-    for (int32_t i = 0; i < p && take(in) % 4 == 0; i++) links[i * p + i] = NAN; /* not read */
+    /* the diagonal is not read */
+    for (int32_t i = 0; i < p && take(in) % 4 == 0; i++) links[i * p + i] = NAN;
     problem.links = links;
     problem.work = ring_value(in, kind) *
                    (is_tame(kind) ? (const double[]){1, 1, 100, 1e4}[pick(in, 4)] : 1.0);

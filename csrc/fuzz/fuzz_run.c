@@ -1,5 +1,5 @@
-/* What else a pool runs: LU and its solutions, iterations on slices, wavefronts, stencils,
- * measurements. */
+/* Fuzz harness of the other runs of a pool: LU and its solutions, iterations on slices, wavefronts,
+ * stencils, measurements. */
 #include "matrices.h"
 
 /* ---- LU -------------------------------------------------------------------------------------- */
@@ -8,7 +8,7 @@ static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cima
 
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
-/* P A = L U to rounding, no multiplier above one; `a` is what was given. */
+/* Checks P A = L U up to rounding, and that no multiplier is above 1; `a` is the given matrix. */
 static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const matrix *a)
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
@@ -50,7 +50,8 @@ static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a
                                          b.col_stride, NULL, NULL);
     HOLDS(status == HS_OK && gaps_kept(&b));
     if (lu->failed >= 0 || !a) return;
-    for (int64_t c = 0; c < cols; c++) { /* a small residual beside what the solution weighs */
+    /* the residual is small relative to the size of the solution */
+    for (int64_t c = 0; c < cols; c++) {
         double worst = 0.0;
         double weight = 0.0;
         double top = 0.0;
@@ -139,7 +140,7 @@ static void factor(bytes *in)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* One after the other, in the type, as the header has it. */
+/* Computes the iteration element by element, in the given type, as the header defines it. */
 static void iterate(double *x, double *next, int dtype, int64_t m, int64_t n, double weight)
 {
     memcpy(next, x, (size_t)(m * n) * sizeof *x);
@@ -227,12 +228,12 @@ static void slices(bytes *in)
 enum { TILES = 12 };
 
 typedef struct {
-    /* elements of a tile that are done, atomic */
+    /* done: elements of each tile that are finished (atomic) */
     int64_t m, n, rows, cols, reach, done[TILES][TILES];
     int axis;
 } watched;
 
-/* The tile with that first element, tiles being as even as integers allow. */
+/* Returns the tile that begins with this element, or -1. Tiles are as even as integers allow. */
 static int64_t tile_at(int64_t element, int64_t size, int64_t tiles)
 {
     for (int64_t k = 0; k < tiles; k++)
@@ -250,7 +251,8 @@ static void watch(void *context, int64_t row, int64_t col, int64_t height, int64
     const int64_t along = w->axis ? i : j;
     const int64_t across = w->axis ? j : i;
     const int64_t length = w->axis ? w->rows : w->cols;
-    /* the one before in its line, and the last it needs of the line before */
+    /* finished before: the previous tile of the line, and the last tile needed of the previous
+     * line */
     for (int64_t before = 0; before < 2; before++) {
         const int64_t a =
             before ? (along + w->reach < length - 1 ? along + w->reach : length - 1) : along - 1;
@@ -336,7 +338,8 @@ static void stencil(bytes *in)
 
 static void measure(bytes *in)
 {
-    if (take(in) < 240) { /* they take long */
+    /* measurements take long, so they are rare */
+    if (take(in) < 240) {
         stencil(in);
         return;
     }

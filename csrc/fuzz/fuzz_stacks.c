@@ -1,8 +1,8 @@
-/* Stacks of small matrices and QR of tall ones, against what they must multiply to: any shapes,
- * steps and strides. */
+/* Fuzz harness of stacks of small matrices and of QR of tall matrices. Results are multiplied back;
+ * shapes, steps and strides are arbitrary. */
 #include "matrices.h"
 
-/* Differences are held against `LIMIT` roundings of all that is added up. */
+/* LIMIT: how large differences may be, in roundings of everything that is added up. */
 enum { LIMIT = 40, MOST_RANK = 3 };
 
 static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
@@ -14,8 +14,8 @@ typedef struct {
     int64_t size[MOST_RANK], items;
 } shape;
 
-/* All items in one matrix, below each other or side by side; the first and the last index may
- * change places, and an input may have the same items along a dimension. */
+/* A stack with all items in one matrix, below each other or side by side. The first and the last
+ * index may be exchanged, and an input may have the same items along a dimension. */
 typedef struct {
     matrix all;
     int64_t steps[MOST_RANK];
@@ -92,8 +92,8 @@ static double complex c_was(const problem *p, int64_t item, int64_t i, int64_t j
     return of(p, &p->c, p->c.all.before, item, i, j);
 }
 
-/* Large elements off the diagonal (a definite matrix: on it), but in column `zero` of one item, if
- * any. */
+/* Puts large elements off the diagonal (on the diagonal of a definite matrix), except in column
+ * `zero` of one item, if any. */
 static void make_regular(problem *p, int64_t zero_item, int64_t zero, int64_t shift)
 {
     const int definite = p->x.operation == HS_STACK_CHOLESKY;
@@ -126,7 +126,7 @@ static void check_multiply(const problem *p, int64_t item)
         }
 }
 
-/* A X = B, or the identity. */
+/* Checks A X = B, or A X = I. */
 static void check_solution(const problem *p, int64_t item, int regular)
 {
     for (int64_t i = 0; i < p->m; i++)
@@ -185,7 +185,9 @@ static void check_item(bytes *in, const problem *p, int64_t item, int64_t zero)
         check_multiply(p, item);
         return;
     }
-    int regular = 1; /* what is shared is so for others, too */
+    /* A matrix that is shared has the zero column in other items as well, so look at the
+     * elements. */
+    int regular = 1;
     for (int64_t i = 0; i < p->m && regular; i++)
         regular = operation == HS_STACK_CHOLESKY ? creal(a_at(p, item, i, i)) > 0
                                                  : a_at(p, item, (i + p->m - zero) % p->m, i) != 0;
@@ -263,7 +265,7 @@ static void stack(bytes *in)
 
 /* ---- tall matrices --------------------------------------------------------------------------- */
 
-/* Q R = A, Q^H Q = I, Q^H B, and the rest of B. */
+/* Checks Q R = A, Q^H Q = I, Q^H B, and the residuals of B. */
 static void check_tall(const matrix *a, const matrix *q, const matrix *r, const matrix *b,
                        const matrix *c, const double *residuals)
 {

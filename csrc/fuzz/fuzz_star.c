@@ -1,5 +1,5 @@
-/* Stars: any chunks and served lists through the simulator, all planners, and bounds below all of
- * their plans. */
+/* Fuzz harness of stars: arbitrary chunks and served lists through the simulator, all planners, and
+ * bounds that must not exceed any of their plans. */
 #include "bytes.h"
 
 enum { MOST_P = 4, MOST = 6, CHUNKS = 12, MESSAGES = 4000 };
@@ -34,7 +34,7 @@ static int small_enough(const hs_star *star)
     return star->r <= 64 && star->s <= 64 && star->t <= 64;
 }
 
-/* One message at a time, within the makespan. */
+/* Checks that messages come one at a time and within the makespan. */
 static void check_log(const hs_star *star, int64_t count, const hs_star_message *log,
                       double makespan)
 {
@@ -52,7 +52,7 @@ static void check_log(const hs_star *star, int64_t count, const hs_star_message 
     HOLDS(last == makespan);
 }
 
-/* Whether every block of C is in exactly one chunk. */
+/* Checks that every block of C is in exactly one chunk. */
 static void check_cover(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
 {
     int64_t blocks = 0;
@@ -71,7 +71,7 @@ static void check_cover(const hs_star *star, int64_t count, const hs_star_chunk 
     HOLDS(blocks == star->r * star->s);
 }
 
-/* No plan is faster than the bounds that hold for all. */
+/* Checks that no plan is faster than the bounds that hold for all plans. */
 static void above_bounds(const hs_star *star, double makespan)
 {
     double bounds[HS_STAR_BOUNDS];
@@ -180,7 +180,8 @@ static void cut(bytes *in)
     const hs_star star = star_of(in, taste_of(in));
     const int32_t by_rows = pick(in, 2);
     hs_star_share *shares = room(in, (size_t)star.p * sizeof *shares);
-    int64_t left = by_rows ? star.r : star.s; /* a last worker who gets it makes the sum right */
+    /* the rest for the last worker; if it gets this, the sum is right */
+    int64_t left = by_rows ? star.r : star.s;
     for (int32_t i = 0; i < star.p; i++) {
         shares[i] = (hs_star_share){.columns = small(in, 4),
                                     .rows = 1 + small(in, 3),

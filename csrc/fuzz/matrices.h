@@ -1,5 +1,5 @@
-/* For the executors' harnesses: pools that are kept, extents around the kernels' tiles, and
- * matrices of every type and stride in buffers that end where their last element does. */
+/* Common parts of the executors' harnesses: pools that are kept, extents near the kernels' tiles,
+ * and matrices of every type and stride in buffers that end with their last element. */
 #ifndef HETSCHED_FUZZ_MATRICES_H
 #define HETSCHED_FUZZ_MATRICES_H
 
@@ -16,7 +16,8 @@ static inline hs_pool *pool_of(int32_t p)
     return pools[p];
 }
 
-/* What multiplies from now on, "c" or "blis" where that is built; info: its tiles. */
+/* Selects the kernel of all later products, "c", or "blis" where it is built. Returns its
+ * description, which has the tiles. */
 static inline hs_kernel_info kernel_of(bytes *in)
 {
     hs_kernel_info info;
@@ -26,7 +27,7 @@ static inline hs_kernel_info kernel_of(bytes *in)
     return info;
 }
 
-/* None, one, some, and a tile more or less. */
+/* Draws an extent: none, one, some, or about a tile or several tiles. */
 static inline int64_t extent(bytes *in, int32_t tile)
 {
     const int kind = pick(in, 12);
@@ -35,7 +36,7 @@ static inline int64_t extent(bytes *in, int32_t tile)
     return kind < 8 ? 2 * tile - 6 + kind : kind == 8 ? 3 * tile + 2 : pick(in, 64);
 }
 
-/* In doubles one line is more than a page, or just one. */
+/* Draws a long extent: a line of so many doubles takes about one page, or more. */
 static inline int64_t long_extent(bytes *in)
 {
     return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)];
@@ -44,7 +45,7 @@ static inline int64_t long_extent(bytes *in)
 typedef struct {
     int dtype;
     int64_t rows, cols, row_stride, col_stride;
-    char *memory, *before; /* a copy of how it was made */
+    char *memory, *before; /* before: a copy of the initial memory */
     int64_t origin, elements;
 } matrix;
 
@@ -65,7 +66,8 @@ static inline double complex was_at(const matrix *x, int64_t i, int64_t j)
     return get(x->before, x->dtype, place(x, i, j));
 }
 
-/* A stride of a dimension of one means nothing; one of none neither. */
+/* Returns the stride. In a dimension of one element or none the stride has no effect, so it may be
+ * any number. */
 static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
 {
     return size > 1 || pick(in, 2)
@@ -73,8 +75,8 @@ static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
                : (const int64_t[]){1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick(in, 6)];
 }
 
-/* Small integers, whose sums are exact, or `fill` everywhere. An input may have elements more than
- * once. */
+/* Makes a matrix of small integers, so that sums are exact, or of `fill` everywhere. An input may
+ * contain elements more than once. */
 static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols, int is_input,
                                double fill)
 {
@@ -114,7 +116,8 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     x.memory = room(in, size);
     x.before = room(in, size);
     uint32_t state = take(in);
-    const int64_t period = x.elements < 1021 ? x.elements : 1021; /* a prime: lines differ */
+    /* a prime, so that lines differ */
+    const int64_t period = x.elements < 1021 ? x.elements : 1021;
     for (int64_t e = 0; e < period; e++) {
         state = state * 1664525u + 1013904223u;
         set(x.memory, dtype, e,
@@ -128,7 +131,7 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     return x;
 }
 
-/* Whether all that lies between the elements is as it was. */
+/* Returns whether the memory between the elements is unchanged. */
 static inline int gaps_kept(const matrix *x)
 {
     if (x->elements == x->rows * x->cols) return 1;
@@ -150,7 +153,7 @@ static inline int same_bytes(const matrix *x)
            memcmp(x->memory, x->before, (size_t)x->elements * size_of[x->dtype]) == 0;
 }
 
-/* Outputs and recordings of a run, any of them absent. */
+/* Draws the outputs and recordings of a run; any of them may be absent. */
 static inline void draw_run(bytes *in, test_run *run, int32_t p)
 {
     const int which = pick(in, 32);
@@ -164,13 +167,14 @@ static inline void draw_run(bytes *in, test_run *run, int32_t p)
     }
 }
 
-/* Emulated speeds: so fast that nobody waits long. */
+/* Draws emulated speeds that are so high that no worker waits long. */
 static inline double *draw_pace(bytes *in, int32_t p)
 {
     double *pace = room(in, (size_t)p * sizeof *pace);
     for (int32_t i = 0; i < p; i++) pace[i] = take(in) == 255 ? wild(in) : pick(in, 3) * 1e-12;
+    /* Paces that would take years become infinite, which is refused. */
     for (int32_t i = 0; i < p; i++)
-        if (pace[i] > 1e-11) pace[i] = INFINITY; /* refused, where years would pass */
+        if (pace[i] > 1e-11) pace[i] = INFINITY;
     return pace;
 }
 

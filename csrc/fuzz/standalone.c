@@ -1,5 +1,5 @@
-/* A harness without libFuzzer: on N pseudo-random inputs ("fuzz_x N SEED"), or on a file that a
- * campaign has found ("fuzz_x FILE"). */
+/* Runs a harness without libFuzzer: on N pseudo-random inputs ("fuzz_x N SEED"), or on a file that
+ * a campaign has found ("fuzz_x FILE"). */
 #include "bytes.h"
 
 int main(int argc, char **argv)

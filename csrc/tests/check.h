@@ -1,4 +1,4 @@
-/* CHECK for the unit tests: it counts failures and goes on; main ends with "return
+/* CHECK for the unit tests: it counts failures and continues; main ends with "return
  * check_result();". For one thread. */
 #ifndef HETSCHED_TESTS_CHECK_H
 #define HETSCHED_TESTS_CHECK_H
@@ -9,8 +9,8 @@ static long check_count, check_failures;
 
 #define CHECK(condition) check_that((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
 
-/* Returns whether the condition holds, so that a test can leave out what would make no sense after
- * a failure. */
+/* Counts a check and returns whether its condition holds, so that a test can skip what makes no
+ * sense after a failure. */
 static inline int check_that(int holds, const char *condition, const char *file, int line)
 {
     check_count++;
@@ -19,7 +19,7 @@ static inline int check_that(int holds, const char *condition, const char *file,
     return holds;
 }
 
-/* What main returns: 1 after a failure, and where nothing was checked. */
+/* Returns the exit status of main: 1 after a failure, or if nothing was checked. */
 static inline int check_result(void)
 {
     if (check_failures) fprintf(stderr, "%ld of %ld checks failed\n", check_failures, check_count);
@@ -27,23 +27,23 @@ static inline int check_result(void)
     return check_failures || !check_count;
 }
 
-/* How many inputs of one kind, or in which steps: `all`, and `few` under the thread sanitizer,
- * which is slow and where only the turns of threads matter: neither sizes nor layouts nor one
- * worker's arithmetic. Few as well in an emulator, which is as slow. */
+/* The number of inputs of one kind, or their step: `all`, or `few` under the thread sanitizer and
+ * in an emulator, which are slow. Under the thread sanitizer only the interleaving of threads
+ * matters, not sizes, layouts or the arithmetic of one worker. */
 #if defined(__SANITIZE_THREAD__) || defined(HS_TEST_FEW)
 #define CHECK_MANY(all, few) (few)
 #else
 #define CHECK_MANY(all, few) (all)
 #endif
 
-/* Of an emulator, for what is said elsewhere of every processor and takes it long. */
+/* 1 in an emulator, to skip what takes it long and is checked elsewhere for every processor. */
 #ifdef HS_TEST_FEW
 enum { CHECK_EMULATED = 1 };
 #else
 enum { CHECK_EMULATED = 0 };
 #endif
 
-/* A repeatable source of numbers (Knuth's 64-bit generator), the upper bits only. */
+/* Returns a repeatable pseudo-random number: the upper bits of Knuth's 64-bit generator. */
 static inline unsigned check_random(unsigned below)
 {
     static unsigned long long state = 1;

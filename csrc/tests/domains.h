@@ -1,4 +1,4 @@
-/* Pools of domains that differ as much as this processor allows. */
+/* Pools with domains that differ as much as this processor allows. */
 #ifndef HETSCHED_TESTS_DOMAINS_H
 #define HETSCHED_TESTS_DOMAINS_H
 
@@ -10,8 +10,9 @@
 enum { DOMAIN_SETS = 4 };
 static const char *const domain_sets[DOMAIN_SETS] = {"plain", "avx2", "avx512", "neon"};
 
-/* Three domains, the second with that set of kernels; worker w is in of[w]. Small blocks, so that
- * there are many. NULL where the processor does not have the set. */
+/* Creates a pool of three domains, the second with the kernels of set `second`; worker w is in
+ * domain of[w]. The blocks are small, so that there are many. Returns NULL if the processor does
+ * not have the set. */
 static inline hs_pool *open_domains(int32_t workers, const int32_t *of, const char *second)
 {
     const hs_domain domains[3] = {

@@ -1,4 +1,4 @@
-/* An element of a matrix of any type, read and written as the widest one. */
+/* Reads and writes an element of a matrix of any type as a value of the widest type. */
 #ifndef HETSCHED_TESTS_ELEMENTS_H
 #define HETSCHED_TESTS_ELEMENTS_H
 

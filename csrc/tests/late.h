@@ -1,6 +1,6 @@
-/* Workers that come late on demand, as where other programs have their cores: the linker's --wrap
- * sends hs__pool_run and hs__wait_until here. To a run that is shared they come when all is done,
- * to others after a while. */
+/* Workers that come late on demand, as if other programs used their cores: the linker's --wrap
+ * redirects hs__pool_run and hs__wait_until to this file. Late workers reach a shared run when all
+ * work is done, other runs after a while. */
 #ifndef HETSCHED_TESTS_LATE_H
 #define HETSCHED_TESTS_LATE_H
 
@@ -10,7 +10,8 @@
 #include "threads/pool.h"
 #include "threads/wait.h"
 
-static atomic_int are_late; /* half of those who wait for a run: others each time */
+/* whether half of the workers that wait for a run come late, a different half each time */
+static atomic_int are_late;
 static atomic_int is_shared_run;
 static atomic_uint late_state = 1;
 
@@ -28,7 +29,7 @@ void __real_hs__wait_until(const hs__wait *wait, hs__signal *signal);
 void __wrap_hs__wait_until(const hs__wait *wait, hs__signal *signal)
 {
     __real_hs__wait_until(wait, signal);
-    /* those wait in a run, not for one */
+    /* these calls wait within a run, not for one */
     if (wait->meanwhile || wait->cancel || !atomic_load(&are_late)) return;
     const unsigned number = atomic_fetch_add(&late_state, 0x9e3779b9u);
     if (!((number ^ number >> 15) & 1)) return;
@@ -36,7 +37,7 @@ void __wrap_hs__wait_until(const hs__wait *wait, hs__signal *signal)
     while (atomic_load(&is_shared_run));
 }
 
-/* What is done twice: with workers that come at once, then with late ones. */
+/* Runs `what` twice: with workers that come at once, then with late ones. */
 #define ALSO_LATE(what)                                                       \
     do {                                                                      \
         for (int are = 0; are < 2; are++) atomic_store(&are_late, are), what; \

@@ -1,11 +1,11 @@
-/* A clock that leaps on demand: the linker's --wrap sends hs_clock here. */
+/* A clock that leaps on demand: the linker's --wrap redirects hs_clock to this file. */
 #ifndef HETSCHED_TESTS_LEAPING_H
 #define HETSCHED_TESTS_LEAPING_H
 
 #include "hetsched.h"
 
 #ifdef HS_TEST_SCARCE
-/* atomic: times the clock was looked at, each a second later; -1: it goes as it goes */
+/* atomic: number of readings of the clock, each a second after the last; -1: the normal clock */
 static int64_t leaps = -1;
 double __real_hs_clock(void);
 double __wrap_hs_clock(void)

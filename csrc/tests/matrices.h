@@ -1,5 +1,5 @@
-/* Matrices of every type in several layouts, of integers so small that every sum of the tests is
- * exact: results must be equal. */
+/* Matrices of every type in several layouts. The elements are integers so small that every sum in
+ * the tests is exact: results must be equal. */
 #ifndef HETSCHED_TESTS_MATRICES_H
 #define HETSCHED_TESTS_MATRICES_H
 
@@ -21,14 +21,14 @@ typedef struct {
     int64_t row_stride, col_stride, elements;
 } matrix;
 
-/* layout 0: rows, 1: columns, 2: every second element of every third row, 3: both directions
- * backwards. */
+/* Makes a matrix. layout 0: by rows, 1: by columns, 2: every second element of every third row, 3:
+ * backwards in both directions. */
 static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
 {
     matrix x = {0};
     int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols;
     int64_t step_c = layout == 1 ? rows : layout == 2 ? 2 : 1;
-    /* some behind, which nothing may write */
+    /* some elements behind the matrix, which must not be written */
     x.elements = (layout == 2 ? 6 : 1) * rows * cols + 64;
     x.memory = malloc((size_t)x.elements * size_of[dtype]);
     for (int64_t i = 0; i < x.elements; i++) set(x.memory, dtype, i, small_integer(dtype));
@@ -44,7 +44,7 @@ static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
     return x;
 }
 
-/* The elements, row after row; the caller frees them. */
+/* Returns the elements, row by row; the caller frees them. */
 static inline double complex *dense(const void *origin, int dtype, int64_t rows, int64_t cols,
                                     int64_t row_stride, int64_t col_stride)
 {
@@ -55,8 +55,8 @@ static inline double complex *dense(const void *origin, int dtype, int64_t rows,
     return x;
 }
 
-/* Of numbers that only a test has: nothing for the thread sanitizer, which would take most of the
- * time. */
+/* Returns a sum of products. Only the test uses these numbers, so the thread sanitizer skips them;
+ * it would take most of the time. */
 __attribute__((no_sanitize("thread"))) static inline double complex
 sum_of_products(int64_t k, const double complex *x, const double complex *y)
 {

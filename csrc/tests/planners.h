@@ -1,5 +1,5 @@
-/* What all planners that end in (plan, length, cost) are tested for: refusals that leave the
- * outputs alone. */
+/* Common tests of all planners that return (plan, length, cost): refusals leave the outputs
+ * unchanged. */
 #ifndef HETSCHED_TESTS_PLANNERS_H
 #define HETSCHED_TESTS_PLANNERS_H
 
@@ -40,7 +40,7 @@ static void planner_refuses(planner *plan, hs_status wanted, int32_t p, const do
     check_that(planned_untouched(&out), "outputs untouched", __FILE__, line);
 }
 
-/* Bad areas, weights, aspects and, with `ordered`, orders; a cancelled call. */
+/* Checks refusals of bad areas, weights, aspects and, with `ordered`, orders; a cancelled call. */
 static void planner_refusals(planner *plan, int ordered)
 {
     const double good[] = {1, 2, 0, 3, 4};
@@ -71,7 +71,7 @@ static void planner_refusals(planner *plan, int ordered)
     CHECK(plan(5, good, NULL, 1.0, (const int32_t[]){4, 0, 3, 1}, NULL, &out) == HS_OK);
 }
 
-/* More than `most` positive areas. */
+/* Checks the refusal of more than `most` positive areas. */
 static inline void planner_too_many(planner *plan, int32_t most)
 {
     static double areas[1025];
@@ -91,7 +91,7 @@ static inline void planner_no_memory(planner *plan, int ordered)
                      planned_untouched(&out));
 }
 
-/* The same twice, bit for bit. */
+/* Checks that two equal calls give the same bits. */
 static void planner_repeats(planner *plan)
 {
     double areas[6] = {3, 1, 4, 1, 5, 9};
@@ -103,8 +103,8 @@ static void planner_repeats(planner *plan)
           memcmp(one.plan, two.plan, sizeof one.plan) == 0);
 }
 
-/* Nothing in double precision is refused, and nothing read that is not there, for these: areas and
- * weights at both ends. */
+/* Checks areas and weights from both ends of the double range: none is refused, and no memory is
+ * read out of bounds. */
 static void planner_extremes(planner *plan, int rounds)
 {
     const double ends[] = {5e-324, 1e-310, 2.3e-308, 1e-300, 1e-160, 1e-17,

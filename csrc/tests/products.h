@@ -1,4 +1,4 @@
-/* A product on a pool against a triple loop. */
+/* Compares a product on a pool with a triple loop. */
 #ifndef HETSCHED_TESTS_PRODUCTS_H
 #define HETSCHED_TESTS_PRODUCTS_H
 
@@ -10,7 +10,7 @@
 #include "matrices.h"
 #include "run_calls.h"
 
-/* By the boxes and speeds of a run; NULL: by hs_gemm. */
+/* Computes the product with the boxes and speeds of `plan`, or by hs_gemm if `plan` is NULL. */
 static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts,
                             double complex alpha, double complex beta, const test_run *plan)
 {
@@ -44,14 +44,15 @@ static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int6
                           .c_row_stride = c.row_stride,
                           .c_col_stride = c.col_stride,
                           .alpha = {creal(alpha), cimag(alpha)},
-                          /* of integers it is the same */
+                          /* either order gives the same result with integers */
                           .beta = {creal(beta), cimag(beta)},
                           .alpha_first = (int32_t)check_random(2)};
     if (plan) {
         test_run run = *plan;
         CHECK(run_product(pool, &product, &run) == HS_OK);
     } else CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
-    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
+    /* counts all elements of the memory: the elements between the strides must be unchanged */
+    int64_t wrong = 0;
     for (int64_t i = 0; i < c.elements; i++)
         wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     CHECK(wrong == 0);

@@ -1,5 +1,5 @@
-/* What a run is asked for and what it gives, together: the three that the runners of the tests take
- * apart. */
+/* The arguments and results of a run in one struct. The runners pass its three parts to the
+ * engine. */
 #ifndef HETSCHED_TESTS_RUN_CALLS_H
 #define HETSCHED_TESTS_RUN_CALLS_H
 
@@ -22,7 +22,7 @@ static inline hs_status run_star(hs_pool *pool, const hs_product *product, hs_st
     return hs_run_star(pool, product, star, &run->options, &run->trace.times);
 }
 
-/* Whether it is cooperative is said as for a product. */
+/* Runs a factorisation. Whether it is cooperative is a part of the boxes, as for a product. */
 static inline hs_status run_lu(hs_pool *pool, hs_factor *lu, test_run *run)
 {
     if (lu) lu->cooperative = run->boxes.cooperative;

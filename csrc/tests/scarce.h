@@ -1,5 +1,5 @@
-/* Allocations that fail on demand: the linker's --wrap sends those of the engine here. Elsewhere
- * nothing fails. */
+/* Allocations that fail on demand: the linker's --wrap redirects the engine's allocations to this
+ * file. In programs without --wrap no allocation fails. */
 #ifndef HETSCHED_TESTS_SCARCE_H
 #define HETSCHED_TESTS_SCARCE_H
 
@@ -9,11 +9,11 @@
 #include "check.h"
 #include "hetsched.h"
 
-/* atomic, for workers allocate too: allocations that still succeed; -1: all */
+/* number of allocations that still succeed; -1: all. Atomic, because workers allocate, too. */
 static long scarce_left = -1;
-/* after the one that fails, all others fail as well; else none does */
+/* 1: after the first failure all later allocations fail as well; 0: only one allocation fails */
 __attribute__((unused)) static int scarce_lasts;
-static size_t scarce_bytes; /* atomic: all that has been asked for */
+static size_t scarce_bytes; /* atomic: bytes requested so far */
 
 #ifdef HS_TEST_SCARCE
 static int scarce_fails(size_t bytes)
@@ -44,20 +44,22 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t size)
 {
     return scarce_fails(size) ? ENOMEM : __real_posix_memalign(out, alignment, size);
 }
-/* the least number of calls until one succeeds: a loop in which nothing fails checks nothing */
+/* The least number of calls until one succeeds: a loop in which no allocation fails checks
+ * nothing. */
 enum { SCARCE_FIRST = 1 };
 #else
 enum { SCARCE_FIRST = 0 };
 #endif
 
-/* since the last time */
+/* Returns the bytes requested since the last call. */
 static inline size_t scarce_asked(void)
 {
     return __atomic_exchange_n(&scarce_bytes, 0, __ATOMIC_RELAXED);
 }
 
-/* Fails the first, the second, ... allocation of a call, and with it all later ones or none, until
- * the call succeeds: always HS_ERROR_MEMORY, and `untouched` holds. */
+/* Repeats a call until it succeeds, with its first, second, ... allocation failing, once together
+ * with all later allocations and once alone. Each failed call must return HS_ERROR_MEMORY, with
+ * `untouched` true. */
 #define CHECK_SCARCE(call, untouched)                            \
     do {                                                         \
         hs_status scarce_status = HS_ERROR_MEMORY;               \
@@ -74,10 +76,10 @@ static inline size_t scarce_asked(void)
         CHECK(scarce_k >= SCARCE_FIRST);                         \
     } while (0)
 
-/* The same for the whole life of a pool of p workers and a run on it, each time a new one: a pool
- * keeps what it has allocated. `run` returns the status, and checks for itself that data is as it
- * was, or as it should be; with memory enough it must succeed on a pool on which it has just
- * failed. */
+/* Does the same for the whole life of a pool of p workers and a run on it. The pool is a new one
+ * each time, because a pool keeps what it has allocated. `run` returns its status and checks itself
+ * that the data are unchanged, or correct. With enough memory it must succeed on a pool on which it
+ * has just failed. */
 static inline hs_status scarce_life(int32_t p, hs_status (*run)(hs_pool *pool, void *context),
                                     void *context)
 {

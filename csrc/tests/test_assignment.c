@@ -1,5 +1,5 @@
-/* hs_assign, hs_assign_int64: optimal by their prices, all shapes and strides, ties, forbidden
- * pairs, every refusal. */
+/* hs_assign and hs_assign_int64: optimality proven by the prices, all shapes and strides, ties,
+ * forbidden pairs, every refusal. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static double costs[MOST * STRIDE], row_prices[MOST], col_prices[MOST];
 static int64_t whole[MOST * STRIDE], whole_row_prices[MOST], whole_col_prices[MOST];
 static int32_t cols_of[MOST], again[MOST];
 
-/* Whether cols_of pairs what it can, and the prices prove it optimal (integers, so all is
- * exact). */
+/* Returns whether cols_of assigns as many pairs as possible and the prices prove it optimal. All
+ * numbers are integers, so this is exact. */
 static int is_optimal(int32_t rows, int32_t cols, int maximise)
 {
     char used[MOST] = {0};

@@ -1,6 +1,6 @@
-/* Products shared by the domains of a pool, each with its own kernel and block sizes: as the triple
- * loop, the same bits whoever does what, and as careful with arguments, memory and cancels as on
- * one domain. With the source itself, for its cuts. */
+/* Products shared by the domains of a pool, each with its own kernel and block sizes, against a
+ * triple loop: the same bits whichever worker computes; arguments, memory and cancels as on one
+ * domain. Includes bands.c, to test how it cuts. */
 #include "product/bands.c"
 
 #include "check.h"
@@ -31,7 +31,7 @@ static void arguments(void)
     CHECK(pool == NULL);
 }
 
-/* All types and strides, sizes about those of bands and tiles. */
+/* All types and strides, with sizes near the sizes of bands and tiles. */
 static void products(hs_pool *pool)
 {
     const int64_t sizes[][3] = {{0, 3, 2},     {1, 1, 1},    {2, 2, 2},      {127, 129, 9},
@@ -52,7 +52,7 @@ static void products(hs_pool *pool)
             }
 }
 
-/* One box after the other, also over the same part of C, and each worker its own. */
+/* One box after the other, also over the same part of C, and boxes that have one worker each. */
 static void boxes(hs_pool *pool)
 {
     const hs_box shared[] = {
@@ -71,7 +71,7 @@ static void boxes(hs_pool *pool)
     }
 }
 
-/* The triangle of A B, and what is beside it as it was. */
+/* The triangle of A B; the elements beside it are unchanged. */
 static void triangles(hs_pool *pool)
 {
     enum { N = 421, K = 18 };
@@ -116,7 +116,7 @@ static void triangles(hs_pool *pool)
     free(full);
 }
 
-/* Numbers whose sums are rounded: one kernel gives the same bits on any domains, at any speeds. */
+/* Numbers with rounded sums: one kernel gives the same bits on any domains, at any speeds. */
 static void bits(void)
 {
     enum { N = 300 };
@@ -144,8 +144,8 @@ static void bits(void)
     free(first);
 }
 
-/* Blocks of less than a tile hold one, of complex operands as well; those of more than the operands
- * take no more memory than these. */
+/* Blocks smaller than a tile hold one tile, also of complex operands. Blocks larger than the
+ * operands take no more memory than the operands. */
 static void extremes(void)
 {
     static const int32_t sizes[][3] = {{1, 1, 1},       {3, 5, 7},
@@ -184,17 +184,17 @@ static void cuts(void)
         }
 }
 
-/* Whose crew has begun late, or is slow, loses bands; one that would need longer takes none. */
+/* A crew that has begun late or is slow loses bands. A crew that would need longer takes none. */
 static void takes(void)
 {
     hs__band band[4] = {{.work = 4}, {.work = 2}, {.work = 2}, {.work = 1}};
     hs__crew crew[2] = {{.members = 1, .speed = 1, .own = band, .back = 4, .rest = 9},
                         {.members = 1, .speed = 1, .own = band + 4}};
     hs__bands x = {.crew = crew, .crews = 2, .band = band, .count = 4};
-    CHECK(choose(&x, &crew[1]) == &band[3]); /* nobody of the first has come yet */
+    CHECK(choose(&x, &crew[1]) == &band[3]); /* no member of crew 0 has come yet */
     CHECK(choose(&x, &crew[0]) == &band[0]);
     crew[0].last = &band[0];
-    CHECK(choose(&x, &crew[1]) == &band[2]); /* it has 2 + 2 + 2 to go */
+    CHECK(choose(&x, &crew[1]) == &band[2]); /* crew 0 has 2 + 2 + 2 to go */
     crew[1].speed = 0.4;                     /* 2 / 0.4 is more than 2 + 2 */
     CHECK(choose(&x, &crew[1]) == NULL && crew[0].back == 2);
     crew[1].speed = 0;
@@ -241,12 +241,13 @@ static void cancels(hs_pool *pool)
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);
     hs_status status = HS_OK;
-    /* a fast machine may need some */
+    /* on a fast machine this may take several runs */
     for (int i = 0; i < 20 && status == HS_OK; i++)
         status = hs_gemm(pool, &product, NULL, stop, &calls);
     CHECK(status == HS_ERROR_CANCELLED || calls == 0);
     CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
-    /* Between boxes: who has seen the cancel does not wait for bands that others are taking. */
+    /* Between boxes, a worker that has seen the cancel does not wait for the bands of other
+     * workers. */
     const hs_box halves[2] = {{.height = N, .width = N, .length = N / 2},
                               {.height = N, .width = N, .depth = N / 2, .length = N / 2}};
     const hs_boxes boxes = {.box = halves, .count = 2, .cooperative = 1};

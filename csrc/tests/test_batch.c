@@ -1,5 +1,5 @@
-/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row is what the functions for one
- * give, to the last bit. */
+/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row equals the result of the function
+ * for one problem, to the last bit. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { ROWS = 7, MAX = 12 };
 
 static double areas[ROWS * MAX], rects[ROWS * 4 * MAX], bounds[ROWS];
 
-/* Zones of the floorplan, by worker. */
+/* Computes the zones of the floorplan, by worker. */
 static int zones_of(int32_t p, const double *own, const int32_t *plan, int32_t length,
                     double *zones)
 {
@@ -93,7 +93,8 @@ static void layers(hs_layers_method method)
             send[k] = 1 + (double)check_random(5);
             most[k] = 10 + check_random(30);
         }
-        compute[3] = INFINITY; /* somebody who gets nothing */
+        /* a worker that gets nothing */
+        compute[3] = INFINITY;
         const hs_layers all = {.mode = mode % 4,
                                .p = P,
                                .layers = 40,

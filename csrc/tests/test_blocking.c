@@ -1,12 +1,12 @@
-/* Block sizes by the model: those that BLIS's own configurations have where it agrees with them,
- * what each cache must hold, and the edges. */
+/* Block sizes by the model: equal to BLIS's own configurations where the two agree, what each cache
+ * must hold, and edge cases. */
 #include <limits.h>
 #include <string.h>
 
 #include "check.h"
 #include "hetsched.h"
 
-/* BLIS 0.9's configurations in double precision. Sandy Bridge: 8 x 4 tiles, k_c 256, m_c 96;
+/* Configurations of BLIS 0.9 in double precision. Sandy Bridge: 8 x 4 tiles, k_c 256, m_c 96;
  * Haswell 6 x 8, k_c 256; Penryn 4 x 4, k_c 384; each with 32 KiB of L1 in 8 ways. */
 static void test_of_blis(void)
 {
@@ -20,7 +20,7 @@ static void test_of_blis(void)
 
 static int32_t any(int32_t below) { return (int32_t)check_random((unsigned)below); }
 
-/* Random caches in which everything fits: the ways that are used are not more than there are. */
+/* Random caches in which everything fits: no more ways are used than there are. */
 static void test_what_fits(void)
 {
     for (int turn = 0; turn < 2000; turn++) {
@@ -50,7 +50,7 @@ static void test_unknown_caches(void)
     }
 }
 
-/* More workers in a cache have less of it each; no ways and no workers are 8 and 1. */
+/* More workers in a cache have less of it each. Zero ways and zero workers mean 8 and 1. */
 static void test_sharing(void)
 {
     const hs_caches one = {{32768, 1 << 20, 32 << 20}, {8, 8, 8}, {1, 1, 1}};

@@ -1,4 +1,5 @@
-/* From plans to boxes, and from boxes to a product: planned, certified and run without Python. */
+/* From plans to boxes and from boxes to a product: planned, certified and run without Python,
+ * against a plain product. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 enum { M = 37, N = 29, K = 23, P = 3 };
 
-/* Whether each iteration is in just one box, and every box has some. */
+/* Returns whether each iteration is in exactly one box, and no box is empty. */
 static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t count)
 {
     char *seen = calloc((size_t)(m * n * k) + 1, 1);
@@ -29,8 +30,8 @@ static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t co
     return once == m * n * k && cells == once;
 }
 
-/* The boxes, run on the pool, give the product: whole numbers, so that every order of additions
- * does. */
+/* Checks that the boxes, run on the pool, give the product. The numbers are whole, so every order
+ * of additions gives the same result. */
 static void multiplies(hs_pool *pool, const hs_box *boxes, int32_t count, int layered)
 {
     double *a = malloc((M * K + K * N + 2 * M * N) * sizeof *a);
@@ -124,8 +125,8 @@ static void test_cuboids(hs_pool *pool)
     multiplies(pool, boxes, count, 1);
 }
 
-/* Each worker's part of the depth in a matrix of its own, by strips of rows and once in two pieces
- * of the depth, with whole numbers. */
+/* Each worker keeps its part of the depth in a matrix of its own, computed by strips of rows or in
+ * two pieces of the depth. The numbers are whole. */
 static void test_kept_layers(hs_pool *pool)
 {
     enum { FIRST = 11, LAST = 5 };

@@ -1,5 +1,5 @@
-/* Certificates: what they say of plans whose optimum is known, and of plans made by hand; the
- * bounds of Python are compared in tests/test_certificates.py. */
+/* Certificates of plans with a known optimum and of plans made by hand. The bounds of Python are
+ * compared in tests/test_certificates.py. */
 #include <math.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static void test_zones(void)
           HS_ERROR_VALUE);
 
     const int32_t workers[] = {0, 0, 1, 2, 3};
-    /* one of them in two pieces */
+    /* one worker has two pieces */
     const int64_t quarters[] = {0, 0, 2, 4, 2, 0, 2, 4, 0, 4, 4, 4, 4, 0, 4, 4, 4, 4, 4, 4};
     CHECK(hs_zones_certificate(8, 8, 4, NULL, 5, workers, quarters, &c) == HS_OK &&
           c.value == 32.0 && c.optimal);
@@ -110,7 +110,8 @@ static void test_cuboids(void)
     const int32_t slabs[] = {0, 1, -3, 2, -3, 3, -3, 4, -3, 5, -3, 6, -3, 7, -3};
     CHECK(hs_cuboids_certificate(8, even, faces, slabs, 15, &c) == HS_OK &&
           near(c.value, 8.0 + 2.0) && near(c.bound, 6.0) && !c.optimal);
-    /* the optimum of so few is known, beyond that of each alone */
+    /* For so few workers the bound is the optimum, which is above the bound of each worker
+     * alone. */
     const int32_t three[] = {0, 1, -1, 2, -2};
     double least;
     int32_t tree[5], length;
@@ -157,8 +158,8 @@ static void test_lu(void)
     CHECK(hs_lu_grid_certificate(3, 1, (const double[]){1}, grid, NULL, &c) == HS_ERROR_VALUE);
 }
 
-/* Of the others the value is that of the function that simulates, the bound that of the function
- * that bounds. */
+/* In the remaining cases the value is the result of the function that simulates, and the bound is
+ * the result of the function that bounds. */
 static void test_others(void)
 {
     hs_certificate c;

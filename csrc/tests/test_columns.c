@@ -1,5 +1,5 @@
-/* hs_partition_columns: the paper's example, every structure tried where there are few, a plain
- * recurrence where there are many, limits on columns and rows, every refusal. */
+/* hs_partition_columns: the paper's example, against every structure for few workers and against a
+ * plain recurrence for many, limits on columns and rows, every refusal. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int ascending(const void *x, const void *y)
     return (*a > *b) - (*a < *b);
 }
 
-/* The positive areas in ascending order, scaled to sum 1; returns how many. */
+/* Sorts the positive areas in ascending order, scaled to sum 1; returns their number. */
 static int32_t sorted_shares(int32_t p, const double *areas, double *shares)
 {
     int32_t size = 0;
@@ -30,7 +30,7 @@ static int32_t sorted_shares(int32_t p, const double *areas, double *shares)
     return size;
 }
 
-/* Least cost over all 2^(size - 1) ways to cut the sorted shares. */
+/* Returns the least cost over all 2^(size - 1) ways to cut the sorted shares. */
 static double every_structure(int32_t size, const double *shares, int32_t max_columns,
                               int32_t max_rows)
 {
@@ -56,7 +56,7 @@ static double every_structure(int32_t size, const double *shares, int32_t max_co
     return best;
 }
 
-/* The same by the recurrence over columns and parts, O(max_columns size^2). */
+/* Returns the same by the recurrence over columns and parts, in O(max_columns size^2). */
 static double recurrence_in(int32_t size, const double *shares, int32_t min_columns,
                             int32_t max_columns, int32_t max_rows, double aspect)
 {
@@ -83,8 +83,8 @@ static double recurrence(int32_t size, const double *shares, int32_t max_columns
     return recurrence_in(size, shares, 1, max_columns, max_rows, 1.0);
 }
 
-/* Whether order and column_start are a structure within the limits, and cost is its sum of half
- * perimeters. */
+/* Returns whether order and column_start are a structure within the limits, with cost the sum of
+ * its half perimeters. */
 static int is_structure(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows,
                         const int32_t *order, const int32_t *start, int32_t columns, double cost)
 {
@@ -112,7 +112,7 @@ static int is_structure(int32_t p, const double *areas, int32_t max_columns, int
     return fabs(sum - cost) <= 1e-12 * sum;
 }
 
-/* The least cost, or -1 after a failure (already reported). */
+/* Returns the least cost, or -1 after a failure, which has been reported. */
 static double solved(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows)
 {
     static int32_t order[MAX], start[MAX + 1];
@@ -141,7 +141,7 @@ static void paper_example(void)
         CHECK(fabs(solved(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
     CHECK(fabs(solved(8, areas, 8, 1) - 9) < 1e-12);
 
-    /* Ties in area by index; zeros left out. */
+    /* Ties in area are in the order of the indices; zeros are left out. */
     const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
     const int32_t wanted[] = {3, 9, 8, 2, 5, 7, 4, 0};
     int32_t order_10[10], start_10[11];
@@ -152,8 +152,8 @@ static void paper_example(void)
     CHECK(fabs(cost - 5.5) < 1e-12);
 }
 
-/* Table 2: the first q areas in a box of height 1 and of their width, in so many columns. The
- * paper's values are rounded to two decimals. */
+/* Table 2: the first q areas in a box of height 1 and of their width, in a given number of columns.
+ * The paper's values are rounded to two decimals. */
 static void table_2(void)
 {
     const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
@@ -176,14 +176,14 @@ static void table_2(void)
                                             &used, &cost) == HS_OK))
                 return;
             CHECK(used == columns);
-            /* the square made as wide as the areas are in all */
+            /* the square, made as wide as the areas are together */
             const double value = columns + width * (cost - columns);
             CHECK(fabs(value - (columns == 8 ? 9 : printed[columns - 1][q - columns])) <= 0.005);
         }
     }
 }
 
-/* A fixed number of columns: the best of all structures that have it, as a recurrence finds it. */
+/* A given number of columns: the best of all structures that have it, against a recurrence. */
 static void fixed_numbers(void)
 {
     static double areas[MAX], shares[MAX];
@@ -199,7 +199,8 @@ static void fixed_numbers(void)
         for (int32_t columns = 1; columns <= size + 1; columns++) {
             int32_t used;
             double cost;
-            for (int k = 0; k < 2; k++) { /* where a column costs nearly nothing, or everything */
+            /* boxes in which a column costs nearly nothing, or everything */
+            for (int k = 0; k < 2; k++) {
                 const hs_status extreme =
                     hs_partition_columns(p, areas, k ? 1e150 : 1e-200, columns, columns, rows, NULL,
                                          order, start, &used, &cost);
@@ -281,7 +282,7 @@ static void many_areas(void)
         int32_t size = sorted_shares(p, areas, shares);
         double best = recurrence(size, shares, 60, size);
         double limited = recurrence(size, shares, limit, size);
-        /* 60 columns are more than the best has */
+        /* the best structure has fewer than 60 columns */
         CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best);
         CHECK(fabs(solved(p, areas, limit, p) - limited) <= 1e-12 * limited);
         double low = recurrence(size, shares, 60, rows);
@@ -291,8 +292,8 @@ static void many_areas(void)
     }
 }
 
-/* Wide boxes want many columns, and there many numbers of columns cost the same per column: the
- * limit is between. */
+/* Wide boxes need many columns, and many numbers of columns then cost the same per column. The
+ * limit lies between them. */
 static void wide_boxes(void)
 {
     static double areas[MAX], shares[MAX];
@@ -311,7 +312,8 @@ static void wide_boxes(void)
                                             &columns, &cost) == HS_OK))
                 return;
             CHECK(columns <= limit);
-            for (int32_t j = 0; j < columns; j++) { /* what is measured is what is claimed */
+            /* the measured cost is the claimed cost */
+            for (int32_t j = 0; j < columns; j++) {
                 double width = 0;
                 CHECK(start[j + 1] > start[j] && start[j + 1] - start[j] <= rows);
                 for (int32_t q = start[j]; q < start[j + 1]; q++) width += shares[q];
@@ -324,7 +326,7 @@ static void wide_boxes(void)
     }
 }
 
-/* The sides of full columns are those of the floorplan, to the last bit. */
+/* The sides of full columns equal the sides of the floorplan, to the last bit. */
 static void sides_of_the_floorplan(void)
 {
     static double areas[MAX], sides[2 * MAX], rects[8 * MAX];
@@ -335,7 +337,8 @@ static void sides_of_the_floorplan(void)
         int32_t length = 0;
         int32_t pieces;
         double cost;
-        areas[0] = 1; /* of one to 13 decades, and many alike or zero */
+        /* areas over one to 13 decades, or many equal or zero */
+        areas[0] = 1;
         for (int32_t i = 1; i < p; i++)
             areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13))
                                  : (double)check_random(4);

@@ -1,4 +1,4 @@
-/* Whether boxes tile, beside painting each of them: tilings by cuts and by pinwheels, all of them
+/* Whether boxes tile, against painting each box: tilings by cuts and by pinwheels, all of them also
  * mutated; triangles, the workers of an element, sizes of 0, 1, 2 and near the largest. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static int has(const tiling *t, int32_t i, int64_t depth, int64_t row, int64_t c
            row < b.row + b.height && col >= b.col && col < b.col + b.width;
 }
 
-/* Boxes with an element, and the worker of the last of them. Of a triangle those with the element's
- * mirror image where that counts. */
+/* Returns the number of boxes that contain an element; *worker becomes the worker of the last one.
+ * An element outside the triangle is looked for by its mirror image. */
 static int paint(const tiling *t, int64_t depth, int64_t row, int64_t col, int32_t *worker)
 {
     const int lower = row >= col, upper = t->triangle == HS_TRIANGLE_UPPER;
@@ -99,7 +99,8 @@ static hs_cover expected(const tiling *t)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* All sides times `scale`, in memory that ends with the last box. Returns the fault. */
+/* Compares both results, with all sides multiplied by `scale` and in memory that ends with the last
+ * box. Returns the fault. */
 static int compare(const tiling *t, int64_t scale)
 {
     const hs_cover wanted = expected(t);
@@ -137,7 +138,7 @@ static void add(tiling *t, hs_box box)
     t->box[t->count++] = box;
 }
 
-/* Five zones around each other, which no straight cut divides. */
+/* Adds five zones around each other, which no straight cut divides. */
 static void add_pinwheel(tiling *t, hs_box box)
 {
     const int64_t h1 = between(1, box.height - 2);
@@ -159,7 +160,7 @@ static void add_pinwheel(tiling *t, hs_box box)
     }
 }
 
-/* Cuts may leave nothing on one side. */
+/* Adds a box, cut several times. A cut may leave nothing on one side. */
 static void add_cuts(tiling *t, hs_box box, int levels)
 {
     hs_box rest = box;
@@ -167,7 +168,8 @@ static void add_cuts(tiling *t, hs_box box, int levels)
         add_pinwheel(t, box);
         return;
     }
-    switch (levels ? check_random(box.length ? 4 : 2) : 3) { /* without a length C alone is cut */
+    /* without a length only C is cut */
+    switch (levels ? check_random(box.length ? 4 : 2) : 3) {
     case 0:
         box.height = between(0, box.height);
         rest.row += box.height;
@@ -189,7 +191,7 @@ static void add_cuts(tiling *t, hs_box box, int levels)
     add_cuts(t, rest, levels - 1);
 }
 
-/* Each zone of C a worker, in some runs of the depth. */
+/* Gives each zone of C a worker, and cuts it into some pieces of the depth. */
 static void divide_depths(tiling *t)
 {
     const int32_t zones = t->count;
@@ -229,7 +231,7 @@ static void draw(tiling *t, int64_t most)
     if (check_random(2)) shuffle(t);
 }
 
-/* One box away, twice, moved or grown by one, or with another worker. */
+/* Removes a box, repeats it, moves it or one of its sides by one, or changes its worker. */
 static void mutate(tiling *t)
 {
     if (t->count == 0) return;
@@ -294,7 +296,7 @@ static void by_hand(void)
           cover.fault == HS_TWO_WORKERS);
     CHECK(cover.depth == 1 && cover.row == 0 && cover.col == 0 && cover.first == 0 &&
           cover.second == 1);
-    /* nothing to cover, and nothing that covers it */
+    /* no boxes: nothing to cover, then an element that nothing covers */
     CHECK(hs_boxes_cover(0, 5, 3, HS_TRIANGLE_NONE, 1, 0, NULL, NULL) == HS_OK &&
           hs_boxes_cover(5, 0, 3, HS_TRIANGLE_NONE, 1, 0, NULL, NULL) == HS_OK);
     CHECK(hs_boxes_cover(1, 1, 0, HS_TRIANGLE_NONE, 1, 0, NULL, &cover) == HS_ERROR_VALUE &&
@@ -310,7 +312,7 @@ static void by_hand(void)
     CHECK_SCARCE(hs_boxes_cover(4, 5, 3, HS_TRIANGLE_NONE, 1, 2, halves, NULL), 1);
 }
 
-/* Numbers that are no sizes, one after the other in each place of a box. */
+/* Numbers that are not sizes, in each field of a box in turn. */
 static void any_numbers(void)
 {
     static const int64_t numbers[] = {INT64_MIN, INT32_MIN, -1, 0, 1, 2, 3, INT32_MAX, INT64_MAX};
@@ -328,7 +330,7 @@ static void any_numbers(void)
         }
 }
 
-/* A grid of many boxes, whole and with one of them moved over its neighbour. */
+/* A grid of many boxes: complete, and with one box moved over its neighbour. */
 static void many_boxes(void)
 {
     enum { ACROSS = CHECK_MANY(300, 20), COUNT = ACROSS * ACROSS };

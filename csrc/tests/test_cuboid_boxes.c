@@ -1,4 +1,4 @@
-/* hs_cuboid_boxes and hs_tile_cuboids: random trees, painted cell by cell, the limits on sides and
+/* hs_cuboid_boxes and hs_tile_cuboids: random trees painted cell by cell, the limits on sides and
  * load, every refusal. */
 #include <float.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { MAX = 40, SIDE = 12 };
 static const int64_t LARGEST = INT64_C(1) << 53;
 
-/* A random tree of the workers with volume; returns its length. */
+/* Makes a random tree of the workers with volume; returns its length. */
 static int32_t random_tree(int32_t p, const double *volumes, int32_t *tree)
 {
     int32_t left[MAX];
@@ -48,13 +48,13 @@ static void known_boxes(void)
     CHECK(hs_tile_cuboids(8, 7, 6, 4, volumes, tree, 5, NULL, cells) == HS_OK);
     CHECK(memcmp(cells, in_cells, sizeof cells) == 0);
 
-    const int32_t columns[] = {3, 1, -2}; /* not every worker need be there */
+    const int32_t columns[] = {3, 1, -2}; /* workers may be missing */
     CHECK(hs_cuboid_boxes(4, volumes, columns, 3, boxes) == HS_OK);
     CHECK(boxes[5] == 0 && fabs(boxes[7] - 5. / 7) < 1e-15 && fabs(boxes[10] - 2. / 7) < 1e-15);
-    /* the one cell to the larger volume */
+    /* the only cell goes to the larger volume */
     CHECK(hs_tile_cuboids(1, 1, 1, 4, volumes, columns, 3, NULL, cells) == HS_OK);
     CHECK(cells[21] == 1 && cells[9] == 0);
-    /* two cells for three: the cut nearest to the ideal among the equally good */
+    /* two cells for three workers: of the equally good cuts, the one nearest to the ideal */
     const double equal[] = {1, 1, 1};
     CHECK(hs_tile_cuboids(2, 1, 1, 3, equal, (const int32_t[]){0, 1, -1, 2, -1}, 5, NULL, cells) ==
           HS_OK);

@@ -1,5 +1,5 @@
 /* hs_partition_cuboids and hs_partition_cuboids_exact: known costs, every tree of up to six
- * workers, agreement of the two, orders, the cuts allowed, every refusal. */
+ * workers, agreement of the two, orders, the allowed cuts, every refusal. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,8 @@ static const double ones[] = {1, 1, 1};
 
 static int near(double x, double y) { return fabs(x - y) <= 1e-12 * fabs(y); }
 
-/* 1 if the tree is postfix, has the workers with volume once each, and cuts along the axes only. */
+/* Returns 1 if the tree is postfix, has each worker with volume once, and cuts along `axes`
+ * only. */
 static int is_tree(int32_t p, const double *volumes, int32_t axes, const int32_t *tree,
                    int32_t length)
 {
@@ -45,7 +46,7 @@ static void known_costs(void)
                      : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, NULL, tree, &length,
                                             &cost)) == HS_OK);
         CHECK(length == 1 && tree[0] == 0 && cost == 10);
-        /* two workers: one cut, across the cheapest face allowed */
+        /* two workers: one cut, across the cheapest face that is allowed */
         for (int32_t axes = 1; axes < 8; axes++) {
             const double across[] = {3, 2, 5};
             double least = INFINITY;
@@ -57,7 +58,8 @@ static void known_costs(void)
                                                 &length, &cost)) == HS_OK);
             CHECK(near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
         }
-        /* one axis: slices; a face that costs nothing: slices too, as many as you like */
+        /* One axis: slices. A face that costs nothing: slices as well, as many as there are
+         * workers. */
         for (int32_t q = 0; q < 3; q++) {
             const double across[] = {3, 2, 5};
             CHECK((exact ? hs_partition_cuboids_exact(8, equal, faces, 1 << q, NULL, tree, &length,
@@ -76,8 +78,8 @@ static void known_costs(void)
     }
 }
 
-/* The least cost of the parts in `set` in a box, over every first cut: no bounds, nothing left
- * out. */
+/* Returns the least cost of the parts in `set` in a box, over every first cut, without bounds or
+ * pruning. */
 static double least_cost(const double *volumes, const double *faces, int32_t axes, unsigned set,
                          const double side[3])
 {
@@ -89,7 +91,8 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
                faces[2] * side[0] * side[1];
     for (unsigned part = (set - 1) & set; part; part = (part - 1) & set) {
         double share = 0;
-        if (!(part & set & -set)) continue; /* the other half of the cut */
+        /* the complement of this part is the same cut */
+        if (!(part & set & -set)) continue;
         for (int i = 0; part >> i; i++) share += part >> i & 1 ? volumes[i] / total : 0;
         for (int q = 0; q < 3; q++) {
             double a[3] = {side[0], side[1], side[2]};
@@ -124,7 +127,7 @@ static void every_tree(void)
     }
 }
 
-/* How good the heuristic is: measured, with a margin of 0.04 %. */
+/* Quality of the heuristic relative to the bound: measured, with a margin of 0.04 %. */
 static void close_to_the_bound(void)
 {
     static const struct {
@@ -146,7 +149,8 @@ static void close_to_the_bound(void)
             for (int32_t j = 0; j < cases[i].p; j++) {
                 unsigned long long x =
                     (unsigned long long)(100 * round + j + 1) * 0x9e3779b97f4a7c15ull;
-                total += volumes[j] = (double)(x >> 40) + 1; /* spread evenly */
+                /* spread evenly */
+                total += volumes[j] = (double)(x >> 40) + 1;
                 if (round % 2) {
                     total += volumes[j] * volumes[j] - volumes[j];
                     volumes[j] *= volumes[j];
@@ -220,7 +224,7 @@ static void many_and_far_apart(void)
     }
 }
 
-/* Layers in the caller's order; an order that is none is refused. */
+/* Layers in the caller's order; an invalid order is refused. */
 static void orders(void)
 {
     const double volumes[] = {4, 0, 1, 2};
@@ -237,7 +241,8 @@ static void orders(void)
     CHECK(length == 5 && memcmp(tree, wanted, sizeof wanted) == 0);
 }
 
-/* More than the DP takes, a dominant worker first: the rest fills a slab of the right width. */
+/* More workers than the DP takes, a dominant one first: the remaining workers fill a slab of the
+ * right width. */
 static void halves_are_unequal(void)
 {
     double volumes[MAX], ascending, cost;
@@ -313,7 +318,7 @@ static void scarce(void)
                  length == -7 && cost == -7);
     length = -7;
     cost = -7;
-    /* in halves */
+    /* solved in halves */
     CHECK_SCARCE(hs_partition_cuboids(80, volumes, ones, 7, NULL, 0, 0, NULL, tree, &length, &cost),
                  length == -7 && cost == -7);
     length = -7;

@@ -76,9 +76,9 @@ static void ends_of_the_range(void)
     CHECK(gives(3, 2, third, (const int64_t[]){2, 1}, 1));
 }
 
-/* For integer times everything fits 128 bits. With T the makespan, the counts are optimal if and
- * only if fewer than n of the multiples k t_i are below T; what is left after those belongs to the
- * lowest indices whose time divides T. */
+/* With integer times everything fits into 128 bits. Let T be the makespan. The counts are optimal
+ * if and only if fewer than n of the multiples k t_i are below T; the chunks that remain belong to
+ * the lowest indices with a time that divides T. */
 static int is_greedy_optimum(int64_t n, int32_t p, const int64_t *times, const int64_t *counts)
 {
     __int128 top = 0;
@@ -174,7 +174,7 @@ static void batches(void)
           counts[ROWS * P - P] >= 0);
     CHECK(hs_distribute_batch(0, NULL, P, NULL, NULL, NULL, NULL) == HS_OK);
 
-    /* one bad row: nothing is written */
+    /* one invalid row: nothing is written */
     memset(counts, -1, sizeof counts);
     CHECK(hs_distribute_batch(-1, n, P, times, NULL, counts, NULL) == HS_ERROR_VALUE);
     CHECK(hs_distribute_batch(ROWS, n, 0, times, NULL, counts, NULL) == HS_ERROR_VALUE);
@@ -202,7 +202,8 @@ static void statuses(void)
     CHECK(strspn(hs_version(), "0123456789.") == strlen(hs_version()) && strlen(hs_version()) >= 5);
 }
 
-/* One by one to whoever would end first: optimal, as the ends of a worker's chunks rise. */
+/* Gives one chunk after the other to the worker that would end first. This is optimal, because the
+ * ends of a worker's chunks increase. */
 static void after_others(void)
 {
     for (int round = 0; round < 4000; round++) {
@@ -256,8 +257,8 @@ static void after_others(void)
           counts[0] == 0 && makespan == fma(1000, 1e-300, 0));
     CHECK(hs_distribute_after(0, 2, equal, both, NULL, counts, &makespan) == HS_OK &&
           counts[0] == 0 && counts[1] == 0 && makespan == 0);
-    /* Starts that swallow the chunks: all end at one time, as far as doubles go, and ties go to the
-     * lowest index. */
+    /* Starts so large that the chunks vanish beside them: all chunks end at one time in double
+     * precision, and ties go to the lowest index. */
     const double swallowed[] = {1e-300, 1, 1e-310};
     const double ones[] = {1, 1, 1};
     const double half[] = {0.5, 0.5, 0.5};
@@ -266,12 +267,12 @@ static void after_others(void)
           counts[0] == LARGEST && makespan == 1);
     CHECK(hs_distribute_after(LARGEST, 2, swallowed + 1, ones, NULL, counts, &makespan) == HS_OK &&
           counts[0] == 0 && counts[1] == LARGEST && makespan == 1);
-    /* From 2^53 on every second integer is a double, and .5 to .5 goes down: two chunks each end at
-     * 2^53, the others at 2^53 + 2. */
+    /* From 2^53 on every second integer is a double, and ties are rounded down here: each worker's
+     * first two chunks end at 2^53, further chunks at 2^53 + 2. */
     CHECK(hs_distribute_after(7, 3, half, hours, NULL, counts, &makespan) == HS_OK &&
           makespan == 0x1p53 + 2);
     CHECK(counts[0] == 3 && counts[1] == 2 && counts[2] == 2);
-    /* Ends beyond double precision, too; but not on one who never ends a chunk. */
+    /* Ends may exceed double precision, too. But no chunk goes to a worker that never ends one. */
     const double vast[] = {INFINITY, 1e308, 1e308};
     CHECK(hs_distribute_after(LARGEST, 3, vast, none, NULL, counts, &makespan) == HS_OK &&
           counts[0] == 0 && counts[1] + counts[2] == LARGEST && makespan == INFINITY);

@@ -1,5 +1,5 @@
-/* hs_divisible_orders, hs_divisible_bound: closed forms, random orders against each other and the
- * bound, useless workers, units far apart, refusals, scarce memory. */
+/* hs_divisible_orders and hs_divisible_bound: closed forms, random orders against each other and
+ * the bound, useless workers, units far apart, refusals, failing allocations. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -76,7 +76,8 @@ static void random_orders(void)
         CHECK(optimal == (p <= 6) && bound <= found * (1 + 1e-12) &&
               found <= makespan * (1 + 1e-12));
         CHECK(bound > 0.5 * found);
-        for (int k = 0; k < 3 && optimal; k++) { /* no other orders are better */
+        /* no other orders are better */
+        for (int k = 0; k < 3 && optimal; k++) {
             for (int32_t i = 0; i < p; i++) {
                 int32_t a = (int32_t)check_random((unsigned)i + 1);
                 int32_t b = (int32_t)check_random((unsigned)i + 1);
@@ -93,8 +94,8 @@ static void random_orders(void)
     }
 }
 
-/* A worker that is slow, or has a dear link, changes nothing: orders with it were once overstated,
- * and called optimal. */
+/* A worker that is slow or has an expensive link changes nothing. The makespans of orders with it
+ * were once overstated, and called optimal. */
 static void useless(void)
 {
     for (int round = 0; round < 200; round++) {
@@ -129,7 +130,7 @@ static void useless(void)
     }
 }
 
-/* The largest and smallest numbers: powers of two change nothing but the unit. */
+/* The largest and smallest numbers: powers of two change only the unit. */
 static void units(void)
 {
     const int units[] = {-1021, -300, 300, 1018};

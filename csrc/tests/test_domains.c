@@ -1,7 +1,6 @@
-/* Domains with blocks of every size: each depth, number of rows and of columns from 1 to twice the
- * register tile, in every kernel that this processor has and every type, through all operations.
- * Products are compared with sums, factors and solutions by what they multiply to. An operation
- * that does not advance is cancelled, which fails. */
+/* Domains with blocks of each depth, height and width from 1 to twice the register tile, in every
+ * kernel of this processor and every type, through all operations: against sums, or multiplied
+ * back. An operation that does not advance is cancelled, which fails the test. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,8 @@ static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
 /* ---- an operation without end ---------------------------------------------------------------- */
 
-enum { MOST_POLLS = 1200 }; /* 50 ms apart: a minute, for what takes a millisecond */
+/* 50 ms apart: a minute, for operations that take a millisecond */
+enum { MOST_POLLS = 1200 };
 
 static int has_no_end;
 
@@ -58,8 +58,8 @@ static grid copy_of(const grid *x)
     return y;
 }
 
-/* y <- X v, or X^H v; of a triangle 'L' or 'U' alone, or 'l' with ones on the diagonal, or of all,
- * 'A'. */
+/* Computes y <- X v, or X^H v. part: of X only the triangle 'L' or 'U', or 'l', which is 'L' with
+ * ones on the diagonal; or all of X, 'A'. */
 static void multiply(const grid *x, char part, int adjoint, const double complex *v,
                      double complex *y)
 {
@@ -76,7 +76,7 @@ static void multiply(const grid *x, char part, int adjoint, const double complex
 
 enum { LONGEST = 400 };
 
-/* Whether x and y are the same but for so many roundings of their largest element. */
+/* Returns whether x and y differ by at most `roundings` roundings of their largest element. */
 static int are_near(int dtype, int64_t n, const double complex *x, const double complex *y,
                     double roundings)
 {
@@ -96,7 +96,8 @@ static void random_vector(int64_t n, double complex *v)
 
 /* ---- the operations -------------------------------------------------------------------------- */
 
-/* C <- A A^T or A A^H, lower, upper or mirrored: integers, exactly. */
+/* Checks C <- A A^T or A A^H, lower, upper or mirrored. The elements are integers, so C is
+ * exact. */
 static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
 {
     const int conjugate = dtype >> 1 && check_random(2), which = 1 + (int)check_random(3);
@@ -154,7 +155,7 @@ static hs_factor factor(hs_pool *pool, int kind, const grid *x, int32_t *pivots,
     return f;
 }
 
-/* P A = L U of any shape. */
+/* Checks P A = L U of any shape. */
 static void lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const grid a = random_grid(dtype, m, n), x = copy_of(&a);
@@ -176,7 +177,8 @@ static void lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
     free(x.data);
 }
 
-/* A X = B or A^T X = B, the inverse, and a triangle, of a matrix that is far from singular. */
+/* Checks A X = B or A^T X = B, the inverse, and a triangular system, with a matrix that is far from
+ * singular. */
 static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
     const grid a = random_grid(dtype, n, n);
@@ -242,7 +244,7 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n)
     free(x.data);
 }
 
-/* A = Q R with Q^H Q = I, of any shape; Q^H C. */
+/* Checks A = Q R with Q^H Q = I, of any shape, and Q^H C. */
 static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const int64_t rank = m < n ? m : n;
@@ -276,7 +278,7 @@ static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
     free(c.data);
 }
 
-/* A = Q R by blocks of rows. */
+/* Checks A = Q R by blocks of rows. */
 static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const grid a = random_grid(dtype, m, n);
@@ -307,7 +309,8 @@ static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
     free(r.data);
 }
 
-/* A_i X_i = B_i, in one array each: columns side by side. */
+/* Checks A_i X_i = B_i. All A_i are in one array and all B_i in another, their columns side by
+ * side. */
 static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
     enum { ITEMS = 3 };
@@ -358,7 +361,7 @@ static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 
 /* ---- the sizes ------------------------------------------------------------------------------- */
 
-/* What is cut into some blocks of a size, up to three. */
+/* Returns a size that is cut into several blocks, up to three. */
 static int64_t some(int32_t block) { return 1 + check_random((unsigned)block * 5 / 2 + 8); }
 
 static void each_operation(const hs_domain *domain, int dtype, int32_t workers)
@@ -380,7 +383,7 @@ static void each_operation(const hs_domain *domain, int dtype, int32_t workers)
     hs_pool_destroy(pool);
 }
 
-/* Each size of depth, of rows and of columns, in ever other company. */
+/* Checks each size of the depth, of the rows and of the columns, in changing combinations. */
 static void each_size(const char *set, int dtype)
 {
     int32_t tile[2], own[3];

@@ -1,5 +1,5 @@
-/* What a pool learns of its workers, against the arithmetic of its definition; and products that
- * teach it. */
+/* What a pool learns of its workers' speeds, against the arithmetic of its definition; and products
+ * that teach the pool. */
 #include "threads/drift.h"
 
 #include <math.h>
@@ -30,31 +30,32 @@ static void learning(void)
     hs__drift_speeds(&drift, speeds, x);
     CHECK(are(x, 2, 4, 0));
 
-    /* half the weight, the other half as they were said to be */
+    /* The run has half the weight; the other half has the workers as they were said to be. */
     hs__drift_learn(&drift, NULL, (double[]){6, 3, 6}, 20e-3);
     hs__drift_availability(&drift, NULL, x);
     CHECK(are(x, 1, 0.75, 1));
     hs__drift_speeds(&drift, NULL, x);
     CHECK(are(x, 1, 0.75, 1));
-    /* the same rates, for other speeds; a worker without one stays out */
+    /* The same rates, for other speeds. A worker without speed stays out. */
     hs__drift_availability(&drift, speeds, x);
     CHECK(are(x, 1, 0.375, 1));
     hs__drift_speeds(&drift, speeds, x);
     CHECK(are(x, 2, 1.5, 0));
 
-    /* All as fast again: 0.875, 0.9375, which is within the dead zone. */
+    /* All workers have the same speed again: the rate becomes 0.875, then 0.9375, which is within
+     * the dead zone. */
     for (int i = 0; i < 2; i++) hs__drift_learn(&drift, NULL, (double[]){7, 7, 7}, 20e-3);
     hs__drift_availability(&drift, NULL, x);
     CHECK(are(x, 1, 0.9375, 1));
     hs__drift_speeds(&drift, NULL, x);
     CHECK(are(x, 1, 1, 1));
 
-    /* Another one leads: it has 1. Who does nothing keeps a thousandth. */
+    /* Another worker leads: its rate is 1. A worker that does nothing keeps a thousandth. */
     for (int i = 0; i < 50; i++) hs__drift_learn(&drift, NULL, (double[]){1, 4, 0}, 1);
     CHECK(fabs(rate[0] - 0.25) < 1e-6 && rate[1] == 1 && rate[2] == 1e-3);
 }
 
-/* The first run counts from the speeds that the workers were said to have; numbers without a
+/* The first run counts from the speeds that the workers were said to have. Numbers without a
  * quotient do no harm. */
 static void extremes(void)
 {
@@ -76,7 +77,7 @@ static void extremes(void)
 
 enum { N = 400 };
 
-/* Shared runs teach, those by a plan's boxes do not; the results are the same. */
+/* Shared runs teach the pool, runs by the boxes of a plan do not. The results are the same. */
 static void products(hs_pool *pool, const hs_product *product)
 {
     const double *c = product->c;
@@ -89,8 +90,8 @@ static void products(hs_pool *pool, const hs_product *product)
     hs_pool_availability(pool, NULL, availability);
     CHECK(availability[0] == 1 && availability[1] == 1);
 
-    /* One of them is said to be far slower than it is: the others' tiles that it takes over
-     * show. */
+    /* One worker is said to be far slower than it is. It takes over tiles of the other worker, and
+     * this shows. */
     const double speeds[] = {1, 1e-6};
     double seen = 1;
     for (int round = 0; round < 200 && seen > 0.5; round++) {
@@ -112,7 +113,7 @@ static int waste_time(void *context, double fraction)
     return 0;
 }
 
-/* A caller that was busy with other things says nothing of its worker's core. */
+/* If the caller was busy with other things, the run says nothing about its worker's core. */
 static void distracted(hs_pool *pool, const hs_product *product)
 {
     const double speeds[] = {1, 1e-6};
@@ -120,7 +121,8 @@ static void distracted(hs_pool *pool, const hs_product *product)
     int calls = 0;
     hs_product deep = *product;
     deep.k = 50 * (int64_t)N;
-    deep.a_col_stride = deep.b_row_stride = 0; /* the same elements again and again */
+    /* the same elements again and again */
+    deep.a_col_stride = deep.b_row_stride = 0;
     CHECK(hs_gemm(pool, &deep, speeds, waste_time, &calls) == HS_OK);
     hs_pool_availability(pool, speeds, availability);
     CHECK(calls == 0 || (availability[0] == 1 && availability[1] == 1));

@@ -1,5 +1,5 @@
-/* Cholesky and QR: factors multiplied back against the matrix, on pools of all kinds; triangular
- * systems, inverses and products with Q; refusals, cancels and no memory. */
+/* Cholesky and QR on pools of all kinds: factors multiplied back, against the matrix; triangular
+ * systems, inverses and products with Q; refusals, cancels, failing allocations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 enum { MAX = 75 };
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
-/* A matrix in memory of its own, with a gap or without, by rows or by columns, or backwards. */
+/* A matrix in memory of its own, with or without a gap, by rows, by columns, or backwards. */
 typedef struct {
     char *memory;
     int dtype;
@@ -67,7 +67,7 @@ static void copy(const strided *to, const strided *from)
         for (int64_t j = 0; j < from->n; j++) put(to, i, j, at(from, i, j));
 }
 
-/* How a factorisation is run: as the pool likes, by owners, or paced. */
+/* Draws how a factorisation is run: as the pool chooses, by owners, or paced. */
 static test_run any_run(hs_factor *x, int32_t p, int32_t *owner, double *pace)
 {
     test_run run = {.boxes.cooperative = (int32_t)check_random(2)};
@@ -88,8 +88,8 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
         const int64_t n = 1 + check_random(MAX);
         const int64_t bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
         const strided a = make(dtype, n, n), x = make(dtype, n, n);
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) /* what is not read */
+        for (int64_t i = 0; i < n; i++) /* elements that are not read */
+            for (int64_t j = 0; j < n; j++)
                 put(&a, i, j,
                     i > j    ? any(dtype)
                     : i == j ? (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I
@@ -135,7 +135,7 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
     }
 }
 
-/* max |X^H Y - D|, where D is a square of the identity or 0. */
+/* Returns max |X^H Y - D|, where D is the identity or 0. */
 static double apart(const strided *x, const strided *y, int identity)
 {
     double worst = 0;
@@ -195,7 +195,7 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
             }
         CHECK(worst <= limit);
         for (int64_t i = 0; i < rank; i++) CHECK(cimag(at(&x, i, i)) == 0);
-        /* Q^H C, and back. */
+        /* Multiplies C by Q^H, and back by Q. */
         const strided before = make(dtype, m, c.n);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < c.n; j++) put(&c, i, j, any(dtype));
@@ -221,7 +221,7 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
     }
 }
 
-/* A well conditioned triangle, with what is not to be read in the other one. */
+/* Makes a well-conditioned triangle; the other triangle contains what must not be read. */
 static void fill_triangle(const strided *t, int upper, int unit)
 {
     for (int64_t i = 0; i < t->n; i++)
@@ -341,7 +341,7 @@ static void refusals(hs_pool *pool)
     CHECK(hs_qr_multiply(pool, &f, 2, 0, 3, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_qr_multiply(pool, &f, 0, 0, -1, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_qr_multiply(pool, &f, 0, 0, 0, NULL, 1, 3, NULL, NULL) == HS_OK);
-    CHECK(hs_lu_inverse(pool, &f, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE); /* of QR */
+    CHECK(hs_lu_inverse(pool, &f, x, 1, 3, NULL, NULL) == HS_ERROR_VALUE); /* factors of QR */
     hs_triangular s = {HS_FLOAT64, 3, 1, 0, 0, x, 1, 3, tau, 1, 3, NULL};
     s.n = -1;
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
@@ -350,7 +350,7 @@ static void refusals(hs_pool *pool)
     s.n = 3;
     s.dtype = 4;
     CHECK(hs_solve_triangular(pool, &s, NULL, NULL) == HS_ERROR_VALUE);
-    /* None of rows or columns; the identity from no reflectors. */
+    /* No columns; the product of no reflectors is the identity. */
     hs_factor_default(&f, HS_QR, HS_FLOAT64, 3, 0, x);
     CHECK(hs_run_factor(pool, &f, NULL, NULL) == HS_OK);
     CHECK(hs_qr_multiply(pool, &f, 0, 1, 3, x, 1, 3, NULL, NULL) == HS_OK && x[0] == 1 &&
@@ -375,7 +375,7 @@ static void cancelling(hs_pool *pool)
         hs_factor_default(&f, kind, HS_FLOAT64, N, N, a);
         f.pivots = pivots;
         f.tau = tau;
-        /* it may be done before it is asked */
+        /* the run may end before its first poll */
         const hs_status status = hs_run_factor(pool, &f, &stopped, NULL);
         CHECK(status == HS_OK || status == HS_ERROR_CANCELLED);
     }
@@ -383,7 +383,7 @@ static void cancelling(hs_pool *pool)
     free(b);
 }
 
-/* Where no memory is left nothing has been changed; systems are solved without. */
+/* Where no memory is left, nothing has been changed; systems are solved without memory. */
 static hs_status scarce_factors(hs_pool *pool, void *context)
 {
     enum { N = 60, COLS = 7 };
@@ -427,7 +427,7 @@ static void scarce(void)
 }
 
 #ifdef HS_TEST_SCARCE
-/* of instructions that panels see: 0 none of those they know, 1 AVX2, 2 all of this processor */
+/* instruction sets that panels see: 0: none that they know, 1: AVX2, 2: all of this processor */
 static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)
@@ -448,8 +448,8 @@ static void all(hs_pool *pool, int32_t p, int rounds)
 
 /* ---- domains --------------------------------------------------------------------------------- */
 
-/* What is large enough to be shared (8e6 multiply-adds), with all that is made of it: the factors,
- * the systems' solutions or Q, the inverse or Q C. */
+/* Results of work that is large enough to be shared (8e6 multiply-adds): the factors; the solutions
+ * of systems, or Q; the inverse, or Q C. */
 typedef struct {
     strided factor, first, second;
     int32_t *pivots;
@@ -523,7 +523,7 @@ static void release(const shared *x)
     free(x->tau);
 }
 
-/* The largest difference, as part of the largest element. */
+/* Returns the largest difference relative to the largest element. */
 static double difference(const strided *x, const strided *y)
 {
     double most = 0;
@@ -536,8 +536,8 @@ static double difference(const strided *x, const strided *y)
     return worst / most;
 }
 
-/* Domains of other kernels and blocks give what one of the usual kind gives, but for roundings;
- * with one kernel the same bits. */
+/* Domains with different kernels and blocks give the results of one ordinary domain up to
+ * roundings; with one kernel, the same bits. */
 static void domains(const char *second, int rounds)
 {
     const int32_t of[5] = {1, 0, 2, 1, 2};
@@ -573,7 +573,7 @@ static void domains(const char *second, int rounds)
     hs_pool_destroy(one);
 }
 
-/* Three domains that differ in blocks, not in the kernel. */
+/* Three domains that differ in blocks, but not in the kernel. */
 static void bits(void)
 {
     const int32_t of[4] = {0, 1, 2, 1};

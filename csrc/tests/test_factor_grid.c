@@ -1,5 +1,5 @@
-/* Factorisations with owners in both directions: the bits of one owner's, the times of the
- * simulation, refusals, cancels and no memory. */
+/* Factorisations with owners in both directions: the same bits as with one owner, the times of the
+ * simulation, refusals, cancels, failing allocations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
     CHECK(count < EVENTS && hs_run_factor(pool, &x, &options, &trace) == HS_OK);
     for (int i = 0; i < P; i++) last = fmax(last, finish[i] - lateness[i]);
     CHECK(fabs(last - makespan * unit) < 1e-9);
-    CHECK(trace.event_count <= count); /* a part right after its head is one event with it */
+    /* a part that comes directly after its head is one event together with the head */
+    CHECK(trace.event_count <= count);
     int32_t blocks;
     hs_factor_blocks(N, N, BLOCK, &blocks);
     for (int32_t e = 0; e < trace.event_count; e++) {

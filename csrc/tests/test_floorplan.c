@@ -1,5 +1,5 @@
-/* hs_floorplan_rects: known floorplans, wheels and corners of all kinds, what is no floorplan,
- * random trees, no memory. */
+/* hs_floorplan_rects: known floorplans, wheels and corners of all kinds, plans that are no
+ * floorplan, random trees, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void wheel(void)
 {
     const double areas[] = {20, 20, 20, 20, 1};
     const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL};
-    /* ninths */
+    /* in ninths of a side */
     const double wanted[] = {0, 0, 4, 5, 0, 5, 5, 4, 5, 4, 4, 5, 4, 0, 5, 4, 4, 4, 1, 1};
     int32_t workers[10], pieces;
     double rects[40], cost;
@@ -43,7 +43,7 @@ static void wheel(void)
     for (int k = 0; k < 20; k++) CHECK(fabs(rects[k] * 9 - wanted[k]) < 1e-13);
 }
 
-/* Any five areas have a wheel, and it has these areas. */
+/* Any five areas have a wheel, and its zones have these areas. */
 static void every_wheel(int rounds)
 {
     const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL};
@@ -70,7 +70,8 @@ static void every_wheel(int rounds)
 
 static void corner(void)
 {
-    /* Two beside one another in the corner: across 1, down 2, so twice as wide as high. */
+    /* Two workers side by side in the corner: its width counts once and its height twice, so it is
+     * twice as wide as high. */
     const double areas[] = {0.04, 0.04, 0.92};
     const int32_t plan[] = {0, 1, HS_BESIDE, 2, HS_AROUND};
     int32_t workers[6], pieces;
@@ -82,12 +83,13 @@ static void corner(void)
                              0,   0,   0.8, 1,   0.8, 0,   0.2, 0.6};
     for (int k = 0; k < 16; k++) CHECK(fabs(rects[k] - wanted[k]) < 1e-14);
     CHECK(zones_near(cost, 2.8, 1e-14));
-    /* In a flat box the corner is as high as the box: a rectangle is left. */
+    /* In a flat box the corner is as high as the box, so a rectangle is left. */
     const int32_t flat[] = {0, 1, HS_AROUND};
     CHECK(hs_floorplan_rects(2, (const double[]){1, 1}, NULL, 16.0, flat, 3, workers, rects,
                              &pieces, &cost) == HS_OK);
     CHECK(pieces == 2 && zones_near(cost, 2 * (0.25 + 2), 1e-14));
-    /* A corner that leaves less than a rounding of the sides: a sliver of the right area. */
+    /* A corner that leaves less than one rounding of the sides: a sliver of the right area is
+     * left. */
     const double sliver[] = {1, 1e-20};
     CHECK(hs_floorplan_rects(2, sliver, NULL, 1.0, flat, 3, workers, rects, &pieces, &cost) ==
           HS_OK);
@@ -95,7 +97,7 @@ static void corner(void)
           zones_near(cost, 3, 1e-14));
 }
 
-/* A random tree of all operators over list [size]; returns the new length. */
+/* Appends a random tree of all operators over list [size]; returns the new length. */
 static int32_t grow(const int32_t *list, int32_t size, int around, int32_t *plan, int32_t at)
 {
     if (size == 1) {
@@ -134,7 +136,8 @@ static void random_trees(int rounds)
         int32_t order[30], plan[60], workers[60], pieces;
         double rects[240];
         zones_areas(round, p, areas);
-        for (int32_t i = 0; i < p; i++) areas[i] = sqrt(areas[i]); /* a wheel takes products */
+        /* square roots, because a wheel multiplies areas */
+        for (int32_t i = 0; i < p; i++) areas[i] = sqrt(areas[i]);
         const double *given = zones_weights(round / 6, p, weights);
         const double aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
@@ -144,17 +147,18 @@ static void random_trees(int rounds)
                                       &pieces, &cost) == HS_OK))
             return;
         zones_check(p, areas, given, aspect, plan, length, cost, 0, __FILE__, __LINE__);
+        /* The units of areas and weights do not matter. */
         for (int32_t i = 0; i < p; i++) {
             areas[i] /= 1024;
             weights[i] *= 8;
-        } /* the unit of neither counts */
+        }
         CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects, &pieces,
                                  &sum) == HS_OK);
         if (round % 6 != 5) CHECK(zones_near(sum, given ? 8 * cost : cost, 1e-12));
     }
 }
 
-/* A caterpillar of 10^5 workers: no recursion, errors do not add up. */
+/* A caterpillar tree of 10^5 workers: there is no recursion, and errors do not add up. */
 static void long_chain(void)
 {
     enum { MANY = 100000 };
@@ -211,10 +215,10 @@ static void refusals(void)
     REFUSED(0); /* workers left out */
     REFUSED(0, 1, -1, 3, -1, 4, -1);
     REFUSED(0, 1, -1, 3, -1, 4, -1, 5);     /* two trees */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 4, -1); /* twice */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 2, -1); /* of no area */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 6, -1); /* no worker */
-    REFUSED(0, 1, -1, 3, -1, 4, -1, 5, -5); /* no operator */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 4, -1); /* a worker twice */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 2, -1); /* a worker without area */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 6, -1); /* no such worker */
+    REFUSED(0, 1, -1, 3, -1, 4, -1, 5, -5); /* no such operator */
     REFUSED(0, 1, -1, 3, -1, 4, -1, 5, INT32_MIN);
     REFUSED(0, 1, -1, 3, -1, 4, -1, INT32_MAX, -1);
     REFUSED(-1, 0, 1, 3, 4, 5, -3); /* operators without operands */
@@ -223,7 +227,8 @@ static void refusals(void)
     REFUSED(0, 1, 3, 4, 5, -3, -1);
     REFUSED(-4, 0, 1, 3, 4, 5, -3);
     REFUSED(0, -4, 1, -1, 3, -1, 4, -1, 5, -1);
-    REFUSED(0, 1, 3, -1, -4, 4, -1, 5, -1); /* around something by no worker */
+    /* the second operand of HS_AROUND is not a worker */
+    REFUSED(0, 1, 3, -1, -4, 4, -1, 5, -1);
 #undef REFUSED
     const int32_t plan[] = {0, 1, -1, 3, -2, 4, -1, 5, -4};
     refused(6, good, NULL, 1.0, plan, 0, __LINE__);

@@ -1,5 +1,5 @@
-/* The gemm of another library, handed in: its own threads are held at one while workers are in it,
- * what was handed in stays, and a run keeps the kernel with which it began. */
+/* The gemm of another library: its own threads are held at one while workers are in it, a library
+ * that was handed in stays, and a run keeps the kernel with which it began. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 
 enum { P = 3, N = 40, THREADS = 8 };
 
-static int threads = THREADS; /* atomic: of the library */
-static long calls, crowded;   /* atomic: of its gemm; those with more than one thread */
-static int select_inside;     /* atomic: a gemm selects the kernel "c" */
+static int threads = THREADS; /* atomic: threads of the library */
+static long calls, crowded;   /* atomic: calls of its gemm; calls with more than one thread */
+static int select_inside;     /* atomic: the next gemm selects the kernel "c" */
 
 static void set_threads(int count) { __atomic_store_n(&threads, count, __ATOMIC_RELAXED); }
 static int get_threads(void) { return __atomic_load_n(&threads, __ATOMIC_RELAXED); }
 
-/* gemm("N", "T", ...) with 32-bit integers, by the loops of its definition. */
+/* Computes gemm("N", "T", ...) with 32-bit integers, by the loops of its definition. */
 static void dgemm(const char *ta, const char *tb, const int32_t *m, const int32_t *n,
                   const int32_t *k, const double *alpha, const double *a, const int32_t *lda,
                   const double *b, const int32_t *ldb, const double *beta, double *c,
@@ -38,7 +38,7 @@ static void dgemm(const char *ta, const char *tb, const int32_t *m, const int32_
 
 static void never(void) { abort(); }
 
-/* C <- A B with integers, in the boxes of a run: whether it is right. */
+/* Computes C <- A B with integers, in the boxes of a run; returns whether C is right. */
 static int multiplies(hs_pool *pool)
 {
     static double a[N * N], b[N * N];
@@ -79,7 +79,7 @@ static int multiplies(hs_pool *pool)
     return 1;
 }
 
-/* What is handed in stays as it is: others are refused, for a product may be inside. */
+/* A library that was handed in stays. Another one is refused, because a product may be inside. */
 static void handed_in_once(hs_pool *pool)
 {
     CHECK(hs_kernel_select("openblas") == HS_ERROR_UNSUPPORTED);
@@ -107,8 +107,8 @@ static void handed_in_once(hs_pool *pool)
     CHECK(hs_kernel_select("openblas") == HS_OK && multiplies(pool));
 }
 
-/* Its threads are one while any worker is inside, and then what they were, also what somebody set
- * meanwhile. */
+/* The library has one thread while any worker is inside, and afterwards as many as before, also if
+ * their number was set meanwhile. */
 static void own_threads(hs_pool *pool)
 {
     const long before = __atomic_load_n(&calls, __ATOMIC_RELAXED);
@@ -121,8 +121,8 @@ static void own_threads(hs_pool *pool)
     set_threads(THREADS);
 }
 
-/* A product on a star, one worker, of which the kernel changes under way. Returns the calls of
- * gemm. */
+/* Computes a product on a star with one worker; with `changes`, the kernel changes during the run.
+ * Returns the number of calls of gemm. */
 static long star_calls(int changes)
 {
     enum { T = 6, BLOCK = 4, SIZE = T * BLOCK };
@@ -186,7 +186,7 @@ static void *restless(void *stop)
     return NULL;
 }
 
-/* Kernels selected and handed in while products run. */
+/* Kernels are selected and handed in while products run. */
 static void selected_meanwhile(hs_pool *pool)
 {
     int stop = 0;

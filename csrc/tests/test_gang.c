@@ -1,5 +1,5 @@
-/* What a gang keeps of its panels. With the source itself, for its queues are nobody else's
- * business. */
+/* What a gang keeps of its panels: its size, and which tiles the queues give. Includes gang.c,
+ * because the queues are private. */
 #include "product/gang.c"
 
 #include "check.h"
@@ -26,7 +26,8 @@ static int open_gang(hs__gang *gang, hs__run *run, int64_t n, int32_t members)
            CHECK(hs__gang_init(gang, run, &x, members, NULL) == HS_OK);
 }
 
-/* What 64 workers need besides the packed operands is little beside 320 GB of each matrix. */
+/* What 64 workers need besides the packed operands is little compared with 320 GB of each
+ * matrix. */
 static void state_is_small(void)
 {
     enum { MEMBERS = 64 };
@@ -40,8 +41,8 @@ static void state_is_small(void)
     hs__run_free(&run);
 }
 
-/* All tiles of a panel, each once, from both ends; and who comes late to a slot that another panel
- * has now takes nothing of it. */
+/* All tiles of a panel are taken once each, from both ends. If a worker comes late to a slot and
+ * another panel has the slot by then, it takes no tile of that panel. */
 static void queues(void)
 {
     hs__gang gang;

@@ -1,6 +1,6 @@
-/* Triangles of products, A A^T and A A^H above all, against a triple loop: all types, strides,
- * triangles and kinds of runs. What does not belong to a triangle is untouched, mirror images are
- * exact, a Hermitian diagonal is real. */
+/* Triangles of products, above all A A^T and A A^H, against a triple loop: all types, strides,
+ * triangles and kinds of runs. Elements outside a triangle are untouched, mirror images are exact,
+ * a Hermitian diagonal is real. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct {
     int dtype, triangle, conjugate, layouts;
     int64_t n, k;
     double complex alpha, beta;
-    int general; /* B is not A's transpose */
+    int general; /* B is not the transpose of A */
     const test_run *plan;
 } problem;
 
@@ -25,7 +25,8 @@ static int has(int triangle, int64_t i, int64_t j)
     return triangle == HS_TRIANGLE_NONE || (triangle == HS_TRIANGLE_UPPER ? i <= j : i >= j);
 }
 
-/* The result in the memory of `expected`; elements of C that beta = 0 must not read become NaN. */
+/* Computes the result in the memory of `expected`. Elements of C that must not be read with beta =
+ * 0 become NaN. */
 static void expect(const problem *x, const matrix *a, const matrix *b, matrix *c, char *expected)
 {
     void *origin = expected + ((char *)c->origin - (char *)c->memory);
@@ -88,7 +89,8 @@ static void one_case(hs_pool *pool, const problem *x)
         test_run run = *x->plan;
         CHECK(run_product(pool, &product, &run) == HS_OK);
     } else CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
-    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
+    /* counts all elements of the memory: the elements between the strides must be unchanged */
+    int64_t wrong = 0;
     for (int64_t i = 0; i < c.elements; i++)
         wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     if (!CHECK(wrong == 0))
@@ -100,7 +102,7 @@ static void one_case(hs_pool *pool, const problem *x)
     free(expected);
 }
 
-/* Every kind of element and triangle, with scalars that it may have. */
+/* Checks every type and triangle, with scalars that they allow. */
 static void all_kinds(hs_pool *pool, int64_t n, int64_t k, int layouts, int general,
                       const test_run *plan)
 {
@@ -128,7 +130,7 @@ static void triangles(hs_pool *pool, int step)
             all_kinds(pool, sizes[s][0], sizes[s][1], layouts, layouts % 2, NULL);
 }
 
-/* Several panels of columns and of depth, several blocks of rows. */
+/* Several panels of columns and of depth, and several blocks of rows. */
 static void larger(hs_pool *pool)
 {
     for (int triangle = 1; triangle < 4; triangle++)
@@ -140,8 +142,8 @@ static void larger(hs_pool *pool)
         }
 }
 
-/* Boxes of any shape, whole rows and columns of C among them, each with a part of the triangle, all
- * of it, or none. */
+/* Boxes of any shape, some with whole rows or columns of C. Each contains a part of the triangle,
+ * all of it, or nothing of it. */
 static void own_boxes(hs_pool *pool)
 {
     const hs_box boxes[] = {
@@ -192,11 +194,11 @@ static void layers(hs_pool *pool)
                               .boxes.sum_rows = layouts % 2 ? rows : NULL};
         all_kinds(pool, 37, 200, layouts, layouts % 4 == 0, &run);
     }
-    /* those of hs_gemm */
+    /* the layers of hs_gemm */
     for (int layouts = 0; layouts < 64; layouts += 42) all_kinds(pool, 19, K, layouts, 0, NULL);
 }
 
-/* C is not touched where alpha and the depth leave nothing to do but to scale. */
+/* If alpha or the depth leaves nothing to do but to scale, nothing else of C is touched. */
 static void without_a_product(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++)
@@ -267,7 +269,7 @@ static void cancelled(hs_pool *pool)
     free(memory);
 }
 
-/* An emulated worker takes the time of the elements of the triangle in its boxes. */
+/* An emulated worker takes the time of the elements of the triangle that are in its boxes. */
 static void paced(hs_pool *pool)
 {
     enum { N = 200, K = 10, HALF = 59 }; /* columns 0 .. HALF - 1: half of the triangle */
@@ -291,7 +293,7 @@ static void paced(hs_pool *pool)
     free(memory);
 }
 
-/* Memory that fails leaves C as it was. */
+/* Returns whether C is unchanged after a failed allocation. */
 static int is_as_it_was(const double *c, int64_t count)
 {
     while (count > 0 && c[count - 1] == -1) count--;

@@ -1,5 +1,5 @@
-/* hs_lu_grid_deal, _evaluate, _bound: every step counted anew, the pattern in one direction, deep
- * trees, every refusal, no memory. */
+/* hs_lu_grid_deal, _evaluate and _bound: every step counted anew, the pattern in one direction,
+ * deep trees, every refusal, failing allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { MAX = 12, P = 6 };
 
-/* The definition, block by block. */
+/* Counts block by block, as the definition says. */
 static void recount(int32_t n, int32_t p, const double *times, const int32_t *owner, double *loads,
                     int64_t *traffic, int64_t *received)
 {
@@ -68,7 +68,8 @@ static void any_map(void)
     }
 }
 
-/* Workers side by side are the reversed pattern in every row; above each other, in every column. */
+/* Workers side by side have the reversed pattern in every row; workers above each other have it in
+ * every column. */
 static void one_direction(void)
 {
     for (int round = 0; round < 100; round++) {
@@ -93,7 +94,7 @@ static void one_direction(void)
     }
 }
 
-/* Two equal columns of two equal workers are block cyclic from the end. */
+/* Two equal columns of two equal workers are dealt block-cyclically from the end. */
 static void two_by_two(void)
 {
     const int32_t plan[] = {0, 1, HS_ABOVE, 2, 3, HS_ABOVE, HS_BESIDE};
@@ -116,11 +117,11 @@ static void speeds_add_up(void)
     int32_t counts[3] = {0};
     CHECK(hs_lu_grid_deal(9, 3, times, plan, 5, NULL, owner) == HS_OK);
     for (int b = 0; b < 81; b++) counts[owner[b]]++;
-    /* 6 of 9 columns; 7 and 2 rows of these */
+    /* workers 0 and 1 share 6 of 9 columns: 7 and 2 rows of them */
     CHECK(counts[0] == 42 && counts[1] == 12 && counts[2] == 27);
 }
 
-/* A spiral of very many workers: each cut takes off a line, as long as there are any. */
+/* A spiral of very many workers: each cut takes off a row or a column, as long as there are any. */
 static void deep(void)
 {
     enum { N = 300, WORKERS = 20000 };

@@ -1,5 +1,5 @@
-/* hs_partition_guillotine: every tree of up to five workers, wheels, extremes, every refusal, no
- * memory. */
+/* hs_partition_guillotine: against every tree of up to five workers; wheels, extreme values, every
+ * refusal, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
-/* The heap of workers against a search for the least in a plain list. */
+/* The heap of workers, against a search for the least time in a plain list. */
 #include "check.h"
 #include "core/heap.h"
 
 enum { WORKERS = 40, STEPS = 20000 };
 
-/* Times are few, so that ties are many; half a last bit decides between some. */
+/* Returns one of few times, so that ties are frequent; half a unit in the last place decides
+ * some. */
 static hs__timed some_time(int32_t worker)
 {
     return (hs__timed){1.0 + check_random(6), check_random(2) * 0x1p-54, worker};

@@ -1,6 +1,6 @@
-/* Every index in an array of the caller's: out of its range it gives HS_ERROR_VALUE, whichever
- * entry it is, and neither what is read by it nor what is written changes. The arrays end where
- * their memory ends. One line for each array of each public function. */
+/* Every index in an array of the caller, in each entry: out of range it gives HS_ERROR_VALUE, and
+ * neither inputs nor outputs change. The arrays end where their memory ends. One line for each
+ * array of each public function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { P = 3, N = 4 };
 
 static hs_pool *pool;
 
-/* The array whose entries are changed; the others are valid. */
+/* The array with the changed entries; all other arrays are valid. */
 static int32_t *list;
 static int64_t *longs;
 
@@ -348,7 +348,7 @@ static hs_status slices_widths(void) { return slices(order3, longs); }
 
 /* ---- lists of int32_t, and of int64_t ---- */
 
-/* good [length]: what is accepted; end: the least number that is not. */
+/* good [length]: accepted values; end: the least number that is out of range. */
 static const struct {
     const char *name;
     hs_status (*call)(void);
@@ -445,7 +445,8 @@ static void lists(void)
         for (int32_t i = 0; i < length; i++)
             for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
                 memcpy(list, LISTS[f].good, bytes);
-                if (list[i] < 0 && bad[k] == -1) continue; /* an operator in the place of another */
+                /* -1 is an operator, too */
+                if (list[i] < 0 && bad[k] == -1) continue;
                 list[i] = bad[k];
                 expect(LISTS[f].name, LISTS[f].call(), HS_ERROR_VALUE, i, bad[k]);
                 CHECK(list[i] == bad[k]);
@@ -512,7 +513,7 @@ static void star_chunks(void)
             *own = chunk;
             int64_t *const sides[] = {&own->row, &own->col, &own->height, &own->width, &own->depth};
             int32_t *const others_of[] = {&own->worker, &own->held, &own->buffers, &own->ahead};
-            /* of any depth that is above 0 */
+            /* any depth above 0 is valid */
             const int64_t bad = field == 4 && any_bad[k] > 0 ? 0 : any_bad[k];
             if (field >= 0 && field < 5) *sides[field] = bad;
             if (field >= 5) *others_of[field - 5] = k % 3 ? (int32_t)any_bad[k % 3] : 3;

@@ -1,5 +1,5 @@
-/* hs_partition_interval: every tree of runs, or of some, with groups and without, the rules it is
- * not worse than, every refusal, no memory. */
+/* hs_partition_interval: against every tree of runs, or of some runs, with and without groups; the
+ * rules that it must not be worse than; every refusal, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static hs_status one_group(int32_t p, const double *areas, const double *weights
                                  out->plan, &out->length, &out->cost);
 }
 
-/* Of few cells, so that six workers have levels. */
+/* Plans with few cells, so that six workers have several levels. */
 static hs_status coarse(int32_t p, const double *areas, const double *weights, double aspect,
                         const int32_t *order, const int *cancel, planned *out)
 {
@@ -54,8 +54,8 @@ static void as_every_run(int rounds)
     }
 }
 
-/* The least cost of groups [from, to) of the list: runs of groups, each in a box of its own, then
- * runs inside. */
+/* Returns the least cost of groups [from, to) of the list: runs of groups, each group in a box of
+ * its own, then runs within the groups. */
 static double every_grouping(const int32_t *list, const int32_t *first, int32_t from, int32_t to,
                              const double *areas, const double *weights, double height,
                              double width, double group_weight)
@@ -140,8 +140,8 @@ static void not_worse(void)
     }
 }
 
-/* Fewer intervals cost no less and are as true; as many as there are, the same; with groups, which
- * are lists of their own, too. */
+/* With fewer intervals the cost is not lower, and is still the true cost. With as many intervals as
+ * there are, the plan is the same. Both hold with groups, too, which are lists of their own. */
 static void within_reach(int rounds)
 {
     for (int round = 0; round < rounds; round++) {

@@ -1,6 +1,6 @@
-/* Our own micro-kernels, those of every instruction set that this processor has (the engine shows
- * only the best), against a triple loop: all sizes of an edge, all ways to treat C, with what lies
- * around it left alone. The numbers are small integers: results must be equal. */
+/* Our micro-kernels of every instruction set of this processor (the engine shows only the best),
+ * against a triple loop: all sizes of an edge, all ways to treat C, the memory around C untouched.
+ * The numbers are small integers: results must be equal. */
 #include "kernel/kernel_c.c"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { DEPTH = 9, ROOM = 48 * 8 * 6, GUARD = 64 };
 
-/* A packed panel: `depth` steps of `tile` elements, zero beyond `have`. */
+/* Fills a packed panel: `depth` steps of `tile` elements, zero beyond `have`. */
 static void fill_panel(void *x, int type, int depth, int tile, int have)
 {
     for (int l = 0; l < depth; l++)
@@ -27,7 +27,8 @@ typedef struct {
     void *a, *b, *c, *before;
 } bench;
 
-/* One call: C of m x n at `strides`, from the guard on. beta 0 must not read C: it is NaN then. */
+/* Calls the kernel once: C is m x n with the given strides, behind the guard. With beta 0, C must
+ * not be read and is NaN. */
 static int one_call(const bench *x, int m, int n, int depth, double alpha, double beta,
                     int64_t row_stride, int64_t col_stride)
 {
@@ -57,7 +58,7 @@ static int one_call(const bench *x, int m, int n, int depth, double alpha, doubl
             set(x->before, type, at, 0.0);
             set(x->c, type, at, 0.0);
         }
-    return !memcmp(x->c, x->before, bytes); /* all else is as it was */
+    return !memcmp(x->c, x->before, bytes); /* all other memory is unchanged */
 }
 
 static void test_kernel(const hs__blocking *kernel, int type)
@@ -88,7 +89,7 @@ static void test_kernel(const hs__blocking *kernel, int type)
     free(x.before);
 }
 
-/* How deep the stack is where the other library is called. */
+/* The depth of the stack where the other library is called. */
 static const char *stack_top;
 static ptrdiff_t stack_most;
 static void look_at_stack(const char *here)
@@ -96,7 +97,8 @@ static void look_at_stack(const char *here)
     if (stack_top - here > stack_most) stack_most = stack_top - here;
 }
 
-/* A foreign gemm("N", "T", ...), by the loops of its definition, with integers of either size. */
+/* Defines a foreign gemm("N", "T", ...), by the loops of its definition, with integers of either
+ * size. */
 #define GEMM(NAME, REAL, INTEGER)                                                            \
     static void NAME(const char *ta, const char *tb, const INTEGER *m, const INTEGER *n,     \
                      const INTEGER *k, const REAL *alpha, const REAL *a, const INTEGER *lda, \
@@ -118,11 +120,11 @@ GEMM(dgemm_32, double, int32_t)
 GEMM(sgemm_64, float, int64_t)
 GEMM(dgemm_64, double, int64_t)
 
-/* The gemm of another library as a micro-kernel: C as it wants it, and C that has to go by a strip
- * on the stack, some or many. */
+/* The gemm of another library as a micro-kernel: with C in the layout that it needs, and with C
+ * that has to pass through a strip on the stack, in some or many parts. */
 static void foreign(void)
 {
-    /* with what a sanitizer adds; a thread may have 128 KiB */
+    /* including what a sanitizer adds; a thread may have 128 KiB */
     enum { TILE = 384, M = 45, N = 5, ENOUGH = 20 << 10 };
     stack_top = __builtin_frame_address(0);
     void *const gemms[][2] = {{(void *)sgemm_32, (void *)dgemm_32},
@@ -158,7 +160,7 @@ static void foreign(void)
     CHECK(stack_most > 0 && stack_most < ENOUGH);
 }
 
-/* What cannot say that there is no memory does not ask for any. */
+/* A function that cannot report a lack of memory does not allocate. */
 static void scarce(void)
 {
     hs_kernel_info info;

@@ -1,5 +1,5 @@
-/* hs_partition_largest: every tree and every tree of runs, the cost is that of its zones, every
- * refusal, no memory. */
+/* hs_partition_largest: against every tree and every tree of runs; the cost is the cost of its
+ * zones; every refusal, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 

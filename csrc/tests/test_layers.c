@@ -1,5 +1,5 @@
-/* hs_layers_*: brute force in integers over counts and orders, whole tables, large numbers, every
- * refusal, a cancelled call, scarce memory. */
+/* hs_layers_*: against brute force in integers over counts and orders, and against whole tables;
+ * large numbers, every refusal, a cancelled call, failing allocations. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,8 +15,8 @@ typedef struct {
     int64_t work[P], message[P], most[P];
 } instance;
 
-/* Limits of some: none, tight, or some that leave hardly a choice. Returns whether they allow all
- * layers. */
+/* Draws limits of some workers: none, tight ones, or ones that leave hardly a choice. Returns
+ * whether they allow all layers. */
 static bool set_limits(instance *x)
 {
     const int kind = (int)check_random(3);
@@ -50,7 +50,7 @@ static int64_t end_of(const instance *x, const int *order, const int *counts)
     return last;
 }
 
-/* Over all counts, the workers from i on sharing `left` layers. */
+/* Returns the least end over all counts, with the workers from i on sharing `left` layers. */
 static int64_t least_end(const instance *x, const int *order, int *counts, int i, int left)
 {
     if (i == x->p) return left ? INT64_MAX : end_of(x, order, counts);
@@ -63,7 +63,7 @@ static int64_t least_end(const instance *x, const int *order, int *counts, int i
     return least;
 }
 
-/* Over all orders of order[k .. p) too. */
+/* Returns the least end over all counts and over all orders of order[k .. p). */
 static int64_t least_of_all(const instance *x, int *order, int k)
 {
     int counts[P];
@@ -135,8 +135,8 @@ static void random_instances(void)
     }
 }
 
-/* The least time for m layers by the workers of a set that come last, in any order or in that of
- * their numbers: whole tables. */
+/* Computes whole tables: the least time for m layers by the workers of a set, which come last, in
+ * any order or in the order of their numbers. */
 static void tables(const instance *x, bool free_order, int64_t least[1 << P][MOST + 1])
 {
     for (int set = 0; set < 1 << x->p; set++)
@@ -202,7 +202,7 @@ static void many_layers(void)
     }
 }
 
-/* 2^53 layers, and platforms whose times lie far apart: the sum is right, and the makespan close to
+/* 2^53 layers, and platforms with times far apart: the sum is right, and the makespan is close to
  * the relaxed one. */
 static void extremes(void)
 {
@@ -255,7 +255,8 @@ static void extremes(void)
     }
 }
 
-/* Equal slow links: every number of layers may be left, and there are too many of them. */
+/* Equal slow links: every number of layers may remain, and there are too many such numbers to prove
+ * the optimum. */
 static void more_than_are_proven(void)
 {
     enum { MANY = 60 };

@@ -1,5 +1,5 @@
-/* hs_task_orders, hs_task_links, hs_task_positions, hs_assign_axial: brute force in integers, every
- * refusal, scarce memory. */
+/* hs_task_orders, hs_task_links, hs_task_positions and hs_assign_axial: against brute force in
+ * integers; every refusal, failing allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static int64_t tasks_of(const instance *x, int q, const int *out, const int *in)
     return total;
 }
 
-/* Appends all orders of items[k .. q) after the first k to the list; returns its length. */
+/* Appends all orders of `items` that keep the first k of q items; returns the length of the
+ * list. */
 static int orders(int *items, int q, int (*list)[P], int count, int k)
 {
     if (k == q) {
@@ -112,8 +113,8 @@ static void random_instances(void)
     }
 }
 
-/* The least that comes before a position, and no more positions than messages that fit into the
- * bound. */
+/* The weights count the least that comes before a position, and there are no more positions than
+ * messages that fit into the bound. */
 static void positions(void)
 {
     const double times[3] = {1, 1, 1};
@@ -128,7 +129,7 @@ static void positions(void)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++)
                 CHECK(weights[(i * 3 + j) * 3 + k] == 100 - first[i][j] - last[i][k]);
-    /* a task fits into 119 - 3 * 20 - 20, but three slaves' messages last 120 */
+    /* A task fits into 119 - 3 * 20 - 20, but the messages of three slaves last 120. */
     CHECK(hs_task_positions(119, 3, (const double[]){39, 39, 39}, equal, equal, 3, NULL, weights) ==
           HS_OK);
     CHECK(weights[2 * 3] == 0 && weights[2] == 0 && weights[1 * 3] == 1);
@@ -141,7 +142,7 @@ static void more_slaves_than_are_proven(void)
     int32_t q, out[MANY], in[MANY];
     int64_t counts[MANY];
     int64_t found[3] = {0};
-    const int64_t work[3] = {0, 1000000, 10000000}; /* nothing, a descent, restarts */
+    const int64_t work[3] = {0, 1000000, 10000000}; /* no search, a descent, restarts */
     int optimal = 1;
     for (int i = 0; i < MANY; i++) {
         times[i] = 1 + check_random(20);
@@ -224,7 +225,7 @@ static void refusals(void)
     CHECK(hs_task_orders(9, 2, one, one, one, 3, order, order, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 2, twice, order, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(9, 2, one, one, one, 2, order, outside, counts) == HS_ERROR_VALUE);
-    /* not the same slaves */
+    /* the slaves of the two orders are not the same */
     CHECK(hs_task_orders(9, 2, one, one, one, 1, order, twice, counts) == HS_ERROR_VALUE);
     CHECK(hs_task_orders(3.5, 2, one, one, one, 2, order, order, counts) == HS_ERROR_INFEASIBLE);
     CHECK(hs_task_orders(1.5, 2, one, one, NULL, 2, order, NULL, counts) == HS_ERROR_INFEASIBLE);

@@ -1,5 +1,5 @@
-/* LU: factors multiplied back against the matrix, on pools of all kinds; systems; the simulation
- * against the paper and against paced runs; cancelling, refusals and no memory. */
+/* LU on pools of all kinds: factors multiplied back, against the matrix; systems; the simulation
+ * against the paper and against paced runs; cancels, refusals, failing allocations. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void set(int32_t dtype, void *x, ptrdiff_t at, double complex value)
 
 static double size_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
-/* max |P A - L U| in units of rounding; no multiplier above 1. */
+/* Returns max |P A - L U| in units of rounding; no multiplier may be above 1. */
 static double error_of(const hs_factor *lu, const double complex *a)
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
@@ -114,7 +114,8 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
             for (int64_t j = 0; j < n; j++) {
                 double complex x = (int)check_random(2001) - 1000 +
                                    (dtype >> 1) * I * ((int)check_random(2001) - 1000);
-                if (round % 7 == 3) x = (int)check_random(3) - 1; /* ties, and often singular */
+                /* ties, often a singular matrix */
+                if (round % 7 == 3) x = (int)check_random(3) - 1;
                 a[i * n + j] = x;
                 if (in_place) set(dtype, result, i * lu.row_stride + j * lu.col_stride, x);
                 else set(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
@@ -136,7 +137,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         CHECK(run_lu(pool, &lu, &run) == HS_OK);
         CHECK(error_of(&lu, a) < 2);
         CHECK(memcmp(given, before, bytes) == 0);
-        if (gap && lu.row_stride == 1) /* what lies between the columns */
+        if (gap && lu.row_stride == 1) /* the memory between the columns */
             for (int64_t j = 0; j < n; j++)
                 CHECK(result[(size_t)(j * (m + 1) + m) * sizes[dtype]] == 0x55);
         const int64_t rank = m < n ? m : n;
@@ -211,7 +212,7 @@ static void systems(hs_pool *pool)
     lu.m = 1;
     CHECK(hs_lu_solve(pool, &lu, 0, 1, x, 1, 1, NULL, NULL) == HS_ERROR_VALUE);
     lu.m = 2;
-    lu.a_col_stride = 2; /* of no matrix */
+    lu.a_col_stride = 2; /* a stride without a matrix */
     CHECK(hs_run_factor(pool, &lu, NULL, NULL) == HS_ERROR_VALUE);
 }
 
@@ -234,7 +235,8 @@ static void simulation(void)
     double busy[3] = {0};
     double ready[10] = {0};
     double end = 0;
-    for (int64_t i = 0; i < count; i++) { /* one thing at a time, after its panel */
+    /* A worker does one task at a time, after the task's panel is ready. */
+    for (int64_t i = 0; i < count; i++) {
         const hs_factor_task *t = &tasks[i];
         CHECK(t->worker == pattern[t->block] && t->start >= busy[t->worker] &&
               fabs(t->end - t->start - t->work * times[t->worker]) < 1e-9 * t->end);
@@ -268,7 +270,7 @@ static void simulation(void)
     CHECK(hs_factor_blocks(0, 10, 4, &blocks) == HS_OK && blocks == 3);
 }
 
-/* Panels of another speed, messages, no look-ahead: worked out by hand for two blocks and two
+/* Panels of another speed, messages, no look-ahead: computed by hand for two blocks and two
  * workers. */
 static void costs(void)
 {
@@ -284,8 +286,8 @@ static void costs(void)
     hs_factor_message messages[2];
     double makespan = -1;
     int64_t count, sent;
-    /* 20 x 30, blocks of 10: panels 0 and 1, block 2 beyond. Panel 0: 10 * 10 * (20 - 10/3) / 2,
-     * its updates 10 * 10 * 15. */
+    /* 20 x 30, blocks of 10: panels 0 and 1, with block 2 to their right. Panel 0 takes
+     * 10 * 10 * (20 - 10/3) / 2, its updates 10 * 10 * 15. */
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                              tasks, &count, messages, &sent) == HS_OK &&
           count == 5 && sent == 2);
@@ -332,7 +334,7 @@ static void costs(void)
     CHECK(makespan == -1);
 }
 
-/* Many messages: one at a time through every port, and none before its panel. */
+/* Many messages: each port has one at a time, and none starts before its panel is ready. */
 static void ports(void)
 {
     enum { COUNT = 12, P = 5 };
@@ -371,7 +373,7 @@ static void ports(void)
     }
 }
 
-/* The emulated clock: what the simulation says is when the workers end. */
+/* The emulated clock: the workers end when the simulation says. */
 static void pacing(hs_pool *pool, const double *panels, const double *links, int late_panel)
 {
     enum { N = 60, BLOCK = 6 };
@@ -448,10 +450,10 @@ static void cancelling(hs_pool *pool)
                     .block = 10};
     test_run run = {
         .options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
-    /* two workers wait for a panel, one for its time */
+    /* two workers wait for a panel, one for the end of its time */
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
-    factors(pool, 3, 4); /* the pool is as good as new */
+    factors(pool, 3, 4); /* the pool still works */
 }
 
 static void refusals(hs_pool *pool)
@@ -516,7 +518,7 @@ static void refusals(hs_pool *pool)
     run = plain;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good;
-    lu.a_row_stride = 7; /* of nothing */
+    lu.a_row_stride = 7; /* a stride without a matrix */
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     lu = good;
     lu.a_col_stride = 7;
@@ -526,7 +528,7 @@ static void refusals(hs_pool *pool)
     CHECK(run_lu(pool, &lu, &run) == HS_OK && lu.failed == -1);
 }
 
-/* Large enough that the workers share the work and take tasks over. */
+/* Large enough that the workers share the work and take over tasks. */
 static void large(hs_pool *pool)
 {
     enum { N = 330 };
@@ -555,9 +557,9 @@ static void large(hs_pool *pool)
     free(b);
 }
 
-/* All elements of the first column are equally large, and after the first step all of the second
- * but zeros: the first is taken, in whichever strip and lane the others are. A tiny pivot has no
- * inverse, and is divided by all the same. */
+/* The elements of the first column are zeros, then equally large from row `first` on: the first of
+ * these becomes the pivot, in whichever strip and lane the remaining ones are. A tiny pivot has no
+ * inverse, and yet the division by it works. */
 static void ties_and_tiny(hs_pool *pool)
 {
     enum { N = 200 };
@@ -591,8 +593,8 @@ static void ties_and_tiny(hs_pool *pool)
 }
 
 #ifdef HS_TEST_SCARCE
-/* In the matrix itself, wherever it begins, and with few packed panels, also where workers are
- * paced: the same bits. */
+/* In place, wherever the matrix begins, with few packed panels, also where workers are paced: the
+ * same bits. */
 static void in_little_memory(void)
 {
     enum { N = 600, BLOCK = 48 };
@@ -633,9 +635,10 @@ static void in_little_memory(void)
 /* ---- no memory ------------------------------------------------------------------------------- */
 
 typedef struct {
-    hs_factor lu; /* of `matrix` or, where it has an a, of `given` */
+    /* factors `matrix` or, where it has an a, `given` */
+    hs_factor lu;
     test_run run;
-    int64_t cols; /* > 0: a solve, of that many right-hand sides */
+    int64_t cols; /* > 0: a solve with this many right-hand sides */
     int32_t transposed;
 } scanty;
 
@@ -665,17 +668,17 @@ static hs_status factor_scanty(hs_pool *pool, void *context)
     memcpy(before, lu.matrix, sizeof before);
     const hs_status status = run_lu(pool, &lu, &run);
     int64_t wrong = 0;
+    /* The diagonal dominates, so no rows are exchanged. */
     if (status) {
         for (int64_t i = 0; i < n; i++) wrong += pivots[i] != -7;
         for (int64_t i = 0; i < n * n; i++) wrong += !lu.a && from[i] != scanty_value(i % n, i / n);
         CHECK(memcmp(lu.matrix, before, sizeof before) == 0);
     } else CHECK(pivots[0] == 0 && pivots[n - 1] == n - 1 && lu.failed == -1);
-    /* the diagonal dominates */
     CHECK(wrong == 0);
     return status;
 }
 
-/* What the pool solves for is as it was, and x = A^-1 A x. */
+/* On failure the right-hand sides are unchanged; otherwise the solution is x = A^-1 A x. */
 static hs_status solve_scanty(hs_pool *pool, void *context)
 {
     scanty *x = context;
@@ -683,10 +686,12 @@ static hs_status solve_scanty(hs_pool *pool, void *context)
     static int32_t pivots[N];
     hs_factor lu = x->lu;
     test_run run = {.boxes.cooperative = 0};
-    const long left = scarce_left; /* the factors are there */
+    /* no allocation fails while the factors are made */
+    const long left = scarce_left;
     scarce_left = -1;
     lu.pivots = pivots;
-    for (int64_t i = 0; i < N; i++) /* rows that are exchanged */
+    /* rows that have to be exchanged */
+    for (int64_t i = 0; i < N; i++)
         for (int64_t j = 0; j < N; j++) scanty_matrix[j * N + i] = scanty_value((i + 3) % N, j);
     hs_status status = run_lu(pool, &lu, &run);
     if (!CHECK(status == HS_OK)) return status;
@@ -714,7 +719,8 @@ static void scarce(void)
     const double pace[] = {1e-9, 1e-9, 1e-9}, links[9] = {0}, times[] = {3, 5, 8};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     const hs_factor_costs costs = {.links = links};
-    double *const odd = scanty_matrix + 1; /* not at a multiple of 64 bytes: slices aside */
+    /* not at a multiple of 64 bytes: the slices are stored separately */
+    double *const odd = scanty_matrix + 1;
     const hs_factor aligned = {.dtype = HS_FLOAT64,
                                .m = SCANTY,
                                .n = SCANTY,
@@ -764,8 +770,8 @@ static int stop_at_the_third(void *context, double fraction)
     return ++*(int *)context == 3;
 }
 
-/* Factors and solutions of small integers, 1 on the diagonals: what is computed is exact in every
- * type and order. */
+/* Factors and solutions consist of small integers, with 1 on the diagonals, so that the results are
+ * exact in every type and order. */
 static double complex plain_factor(int64_t i, int64_t j, int complex_)
 {
     if (i == j) return 1;
@@ -786,7 +792,7 @@ static void plain_set(int32_t dtype, void *x, int64_t at, double complex value)
     if (dtype == HS_COMPLEX128) ((double complex *)x)[at] = value;
 }
 
-/* Without any memory to pack operands: the solution all the same, in every type; and a poll
+/* Without any memory to pack operands, the solution is computed all the same, in every type. A poll
  * function may stop it. */
 static void solve_without_memory(void)
 {
@@ -803,7 +809,8 @@ static void solve_without_memory(void)
         for (int64_t i = 0; i < N; i++)
             for (int64_t j = 0; j < N; j++)
                 plain_set(dtype, factors, j * N + i, plain_factor(i, j, complex_));
-        for (int64_t half = 0; half < 2; half++) /* U x and L of that; or of the transposed */
+        /* U x, then L times the result; or with the transposed factors */
+        for (int64_t half = 0; half < 2; half++)
             for (int64_t j = 0; j < COLS; j++)
                 for (int64_t i = 0; i < N; i++) {
                     double complex sum = 0;
@@ -842,8 +849,8 @@ static void solve_without_memory(void)
 #endif
 
 #ifdef HS_TEST_SCARCE
-/* of instructions that the arithmetic of panels sees: kernels are chosen once: 0 none of those it
- * knows, 1 AVX2, 2 all of this processor */
+/* Instruction sets that the arithmetic of panels sees (kernels are chosen only once): 0: none that
+ * it knows, 1: AVX2, 2: all of this processor. */
 static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)
@@ -854,7 +861,8 @@ hs__cpu __wrap_hs__cpu_detect(void)
 }
 #endif
 
-/* A system may be the first thing that a process computes: its factors come from elsewhere. */
+/* Solving a system may be the first thing that a process computes: its factors come from
+ * elsewhere. */
 static void solve_first(void)
 {
     enum { ORDER = 100, SIDES = 8 };

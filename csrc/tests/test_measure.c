@@ -1,4 +1,5 @@
-/* Measuring: what it says it did, on pools of all kinds; refusals; a cancel; no memory. */
+/* Measurements on pools of all kinds: what they say they did; refusals, a cancel, failing
+ * allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -119,7 +120,8 @@ static void scarce(void)
 
 int main(void)
 {
-    const int32_t cores[P] = {0, 1, 4000}; /* the last does not exist: not held there */
+    /* the last core does not exist: its worker is not pinned */
+    const int32_t cores[P] = {0, 1, 4000};
     int32_t pinned[P];
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create(P, NULL, &pool) == HS_OK)) return check_result();
@@ -133,10 +135,12 @@ int main(void)
     hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 600, -1);
     what.seconds = 1000;
     what.times = many;
-    what.capacity = 4096; /* longer than until the first poll */
+    /* lasts longer than the time to the first poll */
+    what.capacity = 4096;
     CHECK(hs_measure_kernel(pool, &what, now, &polls) == HS_ERROR_CANCELLED);
     CHECK(polls == 1);
-    what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 20, 1); /* and the pool works on */
+    /* the pool still works */
+    what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 20, 1);
     CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_OK && count[1] >= 2);
     hs_pool_destroy(pool);
 

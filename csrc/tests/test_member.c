@@ -1,5 +1,5 @@
-/* Events: what is recorded has a place, however long the run has gone on. Polls: work goes on
- * between two of them. With a clock of its own in the place of the system's. */
+/* Events: recorded ones have a place, however long the run has lasted. Polls: work continues
+ * between two of them. With the test's own clock in place of the system's clock. */
 #define hs_clock test_clock
 #include "run/run.c"
 
@@ -20,7 +20,7 @@ static void counter_of_hours(void)
     hs__run run = {.trace = {.events = memory + GUARD, .event_capacity = ROOM},
                    .event_count = INT32_MAX - 1};
     hs__member self = hs__member_start(&run, 0, 1);
-    /* a 32-bit counter wraps here */
+    /* a 32-bit counter would wrap here */
     for (int i = 0; i < 5; i++) hs__record(&self, i % 2 ? HS_TRANSFER : HS_COMPUTE, i, i + 0.5);
     CHECK(memcmp(memory, before, sizeof memory) == 0);
     CHECK(atomic_load(&run.event_count) == INT32_MAX - 1);
@@ -43,7 +43,7 @@ static void full(void)
     CHECK(memory[ROOM].box == 0x55555555);
 }
 
-/* An array of no events is no wish for a trace, whether it has an address or not. */
+/* An array of no events asks for no trace, whether it has an address or not. */
 static void none(void)
 {
     hs_event memory[1];
@@ -60,7 +60,7 @@ static void none(void)
     CHECK(!hs__valid_run(&run));
 }
 
-/* What workers write at every task is in no cache line that all of them read all the time. */
+/* What workers write at every task shares no cache line with what all of them read all the time. */
 static void cache_lines(void)
 {
     enum { LINE = 64 };
@@ -82,8 +82,8 @@ static int slow(void *context, double fraction)
     return 0;
 }
 
-/* A poll function that takes longer than the time between two calls, as one does whose thread must
- * wait for its core. */
+/* A poll function that takes longer than the time between two polls, as when its thread must wait
+ * for its core. */
 static void polls(void)
 {
     hs__run run = {.options.poll = slow};

@@ -1,5 +1,5 @@
-/* hs_partition_nonrectangular: two workers exactly, the cost is that of its zones, corners where
- * they pay, every refusal, no memory. */
+/* hs_partition_nonrectangular: two workers exactly, the cost is the cost of its zones, corners
+ * where they pay, every refusal, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void is_a_floorplan(int rounds)
     }
 }
 
-/* One beside, above or around the other. */
+/* Two workers: side by side, above each other, or one around the other. */
 static void two(void)
 {
     for (int round = 0; round < 300; round++) {

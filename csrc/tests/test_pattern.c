@@ -1,4 +1,4 @@
-/* hs_distribute_prefix: the paper's pattern, every prefix as hs_distribute has it, the ends of the
+/* hs_distribute_prefix: the paper's pattern, every prefix against hs_distribute, the ends of the
  * range, every refusal. */
 #include <float.h>
 #include <math.h>
@@ -60,7 +60,7 @@ static void ends_of_the_range(void)
           HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 1 && owner[2] == 0 && owner[3] == 1);
     CHECK(makespans[1] == DBL_MAX && isinf(makespans[2]));
-    /* the real 3 * 0.1 is above the double 0.3; 3 t rounds to 1, the real product is above */
+    /* The real 3 * 0.1 is above the double 0.3. 3 t rounds to 1, but the real 3 t is above 1. */
     CHECK(hs_distribute_prefix(4, 2, (const double[]){0.1, 0.3}, NULL, owner, makespans) == HS_OK);
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
     CHECK(hs_distribute_prefix(4, 2, (const double[]){nextafter(1.0 / 3, 1), 1.0}, NULL, owner,

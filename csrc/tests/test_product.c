@@ -1,5 +1,5 @@
-/* Products on the pool against a triple loop: all types, strides and sizes across the kernels'
- * blocking, plans of boxes, pacing, cancelling, no memory. */
+/* Products on the pool, against a triple loop: all types, strides and sizes across the kernels'
+ * blocking, plans of boxes, pacing, cancels, failing allocations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,8 @@ static void own_boxes(hs_pool *pool)
 
 static void shared_boxes(hs_pool *pool)
 {
-    /* One after the other, also over the same part of C: nobody may run ahead into the next box. */
+    /* One box after the other, also over the same part of C: no worker may run ahead into the next
+     * box. */
     const hs_box boxes[] = {
         {.height = 90, .width = 70, .length = 300},
         {.depth = 300, .height = 90, .width = 70, .length = 5},
@@ -74,8 +75,8 @@ static void shared_boxes(hs_pool *pool)
 
 static void layered_boxes(hs_pool *pool)
 {
-    /* Worker 1 begins in the middle and has two boxes; workers 0 and 2 have the first of the depth,
-     * each of a part of C. */
+    /* Worker 1 begins in the middle of the depth, in `boxes` with two boxes. Workers 0 and 2 have
+     * the first part of the depth, each for a part of C. */
     const hs_box across[] = {
         {.worker = 0, .row = 0, .col = 0, .height = 37, .width = 20, .length = 100},
         {.worker = 2, .row = 0, .col = 20, .height = 37, .width = 9, .length = 100},
@@ -104,7 +105,7 @@ static void layered_boxes(hs_pool *pool)
             one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta,
                      &(test_run){.boxes.box = across, .boxes.count = 3, .boxes.layered = 1});
         }
-    /* alpha 0: nothing to sum */
+    /* with alpha 0 there is nothing to sum */
     one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3,
              &(test_run){.boxes.box = boxes, .boxes.count = 4, .boxes.layered = 1});
 }
@@ -133,11 +134,11 @@ static void layers_of_the_whole(hs_pool *pool)
             one_case(pool, dtype, 9, 14, K, layouts, 1, 0, NULL);
         }
     }
-    /* a line of 4096 bytes is spread */
+    /* gaps spread lines of 4096 bytes over the cache */
     one_case(pool, HS_FLOAT64, 512, 1, 16 * 1024, 0, 1, 0, NULL);
 
-    /* Five layers for three workers: two of them in three bands of rows each; which must be of one
-     * layer, from its first row to its last. */
+    /* Five layers for three workers, two of them in three bands of rows each. Such bands must
+     * belong to one layer, from its first row to its last. */
     enum { M = 100, N = 90, LONG = 5200 };
     const int32_t banded = hs_gemm_boxes(M, N, LONG, 3, NULL, boxes, 64), whole = 3;
     CHECK(banded == whole + 2 * 3 && boxes[whole].height < M &&
@@ -157,11 +158,11 @@ static void layers_of_the_whole(hs_pool *pool)
         {{.height = 1, .width = 2, .length = 1}},
         /* rows before the first layer */
         {{.row = 2, .width = 2, .length = 1}, {.height = 2, .width = 2, .length = 1}},
-        /* the next one before that */
+        /* the next layer begins before the first one is complete */
         {{.height = 1, .width = 2, .length = 1}, {.height = 2, .width = 2, .length = 1}},
-        /* of another depth */
+        /* a band of another depth */
         {{.height = 1, .width = 2, .length = 1}, {.row = 1, .height = 1, .width = 2}},
-        /* columns */
+        /* bands of columns */
         {{.height = 2, .width = 1, .length = 1}, {.col = 1, .height = 2, .width = 1, .length = 1}}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const hs_boxes refused = {
@@ -174,8 +175,8 @@ static void layers_of_the_whole(hs_pool *pool)
           hs_gemm_boxes(0, 0, 0, 3, NULL, NULL, 0) == 0);
 }
 
-/* A C of one column or one row has strides of 1 that say nothing of its layout. 1025 elements take
- * more than a page in every type. */
+/* If C has one column or one row, its strides of 1 do not tell its layout. 1025 elements take more
+ * than a page in every type. */
 static void layers_of_one_line(hs_pool *pool)
 {
     const int64_t lengths[] = {1, 2, 512, 1025};
@@ -185,7 +186,7 @@ static void layers_of_one_line(hs_pool *pool)
             for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++)
                 for (int by_columns = 0; by_columns < 2; by_columns++) {
                     const int64_t m = by_columns ? lengths[s] : 1, n = by_columns ? 1 : lengths[s];
-                    /* of C, without a layer of its own */
+                    /* workers 1 and 2 have no layer of their own: each has a part of C */
                     const int64_t first = m > 1 ? m / 2 : 0, left = n > 1 ? n / 2 : 0;
                     const hs_box own[] = {{.worker = 0, .height = m, .width = n, .length = FIRST},
                                           {.worker = 2,
@@ -252,7 +253,7 @@ static void layers_are_taken_over(hs_pool *pool)
         for (int32_t i = 0; i < run.trace.event_count; i++)
             others += events[i].worker != 0 && events[i].box < BOXES;
     }
-    CHECK(others > 0); /* all boxes were worker 0's */
+    CHECK(others > 0); /* all boxes were planned for worker 0 */
     free(x);
 }
 
@@ -260,8 +261,8 @@ static void layered_times(hs_pool *pool)
 {
     enum { N = 16 };
     static double x[N * N], c[N * N];
-    /* 0.05 s for a layer of 8, 0.1 s of transfer before it or beside it; the sum: 256 additions at
-     * 1/16 and 1/8 of that, after a transfer. */
+    /* A layer of depth 8 takes 0.05 s, with 0.1 s of transfer before it or beside it. The sum: 256
+     * additions at 1/16 and 1/8 of that, after a transfer. */
     const double pace[] = {0.05 / (2 * N * N * 8), 0.05 / (2 * N * N * 8), 1};
     const hs_box boxes[] = {{.worker = 0, .height = N, .width = N, .length = 8},
                             {.worker = 1, .depth = 8, .height = N, .width = N, .length = 8}};
@@ -340,11 +341,12 @@ static void refused_layers(hs_pool *pool)
     boxes[1].worker = 1;
     boxes[1].col = 4;
     run.boxes.cooperative = 1;
-    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole */
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* shared, but not the whole C */
     boxes[1].col = 0;
     boxes[1].width = 8;
     run.boxes.cooperative = 0;
-    boxes[1].length = 3; /* the last layer is missing, or the one before twice there */
+    /* the last layer is missing, or the layer before it is there twice */
+    boxes[1].length = 3;
     CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
     boxes[1].depth = 3;
     boxes[1].length = 5;
@@ -367,7 +369,7 @@ static void refused_layers(hs_pool *pool)
     const int64_t even[] = {0, 3, 5, 8};
     run.boxes.cooperative = 1;
     run.boxes.sum_receive = at_once;
-    /* workers that may have no part in it */
+    /* in a shared run some workers may have no part in the sum */
     CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE);
     run.boxes.sum_receive = NULL;
     run.boxes.sum_rows = even;
@@ -437,7 +439,8 @@ static void empty(hs_pool *pool)
         one_case(pool, dtype, 0, 4, 5, 0, 1, 2, NULL);
         one_case(pool, dtype, 3, 0, 5, 0, 1, 2, NULL);
     }
-    const double nan = NAN; /* of a real type the imaginary part of alpha says nothing */
+    /* real types ignore the imaginary part of alpha */
+    const double nan = NAN;
     double c = 5;
     const hs_product product = {.dtype = HS_FLOAT64,
                                 .m = 1,
@@ -545,7 +548,8 @@ static void pacing_by_steps(hs_pool *pool)
                     .trace.event_capacity = 32,
                     .trace.times.finish = finish};
     CHECK(run_product(pool, &product, &run) == HS_OK);
-    CHECK(finish[0] >= 0.07 && finish[1] >= 0.06); /* 0.02, idle, 0.06 + 0.01; 0.04 + 0.02 */
+    /* worker 0: 0.02, idle, 0.06 + 0.01; worker 1: 0.04 + 0.02 */
+    CHECK(finish[0] >= 0.07 && finish[1] >= 0.06);
     double started[4] = {0};
     for (int32_t i = 0; i < run.trace.event_count; i++)
         if (events[i].kind == HS_COMPUTE && started[events[i].box] == 0)
@@ -592,7 +596,7 @@ static void cancelling(hs_pool *pool)
                     .options.poll_context = &calls};
     CHECK(run_product(pool, &product, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
-    one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL); /* the pool is as good as new */
+    one_case(pool, HS_FLOAT64, 20, 20, 20, 0, 1, 0, NULL); /* the pool still works */
 }
 
 static void errors(hs_pool *pool)
@@ -650,7 +654,7 @@ static void errors(hs_pool *pool)
     run.boxes.cooperative = 0;
     run.boxes.receive = backwards;
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
-    /* what would not be looked at */
+    /* what would not be read is refused */
     run.boxes.receive = NULL;
     run.boxes.speeds = ones;
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
@@ -661,14 +665,14 @@ static void errors(hs_pool *pool)
     run.boxes.sum_receive = zeros;
     CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     run.boxes.sum_receive = NULL;
-    run.boxes.overlap = 1; /* with nothing */
+    run.boxes.overlap = 1; /* there is no transfer to overlap */
     for (run.boxes.cooperative = 0; run.boxes.cooperative < 2; run.boxes.cooperative++)
         for (run.boxes.layered = 0; run.boxes.layered < 2; run.boxes.layered++)
             CHECK(run_product(pool, &good, &run) == HS_ERROR_VALUE);
     CHECK(c[0] == 5 && c[1] == 6 && c[2] == 7 && c[3] == 8);
 }
 
-/* Boxes that do not tile are refused before anything is changed; those without an extent may be
+/* Boxes that do not tile are refused before anything is changed. Boxes without an extent may be
  * anywhere, and change nothing. */
 static void boxes_tile(hs_pool *pool)
 {
@@ -695,10 +699,9 @@ static void boxes_tile(hs_pool *pool)
             case 3: boxes[1].row--; break;
             case 4: boxes[0].height++; break;
             case 5: boxes[2].length--; break;
-            case 6:
-                boxes[3].worker = 1;
-                break;
-                /* two workers would add to the same elements, unless all do each box together */
+            /* two workers would add to the same elements, unless all workers compute each box
+             * together */
+            case 6: boxes[3].worker = 1; break;
             case 7: run.boxes.count = 0; break;
             }
             for (int i = 0; i < N * N; i++) c[i] = -7;
@@ -713,7 +716,7 @@ static void boxes_tile(hs_pool *pool)
     for (int scaled = 0; scaled < 2; scaled++)
         one_case(pool, HS_FLOAT64, N, N, N, 0, scaled ? 0 : 1, 3,
                  &(test_run){.boxes.box = with_empty, .boxes.count = 3});
-    /* C is multiplied by beta twice */
+    /* C would be multiplied by beta twice */
     const hs_box twice[] = {{.height = N, .width = N}, {.worker = 1, .height = N, .width = N}};
     hs_product_default(&product, HS_FLOAT64, N, N, 0, x, x, c);
     CHECK(run_product(pool, &product, &(test_run){.boxes.box = twice, .boxes.count = 2}) ==
@@ -721,7 +724,7 @@ static void boxes_tile(hs_pool *pool)
     CHECK(run_product(pool, &product, &(test_run){.boxes.box = twice, .boxes.count = 1}) == HS_OK);
 }
 
-/* More panels than there are slots for queues. */
+/* More panels than there are slots for their queues. */
 static void shared_by_many_panels(hs_pool *pool)
 {
     enum { SIDE = 40, DEPTH = 3000 };
@@ -732,7 +735,8 @@ static void shared_by_many_panels(hs_pool *pool)
 
 /* ---- no memory ------------------------------------------------------------------------------- */
 
-/* C <- 2 A B + 3 C with ones in A and B; of `run`, or by hs_gemm without boxes. */
+/* Computes C <- 2 A B + 3 C with ones in A and B: with the boxes of `run`, or by hs_gemm if there
+ * are none. */
 typedef struct {
     int64_t m, n, k;
     test_run run;
@@ -806,8 +810,8 @@ static void scarce(void)
          b,
          c},
         {9, 14, K, {.boxes.count = 0}, a, b, c},  /* hs_gemm in layers */
-        {M, N, 100, {.boxes.count = 0}, a, b, c}, /* by all */
-        {5, 6, 7, {.boxes.count = 0}, a, b, c},   /* and alone */
+        {M, N, 100, {.boxes.count = 0}, a, b, c}, /* by all workers */
+        {5, 6, 7, {.boxes.count = 0}, a, b, c},   /* by one worker */
     };
     for (size_t i = 0; a && b && c && i < sizeof cases / sizeof *cases; i++)
         CHECK_SCARCE(scarce_life(3, run_scanty, &cases[i]), 1);

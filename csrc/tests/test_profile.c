@@ -1,4 +1,4 @@
-/* hs_distribute_profile: enumeration of small cases, word boundaries, known optima, every
+/* hs_distribute_profile: against enumeration in small cases; word boundaries, known optima, every
  * refusal. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static double time_of(const double *times, int64_t n, int32_t i, int64_t x)
     return x ? times[i * (n + 1) + x] : 0.0;
 }
 
-/* The least makespan of workers i .. p - 1 with `left` chunks, by enumeration. */
+/* Returns the least makespan of workers i .. p - 1 with `left` chunks, by enumeration. */
 static double enumerated(const double *times, int64_t n, int32_t i, int32_t p, int64_t left)
 {
     if (i == p - 1) return time_of(times, n, i, left);
@@ -70,8 +70,8 @@ static void random_tables(void)
     }
 }
 
-/* Worker 0 can do `first` chunks or none, worker 1 the rest or none: one set bit each, wherever the
- * words end. */
+/* Worker 0 can do `first` chunks or none, worker 1 the rest or none. Each has one bit set, wherever
+ * the words end. */
 static void word_boundaries(void)
 {
     static double times[2 * (MAX_N + 1)];
@@ -90,8 +90,8 @@ static void word_boundaries(void)
         }
 }
 
-/* Constant cycle-times: the counts of hs_distribute, ties included; more values than one sample
- * holds. */
+/* Constant cycle-times give the counts of hs_distribute, including ties; there are more values than
+ * one sample holds. */
 static void constant_times(void)
 {
     enum { P = 9, N = 3000 };
@@ -111,8 +111,8 @@ static void constant_times(void)
     free(times);
 }
 
-/* One worker, more times below or above the makespan than one sample holds, or as many that are
- * equal to it. */
+/* One worker, with more times below or above the makespan than one sample holds, or as many that
+ * are equal to it. */
 static void many_times(void)
 {
     enum { N = 20000 };

@@ -1,5 +1,5 @@
-/* hs_ring_*: against all rings of up to six workers, never better nor below what they should be,
- * every refusal, no memory. */
+/* hs_ring_*: against all rings of up to six workers; no result is better than the optimum and no
+ * bound above it; every refusal, failing allocations. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static int near(double a, double b)
 typedef struct {
     const hs_ring *problem;
     int32_t ring[SMALL], size;
-    /* least makespan; least sum of messages / cycle-time of rings with `members` */
+    /* best: least makespan; best_length: least sum of messages / cycle-time over rings of
+     * `members` */
     double best, best_length;
     unsigned members;
 } walk;
@@ -31,7 +32,7 @@ static double link_of(const hs_ring *r, int32_t i, int32_t j)
     return i == j ? 0.0 : r->links[i * r->p + j];
 }
 
-/* The makespan, or infinite if the ring is not allowed. */
+/* Returns the makespan, infinite if the ring is not allowed. */
 static double makespan_of(const hs_ring *r, int32_t size, const int32_t *ring, double *length)
 {
     double most = 0;
@@ -87,17 +88,18 @@ static hs_ring make(int round, int32_t p)
     for (int32_t i = 0; i < p; i++)
         for (int32_t j = 0; j < p; j++) {
             double cost = check_random(round % 4 ? 1000 : 4) / (round % 4 ? 300.0 : 1.0);
-            /* cheap for the others */
+            /* messages to the second half of the workers are cheap */
             if (round % 5 == 0) cost = j >= (p + 1) / 2 ? cost / 30 : cost;
             links[i * p + j] = round % 2 && j < i ? links[j * p + i] : cost;
         }
-    for (int32_t i = 0; i < p; i++) links[i * p + i] = NAN; /* not read */
+    /* the diagonal is not read */
+    for (int32_t i = 0; i < p; i++) links[i * p + i] = NAN;
     return (hs_ring){
         p, times, links, pow(2, (int)check_random(8) - 2), round % 7 ? 1 : 0, round / 2 % 2};
 }
 
-/* A ring as promised: different workers, turned, allowed, with that makespan and with shares that
- * keep it. */
+/* Checks that a ring is as promised: different workers, normalised rotation and direction, allowed,
+ * with this makespan and with shares that attain it. */
 static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, double makespan,
                        int line)
 {
@@ -155,7 +157,8 @@ static void against_all(int rounds)
         double length;
         if (!CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_OK)) return;
         check_ring(&r, size, ring, makespan, __LINE__);
-        if (!r.relays && !near(w.best, makespan)) { /* a share that is 0 up to rounding */
+        /* they differ only where a share is 0 up to rounding */
+        if (!r.relays && !near(w.best, makespan)) {
             hs_ring other = r;
             other.relays = 1;
             CHECK(makespan <= w.best && makespan >= walked(&other, all).best * (1 - 1e-12));
@@ -197,10 +200,11 @@ static void against_all(int rounds)
         CHECK(near(lengths[some], walked(&r, some).best_length * r.volume / r.work));
         CHECK(near(lengths[all], w.best_length * r.volume / r.work));
     }
-    CHECK(missed <= rounds / 100); /* tours of a few workers that are not the shortest */
+    /* a few tours, of few workers, are not the shortest */
+    CHECK(missed <= rounds / 100);
 }
 
-/* The greedy heuristic word for word. */
+/* Computes the greedy heuristic, exactly as it is defined. */
 static double greedily(const hs_ring *r, int32_t first)
 {
     int32_t ring[MAX] = {first};
@@ -255,7 +259,7 @@ static void greedy(void)
     }
 }
 
-/* exp of something like a normal variable */
+/* Returns exp of approximately a normal variable. */
 static double spread(double width)
 {
     double sum = -2;
@@ -263,8 +267,8 @@ static double spread(double width)
     return exp(width * sum * 1.7);
 }
 
-/* Messages that matter, and some of the workers: a search that is too short misses the best ring,
- * the exact one does not. */
+/* Messages matter, and only some of the workers take part: a search that is too short misses the
+ * best ring, the exact method does not. */
 static void hard(int rounds)
 {
     int close = 0;
@@ -274,7 +278,8 @@ static void hard(int rounds)
         hs_ring r = make(1, p);
         for (int32_t i = 0; i < p; i++) times[i] = spread(1.5);
         for (int32_t i = 0; i < p * p; i++) links[i] = spread(1.5);
-        times[0] = 30; /* seldom worth it: the best ring has another lowest index */
+        /* seldom worth it, so that the best ring has another lowest index */
+        times[0] = 30;
         r.work = exp(check_random(100) / 30.0);
         r.volume = 1;
         r.relays = 0;
@@ -327,9 +332,8 @@ static void larger(void)
     }
 }
 
-/* Out of all bounds but for those that the messages alone rule out. */
-/* Workers on a circle, given in a random order: the shortest ring goes around it, if it turns whole
- * or in parts. */
+/* Workers on a circle, given in a random order. The shortest ring goes around it; a tour reaches it
+ * by turning, as a whole or in parts. */
 static void toured(void)
 {
     for (int32_t p = 4; p <= 40; p += p < 12 ? 1 : 7) {
@@ -356,6 +360,7 @@ static void toured(void)
     }
 }
 
+/* Too many workers for the exact methods, unless the messages alone rule out enough of them. */
 static void reduced(void)
 {
     hs_ring r = make(1, 40);
@@ -436,7 +441,7 @@ static void refusals(void)
     uint64_t state = 0;
     double shares[2];
     double makespan = -7;
-    /* twice the same */
+    /* the same worker twice */
     CHECK(hs_ring_shares(&good, 2, ring, NULL, shares, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_ring_search(&good, 1, NULL, ring, &size, &state, &makespan) == HS_ERROR_VALUE);
     CHECK(hs_ring_shares(&good, 0, ring, NULL, shares, &makespan) == HS_ERROR_VALUE &&
@@ -465,7 +470,7 @@ static void refusals(void)
           makespan == 100 && shares[0] == 1 && shares[1] == 0);
 }
 
-/* Numbers from end to end of the range overflow nowhere. */
+/* Numbers from one end of the range to the other: nothing overflows. */
 static void extremes(void)
 {
     const double ends[] = {0x1p-200, 1, 0x1p200};
@@ -490,8 +495,8 @@ static void extremes(void)
     }
 }
 
-/* Messages beside which the work is nothing in double precision: what the shares are still follows
- * from what tells the members apart. */
+/* Messages so large that the work vanishes beside them in double precision. The shares still follow
+ * from the differences between the members. */
 static void swamped(void)
 {
     const double own[] = {1, 1, 2};
@@ -506,7 +511,8 @@ static void swamped(void)
     CHECK(near(shares[0], 0.4) && near(shares[1], 0.4) && near(shares[2], 0.2));
     CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK &&
           near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
-    r.links = uneven; /* the second member pays more: it goes without */
+    /* the second member pays more, so it gets no share */
+    r.links = uneven;
     CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
           near(makespan, 4));
     CHECK(near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));

@@ -19,12 +19,14 @@ static const hs_rule every_rule[] = {HS_RULE_ROWS,      HS_RULE_KALINOV_LASTOVET
 typedef struct {
     const double *areas;
     const int32_t *plan;
-    int32_t at;          /* the entries up to here are read */
-    double total, ratio; /* of the areas; the largest ratio of sides of a rectangle */
+    int32_t at; /* the entries before this one are still to be read */
+    /* sum of the areas; largest ratio of the sides of a rectangle */
+    double total, ratio;
     int seen[MAX];
 } reader;
 
-/* Sum of the areas of the subtree that ends before `end`; *start is its first entry. */
+/* Returns the sum of the areas of the subtree that ends before `end`; *start becomes its first
+ * entry. */
 static double measure(const reader *r, int32_t end, int32_t *start)
 {
     int32_t entry = r->plan[end - 1];
@@ -35,7 +37,8 @@ static double measure(const reader *r, int32_t end, int32_t *start)
     return second + measure(r, middle, start);
 }
 
-/* Half perimeters in a height x width box, read backwards from r->at, with square corners. */
+/* Returns the half perimeters in a height x width box, read backwards from r->at, with square
+ * corners. */
 static double walk(reader *r, double height, double width)
 {
     int32_t entry = r->plan[--r->at];
@@ -79,7 +82,7 @@ static int falling(const void *x, const void *y)
     return (*a < *b) - (*a > *b);
 }
 
-/* 1 + the largest a_i / a_(i+1) of the falling positive areas. */
+/* Returns 1 + the largest a_i / a_(i+1) of the positive areas in descending order. */
 static double steepest(int32_t p, const double *areas)
 {
     double sorted[MAX];
@@ -91,7 +94,7 @@ static double steepest(int32_t p, const double *areas)
     return 1 + most;
 }
 
-/* Solves and checks all that holds for every input; returns the cost. */
+/* Solves, checks everything that holds for every input, and returns the cost. */
 static double solved(hs_rule rule, int32_t p, const double *areas, double aspect)
 {
     static int32_t plan[2 * MAX];
@@ -134,7 +137,7 @@ static void paper_example(void)
     const double costs[] = {9, 6, 5.56, 251.0 / 45, 5.5};
     for (int i = 0; i < 5; i++) CHECK(fabs(solved(every_rule[i], 8, areas, 1) - costs[i]) < 1e-12);
 
-    /* columns of six and two, 0.5 each */
+    /* columns of six and two workers, each 0.5 wide */
     const int32_t figure_17[] = {0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1};
     int32_t plan[16], length;
     double cost;
@@ -147,7 +150,8 @@ static void corners(void)
 {
     int32_t plan[16], length;
     double cost;
-    /* Two equal ones in the corner: it is made 2 : 1, so that they are squares. */
+    /* Two equal workers in the corner: the corner is made 2 : 1, so that their zones are
+     * squares. */
     CHECK(hs_partition_rule(HS_RULE_SNRPP, 3, (const double[]){40, 1, 1}, 1, NULL, plan, &length,
                             &cost) == HS_OK);
     CHECK(length == 5 &&
@@ -287,7 +291,8 @@ static void refusals(void)
     blocks_refused(4, 4, 2, (const double[]){DBL_MAX, DBL_MAX}, __LINE__);
 }
 
-/* Pieces in row-major order, at most three for a worker, of as many cells as hs_distribute says. */
+/* Pieces come in row-major order, at most three per worker, with as many cells as hs_distribute
+ * says. */
 static void contiguous(void)
 {
     static double areas[MAX], times[MAX];
@@ -317,7 +322,8 @@ static void contiguous(void)
                     owner[row * n + col] = workers[k];
                 }
         }
-        long double total = 0; /* a rounding more may turn a tie */
+        /* long double, because one more rounding may change a tie */
+        long double total = 0;
         for (int32_t i = 0; i < p; i++) total += areas[i];
         for (int32_t i = 0; i < p; i++) times[i] = (double)total / areas[i];
         CHECK(hs_distribute(m * n, p, times, NULL, counts, NULL) == HS_OK);
@@ -329,7 +335,7 @@ static void contiguous(void)
     }
 }
 
-/* The larger part is dealt first, so it has the lowest of equals. */
+/* The larger part is dealt first, so it has the lowest of equal workers. */
 static void ties(void)
 {
     const double areas[] = {1, 1, 0, 1};

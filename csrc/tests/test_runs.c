@@ -1,4 +1,4 @@
-/* The runs of a list: what levels are made of, numbers without gaps, areas added up leaf by leaf,
+/* The runs of a list: how the levels are made, numbers without gaps, areas added up leaf by leaf,
  * cuts for every run. */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static double some_cost(int kind)
                              : 1.0;
 }
 
-/* The leaves first .. end - 1 of a run. */
+/* Finds the leaves first .. end - 1 of a run. */
 static void leaves_of(const hs__runs *runs, hs__run run, int32_t *first, int32_t *end)
 {
     *first = run.from;
@@ -44,8 +44,8 @@ static void check_levels(const hs__runs *runs, int32_t size, int32_t reach)
     }
 }
 
-/* Every run that is kept, by its leaves: its number is its own, its area their sum, and each of its
- * cuts leaves two that are kept. */
+/* Checks every run that is kept, by its leaves: its number is its own, its area is their sum, and
+ * each of its cuts leaves two runs that are kept. */
 static void check_runs(const hs__runs *runs, const double *leaves)
 {
     static unsigned char seen[4 * MOST * MOST];
@@ -77,7 +77,7 @@ static void check_runs(const hs__runs *runs, const double *leaves)
     CHECK(first == 0 && end == runs->cells[0]);
 }
 
-/* Who holds most of the cost is a cell of its own at every level that has room for it. */
+/* A leaf with most of the cost is a cell of its own at every level that has room for it. */
 static void the_dearest_stays_alone(void)
 {
     double costs[64];

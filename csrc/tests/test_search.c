@@ -1,5 +1,5 @@
-/* hs_partition_search: never worse than its start, the best tree found where there are few,
- * repeatable, every refusal, no memory. */
+/* hs_partition_search: never worse than its start, the best tree found for few workers, repeatable,
+ * every refusal, failing allocations. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "planners.h"
 #include "scarce.h"
 
-/* One above the other, in worker order. */
+/* Plans the workers one above the other, in the order of their numbers. */
 static int32_t rows(int32_t p, const double *areas, int32_t *plan)
 {
     int32_t length = 0;

@@ -1,5 +1,5 @@
-/* Iterations on slices: bits against a plain loop over the whole matrix for any ring and widths,
- * the emulated clock against the model, events, cancelling, refusals. */
+/* Iterations on slices: the same bits as a plain loop over the whole matrix, for any ring and
+ * widths; the emulated clock against the model; events, cancels, refusals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void put(int32_t dtype, void *data, ptrdiff_t at, double value)
     else ((double *)data)[at] = value;
 }
 
-/* The expression of the header, element by element. */
+/* Computes the expression of the header, element by element. */
 static void iterate(const hs_slices *x, void *target)
 {
     static double old[MAX * MAX], new[MAX * MAX];
@@ -72,7 +72,7 @@ static void strides(int64_t m, int64_t n, int64_t *row, int64_t *col)
     }
 }
 
-/* A matrix, a ring of some of p workers, and widths. */
+/* Draws a matrix, a ring of some of p workers, and widths. */
 static void draw(problem *a, int32_t p)
 {
     hs_slices *x = &a->x;
@@ -133,9 +133,10 @@ static void results(hs_pool *pool, int32_t p, int rounds)
                         .trace.times.late = late,
                         .trace.times.busy = busy};
         CHECK(run_slices(pool, &a.x, &run) == HS_OK);
-        CHECK(memcmp(target, expected, bytes) == 0); /* also what lies between the strides */
+        CHECK(memcmp(target, expected, bytes) == 0); /* including the memory between the strides */
         CHECK(run.trace.event_count == a.x.steps * a.x.size);
-        /* a worker's events are in order, and none starts before the neighbours' last */
+        /* A worker's events are in order, and none starts before the last events of its neighbours
+         * have ended. */
         for (int32_t k = 0; k < a.x.size; k++) {
             double from[STEPS];
             double to[STEPS + 1] = {0};
@@ -162,7 +163,7 @@ static void results(hs_pool *pool, int32_t p, int rounds)
     }
 }
 
-/* A target shifted by a row within the source's memory. */
+/* The target is shifted by a row within the memory of the source. */
 static void overlapping(hs_pool *pool)
 {
     static double memory[9 * 8], source[8 * 8], expected[8 * 8];
@@ -191,7 +192,7 @@ static void overlapping(hs_pool *pool)
     CHECK(memcmp(memory, expected, sizeof expected) == 0);
 }
 
-/* The emulated clock: what the model says is when the workers end. */
+/* The emulated clock: the workers end when the model says. */
 static void pacing(hs_pool *pool)
 {
     for (int round = 0; round < 12; round++) {
@@ -230,8 +231,8 @@ static void pacing(hs_pool *pool)
         for (int32_t k = 0; k < q; k++)
             CHECK(late[a.ring[k]] >= 0 &&
                   fabs(finish[a.ring[k]] - late[a.ring[k]] - end[k]) < 1e-9);
+        /* as many messages as expected; a message of length 0 has no event */
         for (int32_t k = 0; k < q; k++)
-            /* as many messages as there should be, none shorter than it is */
             for (int side = 0; side < 2; side++) {
                 int64_t messages = 0;
                 for (int32_t e = 0; e < run.trace.event_count; e++)
@@ -245,8 +246,8 @@ static void pacing(hs_pool *pool)
     }
 }
 
-/* Who sleeps until a slow neighbour has gone on, on either side, is woken, and does not only look
- * every 20 ms. */
+/* A worker that sleeps until a slow neighbour, on either side, has advanced is woken. It does not
+ * only look every 20 ms. */
 static void handing_over(hs_pool *pool)
 {
     static double memory[3 * 3];
@@ -270,7 +271,8 @@ static void handing_over(hs_pool *pool)
     test_run run = {.options.pace = pace};
     const double start = hs_clock();
     CHECK(run_slices(pool, &x, &run) == HS_OK);
-    CHECK(hs_clock() - start < 6); /* looking alone would take ten and more */
+    /* looking alone would take ten seconds or more */
+    CHECK(hs_clock() - start < 6);
 }
 
 static int stop_after(void *context, double fraction)
@@ -326,7 +328,7 @@ static void cancelling(hs_pool *pool)
                    .size = 3,
                    .ring = ring,
                    .widths = widths};
-    /* one waits for the others; all are about to exchange columns */
+    /* first one worker waits for its neighbours; then all are about to exchange columns */
     for (int round = 0; round < 2; round++) {
         int calls = 0;
         test_run run = {
@@ -345,7 +347,7 @@ static void cancelling(hs_pool *pool)
     run = (test_run){.options.poll = stop_after, .options.poll_context = &calls};
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_CANCELLED);
     CHECK(memcmp(memory, before, sizeof before) == 0);
-    results(pool, 3, 5); /* the pool is as good as new */
+    results(pool, 3, 5); /* the pool still works */
 }
 
 static void refusals(hs_pool *pool)
@@ -401,7 +403,7 @@ static void refusals(hs_pool *pool)
     REFUSED(x.widths = none);
     REFUSED(x.widths = few);
     REFUSED(x.widths = many);
-    REFUSED(x.exchange = exchange); /* without pace */
+    REFUSED(x.exchange = exchange); /* without a pace */
     run.options.pace = pace;
     REFUSED(x.exchange = negative);
     run.options.pace = bad_pace;
@@ -434,14 +436,14 @@ static void scarce(hs_pool *pool)
     CHECK_SCARCE(run_slices(pool, &x, &run), memory[4] == 5);
     CHECK(memory[4] == 6);
     x.m = INT64_C(1) << 60;
-    x.n = INT64_C(1) << 60; /* more than there are addresses for */
+    x.n = INT64_C(1) << 60; /* more bytes than there are addresses */
     const int64_t wide[] = {INT64_C(1) << 59, INT64_C(1) << 59};
     x.widths = wide;
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_MEMORY);
 }
 
 #ifdef HS_TEST_SCARCE
-/* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this
+/* instruction sets that the engine sees: 0: none that it knows, 1: AVX2, 2: all of this
  * processor */
 static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);

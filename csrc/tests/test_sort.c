@@ -1,5 +1,5 @@
-/* hs__sort_positive and hs__sort against insertion, few and many keys, ties, extreme doubles, no
- * memory. */
+/* hs__sort_positive and hs__sort, against insertion sort: few and many keys, ties, extreme doubles,
+ * failing allocations. */
 #include <float.h>
 #include <math.h>
 

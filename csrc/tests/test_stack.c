@@ -1,5 +1,5 @@
-/* Planners on a thread with little stack: musl gives 128 KiB, of which a caller may have used some.
- * Built without sanitizers, whose frames are several times as large. */
+/* Planners on a thread with a small stack: musl gives 128 KiB, of which a caller may have used
+ * some. Built without sanitizers, because their frames are several times as large. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ enum { MANY = 1000, DEEP = 6000, SIDE = 8 };
 static double areas[DEEP + 1];
 static int32_t plan[2 * DEEP + 1];
 
-/* As many operators one inside the other as there are workers: cuts of both kinds in turns, and an
- * L in between. */
+/* As many nested operators as there are workers: alternating cuts of both kinds, with an L in
+ * between. */
 static void deep_floorplan(int kinds)
 {
     static const int32_t ops[] = {HS_ABOVE, HS_BESIDE, HS_AROUND};
@@ -34,8 +34,8 @@ static void deep_floorplan(int kinds)
     CHECK(cells == SIDE * SIDE);
 }
 
-/* Workers of which each is less than all after it together: every cut of the best floorplan takes
- * off one. */
+/* Each worker is smaller than all workers after it together, so every cut of the best floorplan
+ * takes off one worker. */
 static void chains(void)
 {
     static double steep[MANY];

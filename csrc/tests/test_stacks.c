@@ -1,6 +1,5 @@
-/* Stacks: products against sums element by element, factors and solutions by what they must
- * multiply to; all types, layouts and instruction sets, zero steps, errors, cancelling, no
- * memory. */
+/* Stacks: products against sums element by element, factors and solutions multiplied back; all
+ * types, layouts and instruction sets, zero steps, errors, cancels, failing allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "matrices.h"
 #include "scarce.h"
 
-/* of instructions that the engine sees: 0 none of those it knows, 1 AVX2, 2 all of this
+/* instruction sets that the engine sees: 0: none that it knows, 1: AVX2, 2: all of this
  * processor */
 static int sets = 2;
 #ifdef HS_TEST_SCARCE
@@ -26,7 +25,7 @@ hs__cpu __wrap_hs__cpu_detect(void)
 enum { ITEMS = 6 };
 static const int64_t size[] = {2, 3};
 
-/* A stack of matrices of one layout: `count` of them, one after the other in memory. */
+/* A stack of matrices of one layout, one after the other in memory. */
 typedef struct {
     matrix item;
     int64_t step;
@@ -47,7 +46,7 @@ static double complex element(const stacked *x, int dtype, int64_t item, int64_t
                item * x->step + i * x->item.row_stride + j * x->item.col_stride);
 }
 
-/* Of one item, or of its transpose: the caller frees it. */
+/* Returns the elements of one item, or of its transpose; the caller frees them. */
 static double complex *dense_item(const stacked *x, int dtype, int64_t item, int64_t rows,
                                   int64_t cols, int turned)
 {
@@ -87,7 +86,8 @@ static hs_product product_of(int dtype, int64_t m, int64_t n, int64_t k, const s
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* alpha A B + beta C, exactly; A the same for all along the first dimension if it is shared. */
+/* Checks alpha A B + beta C exactly. A shared A is the same for all items along the first
+ * dimension. */
 static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3],
                      int shared, double complex alpha, double complex beta)
 {
@@ -170,8 +170,8 @@ static double magnitude(double complex x) { return fabs(creal(x)) + fabs(cimag(x
 
 static double epsilon(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
-/* A square matrix far from singular, with its large elements off the diagonal: rows must be
- * exchanged. Column `zero`, if any, is zero. */
+/* Makes a square matrix far from singular, with its large elements off the diagonal, so that rows
+ * must be exchanged. Column `zero`, if any, is zero. */
 static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, int64_t zero)
 {
     for (int64_t i = 0; i < n; i++)
@@ -182,7 +182,8 @@ static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, in
         }
 }
 
-/* The most by which A X misses B (a unit matrix without one), per epsilon and size. */
+/* Returns the largest difference of A X and B (of the unit matrix if B is NULL), per epsilon and
+ * size. */
 static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b,
                        const stacked *x, int64_t item)
 {
@@ -246,7 +247,8 @@ static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols, int layou
     free(inverse.item.memory);
 }
 
-/* P A = L U, with every element of L at most 1 (of complex ones by the other measure). */
+/* Checks P A = L U, with every element of L at most 1 (of complex types in the measure
+ * |re| + |im|). */
 static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
 {
     const stacked a = make_stack(dtype, n, n, layout);
@@ -296,7 +298,8 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
     free(pivots);
 }
 
-/* L L^H = A, of a matrix whose upper triangle says nothing; item 3 fails at row n - 1. */
+/* Checks L L^H = A for a matrix with an upper triangle that is not read. Item 3 fails at row
+ * n - 1. */
 static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
 {
     const stacked a = make_stack(dtype, n, n, layout);
@@ -349,7 +352,8 @@ static int end_it(void *context, double fraction)
     return ++*(int *)context > 0 && fraction >= 0.0;
 }
 
-/* Long enough for a poll. Items of C lie in four places only, which one worker may do. */
+/* Long enough for a poll. The items of C lie in only four places, which is allowed with one
+ * worker. */
 static void cancelling(hs_pool *alone)
 {
     enum { N = 220, MANY = 4000 };
@@ -447,7 +451,7 @@ static void refused(hs_pool *pool)
     CHECK(hs_run_stack(pool, &empty, NULL, NULL, NULL) == HS_OK);
 }
 
-/* The same bits whoever computes; what is recorded. */
+/* The bits are the same whichever worker computes; the trace has events. */
 static void whoever(hs_pool *pool, hs_pool *alone)
 {
     enum { N = 37, MANY = 300 };
@@ -501,8 +505,8 @@ static void whoever(hs_pool *pool, hs_pool *alone)
     free(y);
 }
 
-/* So many small products that they are written past the caches, the same bits as of parts that are
- * not; nothing before and behind. */
+/* So many small products that they are written past the caches: the same bits as for parts that are
+ * not, and nothing is written before and behind them. */
 static void streamed(hs_pool *pool, hs_pool *alone, int dtype, int by_columns)
 {
     enum { M = 5, N = 9, K = 2, PARTS = 3, BEFORE = 3 };

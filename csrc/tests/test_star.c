@@ -1,4 +1,4 @@
-/* Products on a star: the spec's values, schedules judged by the model alone, replay, bounds,
+/* Products on a star: the values of the spec, schedules judged by the model alone, replay, bounds,
  * refusals. */
 #include <math.h>
 #include <stdlib.h>
@@ -81,12 +81,13 @@ static void golden(void)
 
 /* ---- schedules ------------------------------------------------------------------------------- */
 
-/* Port, order, durations, coverage and causality; the buffers follow from what a panel waits
- * for. */
+/* Checks port, order, durations, coverage and causality. The number of buffers follows from what a
+ * panel waits for. */
 static int valid(const instance *x, int toledo, const int64_t *sides, int64_t chunk_count,
                  const hs_star_chunk *chunks, int64_t count, const hs_star_message *messages)
 {
-    static double ends[CELLS][16]; /* [0]: C has come; of the panels */
+    /* [0]: when C has arrived; from 1 on: when the panels are computed */
+    static double ends[CELLS][16];
     int painted[CELLS] = {0};
     int sent[CELLS] = {0};
     int stage[CELLS] = {0};
@@ -175,10 +176,10 @@ static void schedules(void)
     }
 }
 
-/* ---- what is held ---------------------------------------------------------------------------- */
+/* ---- held operands --------------------------------------------------------------------------- */
 
-/* One worker, r x s x t = 2 x 4 x 3, c = 1, w = 1: A of 6 blocks, then columns of 2 + 3 blocks, 6
- * updates, 2 blocks back. */
+/* One worker, r x s x t = 2 x 4 x 3, c = 1, w = 1: A of 6 blocks is loaded, then each column takes
+ * 2 + 3 blocks and 6 updates, and sends 2 blocks back. */
 static void holding(void)
 {
     const double one[] = {1};
@@ -211,7 +212,8 @@ static void holding(void)
                       messages[k].compute_end == wanted[k].compute_end);
             }
         }
-    /* one buffer, panels of three columns: 6, (21, 39, 45), (50, 56, 58) */
+    /* One buffer, panels of three columns: the load ends at 6; panels arrive, are computed and sent
+     * back at (21, 39, 45) and (50, 56, 58). */
     const hs_star_chunk chunk = {
         .held = HS_STAR_HOLD_A, .buffers = 1, .height = 2, .width = 4, .depth = 3};
     const int64_t wide[] = {21};
@@ -223,8 +225,8 @@ static void holding(void)
           count == 5 && makespan == 58);
 }
 
-/* Section 3: 2 x 2 blocks of C stay, a row of B for a layer, A comes block by block. By columns the
- * same with A and B changed about. */
+/* Section 3: 2 x 2 blocks of C stay, a row of B comes for each layer, A comes block by block. By
+ * columns, A and B change places. */
 static void streaming(void)
 {
     const double one[] = {1};
@@ -265,8 +267,8 @@ static void streaming(void)
 
 enum { L = HS_STAR_LOAD, PN = HS_STAR_PANEL, R = HS_STAR_RESULT };
 
-/* One worker, 1 x 2 x 3, c = 1, w = 3: a block of C each, the second's load and first two panels
- * before the first's result. */
+/* One worker, 1 x 2 x 3, c = 1, w = 3: one block of C per chunk. The load and the first two panels
+ * of the second chunk come before the result of the first one. */
 static void ahead(void)
 {
     const double one[] = {1}, three[] = {3};
@@ -300,7 +302,7 @@ static void ahead(void)
     }
     CHECK(hs_star_simulate(&tight, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                            &makespan) == HS_ERROR_VALUE);
-    chunks[0].ahead = 1; /* of nothing */
+    chunks[0].ahead = 1; /* there is no chunk before it */
     CHECK(hs_star_simulate(&star, 2, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                            &makespan) == HS_OK &&
           makespan == 22);
@@ -323,8 +325,8 @@ static void ahead(void)
             }
 }
 
-/* The method: the same from its log, above all bounds, and chunks after the first of a worker are
- * ahead but where columns had run out. */
+/* The method: the same schedule from its log, above all bounds. A worker's chunks after the first
+ * one are ahead, except where columns had run out. */
 static void overlapped(void)
 {
     static hs_star_chunk chunks[CELLS];
@@ -450,7 +452,7 @@ static void refusals(void)
     for (size_t k = 0; k < sizeof huge / sizeof *huge; k++)
         CHECK(hs_star_simulate(&fine, 1, &huge[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                                &makespan) == HS_ERROR_VALUE);
-    /* h v + h + v is 2^53 + 1, no double */
+    /* h v + h + v is 2^53 + 1, which is no double */
     const int64_t most[] = {INT64_C(1) << 53, 5}, high = 308761440, broad = 29172033;
     const hs_star wide = {INT32_MAX, INT32_MAX, INT32_MAX, 2, good, good, most};
     for (int32_t held = 0; held < 3; held++) {

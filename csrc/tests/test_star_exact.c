@@ -1,5 +1,5 @@
-/* The least makespan over panels of full columns: golden values, the class, every order tried,
- * limits, refusals, scarce memory. */
+/* The least makespan over panels of full columns: golden values, the class of plans, every order
+ * tried, limits, refusals, failing allocations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static void golden(void)
     }
 }
 
-/* Found among random ones: what an error in the pruning costs most often. Each is that of brute
- * force in tests/oracles_star.py. */
+/* Cases found among random ones: an error in the pruning breaks these most often. Each value is
+ * from the brute force in tests/oracles_star.py. */
 static void pruning(void)
 {
     static const struct {
@@ -73,8 +73,8 @@ static void pruning(void)
         CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == found[k].least &&
               replayed(&star, &x) == x.makespan);
     }
-    /* two panels of two columns, 2 (2 + 3 + 4 * 3 + 2), where 3 + 1 take 3 + 4 + 4 * 4.5 + 3 and 1
-     * + 2 * 4 + 1.5 + 1 */
+    /* Two panels of two columns take 2 (2 + 3 + 4 * 3 + 2). Panels of 3 + 1 columns take
+     * 3 + 4 + 4 * 4.5 + 3 and 1 + 2 * 4 + 1.5 + 1. */
     const double link[] = {1}, time[] = {1.5};
     const int64_t memory[] = {21};
     const hs_star alone = {1, 4, 4, 1, time, link, memory};
@@ -85,11 +85,12 @@ static void pruning(void)
 
 /* ---- every order ----------------------------------------------------------------------------- */
 
-/* A worker's messages: C of every chunk, its panels, its result. */
+/* An enumeration. A worker's messages are the load of C of every chunk, its panels, and its
+ * result. */
 typedef struct tried {
     const hs_star *star;
     hs_star_chunk chunks[CHUNKS];
-    int64_t count, left[MAX]; /* messages */
+    int64_t count, left[MAX]; /* left: messages */
     int32_t served[LENGTH];
     double best;
 } tried;
@@ -166,7 +167,7 @@ static void every_order(void)
         try_dealings(&slow, 0);
         CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best &&
               replayed(&star, &x) == slow.best);
-        /* nothing but bounds at work */
+        /* here only bounds are at work */
         CHECK(solve(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK &&
               x.makespan == slow.best);
     }

@@ -1,5 +1,5 @@
-/* Products on a star, run: results in every type and layout, the port's log against the model,
- * arenas, cancelling, refusals. */
+/* Runs of products on a star: results in every type and layout, the port's log against the model,
+ * arenas, cancels, refusals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@ enum { P = 3, CHUNKS = 36, MESSAGES = 2000 };
 typedef struct {
     hs_star star;
     double times[P], costs[P];
-    int64_t memory[P], least[P]; /* blocks: of two buffers, of one */
+    int64_t memory[P], least[P]; /* blocks: with two buffers, with one */
     hs_star_chunk chunks[CHUNKS];
     int64_t chunk_count;
 } instance;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Cuts between 0 and size, at most three parts. */
+/* Draws cuts between 0 and size, at most three parts; returns the number of parts. */
 static int cuts(int64_t size, int64_t *at)
 {
     int count = 1;
@@ -36,14 +36,16 @@ static int cuts(int64_t size, int64_t *at)
     return count;
 }
 
-/* Chunks that hold whatever, some ahead of the one before, with just the memory that they need. */
+/* Draws chunks that hold any operand, some of them ahead of the chunk before, with exactly the
+ * memory that they need. */
 static void draw(instance *x)
 {
     *x = (instance){0};
     int64_t rows[4], cols[4];
     int64_t last[P] = {0};
     int64_t pair[P] = {0};
-    int64_t passing[P] = {0}; /* of a worker's chunks each ahead of the one before */
+    /* most blocks in panels over a worker's current chunks, each of them ahead of the one before */
+    int64_t passing[P] = {0};
     int after_c[P] = {0};
     const int64_t r = 1 + check_random(6), s = 1 + check_random(6), t = 1 + check_random(5);
     const int down = cuts(r, rows), across = cuts(s, cols);
@@ -101,8 +103,9 @@ static void randomise_ragged(const hs_star *star, int64_t block, int64_t *m, int
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-/* One message at a time; each worker's in the model's order; none before what it waits for, and no
- * panel before it has come or before the one before is computed. */
+/* Checks the log: one message at a time; each worker's messages in the model's order; none before
+ * what it waits for; no panel is computed before it has come or before the panel before it is
+ * computed. */
 static int follows_the_model(const instance *x, int64_t count, const hs_star_message *log)
 {
     static hs_star_message model[MESSAGES];
@@ -112,10 +115,11 @@ static int follows_the_model(const instance *x, int64_t count, const hs_star_mes
     double port = 0;
     double free_since[P] = {0};
     double computed[P] = {0};
+    /* ends: when the last but one and the last panel are computed that count for a worker's current
+     * chunk; done: the same for each chunk's last panel */
     double ends[P][2] = {{0}};
-    /* of the last but one and the last panel that count for this chunk; of chunks */
     double done[CHUNKS] = {0};
-    int32_t before[P] = {0}; /* buffers of the chunk before */
+    int32_t before[P] = {0}; /* buffers of the worker's chunk before */
     int64_t first[P][2];
     int good = hs_star_simulate(&x->star, x->chunk_count, x->chunks, HS_STAR_DEMAND, 0, NULL, 0,
                                 NULL, model, &models, &makespan) == HS_OK;
@@ -216,7 +220,8 @@ static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype,
                     .trace.times.late = late,
                     .trace.times.busy = busy};
     CHECK(run_star(pool, &product, &star, &run) == HS_OK);
-    int64_t wrong = 0; /* of all elements: those between the strides must be as they were */
+    /* counts all elements of the memory: the elements between the strides must be unchanged */
+    int64_t wrong = 0;
     for (int64_t i = 0; i < c.elements; i++)
         wrong += get(c.memory, dtype, i) != get(expected, dtype, i);
     CHECK(wrong == 0);
@@ -250,8 +255,8 @@ static void products(hs_pool *pool)
     }
 }
 
-/* One worker and one chunk, by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result
- * 13-15, in hundredths of a second. */
+/* One worker and one chunk, by hand, in hundredths of a second: C 0-2, panels 2-5 and 5-8, computed
+ * 5-9 and 9-13, result 13-15. */
 static void pacing(void)
 {
     hs_pool *pool = NULL;
@@ -304,8 +309,8 @@ static void pacing(void)
     hs_pool_destroy(pool);
 }
 
-/* Two chunks of 1 x 1 x 3, the second ahead: test_star.c has the times, in hundredths of a second;
- * each block is where it should be. */
+/* Two chunks of 1 x 1 x 3, the second ahead. The times are in test_star.c, here in hundredths of a
+ * second; each block is where it should be. */
 static void ahead(void)
 {
     hs_pool *pool = NULL;
@@ -361,7 +366,8 @@ static int stop_after(void *context, double fraction)
     return ++*(int *)context >= 2;
 }
 
-/* While a message lasts, while the master waits for a worker, and while it waits for any. */
+/* Cancels while a message lasts, while the master waits for a worker, and while it waits for any
+ * worker. */
 static void cancelling(hs_pool *pool)
 {
     for (int kind = 0; kind < 3; kind++) {
@@ -406,7 +412,7 @@ static void cancelling(hs_pool *pool)
     }
 }
 
-/* Cancels the second time that just half of the panels are computed. */
+/* Cancels the second time that half of the panels, but not all, are computed. */
 static int stop_at_half(void *context, double fraction)
 {
     return fraction >= 0.5 && fraction < 1.0 && ++*(int *)context >= 2;
@@ -437,7 +443,7 @@ static void fill(ones *y, int64_t m, int64_t n, int64_t k)
                               .beta = {1}};
 }
 
-/* A result goes back when its own panel is computed, though the next one is in work. */
+/* A result goes back when its own panel is computed, although the next panel is being computed. */
 static void results_in_time(hs_pool *pool)
 {
     const double times[] = {0.5, 1, 1}, costs[] = {0, 0, 0};
@@ -463,7 +469,7 @@ static void results_in_time(hs_pool *pool)
                               log[3].kind == HS_STAR_RESULT && y.c[0] == 2));
 }
 
-/* Whom the port serves, where that does not hang on time. */
+/* Which worker the port serves, where this does not depend on time. */
 static void demand(hs_pool *pool)
 {
     const double never[] = {1e6, 1e-3, 1e-3}, costs[] = {1e-3, 1e-3, 1e-3};
@@ -488,12 +494,13 @@ static void demand(hs_pool *pool)
                                 .message_capacity = 18};
         test_run run = {.options.pace = paced ? costs : NULL};
         CHECK(run_star(pool, &y.product, &task, &run) == HS_OK && task.message_count == 18);
-        /* all ask for a load at once, then for two panels each since that has come */
+        /* all workers ask for a load at once, then for two panels each as soon as the load has
+         * come */
         for (int k = 0; k < 9; k++)
             CHECK(log[k].worker == (k < 3 ? k : (k - 3) / 2) &&
                   log[k].kind == (k < 3 ? HS_STAR_LOAD : HS_STAR_PANEL));
     }
-    /* who computes forever does not hold up the others */
+    /* a worker that computes forever does not hold up the remaining workers */
     fill(&y, 1, 2, 1);
     hs_star_product task = {.star = &two,
                             .chunk_count = 2,
@@ -530,9 +537,9 @@ static int all_are_side(const double *c)
     return 1;
 }
 
-/* At every look at the time, those within a message of more than a megabyte too, and the last ones,
- * which may come when all messages have been sent and the workers go home: with none cancelled, and
- * with all messages sent, nothing is missing. */
+/* Cancels at every reading of the clock: also within a message of more than a megabyte, and at the
+ * last readings, which may come when all messages have been sent and the workers finish. If no
+ * reading cancels, or if all messages have been sent, nothing is missing. */
 static void cancelling_at_any_time(hs_pool *pool)
 {
     static double x[SIDE * SIDE], c[SIDE * SIDE];
@@ -557,7 +564,7 @@ static void cancelling_at_any_time(hs_pool *pool)
                                 .alpha = {1},
                                 .beta = {1}};
     patience kept = {.last = 0};
-    /* the copies of the messages, four of them, are among the first looks */
+    /* the copies of the messages, four of them, are among the first readings */
     for (int last = 1; last <= 8; last++) {
         hs_star_message log[3];
         hs_star_product task = {.star = &star,
@@ -679,7 +686,8 @@ static void refusals(hs_pool *pool)
     const int32_t served[] = {0, 0, 0, 0};
     double x[16] = {0};
     double c[18] = {0};
-    hs_star_message *log = malloc(4 * sizeof *log); /* so that nothing can be written behind it */
+    /* of exactly this size, so that a write behind it is detected */
+    hs_star_message *log = malloc(4 * sizeof *log);
     const hs_product good = {.dtype = HS_FLOAT64,
                              .m = 3,
                              .n = 6,

@@ -1,5 +1,5 @@
-/* The search over shares: cut and simulated again it gives its makespan, no bound is above it,
- * refusals, cancellation, scarce memory. The schedules themselves are judged in
+/* The search over shares: cut and simulated again they give its makespan, no bound is above it,
+ * refusals, cancels, failing allocations. The schedules themselves are checked in
  * tests/test_star.py. */
 #include <math.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static void plans(void)
     }
 }
 
-/* r x s x t = 5 x 7 x 2 on one worker: two parts of the rows, three panels, 2 + 2 + 3 columns after
- * the worker before it. */
+/* r x s x t = 5 x 7 x 2 on one worker: two parts of the rows; three panels of 3 + 2 + 2 columns,
+ * after the columns of the worker before it. */
 static void cutting(void)
 {
     const double one[] = {1, 1};
@@ -125,7 +125,8 @@ static void cutting(void)
         {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, 2}},   {{2, 1, 1, 1, 1, 0}, {7, 2, 3, 0, 2, -1}}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
-    /* twice 3 x 3 and 2 (3 + 3) need 30; one after the other 21 */
+    /* Two chunks of 3 x 3 with 2 (3 + 3) blocks of panels need 30; one chunk after the other needs
+     * 21. */
     const int64_t little[] = {100, 29}, enough[] = {100, 30};
     const hs_star tight = {5, 9, 2, 2, one, one, little}, fitting = {5, 9, 2, 2, one, one, enough};
     const hs_star_share after[] = {shares[0], {7, 2, 3, HS_STAR_HOLD_C, 2, 0}};
@@ -163,14 +164,14 @@ static void refusals(void)
     /* more messages than can be simulated */
     CHECK(SEARCH(&vast, 0, NULL) == HS_ERROR_UNSUPPORTED && makespan == -1);
     const int64_t large[] = {INT64_C(1) << 53, INT64_C(1) << 53};
-    /* to hold C takes few messages, to hold A two per column */
+    /* holding C takes few messages, holding A takes two per column */
     const hs_star wide_c = {4, most, 4, 2, good, good, large};
     CHECK(SEARCH(&wide_c, 10000, NULL) == HS_OK && shares[0].held != HS_STAR_HOLD_A &&
           shares[1].held != HS_STAR_HOLD_A);
     /* 3 blocks: one of each operand, block by block */
     const hs_star poor = {3, 4, 2, 2, good, good, least};
     CHECK(SEARCH(&poor, 100, NULL) == HS_OK && makespan >= 24);
-    /* the cheapest of many workers, more than are worth a trial each */
+    /* the cheapest of many workers, which are more than are worth a trial each */
     enum { MANY = 300 };
     static double times[MANY], costs[MANY];
     static int64_t buffers[MANY];

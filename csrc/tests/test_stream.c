@@ -1,5 +1,5 @@
-/* Streams: pieces of every size to every place within a line of the caches, byte by byte, and
- * nothing before and behind. */
+/* Streams: pieces of every size, written to every place within a cache line and compared byte by
+ * byte; nothing is written before and behind them. */
 #include "kernel/stream.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 enum { LINE = 64, MOST = 20000 };
 
-/* Pieces of `size` bytes, or of sizes in turns if that is 0, `total` bytes in all from `offset`
- * on. */
+/* Writes pieces of `size` bytes, or of changing sizes if that is 0, `total` bytes in all from
+ * `offset` on. */
 static void write(int64_t offset, int64_t size, int64_t total)
 {
     static _Alignas(LINE) char buffer[HS__STREAM_BYTES], memory[MOST + 2 * LINE],

@@ -1,6 +1,6 @@
-/* What a pool of many workers and one product take beside the operands, packed panels and stacks:
- * queues, tables of gangs, signals, events. With the source itself, for a product that nobody waits
- * for. */
+/* The memory that a pool of many workers and one product take beside the operands, packed panels
+ * and stacks: queues, tables of gangs, signals, events. Includes product.c, so that the product
+ * need not be computed. */
 #include "product/product.c"
 
 #include "check.h"
@@ -11,13 +11,13 @@
 enum { WORKERS = 256, ROWS = 16, COLUMNS = WORKERS / ROWS, N = 20000 };
 static const size_t MOST = 10 << 20;
 
-/* As Python asks for them. */
+/* Returns the bytes of the events that Python asks for. */
 static size_t event_bytes(int32_t boxes)
 {
     return (1000 + 200 * WORKERS + 4 * (size_t)boxes) * sizeof(hs_event);
 }
 
-/* What a job asks for the second time, when the pool has its panels already. */
+/* Returns the bytes that a job asks for the second time, when the pool already has its panels. */
 static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *boxes)
 {
     size_t asked = 0;
@@ -72,7 +72,7 @@ static void zones(hs_pool *pool, size_t own)
     CHECK(own + tables(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
 }
 
-/* As many domains as there may be. */
+/* As many domains as are allowed. */
 static void many_domains(void)
 {
     enum { DOMAINS = 32 };

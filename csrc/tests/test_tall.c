@@ -1,5 +1,5 @@
-/* QR of blocks and of tall matrices: factors multiplied back against the matrix, the same bits from
- * all pools; cancelling, refusals and no memory. */
+/* QR of blocks and of tall matrices: factors multiplied back, against the matrix; the same bits
+ * from all pools; cancels, refusals, failing allocations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static double complex any(int dtype)
     return (re + (dtype >> 1 ? im * I : 0)) / 1000;
 }
 
-/* max |Q R - A| and |Qᴴ Q - I|, columns of A in units of their largest elements. */
+/* Returns max |Q R - A| and |Qᴴ Q - I|, with the columns of A in units of their largest
+ * elements. */
 static double errors_of(int64_t m, int64_t n, int64_t k, const double complex *a,
                         const double complex *q, const double complex *r)
 {
@@ -46,7 +47,7 @@ static double errors_of(int64_t m, int64_t n, int64_t k, const double complex *a
     return worst;
 }
 
-/* LAPACK's conventions: Q is the product of I - tau v vᴴ. */
+/* Checks LAPACK's conventions: Q is the product of I - tau v vᴴ. */
 static void check_reflectors(int dtype, int64_t m, int64_t k, int64_t ld, const void *x,
                              const void *tau, const double complex *q)
 {
@@ -91,7 +92,8 @@ static void block(int dtype, int64_t m, int64_t n, double scale, double grade)
             a[i + j * m] = get(x, dtype, i + j * ld) / scale / own;
         }
     }
-    if (!with_t) { /* R first, which a factorisation with T must agree with, from a copy */
+    /* R alone first, from a copy: a factorisation with T must agree with it */
+    if (!with_t) {
         char *copy = malloc((size_t)(ld * n + 1) * 16);
         if (!CHECK(copy != NULL)) return;
         memcpy(copy, x, (size_t)(ld * n + 1) * 16);
@@ -147,7 +149,7 @@ static void blocks(int rounds)
         const int64_t n = round % 7 ? check_random(60) : 7 + check_random(3);
         block(dtype, m, n, scale, scale == 1 && precise && check_random(2) ? 1e-4 : 1);
     }
-    block(HS_FLOAT64, 200, 130, 1, 1); /* the recursion, several bands of a triangle */
+    block(HS_FLOAT64, 200, 130, 1, 1); /* recursion; several bands of a triangle */
     block(HS_COMPLEX64, 150, 140, 1, 1);
 }
 
@@ -175,7 +177,7 @@ static char a_[ROOM * 16], b_[ROOM * 16], q_[ROOM * 16], r_[26 * 26 * 32], c_[26
 static char kept[ROOM * 16], first_q[ROOM * 16], first_r[sizeof r_];
 static double complex a[ROOM], q[ROOM], r[26 * 26];
 
-/* Strides of a rows x cols matrix: by rows, by columns, by both with gaps. */
+/* Sets the strides of a rows x cols matrix: by rows, by columns, or by either with gaps. */
 static void strides(int how, int64_t rows, int64_t cols, int64_t *row, int64_t *col)
 {
     *row = how == 0 ? cols : 1;
@@ -240,7 +242,7 @@ static hs_tall tall_of(int dtype, int64_t m, int64_t n, int64_t k, int a_how, in
     return x;
 }
 
-/* On all pools: the same bits. */
+/* Checks that all pools give the same bits. */
 static void tall(hs_pool *const pools[3], int dtype, int64_t m, int64_t n, int64_t k, int a_how,
                  int q_how)
 {
@@ -252,7 +254,8 @@ static void tall(hs_pool *const pools[3], int dtype, int64_t m, int64_t n, int64
         set(a_, dtype, i, any(dtype) * scale);
         set(b_, dtype, i, any(dtype));
     }
-    const size_t a_bytes = (size_t)(2 * m * n * 16), q_bytes = a_bytes + 64; /* at most */
+    /* upper bounds */
+    const size_t a_bytes = (size_t)(2 * m * n * 16), q_bytes = a_bytes + 64;
     memcpy(kept, a_, a_bytes);
     for (int p = 0; p < 4; p++) {
         hs_event events[200];
@@ -305,7 +308,8 @@ static int stop_after(void *context, double fraction)
 static void cancelling(hs_pool *pool)
 {
     const double hours[] = {1, 1, 1};
-    for (int slow = 0; slow < 3; slow++) { /* the others wait for one that is paced */
+    /* two workers wait for one that is paced */
+    for (int slow = 0; slow < 3; slow++) {
         const double pace[] = {slow == 0 ? hours[0] : 0, slow == 1 ? hours[1] : 0,
                                slow == 2 ? hours[2] : 0};
         int calls = 0;
@@ -314,7 +318,7 @@ static void cancelling(hs_pool *pool)
         double done[3];
         hs_trace trace = {.times.finish = done};
         const hs_status status = hs_tall_qr(pool, &x, &options, &trace);
-        /* the slow one may have come to nothing */
+        /* the slow worker may have had nothing to do */
         CHECK(status == HS_ERROR_CANCELLED || status == HS_OK);
         CHECK(status == HS_OK || calls == 2);
     }
@@ -360,7 +364,7 @@ static hs_status scanty(hs_pool *pool, void *context)
 }
 
 #ifdef HS_TEST_SCARCE
-/* of instructions: 0 none of those it knows, 1 AVX2, 2 all of this processor */
+/* instruction sets: 0: none that the engine knows, 1: AVX2, 2: all of this processor */
 static int sets = 2;
 hs__cpu __real_hs__cpu_detect(void);
 hs__cpu __wrap_hs__cpu_detect(void)

@@ -1,5 +1,5 @@
-/* hs_task_counts, hs_task_deadlines: exact against 128-bit integers, the doubles' own values, every
- * refusal. */
+/* hs_task_counts and hs_task_deadlines: exact, against 128-bit integers; the doubles' own values;
+ * every refusal. */
 #include <math.h>
 
 #include "check.h"
@@ -57,7 +57,7 @@ static void doubles_are_what_they_are(void)
     CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
     CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, NULL, &count) == HS_OK &&
           count == 1);
-    /* 15 tasks fit, although (bound - send) / t is rounded to less than 15 */
+    /* 15 tasks fit, although (bound - send) / t rounds to less than 15 */
     const double near = 0.2404936039137613;
     CHECK((4.307404058706419 - 0.7) / near < 15);
     CHECK(hs_task_counts(4.307404058706419, 1, &near, 0.7, 0, 1, NULL, NULL, &count) == HS_OK &&
@@ -70,7 +70,7 @@ static void doubles_are_what_they_are(void)
           count == 0);
 }
 
-/* Further below than 2^53 tasks is 2^53 below, also where a hair decides. */
+/* No count is below -2^53, also where a hair decides. */
 static void least_counts(void)
 {
     int64_t counts[3];

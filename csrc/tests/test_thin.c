@@ -1,6 +1,6 @@
-/* Products with a side of at most a few elements through hs_gemm: against sums element by element
- * in all types, layouts and instruction sets; the same bits with any workers; cancelling, no
- * memory. */
+/* Products with a side of at most a few elements through hs_gemm, against sums element by element
+ * in all types, layouts and instruction sets; the same bits with any workers; cancels, failing
+ * allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ hs__cpu __wrap_hs__cpu_detect(void)
 }
 #endif
 
-/* Returns whether it was a thin one. */
+/* Checks a product; returns whether it was a thin one. */
 static int multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3],
                     double complex alpha, double complex beta)
 {
@@ -92,7 +92,7 @@ static void shapes(hs_pool *pool, int step)
     CHECK(!multiply(pool, HS_FLOAT64, 3, 3, 0, rows, 1.0, 2.0));
 }
 
-/* Sums in one order, whoever adds; and the same where the run is traced. */
+/* The sums have one order, whichever worker adds; a traced run gives the same bits. */
 static void whoever(hs_pool *pool, hs_pool *alone, int64_t m, int64_t n, int64_t k)
 {
     double *a = malloc((size_t)(m * k) * sizeof *a);
@@ -125,7 +125,7 @@ static int end_it(void *context, double fraction)
     return ++*(int *)context > 0 && fraction >= 0.0;
 }
 
-/* Rows of A are all the same one: 4 GiB are read, none are there. */
+/* All rows of A are the same row: 16 GiB are read, but hardly any memory is used. */
 static void cancelling(hs_pool *pool)
 {
     enum { K = 4096, M = 1 << 19 };

@@ -58,8 +58,8 @@ static void small_cases(void)
     CHECK(tile_columns(LARGEST, LARGEST, 1, one, first, one_column, 1, rect) == HS_OK);
     CHECK(rect[0] == 0 && rect[1] == 0 && rect[2] == LARGEST && rect[3] == LARGEST);
 
-    /* Worker 1 is in no column; 3 is in a column too narrow for a cell, 2 in one too low: all
-     * zero. */
+    /* Worker 1 is in no column, worker 3 in a column too narrow for a cell; worker 2 has rows too
+     * low for a cell. All get zeros. */
     const double areas[] = {1, 0, 1e-9, 1e-9};
     const int32_t order[] = {3, 2, 0}, start[] = {0, 1, 3};
     const int64_t wanted[] = {0, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -67,7 +67,7 @@ static void small_cases(void)
     CHECK(tile_columns(2, 3, 4, areas, order, start, 2, rects) == HS_OK);
     CHECK(memcmp(rects, wanted, sizeof wanted) == 0);
 
-    /* one over the smaller share is no double: it gets nothing */
+    /* 1 / the smaller share is no double, so that worker gets nothing */
     const double ends[] = {1e308, 1e-300};
     const int32_t both[] = {1, 0}, two_columns[] = {0, 1, 2};
     CHECK(tile_columns(3, 4, 2, ends, both, two_columns, 2, rects) == HS_OK);
@@ -87,7 +87,7 @@ static void small_cases(void)
           rects[3] == LARGEST / 2);
 }
 
-/* Paints the rectangles; 1 if every cell is painted once and nothing lies outside. */
+/* Paints the rectangles; returns 1 if every cell is painted once and nothing lies outside. */
 static int covers_exactly(int64_t m, int64_t n, int32_t p, const int64_t *rects)
 {
     static int cells[SIDE][SIDE];
@@ -134,9 +134,9 @@ static void random_tilings(void)
         CHECK(covers_exactly(m, n, p, rects));
         tilings++;
 
-        /* n units over C parts: the largest units / (n share) is at most (n + C - 1) / n, whatever
-         * the shares. Once for the columns, once for the rows of a column: no plan need have a
-         * larger load than that of the worst column. */
+        /* n units over C parts: the largest units / (n share) is at most (n + C - 1) / n for any
+         * shares. This holds once for the columns and once for the rows of a column. No plan need
+         * have a larger load than the bound of the worst column. */
         double bound = 0;
         double load = 0;
         for (int32_t j = 0; j < columns; j++) {
@@ -155,7 +155,7 @@ static void random_tilings(void)
     CHECK(tilings > 2000);
 }
 
-/* As many equal workers as cells: one cell each. */
+/* As many equal workers as cells: one cell for each worker. */
 static void one_cell_each(void)
 {
     double areas[MAX], cost;
@@ -202,7 +202,8 @@ static void refusals(void)
     refused(4, 4, 2, (const double[]){INFINITY, 1}, 2, __LINE__);
 }
 
-/* Cuts below cuts, deeper than anybody plans: done in time, and every cell still has one owner. */
+/* Nested cuts, deeper than in any real plan: it ends in time, and every cell still has one
+ * owner. */
 static void long_chain(void)
 {
     enum { MANY = 1500, SIDES = 200 };

@@ -1,5 +1,5 @@
-/* Waiting: who sleeps is woken, by the signal, by a cancel or by the time; who spins has its
- * turns. */
+/* Waiting: a thread that sleeps is woken by the signal, by a cancel or by the time; a thread that
+ * spins takes its turns. */
 #include "threads/wait.h"
 
 #include <math.h>
@@ -38,8 +38,8 @@ static void *waiter(void *context)
     return NULL;
 }
 
-/* Several who wait for a counter that goes up by one each time: a wake-up that is lost is a test
- * that never ends. */
+/* Several threads wait for a counter that rises by one each time. If a wake-up is lost, the test
+ * never ends. */
 static void counted(double spin, int32_t sleep)
 {
     enum { WAITERS = 3, ROUNDS = 200 };
@@ -59,8 +59,8 @@ static void counted(double spin, int32_t sleep)
     }
 }
 
-/* What never comes: a cancel without a signal ends a sleep that has a time, and a spin; meanwhile
- * others have their turns. */
+/* The event never comes: a cancel without a signal ends a sleep that has a time, and a spin. In the
+ * meantime the threads take their turns. */
 static void cancelled(double spin, int32_t sleep)
 {
     scene x = {.goal = 1, .spin = spin, .sleep = sleep};
@@ -82,7 +82,7 @@ static void *sleeper(void *context)
     return (void *)(intptr_t)(hs_clock() < x->until);
 }
 
-/* Nobody is early because others are woken; a time that has come is no sleep. */
+/* No sleep ends early because other threads are woken. A time that has passed causes no sleep. */
 static void sleeps_until(void)
 {
     scene x = {.until = hs_clock() + 30e-3};
@@ -100,8 +100,8 @@ static void sleeps_until(void)
     hs__signal_end(&x.signal);
 }
 
-/* A cancel at any time and one wake after it end all sleeps, however long: one that is lost is a
- * test that never ends. */
+/* A cancel at any time, and one wake after it, end all sleeps, however long. If a wake-up is lost,
+ * the test never ends. */
 static void sleeps_cancelled(void)
 {
     enum { SLEEPERS = 3, ROUNDS = 200 };
@@ -121,8 +121,7 @@ static void sleeps_cancelled(void)
     }
 }
 
-/* Nothing is asked of a signal that nobody needs, and nobody has a turn where there is nothing to
- * wait for. */
+/* If there is nothing to wait for, no signal is needed and no turn is taken. */
 static void at_once(void)
 {
     scene x = {.goal = 0, .spin = INFINITY};

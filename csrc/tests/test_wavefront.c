@@ -14,7 +14,7 @@ enum { MAX = 24 };
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Tile by tile, whoever can go on does; times are integers. */
+/* Simulates tile by tile: each worker that can go on does so. Times are integers. */
 static double slow_makespan(int64_t rows, int32_t cols, const double *times, const int32_t *owner,
                             int64_t reach, int order, double *start)
 {
@@ -23,13 +23,15 @@ static double slow_makespan(int64_t rows, int32_t cols, const double *times, con
     double makespan = 0;
     int64_t left = rows * cols;
     int64_t step[MAX] = {0};
-    int64_t column[MAX] = {0}; /* of each chunk, named by its first column */
+    /* next column of each chunk; a chunk is named by its first column */
+    int64_t column[MAX] = {0};
     for (int64_t i = 0; i < left; i++) end[i] = -1;
     while (left) {
         int64_t before = left;
         for (int32_t first = 0, next; first < cols; first = next) {
             for (next = first + 1; next < cols && owner[next] == owner[first]; next++) {}
-            int blocked = 0; /* chunks of this owner to the left come first */
+            /* chunks of this owner to the left come first */
+            int blocked = 0;
             for (int32_t j = 0; j < first; j++)
                 blocked |= owner[j] == owner[first] && end[(rows - 1) * cols + j] < 0;
             for (; !blocked && column[first] < next - first;) {
@@ -201,15 +203,15 @@ static void refusals(void)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A tile function that checks what has been done before it; counters are atomic, as several threads
- * use them. */
+/* State of a tile function that checks what has been done before it. The counters are atomic,
+ * because several threads use them. */
 typedef struct {
     int64_t m, n;
     int32_t rows, cols, axis;
     int64_t reach;
-    int done[MAX * MAX];  /* atomic: 1 when a tile has ended */
-    int cover[MAX * MAX]; /* atomic: times each element was visited */
-    int early;            /* atomic: tiles that came before one that they wait for */
+    int done[MAX * MAX];  /* atomic: 1 when the tile has ended */
+    int cover[MAX * MAX]; /* atomic: how often the element was visited */
+    int early;            /* atomic: tiles that came before one for which they wait */
 } witness;
 
 static int64_t tile_of(int64_t size, int64_t parts, int64_t from)
@@ -227,7 +229,8 @@ static void watch(void *context, int64_t row, int64_t col, int64_t height, int64
     int64_t along = x->axis ? i : k;
     int64_t length = x->axis ? x->rows : x->cols;
     int64_t ahead = along + x->reach < length ? along + x->reach : length - 1;
-    int64_t before[2] = {-1, -1}; /* in its own line, and in the one before */
+    /* the tiles that must be done: in its own line, and in the line before */
+    int64_t before[2] = {-1, -1};
     if (along) before[0] = x->axis ? (i - 1) * x->cols + k : i * x->cols + k - 1;
     if (x->axis ? k : i) before[1] = x->axis ? ahead * x->cols + k - 1 : (i - 1) * x->cols + ahead;
     for (int b = 0; b < 2; b++)
@@ -287,7 +290,8 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
     }
 }
 
-static void sweep(const hs_stencil *s) /* one element after the other, from its definition */
+/* Sweeps one element after the other, as the definition says. */
+static void sweep(const hs_stencil *s)
 {
     for (int64_t i = 0; i < s->m; i++)
         for (int64_t j = 0; j < s->n; j++) {
@@ -308,7 +312,7 @@ static void sweep(const hs_stencil *s) /* one element after the other, from its 
         }
 }
 
-/* Small integers and weights of which sums are exact in both types. */
+/* Small integers, and weights with which the sums are exact in both types. */
 static void stencils(hs_pool *pool, int32_t p)
 {
     enum { ELEMENTS = 2 * MAX * MAX * 3 };
@@ -353,7 +357,7 @@ static void stencils(hs_pool *pool, int32_t p)
         if (corner) w.rows = (int32_t)s.m;
         test_run run = {.trace.event_capacity = 0};
         CHECK(run_wavefront(pool, &w, &run) == HS_OK);
-        CHECK(memcmp(memory, expected, bytes) == 0); /* also what lies between the strides */
+        CHECK(memcmp(memory, expected, bytes) == 0); /* including the memory between the strides */
         free(memory);
         free(expected);
     }
@@ -368,12 +372,12 @@ static void nothing(void *context, int64_t row, int64_t col, int64_t height, int
     (void)width;
 }
 
-/* The emulated clock: what the simulation says is when the workers end. */
+/* The emulated clock: the workers end when the simulation says. */
 static void pacing(hs_pool *pool)
 {
     const double times[] = {3, 5, 8};
     const double unit = 2e-4;
-    const double pace[] = {3 * unit / 4, 5 * unit / 4, 8 * unit / 4}; /* 4 elements a tile */
+    const double pace[] = {3 * unit / 4, 5 * unit / 4, 8 * unit / 4}; /* 4 elements per tile */
     int32_t owner[10], chosen, anew;
     double makespan, finish[3], late[3];
     double last = 0;
@@ -388,8 +392,8 @@ static void pacing(hs_pool *pool)
     for (int i = 0; i < 3; i++) CHECK(late[i] >= 0);
 }
 
-/* Two workers take turns 1000 times. Who sleeps until the other has gone on is woken, and does not
- * only look every 20 ms. */
+/* Two workers take turns 1000 times. A worker that sleeps until the other one has advanced is
+ * woken. It does not only look every 20 ms. */
 static void handing_over(hs_pool *pool)
 {
     enum { TURNS = 1000 };
@@ -429,13 +433,13 @@ static void cancelling(hs_pool *pool)
     int calls = 0;
     test_run run = {
         .options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
-    /* two workers wait for progress, one for its time */
+    /* two workers wait for progress, one for the end of its time */
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
     CHECK(calls == 2);
     run.options.poll = run_again;
     run.options.poll_context = pool;
     CHECK(run_wavefront(pool, &w, &run) == HS_ERROR_CANCELLED);
-    runs_in_order(pool, 3, 3); /* the pool is as good as new */
+    runs_in_order(pool, 3, 3); /* the pool still works */
 }
 
 static void run_refusals(hs_pool *pool)
@@ -480,7 +484,7 @@ static void run_refusals(hs_pool *pool)
     run.options.pace = bad_pace;
     CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
     run.options.pace = NULL;
-    run.trace.event_capacity = 1; /* of no array */
+    run.trace.event_capacity = 1; /* capacity without an array */
     CHECK(run_wavefront(pool, &good, &run) == HS_ERROR_VALUE);
 }
 

@@ -1,5 +1,5 @@
-/* Zones and costs for the tests of the partitions: everything measured anew from rectangles, every
- * tree tried where few. */
+/* Zones and costs for the tests of partitions: everything is measured again from the rectangles,
+ * and for few workers every tree is tried. */
 #ifndef HETSCHED_TESTS_ZONES_H
 #define HETSCHED_TESTS_ZONES_H
 
@@ -16,7 +16,7 @@ static inline int zones_near(double x, double y, double relative)
     return fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
 }
 
-/* Length of the union of one or two intervals. */
+/* Returns the length of the union of one or two intervals. */
 static inline double zones_span(const double *a, const double *b, int axis)
 {
     if (!b) return a[2 + axis];
@@ -25,8 +25,8 @@ static inline double zones_span(const double *a, const double *b, int axis)
     return a[2 + axis] + b[2 + axis] - fmax(high - low, 0.0);
 }
 
-/* Sum over the workers of weight * what their pieces span; `largest`, if not NULL, the largest
- * instead of the sum there. */
+/* Returns the sum over the workers of weight * (height + width of what the pieces span). *largest,
+ * if not NULL, becomes the largest term. */
 static inline double zones_cost(const double *weights, double aspect, const int32_t *workers,
                                 const double *rects, int32_t pieces, double *largest)
 {
@@ -46,7 +46,7 @@ static inline double zones_cost(const double *weights, double aspect, const int3
     return sum;
 }
 
-/* Whether the pieces tile the unit square with the areas asked for. */
+/* Returns whether the pieces tile the unit square with the requested areas. */
 static inline int zones_tile(int32_t p, const double *areas, const int32_t *workers,
                              const double *rects, int32_t pieces)
 {
@@ -69,7 +69,8 @@ static inline int zones_tile(int32_t p, const double *areas, const int32_t *work
             if (tall > 1e-11 && wide > 1e-11) return 0;
         }
     }
-    for (int32_t i = 0; i < p; i++) { /* an L is a difference of rectangles */
+    /* an L is a difference of rectangles, so its error is absolute */
+    for (int32_t i = 0; i < p; i++) {
         const double share = areas[i] / total;
         if (share > 1e-290 ? !zones_near(own[i], share, 1e-9) &&
                                  !(count[i] == 2 && fabs(own[i] - share) < 1e-14)
@@ -79,8 +80,8 @@ static inline int zones_tile(int32_t p, const double *areas, const int32_t *work
     return 1;
 }
 
-/* Checks a floorplan and its cost; returns the cost as measured, or -1. `cost_of_most`: the cost is
- * the largest. */
+/* Checks a floorplan and its cost. Returns the measured cost, or -1. `cost_of_most`: the cost is
+ * the largest cost of a worker. */
 static inline double zones_check(int32_t p, const double *areas, const double *weights,
                                  double aspect, const int32_t *plan, int32_t length, double cost,
                                  int cost_of_most, const char *file, int line)
@@ -100,7 +101,8 @@ static inline double zones_check(int32_t p, const double *areas, const double *w
     double heaviest = 1.0;
     double stretch = fmax(sqrt(aspect), 1.0 / sqrt(aspect));
     for (int32_t i = 0; i < p && weights; i++) heaviest = fmax(heaviest, weights[i]);
-    const double lost = 1e-14 * heaviest * stretch; /* by the places of an L's pieces */
+    /* rounding errors in the positions of the pieces of an L */
+    const double lost = 1e-14 * heaviest * stretch;
     check_that(zones_near(sum, measured, 1e-9) || fabs(sum - measured) < lost,
                "the cost of hs_floorplan_rects is that of the zones", file, line);
     check_that(zones_near(cost, sum, 1e-9) || cost_of_most,
@@ -110,7 +112,7 @@ static inline double zones_check(int32_t p, const double *areas, const double *w
     return cost_of_most ? most : measured;
 }
 
-/* Areas of many kinds, at least one positive. */
+/* Draws areas of many kinds, at least one of them positive. */
 static inline void zones_areas(int kind, int32_t p, double *areas)
 {
     for (int32_t i = 0; i < p; i++) switch (kind % 6) {
@@ -124,7 +126,7 @@ static inline void zones_areas(int kind, int32_t p, double *areas)
     areas[check_random((unsigned)p)] = 3.5;
 }
 
-/* NULL, or weights of some kinds. */
+/* Draws weights of several kinds, or returns NULL. */
 static inline const double *zones_weights(int kind, int32_t p, double *weights)
 {
     if (kind % 3 == 0) return NULL;
@@ -139,8 +141,8 @@ static inline double zones_aspect(int kind)
     return (const double[]){1, 1, 1, 2.5, 0.1, 300}[kind % 6];
 }
 
-/* The least sum, or the least largest, of all guillotine trees over a set of shares in a box of the
- * set's area. */
+/* Returns the least sum, or the least maximum, over all guillotine trees of a set of shares, in a
+ * box with the area of the set. */
 static inline double zones_every_tree(unsigned set, const double *areas, const double *weights,
                                       double height, double width, int cost_of_most)
 {
@@ -155,7 +157,8 @@ static inline double zones_every_tree(unsigned set, const double *areas, const d
     for (unsigned first = (set - 1) & set; first; first = (first - 1) & set) {
         double own = 0;
         double rest = 0;
-        if (first & (set & -set)) continue; /* the mirror image */
+        /* skips mirror images */
+        if (first & (set & -set)) continue;
         for (int i = 0; i < 32; i++) {
             own += first >> i & 1 ? areas[i] : 0;
             rest += (set & ~first) >> i & 1 ? areas[i] : 0;
@@ -175,7 +178,7 @@ static inline double zones_every_tree(unsigned set, const double *areas, const d
     return best;
 }
 
-/* The same where every box holds a run of the list. */
+/* Does the same over the trees in which every box holds a run of the list. */
 static inline double zones_every_run(const int32_t *list, int32_t size, const double *areas,
                                      const double *weights, double height, double width,
                                      int cost_of_most)
@@ -200,7 +203,7 @@ static inline double zones_every_run(const int32_t *list, int32_t size, const do
     return best;
 }
 
-/* The workers of positive area, ascending, ties by index; returns their number. */
+/* Sorts the workers of positive area in ascending order, ties by index; returns their number. */
 static inline int32_t zones_sorted(int32_t p, const double *areas, int32_t *order)
 {
     int32_t size = 0;
