@@ -56,9 +56,11 @@ def most_exact(rows: list[list[Fraction]]) -> Fraction:
     return -gain[-1]
 
 
-def exact_makespan(times: Sequence[float], sends: Sequence[float], backs: Sequence[float]) -> Fraction:
+def exact_makespan(
+    times: Sequence[float | Fraction], sends: Sequence[float | Fraction], backs: Sequence[float | Fraction]
+) -> Fraction:
     """The least makespan of a load of 1 over all pairs of orders, without a rounding."""
-    w, c, d = ([Fraction(float(x)) for x in given] for given in (times, sends, backs))
+    w, c, d = ([Fraction(x) for x in given] for given in (times, sends, backs))
     p = len(w)
 
     def row(i: int, out: tuple, back: tuple) -> list[Fraction]:

@@ -108,8 +108,8 @@ def _divisible(plan: hs.DivisibleLoad) -> None:
     same("makespan", plan.makespan, float(end), CLOSE)
     replayed(plan, end=plan.makespan)
     finite = [i for i, t in enumerate(times) if not math.isinf(t)]
-    if len(finite) <= 2 and plan.return_ratio and max(times[i] for i in finite) < 1e6 * min(times[i] for i in finite):
-        unit = min(times[i] for i in finite)
-        t, c = [times[i] / unit for i in finite], [costs[i] / unit for i in finite]
-        least = plan.amount * unit * min(oracles_divisible.makespans(t, c, [plan.return_ratio * x for x in c]).values())
-        assert plan.lower_bound <= least * (1 + 1e-6), f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
+    if 0 < len(finite) <= 2 and plan.return_ratio:
+        t, c = [Fraction(times[i]) for i in finite], [Fraction(costs[i]) for i in finite]
+        least = Fraction(plan.amount) * oracles_divisible.exact_makespan(t, c, [Fraction(plan.return_ratio) * x for x in c])
+        slack = 1 + Fraction(1, 10**9)
+        assert Fraction(plan.lower_bound) <= least * slack, f"lower_bound {plan.lower_bound!r} is above the optimum"
