@@ -162,6 +162,7 @@ AT_EVERY_STEP = """if True:
                 break
         return 0
 
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks at this when settrace is called
     step, interrupts = 0, 0
     while interrupts == step:
         step += 1
@@ -224,6 +225,7 @@ POOLS_AT_EVERY_STEP = """if True:
                 sys.settrace(None)
         return interrupts
 
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks at this when settrace is called
     hs.Pool(2)
     before, gang = threads(), Blocking(None, (0, 0), (0, 0), (0, 0))
     counts = [interrupted(lambda: hs.Pool(2)), interrupted(lambda: run.Threads(2, None, [gang], [0, 0]))]
