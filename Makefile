@@ -145,6 +145,7 @@ lint: $(VENV)/installed-test
 	$(BIN)/lint-imports
 	$(BIN)/ruff check hetsched tests benchmarks examples
 	$(BIN)/ruff format --check hetsched tests benchmarks examples
+	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]')
 	$(BIN)/mypy
 
 # Into dist, with BLIS inside: docs/packaging.md. After it, every test that needs no compiler against the wheel in an environment of its own.

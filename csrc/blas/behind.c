@@ -106,7 +106,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context)
     char *more = realloc(all->names, all->bytes + length);
     if (!more) return 1;
     memcpy(more + all->bytes, info->dlpi_name, length);
-    all->names = more, all->bytes += length;
+    all->names = more;
+    all->bytes += length;
     return 0;
 }
 
@@ -164,8 +165,9 @@ static int ask_isamax(const void *function)
     return (place == 2) == low_first ? 32 : 64;
 }
 
-/* The same by value, counted from 0; of none it is number 0. A function with 32-bit integers does not see the upper half on
- * ABIs that leave it unspecified; on other machines C's functions cannot be asked. */
+/* The same by value, counted from 0; of none it is number 0. A function with 32-bit integers does
+ * not see the upper half on ABIs that leave it unspecified; on other machines C's functions cannot
+ * be asked. */
 static int ask_cblas_isamax(const void *function)
 {
 #if defined(__x86_64__) || defined(__aarch64__)

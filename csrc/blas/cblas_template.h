@@ -87,10 +87,10 @@
 
 #define VALUE(x) (&(x))
 #define POINTER(x) (x)
-#define EACH_TYPE(MACRO)                                                              \
-    MACRO(s, HS_FLOAT32, float, VALUE)                                                \
-    MACRO(d, HS_FLOAT64, double, VALUE) MACRO(c, HS_COMPLEX64, const void *, POINTER) \
-        MACRO(z, HS_COMPLEX128, const void *, POINTER)
+#define EACH_TYPE(MACRO)                \
+    MACRO(s, HS_FLOAT32, float, VALUE)  \
+    MACRO(d, HS_FLOAT64, double, VALUE) \
+    MACRO(c, HS_COMPLEX64, const void *, POINTER) MACRO(z, HS_COMPLEX128, const void *, POINTER)
 EACH_TYPE(GEMM)
 EACH_TYPE(TRSM)
 EACH_TYPE(GEMV)

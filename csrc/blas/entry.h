@@ -84,8 +84,9 @@ int hs__is_certain(hs__entry *entry);
 /* The library that has the address stays loaded, though the program may be done with it. */
 void hs__keep(const void *address);
 
-/* Calls visit with each library that is loaded, until it returns non-zero; with no lock of the loader's held, under which another thread
- * that loads one, and this one, could wait for each other. */
+/* Calls visit with each library that is loaded, until it returns non-zero; with no lock of the
+ * loader's held, under which another thread that loads one, and this one, could wait for each
+ * other. */
 void hs__each_object(int (*visit)(void *handle, void *context), void *context);
 
 /* How many libraries have been loaded since the process began: more than before, if there may be

@@ -203,11 +203,12 @@ EACH_TYPE(GEMV)
 EACH_TYPE(LU)
 EACH_TYPE(CHOLESKY)
 
-#define EACH_HALF(MACRO, SYMMETRIC, HERMITIAN)                                 \
-    MACRO(s##SYMMETRIC, HS_FLOAT32, 0)                                         \
-    MACRO(d##SYMMETRIC, HS_FLOAT64, 0)                                         \
-    MACRO(c##SYMMETRIC, HS_COMPLEX64, 0) MACRO(z##SYMMETRIC, HS_COMPLEX128, 0) \
-        MACRO(c##HERMITIAN, HS_COMPLEX64, 1) MACRO(z##HERMITIAN, HS_COMPLEX128, 1)
+#define EACH_HALF(MACRO, SYMMETRIC, HERMITIAN) \
+    MACRO(s##SYMMETRIC, HS_FLOAT32, 0)         \
+    MACRO(d##SYMMETRIC, HS_FLOAT64, 0)         \
+    MACRO(c##SYMMETRIC, HS_COMPLEX64, 0)       \
+    MACRO(z##SYMMETRIC, HS_COMPLEX128, 0)      \
+    MACRO(c##HERMITIAN, HS_COMPLEX64, 1) MACRO(z##HERMITIAN, HS_COMPLEX128, 1)
 EACH_HALF(SYRK, syrk, herk)
 
 QR(s, HS_FLOAT32, sorgqr, sormqr)

@@ -8,8 +8,8 @@
 #include "blas/places.h"
 #include "blas/settings.h"
 
-/* One call at a time is the engine's. Who finds it taken goes to the library behind, also where a signal has interrupted the very thread
- * that has it: nobody waits. */
+/* One call at a time is the engine's. Who finds it taken goes to the library behind, also where a
+ * signal has interrupted the very thread that has it: nobody waits. */
 static atomic_int taken;
 /* By number of workers. They are kept while the places stay, for a program may call to its end. */
 static hs_pool *pools[HS__MOST_WORKERS + 1];
@@ -22,7 +22,7 @@ static struct {
 } now;
 int32_t hs__startable = HS__MOST_WORKERS;
 
-/* ---- fork -------------------------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* The threads of the parent's pools are not here. What its other threads had taken is nobody's. */
 static void in_child(void)
@@ -108,7 +108,7 @@ static int32_t open_pool(int32_t workers)
     return 0;
 }
 
-/* ---- the gate ---------------------------------------------------------------------------------------------------- */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
 static int no(hs__entry *entry, hs__fate fate, double volume)
 {
@@ -159,7 +159,8 @@ int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
 /* Core-seconds that the workers did not get. */
 static double lost(const hs__turn *turn, double seconds)
 {
-    double available[HS__MOST_WORKERS], missing = 0.0;
+    double available[HS__MOST_WORKERS];
+    double missing = 0.0;
     hs_pool_availability(turn->pool, turn->speeds, available);
     for (int32_t p = 0; p < turn->workers; p++) missing += 1.0 - available[p];
     return missing * seconds;
@@ -169,7 +170,8 @@ int hs__leave(hs__turn *turn, hs_status status)
 {
     if (hs__counting) {
         const double seconds = hs_clock() - turn->start;
-        hs__count(turn->entry, status ? HS__REFUSED : HS__TAKEN, turn->volume, seconds, status ? 0.0 : lost(turn, seconds));
+        hs__count(turn->entry, status ? HS__REFUSED : HS__TAKEN, turn->volume, seconds,
+                  status ? 0.0 : lost(turn, seconds));
     }
     atomic_store(&taken, 0);
     return !status;

@@ -4,7 +4,8 @@
 
 #include "blas/entry.h"
 
-/* Calls with fewer multiply-adds are not looked at: [routine][dtype]; infinite where the engine is switched off. */
+/* Calls with fewer multiply-adds are not looked at: [routine][dtype]; infinite where the engine is
+ * switched off. */
 extern double hs__least[HS__ROUTINES][4];
 /* Whether calls are counted for a report at the end. */
 extern int hs__counting;
@@ -44,8 +45,8 @@ typedef struct hs__turn {
     double volume, start;
 } hs__turn;
 
-/* The second look: the engine's pool, for this thread alone until hs__leave, which says whether the call is done. 0: it goes to the
- * library behind. */
+/* The second look: the engine's pool, for this thread alone until hs__leave, which says whether the
+ * call is done. 0: it goes to the library behind. */
 int hs__enter(hs__turn *turn, hs__entry *entry, double volume);
 int hs__leave(hs__turn *turn, hs_status status);
 

@@ -12,7 +12,8 @@ void hs__factor_of(int32_t dtype, const void *factor, double to[2])
 {
     const int parts = dtype >> 1 ? 2 : 1;
     to[1] = 0.0;
-    for (int i = 0; i < parts; i++) to[i] = dtype & 1 ? ((const double *)factor)[i] : (double)((const float *)factor)[i];
+    for (int i = 0; i < parts; i++)
+        to[i] = dtype & 1 ? ((const double *)factor)[i] : (double)((const float *)factor)[i];
 }
 
 void hs__set_size(int32_t dtype, void *work, int64_t size)
@@ -22,37 +23,42 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
 }
 
 /* Each for float and double: `parts` reals an element. */
-#define LOOPS(REAL)                                                                                                             \
-    static double largest_##REAL(const hs__matrix *x, int parts)                                                                \
-    {                                                                                                                           \
-        REAL largest = 0;                                                                                                       \
-        for (int64_t j = 0; j < x->cols; j++)                                                                                   \
-            for (int64_t i = 0; i < x->rows; i++)                                                                               \
-                for (int part = 0; part < parts; part++) {                                                                      \
-                    const REAL e = ((const REAL *)(const void *)hs__at(x, i, j))[part], size = e < 0 ? -e : e;                  \
-                    if (!(size <= largest)) largest = size;                                                                     \
-                    if (size != size) return (double)size;                                                                      \
-                }                                                                                                               \
-        return (double)largest;                                                                                                 \
-    }                                                                                                                           \
-    static void conjugate_##REAL(const hs__matrix *x)                                                                           \
-    {                                                                                                                           \
-        for (int64_t j = 0; j < x->cols; j++)                                                                                   \
-            for (int64_t i = 0; i < x->rows; i++) {                                                                             \
-                REAL *e = (REAL *)(void *)hs__at(x, i, j);                                                                      \
-                e[1] = -e[1];                                                                                                   \
-            }                                                                                                                   \
+#define LOOPS(REAL)                                                                     \
+    static double largest_##REAL(const hs__matrix *x, int parts)                        \
+    {                                                                                   \
+        REAL largest = 0;                                                               \
+        for (int64_t j = 0; j < x->cols; j++)                                           \
+            for (int64_t i = 0; i < x->rows; i++)                                       \
+                for (int part = 0; part < parts; part++) {                              \
+                    const REAL e = ((const REAL *)(const void *)hs__at(x, i, j))[part], \
+                               size = e < 0 ? -e : e;                                   \
+                    if (!(size <= largest)) largest = size;                             \
+                    if (size != size) return (double)size;                              \
+                }                                                                       \
+        return (double)largest;                                                         \
+    }                                                                                   \
+    static void conjugate_##REAL(const hs__matrix *x)                                   \
+    {                                                                                   \
+        for (int64_t j = 0; j < x->cols; j++)                                           \
+            for (int64_t i = 0; i < x->rows; i++) {                                     \
+                REAL *e = (REAL *)(void *)hs__at(x, i, j);                              \
+                e[1] = -e[1];                                                           \
+            }                                                                           \
     }
 LOOPS(float)
 LOOPS(double)
 
 /* With its columns as lines, as far as that goes. */
-static hs__matrix lines_of(const hs__matrix *x) { return hs__by_columns(x) ? *x : hs__transposed(*x); }
+static hs__matrix lines_of(const hs__matrix *x)
+{
+    return hs__by_columns(x) ? *x : hs__transposed(*x);
+}
 
 double hs__largest(int32_t dtype, const hs__matrix *x)
 {
     const hs__matrix lines = lines_of(x);
-    return dtype & 1 ? largest_double(&lines, 1 + (dtype >> 1)) : largest_float(&lines, 1 + (dtype >> 1));
+    return dtype & 1 ? largest_double(&lines, 1 + (dtype >> 1))
+                     : largest_float(&lines, 1 + (dtype >> 1));
 }
 
 void hs__conjugate(int32_t dtype, const hs__matrix *x)

@@ -12,7 +12,8 @@ static int is_first(int cpu, const hs__cpus *mask)
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
     FILE *file = fopen(path, "re");
     if (!file) return 1;
-    int first = 1, from, to;
+    int first = 1;
+    int from, to;
     while (first && fscanf(file, "%d", &from) == 1) {
         to = from;
         int mark = fgetc(file);
@@ -53,7 +54,8 @@ void hs__places_within(const hs__cpus *mask, hs__places *found)
 
 int32_t hs__domains_of(const hs__places *places, int32_t workers, hs_domain *domain, int32_t *of)
 {
-    int32_t place[HS__MOST_DOMAINS] = {0}, count = 0; /* place: one more, 0 for none */
+    int32_t place[HS__MOST_DOMAINS] = {0};
+    int32_t count = 0; /* place: one more, 0 for none */
     for (int32_t w = 0; w < workers && places->domains; w++) {
         const int32_t d = places->domain_of[w];
         if (!place[d]) {

@@ -6,21 +6,24 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* C <- alpha A B + beta C. As in the reference BLAS alpha multiplies the second factor if the first is as stored, op 'N', else the
- * sums, so that what is in range there is in range here. OpenBLAS always multiplies the sums. */
-static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const hs__matrix *b, const double alpha[2],
-                             const double beta[2], const hs__matrix *c)
+/* C <- alpha A B + beta C. As in the reference BLAS alpha multiplies the second factor if the first
+ * is as stored, op 'N', else the sums, so that what is in range there is in range here. OpenBLAS
+ * always multiplies the sums. */
+static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const hs__matrix *b,
+                             const double alpha[2], const double beta[2], const hs__matrix *c)
 {
     hs_product product = hs__product_of(dtype, a, b, c);
     product.alpha_first = op == 'N';
-    memcpy(product.alpha, alpha, sizeof product.alpha), memcpy(product.beta, beta, sizeof product.beta);
+    memcpy(product.alpha, alpha, sizeof product.alpha);
+    memcpy(product.beta, beta, sizeof product.beta);
     return product;
 }
 
-/* The same of conj(A), of conj(B), or of both: the engine conjugates the second factor alone. A first one becomes it by turning all; of two
- * one is copied. */
-static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a, hs__matrix b, int conjugate_b,
-                          const double alpha[2], const double beta[2], hs__matrix c)
+/* The same of conj(A), of conj(B), or of both: the engine conjugates the second factor alone. A
+ * first one becomes it by turning all; of two one is copied. */
+static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a, hs__matrix b,
+                          int conjugate_b, const double alpha[2], const double beta[2],
+                          hs__matrix c)
 {
     const int32_t dtype = turn->entry->dtype;
     char *copy = NULL;
@@ -30,11 +33,14 @@ static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a
         const hs__matrix made = hs__stored(dtype, copy, a.rows, a.cols, a.rows);
         hs__copy(NULL, made, a);
         hs__conjugate(dtype, &made);
-        a = made, conjugate_a = 0;
+        a = made;
+        conjugate_a = 0;
     }
     if (conjugate_a) {
         const hs__matrix first = a;
-        a = hs__transposed(b), b = hs__transposed(first), c = hs__transposed(c);
+        a = hs__transposed(b);
+        b = hs__transposed(first);
+        c = hs__transposed(c);
     }
     hs_product product = product_of(dtype, op, &a, &b, alpha, beta, &c);
     product.conjugate = conjugate_a || conjugate_b;
@@ -43,21 +49,27 @@ static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a
     return status;
 }
 
-int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
-             const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc)
+int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64_t k,
+             const void *alpha, const void *a, int64_t lda, const void *b, int64_t ldb,
+             const void *beta, void *c, int64_t ldc)
 {
     const double volume = (double)m * (double)n * (double)k;
     double scale[2], keep[2];
-    op_a = hs__letter(op_a, "NTC"), op_b = hs__letter(op_b, "NTC");
+    op_a = hs__letter(op_a, "NTC");
+    op_b = hs__letter(op_b, "NTC");
     if (!op_a || !op_b || n < 0 || k < 0) return hs__refuse(entry, volume);
-    if (!hs__fits(lda, op_a == 'N' ? m : k) || !hs__fits(ldb, op_b == 'N' ? k : n) || !hs__fits(ldc, m)) return hs__refuse(entry, volume);
+    if (!hs__fits(lda, op_a == 'N' ? m : k) || !hs__fits(ldb, op_b == 'N' ? k : n) ||
+        !hs__fits(ldc, m))
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
     const hs__matrix x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
-    hs__factor_of(dtype, alpha, scale), hs__factor_of(dtype, beta, keep);
+    hs__factor_of(dtype, alpha, scale);
+    hs__factor_of(dtype, beta, keep);
     const int first = dtype >> 1 && op_a == 'C', second = dtype >> 1 && op_b == 'C';
-    return hs__leave(&turn, multiply(&turn, op_a, x, first, y, second, scale, keep, hs__stored(dtype, c, m, n, ldc)));
+    return hs__leave(&turn, multiply(&turn, op_a, x, first, y, second, scale, keep,
+                                     hs__stored(dtype, c, m, n, ldc)));
 }
 
 /* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */
@@ -69,11 +81,13 @@ static void make_real(int32_t dtype, const hs__matrix *x)
     }
 }
 
-/* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also its diagonal, where the BLAS does so. */
-static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, const hs__matrix *a, const double alpha[2],
-                      const double beta[2], const hs__matrix *c)
+/* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also
+ * its diagonal, where the BLAS does so. */
+static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, const hs__matrix *a,
+                      const double alpha[2], const double beta[2], const hs__matrix *c)
 {
-    if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0))) return HS_OK;
+    if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0)))
+        return HS_OK;
     if (hermitian) make_real(turn->entry->dtype, c);
     const hs__matrix second = hs__transposed(*a);
     hs_product product = product_of(turn->entry->dtype, op, a, &second, alpha, beta, c);
@@ -82,18 +96,22 @@ static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, con
     return hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
 }
 
-int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda,
-             const void *beta, void *c, int64_t ldc)
+int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k,
+             const void *alpha, const void *a, int64_t lda, const void *beta, void *c, int64_t ldc)
 {
     const int32_t dtype = entry->dtype;
     const double volume = 0.5 * (double)n * (double)n * (double)k;
     double scale[2], keep[2];
-    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, !(dtype >> 1) ? "NTC" : hermitian ? "NC" : "NT");
-    if (!triangle || !op || !hs__fits(lda, op == 'N' ? n : k) || !hs__fits(ldc, n) || k < 0) return hs__refuse(entry, volume);
+    triangle = hs__letter(triangle, "LU");
+    op = hs__letter(op, !(dtype >> 1) ? "NTC" : hermitian ? "NC" : "NT");
+    if (!triangle || !op || !hs__fits(lda, op == 'N' ? n : k) || !hs__fits(ldc, n) || k < 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    hs__factor_of(hermitian ? dtype & 1 : dtype, alpha, scale), hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
-    hs__matrix x = hs__op(dtype, op, a, n, k, lda), out = hs__stored(dtype, c, n, n, ldc);
+    hs__factor_of(hermitian ? dtype & 1 : dtype, alpha, scale);
+    hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
+    hs__matrix x = hs__op(dtype, op, a, n, k, lda);
+    hs__matrix out = hs__stored(dtype, c, n, n, ldc);
     if (hermitian && op == 'C') { /* X^H X, of which X^T conj(X) is the transpose */
         out = hs__transposed(out);
         triangle = triangle == 'L' ? 'U' : 'L';
@@ -101,21 +119,27 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
     return hs__leave(&turn, half(&turn, hermitian, triangle, op, &x, scale, keep, &out));
 }
 
-int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a, int64_t lda, const void *x, int64_t incx,
-             const void *beta, void *y, int64_t incy)
+int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a,
+             int64_t lda, const void *x, int64_t incx, const void *beta, void *y, int64_t incy)
 {
     const double volume = (double)m * (double)n;
     double scale[2], keep[2];
-    op = hs__letter(op, entry->dtype >> 1 ? "NT" : "NTC"); /* conjugated matrices are not read as they lie there */
-    if (!op || m < 1 || n < 1 || !hs__fits(lda, m) || incx == 0 || incy == 0) return hs__refuse(entry, volume);
+    /* conjugated matrices are not read as they lie there */
+    op = hs__letter(op, entry->dtype >> 1 ? "NT" : "NTC");
+    if (!op || m < 1 || n < 1 || !hs__fits(lda, m) || incx == 0 || incy == 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int64_t rows = op == 'N' ? m : n, inner = op == 'N' ? n : m;
     const ptrdiff_t element = (ptrdiff_t)hs__element_bytes(entry->dtype);
-    hs__matrix in = hs__stored(entry->dtype, x, inner, 1, 1), out = hs__stored(entry->dtype, y, rows, 1, 1);
-    in.row_stride = incx, out.row_stride = incy;
+    hs__matrix in = hs__stored(entry->dtype, x, inner, 1, 1);
+    hs__matrix out = hs__stored(entry->dtype, y, rows, 1, 1);
+    in.row_stride = incx;
+    out.row_stride = incy;
     if (incx < 0) in.data -= element * incx * (inner - 1);
     if (incy < 0) out.data -= element * incy * (rows - 1);
-    hs__factor_of(entry->dtype, alpha, scale), hs__factor_of(entry->dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, op, hs__op(entry->dtype, op, a, rows, inner, lda), 0, in, 0, scale, keep, out));
+    hs__factor_of(entry->dtype, alpha, scale);
+    hs__factor_of(entry->dtype, beta, keep);
+    return hs__leave(&turn, multiply(&turn, op, hs__op(entry->dtype, op, a, rows, inner, lda), 0,
+                                     in, 0, scale, keep, out));
 }

@@ -18,20 +18,24 @@ static tally tallies[HS__ROUTINES][4];
 
 void hs__count(const hs__entry *entry, hs__fate fate, double volume, double seconds, double lost)
 {
-    if (pthread_mutex_trylock(&lock)) return; /* a lost count is better than a program that waits, in a signal handler for itself */
+    /* a lost count is better than a program that waits, in a signal handler for itself */
+    if (pthread_mutex_trylock(&lock)) return;
     tally *t = &tallies[entry->routine][entry->dtype];
     t->calls[fate]++;
     t->volume[fate != HS__TAKEN] += volume;
     if (volume > t->largest) t->largest = volume;
-    t->seconds += seconds, t->lost += lost;
+    t->seconds += seconds;
+    t->lost += lost;
     pthread_mutex_unlock(&lock);
 }
 
 static void print(const char *name, int dtype, const tally *t)
 {
     const double flops = (dtype >> 1 ? 8.0 : 2.0) * t->volume[0];
-    fprintf(stderr, "%c%-6s %8ld %8ld %8ld %8ld %8ld %8ld %9.1e %9.1e %9.3f", "sdcz"[dtype], name, t->calls[HS__TAKEN], t->calls[HS__SMALL],
-            t->calls[HS__ONE_THREAD], t->calls[HS__BUSY], t->calls[HS__PARALLEL], t->calls[HS__REFUSED], t->largest, flops, t->seconds);
+    fprintf(stderr, "%c%-6s %8ld %8ld %8ld %8ld %8ld %8ld %9.1e %9.1e %9.3f", "sdcz"[dtype], name,
+            t -> calls[HS__TAKEN], t -> calls[HS__SMALL], t -> calls[HS__ONE_THREAD],
+            t -> calls[HS__BUSY], t -> calls[HS__PARALLEL], t -> calls[HS__REFUSED], t -> largest,
+            flops, t -> seconds);
     if (t->seconds > 0.0) fprintf(stderr, " %9.1f %8.3f\n", flops / t->seconds * 1e-9, t->lost);
     else fprintf(stderr, " %9s %8s\n", "-", "-");
 }
@@ -47,14 +51,19 @@ __attribute__((destructor)) static void report(void)
             for (int f = 0; f < HS__FATES; f++) calls += t->calls[f];
             if (!calls) continue;
             if (!printed++)
-                fprintf(stderr, "hetsched: calls of process %ld\n%-7s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %8s\n", (long)getpid(), "",
-                        "taken", "small", "1-thread", "busy", "parallel", "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
+                fprintf(stderr,
+                        "hetsched: calls of process %ld\n%-7s %8s %8s %8s %8s %8s %8s %9s %9s %9s "
+                        "%9s %8s\n",
+                        (long)getpid(), "", "taken", "small", "1-thread", "busy", "parallel",
+                        "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
             print(hs__routine_names[r], d, t);
         }
     if (printed && hs__startable < HS__MOST_WORKERS)
         fprintf(stderr, "The system refused to start threads: calls had %ld worker%s at most.\n",
                 (long)hs__startable, hs__startable == 1 ? "" : "s");
     if (printed)
-        fputs("Taken: by the engine; all others went to the library behind. largest: multiply-adds. flops, seconds, GFLOP/s: of those\n"
-              "taken. lost: core-seconds meanwhile that other programs had.\n", stderr);
+        fputs("Taken: by the engine; all others went to the library behind. largest: "
+              "multiply-adds. flops, seconds, GFLOP/s: of those\n"
+              "taken. lost: core-seconds meanwhile that other programs had.\n",
+              stderr);
 }

@@ -13,23 +13,31 @@
 hs__settings hs__set;
 int hs__counting;
 
-const char *const hs__routine_names[] = {"gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri",
-                                         "potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"};
-_Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES, "a name for each");
+const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs",
+                                         "gesv",  "getri", "potrf", "potrs", "posv",  "trtrs",
+                                         "geqrf", "orgqr", "ormqr", "gels"};
+_Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
+               "a name for each");
 
-/* From where on the engine was no later than OpenBLAS on two idle cores with AVX-512; `hetsched measure --blas` finds it out elsewhere. */
+/* From where on the engine was no later than OpenBLAS on two idle cores with AVX-512; `hetsched
+ * measure --blas` finds it out elsewhere. */
 #define FOR(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
 double hs__least[HS__ROUTINES][4] = {
-    [HS__GEMM] = FOR(2e6, 2e6), [HS__SYRK] = FOR(5e5, 5e5), [HS__TRSM] = FOR(2e5, 9e6), [HS__GEMV] = FOR(1.6e7, 1.6e7),
-    [HS__GETRF] = FOR(5e5, 6e6), [HS__GETRS] = FOR(4e6, 2e7), [HS__GESV] = FOR(5e5, 6e6), [HS__GETRI] = FOR(6e6, 1.2e7),
-    [HS__POTRF] = FOR(1e5, 1e5), [HS__POTRS] = FOR(3e6, 2e7), [HS__POSV] = FOR(1e5, 1e5), [HS__TRTRS] = FOR(2e5, 9e6),
-    [HS__GEQRF] = FOR(2e6, 1e6), [HS__ORGQR] = FOR(2e6, 1e6), [HS__ORMQR] = FOR(2e6, 3e7), [HS__GELS] = FOR(2e6, 1e6)};
+    [HS__GEMM] = FOR(2e6, 2e6),     [HS__SYRK] = FOR(5e5, 5e5),    [HS__TRSM] = FOR(2e5, 9e6),
+    [HS__GEMV] = FOR(1.6e7, 1.6e7), [HS__GETRF] = FOR(5e5, 6e6),   [HS__GETRS] = FOR(4e6, 2e7),
+    [HS__GESV] = FOR(5e5, 6e6),     [HS__GETRI] = FOR(6e6, 1.2e7), [HS__POTRF] = FOR(1e5, 1e5),
+    [HS__POTRS] = FOR(3e6, 2e7),    [HS__POSV] = FOR(1e5, 1e5),    [HS__TRTRS] = FOR(2e5, 9e6),
+    [HS__GEQRF] = FOR(2e6, 1e6),    [HS__ORGQR] = FOR(2e6, 1e6),   [HS__ORMQR] = FOR(2e6, 3e7),
+    [HS__GELS] = FOR(2e6, 1e6)};
 
 /* Whether a name of so many letters is that of a routine, "gemm", or of it for a type, "dgemm". */
 static int is_named(const char *name, size_t length, int routine, int dtype)
 {
     const char *own = hs__routine_names[routine];
-    if (length == strlen(own) + 1 && name[0] == "sdcz"[dtype]) name++, length--;
+    if (length == strlen(own) + 1 && name[0] == "sdcz"[dtype]) {
+        name++;
+        length--;
+    }
     return strlen(own) == length && strncmp(own, name, length) == 0;
 }
 
@@ -43,9 +51,14 @@ static void set_least(double least, const char *name, size_t length)
 void hetsched_blas_set_least(const char *text)
 {
     while (text && *text) {
-        const char *equals = strpbrk(text, "=,"), *name = NULL;
+        const char *equals = strpbrk(text, "=,");
+        const char *name = NULL;
         size_t length = 0;
-        if (equals && *equals == '=') name = text, length = (size_t)(equals - text), text = equals + 1;
+        if (equals && *equals == '=') {
+            name = text;
+            length = (size_t)(equals - text);
+            text = equals + 1;
+        }
         char *end;
         const double least = strtod(text, &end);
         if (end > text && least >= 0.0) set_least(least, name, length);
@@ -58,7 +71,8 @@ double hetsched_blas_get_least(const char *name)
 {
     for (int r = 0; name && r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t)) return hs__least[r][t];
+            if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t))
+                return hs__least[r][t];
     return NAN;
 }
 
@@ -123,7 +137,9 @@ static int read_domain(const char *text, hs_domain *to)
     double sizes[7];
     *to = (hs_domain){0};
     for (size_t i = 0; colon && i < sizeof kernels / sizeof *kernels; i++)
-        if (strlen(kernels[i]) == (size_t)(colon - text) && !strncmp(kernels[i], text, (size_t)(colon - text))) to->kernel = kernels[i];
+        if (strlen(kernels[i]) == (size_t)(colon - text) &&
+            !strncmp(kernels[i], text, (size_t)(colon - text)))
+            to->kernel = kernels[i];
     if ((colon && !to->kernel) || read_numbers(colon ? colon + 1 : text, sizes, 7) != 6) return 0;
     for (int i = 0; i < 6; i++) {
         if (sizes[i] > 1 << 20) return 0;
@@ -159,7 +175,9 @@ static void limit(const char *name)
 
 __attribute__((constructor)) static void read_all(void)
 {
-    const char *on = getenv("HETSCHED_BLAS"), *report = getenv("HETSCHED_BLAS_REPORT"), *deterministic = getenv("HETSCHED_DETERMINISTIC");
+    const char *on = getenv("HETSCHED_BLAS");
+    const char *report = getenv("HETSCHED_BLAS_REPORT");
+    const char *deterministic = getenv("HETSCHED_DETERMINISTIC");
     double numbers[HS__MOST_WORKERS];
     hs__places *named = &hs__set.named;
     hs__openmp openmp = {.count = 0};

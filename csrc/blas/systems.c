@@ -6,31 +6,47 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* ---- triangles --------------------------------------------------------------------------------------------------- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
-hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const double alpha[2],
-                          const hs__matrix *b)
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit,
+                         hs__matrix t, const double alpha[2], const hs__matrix *b)
 {
     const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
-    const double factor[2] = {alpha ? alpha[0] : 1.0, !alpha ? 0.0 : conjugate ? -alpha[1] : alpha[1]};
+    const double factor[2] = {alpha ? alpha[0] : 1.0, !alpha      ? 0.0
+                                                      : conjugate ? -alpha[1]
+                                                                  : alpha[1]};
     if (op != 'N') t = hs__transposed(t);
-    const hs_triangular system = {.dtype = dtype, .n = t.rows, .cols = b->cols, .upper = upper, .unit = unit, .t = t.data,
-                                  .t_row_stride = t.row_stride, .t_col_stride = t.col_stride,
-                                  .b = b->data, .b_row_stride = b->row_stride, .b_col_stride = b->col_stride, .alpha = factor};
+    const hs_triangular system = {.dtype = dtype,
+                                  .n = t.rows,
+                                  .cols = b->cols,
+                                  .upper = upper,
+                                  .unit = unit,
+                                  .t = t.data,
+                                  .t_row_stride = t.row_stride,
+                                  .t_col_stride = t.col_stride,
+                                  .b = b->data,
+                                  .b_row_stride = b->row_stride,
+                                  .b_col_stride = b->col_stride,
+                                  .alpha = factor};
     if (conjugate) hs__conjugate(dtype, b);
     const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
     if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
     return status;
 }
 
-int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m, int64_t n, const void *alpha, const void *a,
-             int64_t lda, void *b, int64_t ldb)
+int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m,
+             int64_t n, const void *alpha, const void *a, int64_t lda, void *b, int64_t ldb)
 {
-    side = hs__letter(side, "LR"), triangle = hs__letter(triangle, "LU"), op = hs__letter(op, "NTC"), diagonal = hs__letter(diagonal, "NU");
+    side = hs__letter(side, "LR");
+    triangle = hs__letter(triangle, "LU");
+    op = hs__letter(op, "NTC");
+    diagonal = hs__letter(diagonal, "NU");
     const int64_t order = side == 'L' ? m : n;
     const double volume = 0.5 * (double)m * (double)n * (double)order;
     double scale[2];
-    if (!side || !triangle || !op || !diagonal || !hs__fits(lda, order) || !hs__fits(ldb, m) || n < 0) return hs__refuse(entry, volume);
+    if (!side || !triangle || !op || !diagonal || !hs__fits(lda, order) || !hs__fits(ldb, m) ||
+        n < 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
@@ -40,13 +56,21 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
         hs__scale(dtype, &x, scale);
         return hs__leave(&turn, HS_OK);
     }
-    /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all conjugated but T. */
+    /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all
+     * conjugated but T. */
     const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
     char first = op;
-    if (right) x = hs__transposed(x), first = op == 'N' ? 'T' : 'N';
-    if (conjugate) hs__conjugate(dtype, &x), scale[1] = -scale[1];
+    if (right) {
+        x = hs__transposed(x);
+        first = op == 'N' ? 'T' : 'N';
+    }
+    if (conjugate) {
+        hs__conjugate(dtype, &x);
+        scale[1] = -scale[1];
+    }
     const hs__matrix t = hs__stored(dtype, a, order, order, lda);
-    const hs_status status = hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, scale, &x);
+    const hs_status status =
+        hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, scale, &x);
     if (conjugate) hs__conjugate(dtype, &x);
     return hs__leave(&turn, status);
 }
@@ -61,30 +85,38 @@ int64_t hs__first_zero(int32_t dtype, const hs__matrix *t)
     return 0;
 }
 
-int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols, const void *a, int64_t lda, void *b,
-              int64_t ldb, int64_t *info)
+int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols,
+              const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
 {
     const double volume = 0.5 * (double)n * (double)n * (double)cols;
-    triangle = hs__letter(triangle, "LU"), op = hs__letter(op, "NTC"), diagonal = hs__letter(diagonal, "NU");
-    if (!triangle || !op || !diagonal || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    triangle = hs__letter(triangle, "LU");
+    op = hs__letter(op, "NTC");
+    diagonal = hs__letter(diagonal, "NU");
+    if (!triangle || !op || !diagonal || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda), x = hs__stored(entry->dtype, b, n, cols, ldb);
+    const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda);
+    const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
-    return hs__leave(&turn, *info ? HS_OK : hs__substitute(turn.pool, entry->dtype, triangle, op, diagonal == 'U', t, NULL, &x));
+    return hs__leave(&turn, *info ? HS_OK
+                                  : hs__substitute(turn.pool, entry->dtype, triangle, op,
+                                                   diagonal == 'U', t, NULL, &x));
 }
 
-/* ---- LU ---------------------------------------------------------------------------------------------------------- */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 static hs_factor lu_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64_t lda)
 {
     hs_factor lu;
     hs_factor_default(&lu, HS_LU, dtype, m, n, (void *)(uintptr_t)a);
-    lu.col_stride = lda, lu.cooperative = 1;
+    lu.col_stride = lda;
+    lu.cooperative = 1;
     return lu;
 }
 
-/* Room for pivots counted from 0, for the engine: LAPACK's own memory where its integers are as wide. */
+/* Room for pivots counted from 0, for the engine: LAPACK's own memory where its integers are as
+ * wide. */
 static int32_t *open_pivots(hs__pivots to, int64_t count)
 {
     return to.bytes == 4 ? to.at : malloc((size_t)(count > 0 ? count : 1) * sizeof(int32_t));
@@ -104,7 +136,8 @@ static int32_t *read_pivots(hs__pivots from, int64_t n)
 {
     int32_t *to = malloc((size_t)(n > 0 ? n : 1) * sizeof *to);
     for (int64_t i = 0; to && i < n; i++) {
-        const int64_t row = from.bytes == 4 ? ((const int32_t *)from.at)[i] : ((const int64_t *)from.at)[i];
+        const int64_t row =
+            from.bytes == 4 ? ((const int32_t *)from.at)[i] : ((const int64_t *)from.at)[i];
         if (row <= i || row > n) {
             free(to);
             return NULL;
@@ -118,15 +151,19 @@ static hs_status factor_lu(hs__turn *turn, hs_factor *lu, hs__pivots pivots, int
 {
     const int64_t count = lu->m < lu->n ? lu->m : lu->n;
     lu->pivots = open_pivots(pivots, count);
-    const hs_status status = lu->pivots ? hs_run_factor(turn->pool, lu, NULL, NULL) : HS_ERROR_MEMORY;
+    const hs_status status =
+        lu->pivots ? hs_run_factor(turn->pool, lu, NULL, NULL) : HS_ERROR_MEMORY;
     if (!status) *info = lu->failed + 1;
     return status;
 }
 
-int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots, int64_t *info)
+int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots,
+              int64_t *info)
 {
     const int64_t count = m < n ? m : n;
-    const double r = (double)count, volume = r * ((double)m * (double)n - r * ((double)m + (double)n) / 2.0 + r * r / 3.0);
+    const double r = (double)count;
+    const double volume =
+        r * ((double)m * (double)n - r * ((double)m + (double)n) / 2.0 + r * r / 3.0);
     if (n < 0 || !hs__fits(lda, m)) return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
@@ -141,13 +178,14 @@ static hs_status solve_lu(hs_pool *pool, const hs_factor *lu, char op, const hs_
 {
     const int conjugate = op == 'C' && lu->dtype >> 1;
     if (conjugate) hs__conjugate(lu->dtype, b);
-    const hs_status status = hs_lu_solve(pool, lu, op != 'N', b->cols, b->data, b->row_stride, b->col_stride, NULL, NULL);
+    const hs_status status = hs_lu_solve(pool, lu, op != 'N', b->cols, b->data, b->row_stride,
+                                         b->col_stride, NULL, NULL);
     if (conjugate) hs__conjugate(lu->dtype, b);
     return status;
 }
 
-int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda, hs__pivots pivots, void *b,
-              int64_t ldb, int64_t *info)
+int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda,
+              hs__pivots pivots, void *b, int64_t ldb, int64_t *info)
 {
     const double volume = (double)n * (double)n * (double)cols;
     op = hs__letter(op, "NTC");
@@ -163,7 +201,8 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
     return hs__leave(&turn, status);
 }
 
-/* Whether it is the identity: what programs pass that want an inverse. Ends at the first element that is not. */
+/* Whether it is the identity: what programs pass that want an inverse. Ends at the first element
+ * that is not. */
 static int is_identity(int32_t dtype, const hs__matrix *b)
 {
     if (b->rows != b->cols) return 0;
@@ -176,7 +215,8 @@ static int is_identity(int32_t dtype, const hs__matrix *b)
     return 1;
 }
 
-int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info)
+int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots,
+             void *b, int64_t ldb, int64_t *info)
 {
     const double volume = (double)n * (double)n * ((double)n / 3.0 + (double)cols);
     if (cols < 0 || !hs__fits(lda, n) || !hs__fits(ldb, n)) return hs__refuse(entry, volume);
@@ -185,17 +225,20 @@ int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     hs_status status = factor_lu(&turn, &lu, pivots, info);
-    const int factored = !status; /* from here on nothing is refused: what solves does without memory, slower */
+    /* from here on nothing is refused: what solves does without memory, slower */
+    const int factored = !status;
     if (factored && !*info) {
         status = HS_ERROR_MEMORY;
-        if (is_identity(entry->dtype, &x)) status = hs_lu_inverse(turn.pool, &lu, x.data, x.row_stride, x.col_stride, NULL, NULL);
+        if (is_identity(entry->dtype, &x))
+            status = hs_lu_inverse(turn.pool, &lu, x.data, x.row_stride, x.col_stride, NULL, NULL);
         if (status) status = solve_lu(turn.pool, &lu, 'N', &x);
     }
     if (lu.pivots) close_pivots(pivots, lu.pivots, n, factored);
     return hs__leave(&turn, status);
 }
 
-int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work, int64_t *info)
+int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work,
+              int64_t *info)
 {
     const int32_t dtype = entry->dtype;
     const double volume = 2.0 / 3.0 * (double)n * (double)n * (double)n;
@@ -209,24 +252,29 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
     if (!*info) {
         lu.pivots = read_pivots(pivots, n);
         char *inverse = malloc(hs__element_bytes(dtype) * (size_t)n * (size_t)n);
-        status = lu.pivots && inverse ? hs_lu_inverse(turn.pool, &lu, inverse, 1, n, NULL, NULL) : HS_ERROR_MEMORY;
+        status = lu.pivots && inverse ? hs_lu_inverse(turn.pool, &lu, inverse, 1, n, NULL, NULL)
+                                      : HS_ERROR_MEMORY;
         const hs__matrix found = hs__stored(dtype, inverse, n, n, n);
         if (!status) hs__copy(NULL, x, found);
-        free(inverse), free(lu.pivots);
+        free(inverse);
+        free(lu.pivots);
     }
     if (!status) hs__set_size(dtype, work, n);
     return hs__leave(&turn, status);
 }
 
-/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* The upper triangle is the lower one of the transpose, which is conj(A): its factor is what LAPACK wants there. */
+/* The upper triangle is the lower one of the transpose, which is conj(A): its factor is what LAPACK
+ * wants there. */
 static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix *a, int64_t *info)
 {
     const hs__matrix lower = triangle == 'L' ? *a : hs__transposed(*a);
     hs_factor factor;
     hs_factor_default(&factor, HS_CHOLESKY, turn->entry->dtype, a->rows, a->rows, a->data);
-    factor.row_stride = lower.row_stride, factor.col_stride = lower.col_stride, factor.cooperative = 1;
+    factor.row_stride = lower.row_stride;
+    factor.col_stride = lower.col_stride;
+    factor.cooperative = 1;
     const hs_status status = hs_run_factor(turn->pool, &factor, NULL, NULL);
     if (!status) *info = factor.failed + 1;
     return status;
@@ -235,8 +283,11 @@ static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix
 static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__matrix a, const hs__matrix *b)
 {
     const int32_t dtype = turn->entry->dtype;
-    const hs_status status = hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, NULL, b);
-    return status ? status : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a, NULL, b);
+    const hs_status status =
+        hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, NULL, b);
+    return status ? status
+                  : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a,
+                                   NULL, b);
 }
 
 int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, int64_t *info)
@@ -250,26 +301,32 @@ int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, 
     return hs__leave(&turn, factor_cholesky(&turn, triangle, &x, info));
 }
 
-int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
+int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda,
+              void *b, int64_t ldb, int64_t *info)
 {
     const double volume = (double)n * (double)n * (double)cols;
     triangle = hs__letter(triangle, "LU");
-    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = 0;
-    return hs__leave(&turn, solve_cholesky(&turn, triangle, hs__stored(entry->dtype, a, n, n, lda), &x));
+    return hs__leave(&turn,
+                     solve_cholesky(&turn, triangle, hs__stored(entry->dtype, a, n, n, lda), &x));
 }
 
-int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda, void *b, int64_t ldb, int64_t *info)
+int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda,
+             void *b, int64_t ldb, int64_t *info)
 {
     const double volume = (double)n * (double)n * ((double)n / 6.0 + (double)cols);
     triangle = hs__letter(triangle, "LU");
-    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
+    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
+        return hs__refuse(entry, volume);
     hs__turn turn;
     if (!hs__enter(&turn, entry, volume)) return 0;
-    const hs__matrix c = hs__stored(entry->dtype, a, n, n, lda), x = hs__stored(entry->dtype, b, n, cols, ldb);
+    const hs__matrix c = hs__stored(entry->dtype, a, n, n, lda);
+    const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     hs_status status = factor_cholesky(&turn, triangle, &c, info);
     if (!status && !*info) status = solve_cholesky(&turn, triangle, c, &x);
     return hs__leave(&turn, status);

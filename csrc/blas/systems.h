@@ -1,15 +1,16 @@
-/* Triangular systems, LU and Cholesky factors: the arguments of the BLAS's and LAPACK's functions. Each returns whether it is done; where
- * not, nothing has been changed. Pivots are handed over as an array of 32-bit or 64-bit integers, counted from 1, and info is as LAPACK has
- * it. */
+/* Triangular systems, LU and Cholesky factors: the arguments of the BLAS's and LAPACK's functions.
+ * Each returns whether it is done; where not, nothing has been changed. Pivots are handed over as
+ * an array of 32-bit or 64-bit integers, counted from 1, and info is as LAPACK has it. */
 #ifndef HS_BLAS_SYSTEMS_H
 #define HS_BLAS_SYSTEMS_H
 
 #include "blas/entry.h"
 #include "blas/operand.h"
 
-/* B <- alpha op(T)^-1 B, of the triangle 'L' or 'U' that is stored; alpha multiplies first, NULL: 1. */
-hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit, hs__matrix t, const double alpha[2],
-                          const hs__matrix *b);
+/* B <- alpha op(T)^-1 B, of the triangle 'L' or 'U' that is stored; alpha multiplies first, NULL:
+ * 1. */
+hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit,
+                         hs__matrix t, const double alpha[2], const hs__matrix *b);
 
 /* The place of the first zero on the diagonal, from 1, or 0. */
 int64_t hs__first_zero(int32_t dtype, const hs__matrix *t);
@@ -19,21 +20,27 @@ typedef struct hs__pivots {
     int bytes; /* of an integer: 4 or 8 */
 } hs__pivots;
 
-int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m, int64_t n, const void *alpha, const void *a,
-             int64_t lda, void *b, int64_t ldb);
+int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m,
+             int64_t n, const void *alpha, const void *a, int64_t lda, void *b, int64_t ldb);
 
-/* trsm for one triangle on the left, and without a solution where a zero is on the diagonal: info is its place then, from 1. */
-int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols, const void *a, int64_t lda, void *b,
-              int64_t ldb, int64_t *info);
+/* trsm for one triangle on the left, and without a solution where a zero is on the diagonal: info
+ * is its place then, from 1. */
+int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols,
+              const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info);
 
-int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots, int64_t *info);
-int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda, hs__pivots pivots, void *b,
-              int64_t ldb, int64_t *info);
-int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots, void *b, int64_t ldb, int64_t *info);
-int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work, int64_t *info);
+int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots,
+              int64_t *info);
+int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda,
+              hs__pivots pivots, void *b, int64_t ldb, int64_t *info);
+int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs__pivots pivots,
+             void *b, int64_t ldb, int64_t *info);
+int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work,
+              int64_t *info);
 
 int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, int64_t *info);
-int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info);
-int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda, void *b, int64_t ldb, int64_t *info);
+int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda,
+              void *b, int64_t ldb, int64_t *info);
+int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda,
+             void *b, int64_t ldb, int64_t *info);
 
 #endif

@@ -16,7 +16,10 @@ hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *option
 {
     hs__run run = {.kind = kind, .pool = pool, .workers = hs__pool_size(pool)};
     if (options) run.options = *options;
-    if (trace) run.trace = *trace, run.recorded = &trace->event_count;
+    if (trace) {
+        run.trace = *trace;
+        run.recorded = &trace->event_count;
+    }
     return run;
 }
 
@@ -26,7 +29,8 @@ void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
     const size_t before = bytes % LINE ? sizeof(owned) : LINE;
     void *memory = NULL;
     size_t all;
-    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, before, &all)) return NULL;
+    if (__builtin_mul_overflow(count, bytes, &all) || __builtin_add_overflow(all, before, &all))
+        return NULL;
     if (bytes % LINE) memory = malloc(all);
     else if (posix_memalign(&memory, LINE, all)) return NULL;
     if (!memory) return NULL;
@@ -36,7 +40,10 @@ void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
     return (char *)memory + before;
 }
 
-void *hs__run_pages(hs__run *run, size_t bytes) { return hs__run_zeros(run, 0, 1) ? run->owned->pages = hs__allocate_pages(bytes) : NULL; }
+void *hs__run_pages(hs__run *run, size_t bytes)
+{
+    return hs__run_zeros(run, 0, 1) ? run->owned->pages = hs__allocate_pages(bytes) : NULL;
+}
 
 int hs__run_signals(hs__run *run, int32_t count)
 {
@@ -49,14 +56,16 @@ void hs__run_free(hs__run *run)
     hs__signals_close(run->signals, run->signal_count);
     for (owned *piece; (piece = run->owned);) {
         run->owned = piece->next;
-        free(piece->pages), free(piece);
+        free(piece->pages);
+        free(piece);
     }
 }
 
 int hs__valid_run(const hs__run *run)
 {
     const double *pace = run->options.pace;
-    if (run->trace.event_capacity < 0 || (run->trace.event_capacity > 0 && !run->trace.events)) return 0;
+    if (run->trace.event_capacity < 0 || (run->trace.event_capacity > 0 && !run->trace.events))
+        return 0;
     for (int32_t w = 0; pace && w < run->workers; w++)
         if (!(pace[w] >= 0.0 && isfinite(pace[w]))) return 0;
     return 1;
@@ -89,9 +98,13 @@ void hs__poll(hs__run *run)
     if (now - run->last_poll < 0.05) return;
     const double done = (double)atomic_load_explicit(&run->done, memory_order_relaxed);
     hs__pool_step_out(run->pool);
-    if (run->options.poll(run->options.poll_context, run->total ? fmin(done / (double)run->total, 1.0) : 1.0)) cancel(run);
+    if (run->options.poll(run->options.poll_context,
+                          run->total ? fmin(done / (double)run->total, 1.0) : 1.0))
+        cancel(run);
     hs__pool_step_in(run->pool);
-    run->last_poll = hs_clock(); /* from its end on: work goes on for as long between two calls, however long they or the way home take */
+    /* from its end on: work goes on for as long between two calls, however long they or the way
+     * home take */
+    run->last_poll = hs_clock();
     run->polling += run->last_poll - now;
 }
 
@@ -102,7 +115,8 @@ static void start_clock(hs__run *run) { run->start = run->last_poll = hs_clock()
 /* Zeros for the workers that will have no part in the run. */
 static void clear(const hs__run *run)
 {
-    double *const outputs[] = {run->trace.times.finish, run->trace.times.late, run->trace.times.busy};
+    double *const outputs[] = {run->trace.times.finish, run->trace.times.late,
+                               run->trace.times.busy};
     for (int i = 0; i < 3; i++)
         for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
 }
@@ -111,7 +125,8 @@ static void clear(const hs__run *run)
 static void learn(const hs__run *run)
 {
     const double seconds = hs__since_start(run);
-    if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel)) hs__drift_learn(hs__pool_drift(run->pool), run->speeds, run->work_of, seconds);
+    if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel))
+        hs__drift_learn(hs__pool_drift(run->pool), run->speeds, run->work_of, seconds);
 }
 
 static hs_status perform(hs__run *run)

@@ -1,6 +1,6 @@
-/* What holds for every public function: a pointer that must not be NULL gives HS_ERROR_VALUE, one that may be NULL HS_OK, and a
- * planner that takes cancel ends with HS_ERROR_CANCELLED. One line for each function; tests/test_c_library.py checks that none is
- * missing. */
+/* What holds for every public function: a pointer that must not be NULL gives HS_ERROR_VALUE, one
+ * that may be NULL HS_OK, and a planner that takes cancel ends with HS_ERROR_CANCELLED. One line
+ * for each function; tests/test_c_library.py checks that none is missing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +10,23 @@
 
 enum { P = 3 };
 
-static int hole;              /* which pointer of the call is NULL; -1: none */
-static const int *stop;       /* what a call is given as cancel */
+static int hole;        /* which pointer of the call is NULL; -1: none */
+static const int *stop; /* what a call is given as cancel */
 static hs_pool *pool;
 
 /* The pointer with that number: those that must be given come first, from 0 on. */
 #define AT(number, pointer) (hole == (number) ? NULL : (pointer))
 
 /* Inputs that are valid together, and room for all outputs. */
-static const double times[] = {1, 2, 4}, zeros[] = {0, 0, 0}, few[] = {.1, .2, .3}, ones[] = {1, 1, 1}, table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const double times[] = {1, 2, 4}, zeros[] = {0, 0, 0}, few[] = {.1, .2, .3},
+                    ones[] = {1, 1, 1},
+                    table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 static const double links[P * P] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
 static const int64_t counts[] = {5, 0, 0}, eight[8], memory[] = {60, 60, 60}, rows5[] = {5};
-static const int32_t owner[36], plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE}, tree3[] = {0, 1, -1, 2, -2}, order3[] = {0, 1, 2}, pair[] = {0, 1};
-static const int64_t rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2}, cuboids3[] = {0, 0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 2, 4, 0, 0, 2, 2, 2};
+static const int32_t owner[36], plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE},
+                                tree3[] = {0, 1, -1, 2, -2}, order3[] = {0, 1, 2}, pair[] = {0, 1};
+static const int64_t rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2},
+                     cuboids3[] = {0, 0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 2, 4, 0, 0, 2, 2, 2};
 static int32_t ints[64], more[64], one_int, other_int;
 static int64_t longs[128], lengths[128], one_long, other_long;
 static double reals[256], others[256], third[256], one, another;
@@ -33,12 +37,30 @@ static uint64_t seed;
 
 /* ---- allocate ---- */
 
-static hs_status distribute(void) { return hs_distribute(5, P, AT(0, times), stop, AT(1, longs), AT(2, &one)); }
-static hs_status distribute_certificate(void) { return hs_distribute_certificate(5, P, AT(0, times), AT(1, counts), stop, AT(2, &certificate)); }
-static hs_status distribute_after(void) { return hs_distribute_after(5, P, AT(0, times), AT(1, zeros), stop, AT(2, longs), AT(3, &one)); }
-static hs_status distribute_batch(void) { return hs_distribute_batch(1, AT(0, rows5), P, AT(1, times), stop, AT(2, longs), AT(3, reals)); }
-static hs_status distribute_profile(void) { return hs_distribute_profile(5, P, AT(0, table), stop, AT(1, longs), AT(2, &one)); }
-static hs_status distribute_prefix(void) { return hs_distribute_prefix(5, P, AT(0, times), stop, AT(1, ints), AT(2, reals)); }
+static hs_status distribute(void)
+{
+    return hs_distribute(5, P, AT(0, times), stop, AT(1, longs), AT(2, &one));
+}
+static hs_status distribute_certificate(void)
+{
+    return hs_distribute_certificate(5, P, AT(0, times), AT(1, counts), stop, AT(2, &certificate));
+}
+static hs_status distribute_after(void)
+{
+    return hs_distribute_after(5, P, AT(0, times), AT(1, zeros), stop, AT(2, longs), AT(3, &one));
+}
+static hs_status distribute_batch(void)
+{
+    return hs_distribute_batch(1, AT(0, rows5), P, AT(1, times), stop, AT(2, longs), AT(3, reals));
+}
+static hs_status distribute_profile(void)
+{
+    return hs_distribute_profile(5, P, AT(0, table), stop, AT(1, longs), AT(2, &one));
+}
+static hs_status distribute_prefix(void)
+{
+    return hs_distribute_prefix(5, P, AT(0, times), stop, AT(1, ints), AT(2, reals));
+}
 static hs_status lu_blocks(void) { return hs_factor_blocks(9, 9, 3, AT(0, &one_int)); }
 
 static hs_status lu_simulate(void)
@@ -46,74 +68,153 @@ static hs_status lu_simulate(void)
     static hs_factor_task tasks[64];
     static hs_factor_message messages[64];
     const hs_factor_costs costs = {.panels = AT(3, times), .links = AT(4, links)};
-    return hs_factor_simulate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, AT(5, &costs), stop, AT(2, &one), AT(6, &another), AT(7, tasks),
-                          AT(8, &one_long), AT(9, messages), AT(10, &other_long));
+    return hs_factor_simulate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, AT(5, &costs), stop,
+                              AT(2, &one), AT(6, &another), AT(7, tasks), AT(8, &one_long),
+                              AT(9, messages), AT(10, &other_long));
 }
 
-static hs_status lu_certificate(void) { return hs_factor_certificate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, NULL, stop, AT(2, &certificate)); }
-static hs_status profile_certificate(void) { return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate)); }
-static hs_status pattern_certificate(void) { return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate)); }
-static hs_status lu_bound(void) { return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one), AT(1, &another)); }
-static hs_status lu_grid_deal(void) { return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints)); }
+static hs_status lu_certificate(void)
+{
+    return hs_factor_certificate(HS_LU, 9, 9, 3, P, AT(0, times), AT(1, owner), 0, NULL, stop,
+                                 AT(2, &certificate));
+}
+static hs_status profile_certificate(void)
+{
+    return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate));
+}
+static hs_status pattern_certificate(void)
+{
+    return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
+}
+static hs_status lu_bound(void)
+{
+    return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one),
+                           AT(1, &another));
+}
+static hs_status lu_grid_deal(void)
+{
+    return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints));
+}
 static hs_status lu_grid_evaluate(void)
 {
-    return hs_lu_grid_evaluate(4, P, AT(0, times), AT(1, owner), stop, AT(2, reals), AT(3, longs), AT(4, lengths));
+    return hs_lu_grid_evaluate(4, P, AT(0, times), AT(1, owner), stop, AT(2, reals), AT(3, longs),
+                               AT(4, lengths));
 }
-static hs_status lu_grid_bound(void) { return hs_lu_grid_bound(4, P, AT(0, times), stop, AT(1, reals)); }
-static hs_status lu_grid_certificate(void) { return hs_lu_grid_certificate(4, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate)); }
+static hs_status lu_grid_bound(void)
+{
+    return hs_lu_grid_bound(4, P, AT(0, times), stop, AT(1, reals));
+}
+static hs_status lu_grid_certificate(void)
+{
+    return hs_lu_grid_certificate(4, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
+}
 static hs_status wavefront_makespan(void)
 {
-    double *start = hole == 3 ? NULL : reals, *end = hole == 3 ? NULL : others; /* both or none */
-    return hs_wavefront_makespan(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop, AT(2, &one), start, end);
+    double *start = hole == 3 ? NULL : reals;
+    double *end = hole == 3 ? NULL : others; /* both or none */
+    return hs_wavefront_makespan(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop,
+                                 AT(2, &one), start, end);
 }
-static hs_status wavefront_bound(void) { return hs_wavefront_bound(4, 5, P, AT(0, times), 0, stop, AT(1, &one)); }
+static hs_status wavefront_bound(void)
+{
+    return hs_wavefront_bound(4, 5, P, AT(0, times), 0, stop, AT(1, &one));
+}
 static hs_status wavefront_certificate(void)
 {
-    return hs_wavefront_certificate(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop, AT(2, &certificate));
+    return hs_wavefront_certificate(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop,
+                                    AT(2, &certificate));
 }
 static hs_status wavefront_panels(void)
 {
-    return hs_wavefront_panels(4, 5, P, AT(0, times), 0, 0, HS_ROW_WISE, stop, AT(1, ints), AT(2, &one_int), AT(3, &other_int), AT(4, &one));
+    return hs_wavefront_panels(4, 5, P, AT(0, times), 0, 0, HS_ROW_WISE, stop, AT(1, ints),
+                               AT(2, &one_int), AT(3, &other_int), AT(4, &one));
 }
 
 /* ---- assign ---- */
 
-static hs_status assign(void) { return hs_assign(P, P, AT(0, links), P, 0, stop, AT(1, ints), AT(2, reals), AT(3, others)); }
-static hs_status assign_int64(void) { return hs_assign_int64(P, P, AT(0, cuboids3), P, 0, stop, AT(1, ints), AT(2, longs), AT(3, lengths)); }
-static hs_status task_counts(void) { return hs_task_counts(9, P, AT(0, times), 1, 1, 4, AT(2, order3), stop, AT(1, longs)); }
-static hs_status task_deadlines(void) { return hs_task_deadlines(9, P, AT(0, times), 1, 4, AT(1, counts), stop, AT(2, ints)); }
+static hs_status assign(void)
+{
+    return hs_assign(P, P, AT(0, links), P, 0, stop, AT(1, ints), AT(2, reals), AT(3, others));
+}
+static hs_status assign_int64(void)
+{
+    return hs_assign_int64(P, P, AT(0, cuboids3), P, 0, stop, AT(1, ints), AT(2, longs),
+                           AT(3, lengths));
+}
+static hs_status task_counts(void)
+{
+    return hs_task_counts(9, P, AT(0, times), 1, 1, 4, AT(2, order3), stop, AT(1, longs));
+}
+static hs_status task_deadlines(void)
+{
+    return hs_task_deadlines(9, P, AT(0, times), 1, 4, AT(1, counts), stop, AT(2, ints));
+}
 static hs_status task_orders(void)
 {
-    return hs_task_orders(9, P, AT(0, times), AT(1, few), few, P, AT(2, order3), AT(3, order3), AT(4, longs));
+    return hs_task_orders(9, P, AT(0, times), AT(1, few), few, P, AT(2, order3), AT(3, order3),
+                          AT(4, longs));
 }
-static hs_status task_orders_out(void) { return hs_task_orders(9, P, times, few, AT(0, (const double *)NULL), P, order3, AT(1, order3), longs); }
+static hs_status task_orders_out(void)
+{
+    return hs_task_orders(9, P, times, few, AT(0, (const double *)NULL), P, order3, AT(1, order3),
+                          longs);
+}
 static hs_status task_links(void)
 {
-    return hs_task_links(9, P, AT(0, times), AT(1, few), AT(6, few), 1, 1, stop, AT(2, &one_int), AT(3, ints), AT(4, more), AT(5, &flag));
+    return hs_task_links(9, P, AT(0, times), AT(1, few), AT(6, few), 1, 1, stop, AT(2, &one_int),
+                         AT(3, ints), AT(4, more), AT(5, &flag));
 }
-static hs_status task_positions(void) { return hs_task_positions(9, P, AT(0, times), AT(1, few), AT(3, few), 2, stop, AT(2, longs)); }
-static hs_status assign_axial(void) { return hs_assign_axial(2, AT(0, eight), stop, AT(1, ints), AT(2, more), AT(3, &one_long)); }
+static hs_status task_positions(void)
+{
+    return hs_task_positions(9, P, AT(0, times), AT(1, few), AT(3, few), 2, stop, AT(2, longs));
+}
+static hs_status assign_axial(void)
+{
+    return hs_assign_axial(2, AT(0, eight), stop, AT(1, ints), AT(2, more), AT(3, &one_long));
+}
 static hs_status divisible_orders(void)
 {
-    memcpy(ints, order3, sizeof order3), memcpy(more, order3, sizeof order3);
-    return hs_divisible_orders(P, AT(0, times), AT(1, few), AT(2, few), 9, 1, 0, stop, AT(3, ints), AT(4, more), AT(5, reals), AT(6, &one), AT(7, &flag));
+    memcpy(ints, order3, sizeof order3);
+    memcpy(more, order3, sizeof order3);
+    return hs_divisible_orders(P, AT(0, times), AT(1, few), AT(2, few), 9, 1, 0, stop, AT(3, ints),
+                               AT(4, more), AT(5, reals), AT(6, &one), AT(7, &flag));
 }
-static hs_status divisible_bound(void) { return hs_divisible_bound(P, AT(0, times), AT(1, few), AT(2, few), stop, AT(3, &one)); }
+static hs_status divisible_bound(void)
+{
+    return hs_divisible_bound(P, AT(0, times), AT(1, few), AT(2, few), stop, AT(3, &one));
+}
 static hs_status divisible_certificate(void)
 {
-    return hs_divisible_certificate(P, AT(0, times), AT(1, few), AT(2, few), 9, stop, AT(3, &certificate));
+    return hs_divisible_certificate(P, AT(0, times), AT(1, few), AT(2, few), 9, stop,
+                                    AT(3, &certificate));
 }
 
 /* ---- partition ---- */
 
 static hs_status floorplan_rects(void)
 {
-    return hs_floorplan_rects(P, AT(0, times), AT(5, ones), 1, AT(1, plan3), 5, AT(2, ints), AT(3, reals), AT(4, &one_int), AT(6, &one));
+    return hs_floorplan_rects(P, AT(0, times), AT(5, ones), 1, AT(1, plan3), 5, AT(2, ints),
+                              AT(3, reals), AT(4, &one_int), AT(6, &one));
 }
-static hs_status floorplan_tile(void) { return hs_floorplan_tile(8, 8, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints), AT(3, longs), AT(4, &one_int)); }
-static hs_status floorplan_certificate(void) { return hs_floorplan_certificate(P, AT(0, times), AT(3, ones), 1, AT(1, plan3), 5, AT(2, &certificate)); }
-static hs_status zones_certificate(void) { return hs_zones_certificate(4, 4, P, AT(3, ones), P, AT(0, order3), AT(1, rects3), AT(2, &certificate)); }
-static hs_status zones_bound(void) { return hs_zones_bound(P, AT(0, times), AT(2, ones), 1, 7, 0, AT(1, &one)); }
+static hs_status floorplan_tile(void)
+{
+    return hs_floorplan_tile(8, 8, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints),
+                             AT(3, longs), AT(4, &one_int));
+}
+static hs_status floorplan_certificate(void)
+{
+    return hs_floorplan_certificate(P, AT(0, times), AT(3, ones), 1, AT(1, plan3), 5,
+                                    AT(2, &certificate));
+}
+static hs_status zones_certificate(void)
+{
+    return hs_zones_certificate(4, 4, P, AT(3, ones), P, AT(0, order3), AT(1, rects3),
+                                AT(2, &certificate));
+}
+static hs_status zones_bound(void)
+{
+    return hs_zones_bound(P, AT(0, times), AT(2, ones), 1, 7, 0, AT(1, &one));
+}
 static hs_status column_sides(void)
 {
     static const int32_t starts[] = {0, P};
@@ -121,44 +222,77 @@ static hs_status column_sides(void)
 }
 static hs_status partition_columns(void)
 {
-    return hs_partition_columns(P, AT(0, times), 1, 1, P, P, stop, AT(1, ints), AT(2, more), AT(3, &one_int), AT(4, &one));
+    return hs_partition_columns(P, AT(0, times), 1, 1, P, P, stop, AT(1, ints), AT(2, more),
+                                AT(3, &one_int), AT(4, &one));
 }
-static hs_status partition_batch(void) { return hs_partition_batch(HS_BATCH_INTERVAL, 1, P, AT(0, times), stop, AT(1, reals), AT(2, &one)); }
-static hs_status partition_rule(void) { return hs_partition_rule(HS_RULE_SNRPP, P, AT(0, times), 1, stop, AT(1, ints), AT(2, &one_int), AT(3, &one)); }
-static hs_status partition_contiguous(void) { return hs_partition_contiguous(8, 8, P, AT(0, times), stop, AT(1, ints), AT(2, longs), AT(3, &one_int)); }
+static hs_status partition_batch(void)
+{
+    return hs_partition_batch(HS_BATCH_INTERVAL, 1, P, AT(0, times), stop, AT(1, reals),
+                              AT(2, &one));
+}
+static hs_status partition_rule(void)
+{
+    return hs_partition_rule(HS_RULE_SNRPP, P, AT(0, times), 1, stop, AT(1, ints), AT(2, &one_int),
+                             AT(3, &one));
+}
+static hs_status partition_contiguous(void)
+{
+    return hs_partition_contiguous(8, 8, P, AT(0, times), stop, AT(1, ints), AT(2, longs),
+                                   AT(3, &one_int));
+}
 static hs_status partition_interval(void)
 {
-    return hs_partition_interval(P, AT(0, times), AT(4, ones), 1, AT(5, order3), AT(6, owner), 1, 0, stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
+    return hs_partition_interval(P, AT(0, times), AT(4, ones), 1, AT(5, order3), AT(6, owner), 1, 0,
+                                 stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
 }
 static hs_status partition_guillotine(void)
 {
-    return hs_partition_guillotine(P, AT(0, times), AT(4, ones), 1, 0, stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
+    return hs_partition_guillotine(P, AT(0, times), AT(4, ones), 1, 0, stop, AT(1, ints),
+                                   AT(2, &one_int), AT(3, &one));
 }
 static hs_status partition_nonrectangular(void)
 {
-    return hs_partition_nonrectangular(P, AT(0, times), AT(4, ones), 1, AT(5, order3), stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
+    return hs_partition_nonrectangular(P, AT(0, times), AT(4, ones), 1, AT(5, order3), stop,
+                                       AT(1, ints), AT(2, &one_int), AT(3, &one));
 }
 static hs_status partition_largest(void)
 {
-    return hs_partition_largest(P, AT(0, times), AT(4, ones), 1, AT(5, order3), stop, AT(1, ints), AT(2, &one_int), AT(3, &one));
+    return hs_partition_largest(P, AT(0, times), AT(4, ones), 1, AT(5, order3), stop, AT(1, ints),
+                                AT(2, &one_int), AT(3, &one));
 }
 static hs_status partition_search(void)
 {
     memcpy(ints, plan3, sizeof plan3);
-    return hs_partition_search(P, AT(0, times), AT(4, ones), 1, 9, 0, stop, AT(1, ints), 5, AT(2, &seed), AT(3, &one));
+    return hs_partition_search(P, AT(0, times), AT(4, ones), 1, 9, 0, stop, AT(1, ints), 5,
+                               AT(2, &seed), AT(3, &one));
 }
 static hs_status partition_cuboids(void)
 {
-    return hs_partition_cuboids(P, AT(0, times), AT(1, ones), 7, AT(5, order3), 1, 1, stop, AT(2, ints), AT(3, &one_int), AT(4, &one));
+    return hs_partition_cuboids(P, AT(0, times), AT(1, ones), 7, AT(5, order3), 1, 1, stop,
+                                AT(2, ints), AT(3, &one_int), AT(4, &one));
 }
 static hs_status partition_cuboids_exact(void)
 {
-    return hs_partition_cuboids_exact(P, AT(0, times), AT(1, ones), 7, stop, AT(2, ints), AT(3, &one_int), AT(4, &one));
+    return hs_partition_cuboids_exact(P, AT(0, times), AT(1, ones), 7, stop, AT(2, ints),
+                                      AT(3, &one_int), AT(4, &one));
 }
-static hs_status cuboid_boxes(void) { return hs_cuboid_boxes(P, AT(0, times), AT(1, tree3), 5, AT(2, reals)); }
-static hs_status tile_cuboids(void) { return hs_tile_cuboids(8, 8, 8, P, AT(0, times), AT(1, tree3), 5, stop, AT(2, longs)); }
-static hs_status cuboids_bound(void) { return hs_cuboids_bound(P, AT(0, times), AT(1, ones), AT(2, &one)); }
-static hs_status cuboids_certificate(void) { return hs_cuboids_certificate(P, AT(0, times), AT(1, ones), AT(2, tree3), 5, AT(3, &certificate)); }
+static hs_status cuboid_boxes(void)
+{
+    return hs_cuboid_boxes(P, AT(0, times), AT(1, tree3), 5, AT(2, reals));
+}
+static hs_status tile_cuboids(void)
+{
+    return hs_tile_cuboids(8, 8, 8, P, AT(0, times), AT(1, tree3), 5, stop, AT(2, longs));
+}
+static hs_status cuboids_bound(void)
+{
+    return hs_cuboids_bound(P, AT(0, times), AT(1, ones), AT(2, &one));
+}
+static hs_status cuboids_certificate(void)
+{
+    return hs_cuboids_certificate(P, AT(0, times), AT(1, ones), AT(2, tree3), 5,
+                                  AT(3, &certificate));
+}
 
 /* ---- ring, layers, star ---- */
 
@@ -176,13 +310,16 @@ static hs_status ring_greedy(void)
 static hs_status ring_search(void)
 {
     const hs_ring x = RING;
-    memcpy(ints, order3, sizeof order3), one_int = P;
-    return hs_ring_search(AT(2, &x), 9, stop, AT(3, ints), AT(4, &one_int), AT(5, &seed), AT(6, &one));
+    memcpy(ints, order3, sizeof order3);
+    one_int = P;
+    return hs_ring_search(AT(2, &x), 9, stop, AT(3, ints), AT(4, &one_int), AT(5, &seed),
+                          AT(6, &one));
 }
 static hs_status ring_batch(void)
 {
     const hs_ring x = RING;
-    return hs_ring_batch(HS_RING_METHOD_BEST, 1, AT(2, &x), 9, 1, 9, stop, AT(3, reals), AT(4, &one), AT(5, &another), AT(6, &one_int));
+    return hs_ring_batch(HS_RING_METHOD_BEST, 1, AT(2, &x), 9, 1, 9, stop, AT(3, reals),
+                         AT(4, &one), AT(5, &another), AT(6, &one_int));
 }
 static hs_status ring_exact(void)
 {
@@ -220,7 +357,8 @@ static hs_status ring_certificate(void)
 static hs_status layers_schedule(void)
 {
     const hs_layers x = LAYERS;
-    return hs_layers_schedule(AT(2, &x), AT(8, order3), AT(3, counts), AT(4, reals), AT(5, others), AT(6, third), AT(7, &one));
+    return hs_layers_schedule(AT(2, &x), AT(8, order3), AT(3, counts), AT(4, reals), AT(5, others),
+                              AT(6, third), AT(7, &one));
 }
 static hs_status layers_relaxed(void)
 {
@@ -250,16 +388,26 @@ static hs_status layers_best(void)
 static hs_status layers_batch(void)
 {
     const hs_layers x = LAYERS;
-    return hs_layers_batch(HS_LAYERS_BEST, 1, AT(2, &x), 9, stop, AT(3, ints), AT(4, longs), AT(5, &one), AT(6, &another), AT(7, &one_int));
+    return hs_layers_batch(HS_LAYERS_BEST, 1, AT(2, &x), 9, stop, AT(3, ints), AT(4, longs),
+                           AT(5, &one), AT(6, &another), AT(7, &one_int));
 }
 static hs_status layers_certificate(void)
 {
     const hs_layers x = LAYERS;
-    return hs_layers_certificate(AT(2, &x), AT(5, order3), AT(3, counts), stop, AT(4, &certificate));
+    return hs_layers_certificate(AT(2, &x), AT(5, order3), AT(3, counts), stop,
+                                 AT(4, &certificate));
 }
 
-#define STAR {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = AT(0, times), .link_costs = AT(1, few), .memory = AT(2, memory)}
-static const hs_star_chunk chunk = {.held = HS_STAR_HOLD_C, .buffers = 2, .height = 4, .width = 4, .depth = 1};
+#define STAR                      \
+    {.r = 4,                      \
+     .s = 4,                      \
+     .t = 4,                      \
+     .p = P,                      \
+     .cycle_times = AT(0, times), \
+     .link_costs = AT(1, few),    \
+     .memory = AT(2, memory)}
+static const hs_star_chunk chunk = {
+    .held = HS_STAR_HOLD_C, .buffers = 2, .height = 4, .width = 4, .depth = 1};
 static const hs_star_share shares[P] = {{4, 1, 1, HS_STAR_HOLD_C, 2, 0}};
 static hs_star_chunk chunks[64];
 static hs_star_message messages[256];
@@ -267,24 +415,29 @@ static hs_star_summary summary;
 static hs_status star_simulate(void)
 {
     const hs_star x = STAR;
-    return hs_star_simulate(AT(3, &x), 1, AT(4, &chunk), HS_STAR_DEMAND, 0, AT(8, ints), 0, stop, AT(7, messages), AT(5, &one_long), AT(6, &one));
+    return hs_star_simulate(AT(3, &x), 1, AT(4, &chunk), HS_STAR_DEMAND, 0, AT(8, ints), 0, stop,
+                            AT(7, messages), AT(5, &one_long), AT(6, &one));
 }
 static hs_status star_simulate_listed(void)
 {
-    const hs_star x = {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = times, .link_costs = few, .memory = memory};
-    return hs_star_simulate(&x, 1, &chunk, HS_STAR_LISTED, 6, AT(0, owner), 0, NULL, NULL, &one_long, &one);
+    const hs_star x = {
+        .r = 4, .s = 4, .t = 4, .p = P, .cycle_times = times, .link_costs = few, .memory = memory};
+    return hs_star_simulate(&x, 1, &chunk, HS_STAR_LISTED, 6, AT(0, owner), 0, NULL, NULL,
+                            &one_long, &one);
 }
 static hs_status star_plan(void)
 {
     const hs_star x = STAR;
     hs_star_chunk *c = hole == 7 ? NULL : chunks; /* both or none */
     hs_star_message *m = hole == 7 ? NULL : messages;
-    return hs_star_plan(AT(3, &x), HS_STAR_ODDOML, HS_STAR_ALL, 0, stop, AT(4, &summary), AT(5, longs), AT(6, lengths), c, m);
+    return hs_star_plan(AT(3, &x), HS_STAR_ODDOML, HS_STAR_ALL, 0, stop, AT(4, &summary),
+                        AT(5, longs), AT(6, lengths), c, m);
 }
 static hs_status star_exact(void)
 {
     const hs_star x = STAR;
-    return hs_star_exact(AT(3, &x), 100000, INFINITY, stop, AT(4, &one_long), AT(5, chunks), AT(6, &other_long), AT(7, ints), AT(8, &one));
+    return hs_star_exact(AT(3, &x), 100000, INFINITY, stop, AT(4, &one_long), AT(5, chunks),
+                         AT(6, &other_long), AT(7, ints), AT(8, &one));
 }
 static hs_status star_cut(void)
 {
@@ -295,7 +448,8 @@ static hs_status star_search(void)
 {
     static hs_star_share found[P];
     const hs_star x = STAR;
-    return hs_star_search(AT(3, &x), 0, 1, 100, stop, AT(4, &one_int), AT(5, found), AT(6, &other_int), AT(7, &one));
+    return hs_star_search(AT(3, &x), 0, 1, 100, stop, AT(4, &one_int), AT(5, found),
+                          AT(6, &other_int), AT(7, &one));
 }
 static hs_status star_bounds(void)
 {
@@ -310,10 +464,22 @@ static hs_status star_certificate(void)
 
 /* ---- certificates, boxes, kernels, pools ---- */
 
-static hs_status certificate_of(void) { return hs_certificate_of(AT(0, "cost"), HS_MINIMISED, 2, 1, AT(1, &certificate)); }
-static hs_status boxes_of_counts(void) { return hs_boxes_of_counts(0, 5, 5, 5, P, AT(0, counts), AT(1, boxes), AT(2, &one_int)); }
-static hs_status boxes_of_zones(void) { return hs_boxes_of_zones(5, P, AT(0, order3), AT(1, rects3), AT(2, boxes)); }
-static hs_status boxes_of_cuboids(void) { return hs_boxes_of_cuboids(P, AT(0, cuboids3), AT(1, boxes), AT(2, &one_int)); }
+static hs_status certificate_of(void)
+{
+    return hs_certificate_of(AT(0, "cost"), HS_MINIMISED, 2, 1, AT(1, &certificate));
+}
+static hs_status boxes_of_counts(void)
+{
+    return hs_boxes_of_counts(0, 5, 5, 5, P, AT(0, counts), AT(1, boxes), AT(2, &one_int));
+}
+static hs_status boxes_of_zones(void)
+{
+    return hs_boxes_of_zones(5, P, AT(0, order3), AT(1, rects3), AT(2, boxes));
+}
+static hs_status boxes_of_cuboids(void)
+{
+    return hs_boxes_of_cuboids(P, AT(0, cuboids3), AT(1, boxes), AT(2, &one_int));
+}
 static hs_status boxes_cover(void)
 {
     static const hs_box whole = {.height = 4, .width = 4, .length = 4};
@@ -350,14 +516,26 @@ static hs_status pool_create_domains(void)
     static const hs_domain domains[2] = {{.kernel = "plain"}, {0}};
     static const int32_t of[2] = {0, 1};
     hs_pool *made = NULL;
-    const hs_status status = hs_pool_create_domains(2, AT(3, pair), 2, AT(0, domains), AT(1, of), AT(2, &made));
+    const hs_status status =
+        hs_pool_create_domains(2, AT(3, pair), 2, AT(0, domains), AT(1, of), AT(2, &made));
     hs_pool_destroy(made);
     return status;
 }
 
 /* ---- runs, with everything that they ask for ---- */
 
-#define PRODUCT {.dtype = HS_FLOAT64, .m = 4, .n = 4, .k = 4, .a = AT(2, table), .a_col_stride = 1, .b = AT(3, table), .b_col_stride = 1, .c = AT(4, reals), .c_row_stride = 4, .c_col_stride = 1}
+#define PRODUCT           \
+    {.dtype = HS_FLOAT64, \
+     .m = 4,              \
+     .n = 4,              \
+     .k = 4,              \
+     .a = AT(2, table),   \
+     .a_col_stride = 1,   \
+     .b = AT(3, table),   \
+     .b_col_stride = 1,   \
+     .c = AT(4, reals),   \
+     .c_row_stride = 4,   \
+     .c_col_stride = 1}
 static hs_status gemm(void)
 {
     const hs_product x = PRODUCT;
@@ -373,23 +551,44 @@ static hs_status run_product(void)
     const hs_product x = PRODUCT;
     const hs_boxes all = {.box = AT(6, &whole), .count = 1};
     const hs_options options = {0};
-    hs_trace trace = {.events = AT(7, events), .event_capacity = 9, .times = {.finish = AT(8, others)}};
+    hs_trace trace = {
+        .events = AT(7, events), .event_capacity = 9, .times = {.finish = AT(8, others)}};
     return hs_run_product(AT(0, pool), AT(1, &x), AT(5, &all), AT(9, &options), AT(10, &trace));
 }
 static hs_status run_star(void)
 {
-    const hs_star star = {.r = 4, .s = 4, .t = 4, .p = P, .cycle_times = AT(8, times), .link_costs = AT(9, few), .memory = AT(10, memory)};
+    const hs_star star = {.r = 4,
+                          .s = 4,
+                          .t = 4,
+                          .p = P,
+                          .cycle_times = AT(8, times),
+                          .link_costs = AT(9, few),
+                          .memory = AT(10, memory)};
     const hs_product x = PRODUCT;
-    hs_star_product what = {.star = AT(6, &star), .chunk_count = 1, .chunks = AT(7, &chunk), .order = HS_STAR_DEMAND, .block = 1, .messages = AT(14, messages),
-                            .message_capacity = 6, .peak = AT(15, longs)};
+    hs_star_product what = {.star = AT(6, &star),
+                            .chunk_count = 1,
+                            .chunks = AT(7, &chunk),
+                            .order = HS_STAR_DEMAND,
+                            .block = 1,
+                            .messages = AT(14, messages),
+                            .message_capacity = 6,
+                            .peak = AT(15, longs)};
     const hs_options options = {0};
     const hs_times ends = {.finish = AT(13, others)};
     return hs_run_star(AT(0, pool), AT(1, &x), AT(5, &what), AT(11, &options), AT(12, &ends));
 }
 static hs_status run_wavefront(void)
 {
-    const hs_stencil stencil = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .data = reals, .row_stride = 4, .col_stride = 1};
-    const hs_wavefront x = {.m = 4, .n = 4, .rows = 2, .cols = 2, .axis = 1, .owner = AT(2, owner), .tile = AT(3, hs_stencil_tile), .context = (void *)&stencil};
+    const hs_stencil stencil = {
+        .dtype = HS_FLOAT64, .m = 4, .n = 4, .data = reals, .row_stride = 4, .col_stride = 1};
+    const hs_wavefront x = {.m = 4,
+                            .n = 4,
+                            .rows = 2,
+                            .cols = 2,
+                            .axis = 1,
+                            .owner = AT(2, owner),
+                            .tile = AT(3, hs_stencil_tile),
+                            .context = (void *)&stencil};
     const hs_options options = {0};
     hs_trace trace = {0};
     return hs_run_wavefront(AT(0, pool), AT(1, &x), AT(4, &options), AT(5, &trace));
@@ -397,23 +596,49 @@ static hs_status run_wavefront(void)
 static hs_status run_slices(void)
 {
     static const int64_t widths[] = {2, 1, 1};
-    const hs_slices x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .source = AT(2, table), .source_col_stride = 1, .target = AT(3, reals), .target_row_stride = 4,
-                         .target_col_stride = 1, .steps = 1, .size = P, .ring = AT(4, order3), .widths = AT(5, widths)};
+    const hs_slices x = {.dtype = HS_FLOAT64,
+                         .m = 4,
+                         .n = 4,
+                         .source = AT(2, table),
+                         .source_col_stride = 1,
+                         .target = AT(3, reals),
+                         .target_row_stride = 4,
+                         .target_col_stride = 1,
+                         .steps = 1,
+                         .size = P,
+                         .ring = AT(4, order3),
+                         .widths = AT(5, widths)};
     const hs_options options = {0};
     hs_trace trace = {0};
     return hs_run_slices(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
 }
 static hs_status run_lu(void)
 {
-    hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints), .owner = AT(5, owner)};
+    hs_factor x = {.dtype = HS_FLOAT64,
+                   .m = 4,
+                   .n = 4,
+                   .matrix = AT(2, reals),
+                   .row_stride = 1,
+                   .col_stride = 4,
+                   .pivots = AT(3, ints),
+                   .owner = AT(5, owner)};
     const hs_options options = {0};
     hs_trace trace = {0};
     return hs_run_factor(AT(0, pool), AT(1, &x), AT(4, &options), AT(6, &trace));
 }
 static hs_status lu_solve(void)
 {
-    for (int i = 0; i < 16; i++) reals[i] = i % 5 == 0, ints[i / 4] = i / 4;
-    const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
+    for (int i = 0; i < 16; i++) {
+        reals[i] = i % 5 == 0;
+        ints[i / 4] = i / 4;
+    }
+    const hs_factor x = {.dtype = HS_FLOAT64,
+                         .m = 4,
+                         .n = 4,
+                         .matrix = AT(2, reals),
+                         .row_stride = 1,
+                         .col_stride = 4,
+                         .pivots = AT(3, ints)};
     return hs_lu_solve(AT(0, pool), AT(1, &x), 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
 static hs_status solve_triangular(void)
@@ -423,20 +648,53 @@ static hs_status solve_triangular(void)
 }
 static hs_status lu_inverse(void)
 {
-    for (int i = 0; i < 16; i++) reals[i] = i % 5 == 0, ints[i / 4] = i / 4;
-    const hs_factor x = {.dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .pivots = AT(3, ints)};
+    for (int i = 0; i < 16; i++) {
+        reals[i] = i % 5 == 0;
+        ints[i / 4] = i / 4;
+    }
+    const hs_factor x = {.dtype = HS_FLOAT64,
+                         .m = 4,
+                         .n = 4,
+                         .matrix = AT(2, reals),
+                         .row_stride = 1,
+                         .col_stride = 4,
+                         .pivots = AT(3, ints)};
     return hs_lu_inverse(AT(0, pool), AT(1, &x), AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
 static hs_status qr_multiply(void)
 {
-    const hs_factor x = {.kind = HS_QR, .dtype = HS_FLOAT64, .m = 4, .n = 4, .matrix = AT(2, reals), .row_stride = 1, .col_stride = 4, .tau = AT(3, third)};
+    const hs_factor x = {.kind = HS_QR,
+                         .dtype = HS_FLOAT64,
+                         .m = 4,
+                         .n = 4,
+                         .matrix = AT(2, reals),
+                         .row_stride = 1,
+                         .col_stride = 4,
+                         .tau = AT(3, third)};
     return hs_qr_multiply(AT(0, pool), AT(1, &x), 0, 0, 1, AT(4, others), 1, 4, NULL, AT(5, &flag));
 }
 static hs_status tall_qr(void)
 {
-    const hs_tall x = {.dtype = HS_FLOAT64, .m = 6, .n = P, .k = 1, .a = AT(2, table), .a_row_stride = P, .a_col_stride = 1, .r = AT(3, reals), .r_row_stride = P,
-                       .r_col_stride = 1, .b = AT(4, table), .b_row_stride = 1, .b_col_stride = 1, .c = AT(5, others), .c_row_stride = 1, .c_col_stride = 1,
-                       .q = AT(6, third), .q_row_stride = P, .q_col_stride = 1, .residuals = AT(7, &one)};
+    const hs_tall x = {.dtype = HS_FLOAT64,
+                       .m = 6,
+                       .n = P,
+                       .k = 1,
+                       .a = AT(2, table),
+                       .a_row_stride = P,
+                       .a_col_stride = 1,
+                       .r = AT(3, reals),
+                       .r_row_stride = P,
+                       .r_col_stride = 1,
+                       .b = AT(4, table),
+                       .b_row_stride = 1,
+                       .b_col_stride = 1,
+                       .c = AT(5, others),
+                       .c_row_stride = 1,
+                       .c_col_stride = 1,
+                       .q = AT(6, third),
+                       .q_row_stride = P,
+                       .q_col_stride = 1,
+                       .residuals = AT(7, &one)};
     const hs_options options = {0};
     hs_trace trace = {0};
     return hs_tall_qr(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
@@ -446,15 +704,29 @@ static hs_status run_stack(void)
     static hs_event events[9];
     const hs_product item = PRODUCT;
     static const int64_t one_item[] = {1};
-    const hs_stack x = {.operation = HS_STACK_MULTIPLY, .rank = 1, .size = AT(5, one_item), .a_steps = AT(6, one_item), .b_steps = AT(7, one_item),
-                        .c_steps = AT(8, one_item), .item = item};
+    const hs_stack x = {.operation = HS_STACK_MULTIPLY,
+                        .rank = 1,
+                        .size = AT(5, one_item),
+                        .a_steps = AT(6, one_item),
+                        .b_steps = AT(7, one_item),
+                        .c_steps = AT(8, one_item),
+                        .item = item};
     hs_trace trace = {.events = AT(9, events), .event_capacity = hole == 9 ? 0 : 9};
-    return hs_run_stack(AT(0, pool), AT(1, &x), AT(9, times), AT(10, &(hs_options){0}), AT(11, &trace));
+    return hs_run_stack(AT(0, pool), AT(1, &x), AT(9, times), AT(10, &(hs_options){0}),
+                        AT(11, &trace));
 }
 static hs_status measure_kernel(void)
 {
-    hs_measurement x = {.dtype = HS_FLOAT64, .size = 4, .worker = -1, .capacity = 9, .least = 1, .times = AT(2, reals), .count = AT(3, ints), .batch = AT(4, more),
-                        .elapsed = AT(5, others), .busy = AT(6, third)};
+    hs_measurement x = {.dtype = HS_FLOAT64,
+                        .size = 4,
+                        .worker = -1,
+                        .capacity = 9,
+                        .least = 1,
+                        .times = AT(2, reals),
+                        .count = AT(3, ints),
+                        .batch = AT(4, more),
+                        .elapsed = AT(5, others),
+                        .busy = AT(6, third)};
     return hs_measure_kernel(AT(0, pool), AT(1, &x), NULL, AT(7, &flag));
 }
 
@@ -575,7 +847,9 @@ static const struct {
 static void expect(int function, hs_status wanted)
 {
     const hs_status status = FUNCTIONS[function].call();
-    if (!CHECK(status == wanted)) fprintf(stderr, "  %s with pointer %d: status %d\n", FUNCTIONS[function].name, hole, status);
+    if (!CHECK(status == wanted))
+        fprintf(stderr, "  %s with pointer %d: status %d\n", FUNCTIONS[function].name, hole,
+                status);
 }
 
 /* What returns no status does nothing, or says that there is nothing. */
@@ -583,19 +857,34 @@ static void others_take_null(void)
 {
     hs_pool_destroy(NULL);
     reals[0] = ints[0] = -7;
-    hs_pool_availability(NULL, times, reals), hs_pool_pinned(NULL, ints);
+    hs_pool_availability(NULL, times, reals);
+    hs_pool_pinned(NULL, ints);
     CHECK(reals[0] == -7 && ints[0] == -7);
-    hs_pool_availability(pool, times, NULL), hs_pool_pinned(pool, NULL);
+    hs_pool_availability(pool, times, NULL);
+    hs_pool_pinned(pool, NULL);
     CHECK(!hs_pool_is_inside(NULL));
-    hs_stencil_tile(NULL, 0, 0, 1, 1), hs_stencil_tile(&(hs_stencil){.dtype = HS_FLOAT64}, 0, 0, 1, 1);
+    hs_stencil_tile(NULL, 0, 0, 1, 1);
+    hs_stencil_tile(&(hs_stencil){.dtype = HS_FLOAT64}, 0, 0, 1, 1);
     double four[] = {1, 2, 3, 4};
-    hs_stencil corner = {.dtype = HS_FLOAT64, .m = 1, .n = 1, .data = four + 1, .row_stride = 1, .col_stride = 1, .weights = {1, 1, 1, 1, 2, 1, 1, 1, 1}};
-    hs_stencil_tile(&corner, -1, 0, 1, 1), hs_stencil_tile(&corner, 0, -1, 1, 1), hs_stencil_tile(&corner, 0, 0, 2, 1), hs_stencil_tile(&corner, 0, 0, 1, 2);
+    hs_stencil corner = {.dtype = HS_FLOAT64,
+                         .m = 1,
+                         .n = 1,
+                         .data = four + 1,
+                         .row_stride = 1,
+                         .col_stride = 1,
+                         .weights = {1, 1, 1, 1, 2, 1, 1, 1, 1}};
+    hs_stencil_tile(&corner, -1, 0, 1, 1);
+    hs_stencil_tile(&corner, 0, -1, 1, 1);
+    hs_stencil_tile(&corner, 0, 0, 2, 1);
+    hs_stencil_tile(&corner, 0, 0, 1, 2);
     CHECK(four[0] == 1 && four[1] == 2 && four[2] == 3); /* outside the array */
     hs_stencil_tile(&corner, 0, 0, 1, 1);
     CHECK(four[0] == 1 && four[1] == 4 && four[2] == 3);
-    hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL), hs_factor_default(NULL, 0, 0, 0, 0, NULL), hs_measurement_default(NULL, 1);
-    CHECK(hs_gemm_boxes(2, 2, 10000, 2, NULL, NULL, 0) > 0 && hs_gemm_boxes(2, 2, 10000, 2, times, NULL, 9) > 0);
+    hs_product_default(NULL, 0, 0, 0, 0, NULL, NULL, NULL);
+    hs_factor_default(NULL, 0, 0, 0, 0, NULL);
+    hs_measurement_default(NULL, 1);
+    CHECK(hs_gemm_boxes(2, 2, 10000, 2, NULL, NULL, 0) > 0 &&
+          hs_gemm_boxes(2, 2, 10000, 2, times, NULL, 9) > 0);
     CHECK(hs_kernel_use_fortran(NULL, NULL, 4, NULL, NULL) == HS_ERROR_VALUE);
 }
 
@@ -604,11 +893,13 @@ int main(void)
     static const int set = 1;
     if (!CHECK(hs_pool_create(P, NULL, &pool) == HS_OK)) return check_result();
     for (int f = 0; f < (int)(sizeof FUNCTIONS / sizeof *FUNCTIONS); f++) {
-        hole = -1, stop = NULL;
+        hole = -1;
+        stop = NULL;
         expect(f, HS_OK);
         for (hole = 0; hole < FUNCTIONS[f].required; hole++) expect(f, HS_ERROR_VALUE);
         for (; hole < FUNCTIONS[f].required + FUNCTIONS[f].optional; hole++) expect(f, HS_OK);
-        hole = -1, stop = &set;
+        hole = -1;
+        stop = &set;
         if (FUNCTIONS[f].cancels) expect(f, HS_ERROR_CANCELLED);
     }
     others_take_null();

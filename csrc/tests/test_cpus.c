@@ -1,4 +1,5 @@
-/* Sets of cpus: those of this machine, and of machines with many more, where the system refuses sets with too little room. */
+/* Sets of cpus: those of this machine, and of machines with many more, where the system refuses
+ * sets with too little room. */
 #define _GNU_SOURCE
 #include "threads/cpus.h"
 
@@ -16,11 +17,16 @@
 static void of_this_machine(void)
 {
     enum { BYTES = 1 << 17 };
-    hs__cpus found, all = {calloc(1, BYTES), BYTES};
-    if (CHECK(all.set && !pthread_getaffinity_np(pthread_self(), BYTES, all.set)) && CHECK(hs__cpus_of(pthread_self(), &found))) {
+    hs__cpus found;
+    hs__cpus all = {calloc(1, BYTES), BYTES};
+    if (CHECK(all.set && !pthread_getaffinity_np(pthread_self(), BYTES, all.set)) &&
+        CHECK(hs__cpus_of(pthread_self(), &found))) {
         for (int32_t cpu = -1; cpu < 8 * BYTES; cpu++)
-            if (hs__cpus_have(&found, cpu) != (cpu >= 0 && CPU_ISSET_S((size_t)cpu, BYTES, all.set))) CHECK(cpu < 0);
-        CHECK(hs__cpus_end(&found) >= 1 && CPU_COUNT_S(found.bytes, found.set) == CPU_COUNT_S(BYTES, all.set));
+            if (hs__cpus_have(&found, cpu) !=
+                (cpu >= 0 && CPU_ISSET_S((size_t)cpu, BYTES, all.set)))
+                CHECK(cpu < 0);
+        CHECK(hs__cpus_end(&found) >= 1 &&
+              CPU_COUNT_S(found.bytes, found.set) == CPU_COUNT_S(BYTES, all.set));
         free(found.set);
     }
     free(all.set);
@@ -28,7 +34,8 @@ static void of_this_machine(void)
 
 static void pinned_and_free_again(void)
 {
-    hs__cpus before, now = {0};
+    hs__cpus before;
+    hs__cpus now = {0};
     if (!CHECK(hs__cpus_of(pthread_self(), &before))) return;
     int32_t cpu = 0;
     while (!hs__cpus_have(&before, cpu)) cpu++;
@@ -37,13 +44,16 @@ static void pinned_and_free_again(void)
     free(now.set);
     CHECK(hs__confine(pthread_self(), &before) && hs__cpus_of(pthread_self(), &now) &&
           hs__cpus_same(&before, &now));
-    free(before.set), free(now.set);
+    free(before.set);
+    free(now.set);
 }
 
 /* A set is read again into its own memory, and the stamp is another one as soon as the set is. */
 static void looked_at_again(void)
 {
-    hs__cpus before, now = {0}, none = {0};
+    hs__cpus before;
+    hs__cpus now = {0};
+    hs__cpus none = {0};
     if (!CHECK(hs__cpus_of(pthread_self(), &before)) ||
         !CHECK(hs__cpus_again(pthread_self(), &now)))
         return;
@@ -60,15 +70,16 @@ static void looked_at_again(void)
               hs__cpus_have(&now, cpu) && hs_cpus_stamp() != stamp);
     }
     CHECK(hs__confine(pthread_self(), &before) && hs_cpus_stamp() == stamp);
-    free(before.set), free(now.set);
+    free(before.set);
+    free(now.set);
 }
 
 static void cpus_are_added(void)
 {
     hs__cpus cpus = {calloc(1, CPU_ALLOC_SIZE(2048)), CPU_ALLOC_SIZE(2048)};
     if (!CHECK(cpus.set)) return;
-    const int32_t added[] = {0, 63, 64, 1500, 2047, 64},
-                  outside[] = {-1, INT32_MIN, 2048, INT32_MAX};
+    const int32_t added[] = {0, 63, 64, 1500, 2047, 64};
+    const int32_t outside[] = {-1, INT32_MIN, 2048, INT32_MAX};
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) hs__cpus_add(&cpus, added[i]);
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) hs__cpus_add(&cpus, outside[i]);
     CHECK(hs__cpus_count(&cpus) == 5);
@@ -78,7 +89,8 @@ static void cpus_are_added(void)
 
 #if defined(HS_TEST_SCARCE)
 
-/* A system of so many cpus, whose threads may run on the first and the last one, and with an error of its own; 0: this one. */
+/* A system of so many cpus, whose threads may run on the first and the last one, and with an error
+ * of its own; 0: this one. */
 static struct {
     int32_t cpus, error, asked, confined;
 } other;
@@ -92,7 +104,8 @@ int __wrap_pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set
     other.asked++;
     if (other.error || 8 * bytes < (size_t)other.cpus) return other.error ? other.error : EINVAL;
     memset(set, 0, bytes);
-    CPU_SET_S(0, bytes, set), CPU_SET_S((size_t)other.cpus - 1, bytes, set);
+    CPU_SET_S(0, bytes, set);
+    CPU_SET_S((size_t)other.cpus - 1, bytes, set);
     return 0;
 }
 
@@ -100,7 +113,8 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
 {
     if (!other.cpus) return __real_pthread_setaffinity_np(thread, bytes, set);
     const int32_t last = other.cpus - 1;
-    other.confined = CPU_COUNT_S(bytes, set) == 1 && CPU_ISSET_S((size_t)last, bytes, set) ? last : -1;
+    other.confined =
+        CPU_COUNT_S(bytes, set) == 1 && CPU_ISSET_S((size_t)last, bytes, set) ? last : -1;
     return 0;
 }
 
@@ -111,8 +125,10 @@ static void of_other_machines(void)
         hs__cpus found;
         other.cpus = counts[i];
         if (!CHECK(hs__cpus_of(pthread_self(), &found))) continue;
-        CHECK(hs__cpus_have(&found, 0) && hs__cpus_have(&found, counts[i] - 1) && hs__cpus_end(&found) >= counts[i]);
-        CHECK(!hs__cpus_have(&found, counts[i]) && !hs__cpus_have(&found, -1) && !hs__cpus_have(&found, INT32_MAX));
+        CHECK(hs__cpus_have(&found, 0) && hs__cpus_have(&found, counts[i] - 1) &&
+              hs__cpus_end(&found) >= counts[i]);
+        CHECK(!hs__cpus_have(&found, counts[i]) && !hs__cpus_have(&found, -1) &&
+              !hs__cpus_have(&found, INT32_MAX));
         CHECK(CPU_COUNT_S(found.bytes, found.set) == (counts[i] == 1 ? 1 : 2));
         CHECK(hs__pin(pthread_self(), counts[i] - 1) && other.confined == counts[i] - 1);
         CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, counts[i] - 1) &&
@@ -131,7 +147,8 @@ static void refused(void)
     hs__cpus found = {.bytes = 1};
     other.cpus = (1 << 20) + 1;
     CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set);
-    other.error = ESRCH, other.asked = 0;
+    other.error = ESRCH;
+    other.asked = 0;
     CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set && other.asked == 1 &&
           !hs_cpus_stamp());
     CHECK(!hs__cpus_again(pthread_self(), &found) && !found.set);
@@ -150,9 +167,11 @@ static void scarce(void)
     scarce_left = GROWTHS;
     CHECK(hs__cpus_of(pthread_self(), &found));
     free(found.set);
-    scarce_left = 0, other.confined = 0;
+    scarce_left = 0;
+    other.confined = 0;
     CHECK(!hs__pin(pthread_self(), 65535) && !other.confined); /* where it was */
-    scarce_left = -1, other.cpus = 0;
+    scarce_left = -1;
+    other.cpus = 0;
 }
 
 #else
@@ -178,7 +197,8 @@ int main(void)
 int main(void)
 {
     hs__cpus cpus;
-    CHECK(!hs__cpus_of(pthread_self(), &cpus) && !cpus.set && !hs__cpus_end(&cpus) && !hs__pin(pthread_self(), 0));
+    CHECK(!hs__cpus_of(pthread_self(), &cpus) && !cpus.set && !hs__cpus_end(&cpus) &&
+          !hs__pin(pthread_self(), 0));
     CHECK(!hs__cpus_again(pthread_self(), &cpus) && hs__cpus_same(&cpus, &cpus) &&
           !hs__cpus_count(&cpus) && !hs_cpus_stamp());
     hs__cpus_add(&cpus, 0);

@@ -1,4 +1,5 @@
-/* Placements of a job: a thread whose core is another program's changes places with one that waits for it; both go back. */
+/* Placements of a job: a thread whose core is another program's changes places with one that waits
+ * for it; both go back. */
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
@@ -12,7 +13,10 @@
 
 #if defined(__linux__)
 
-static void nap(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL); }
+static void nap(double seconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
+}
 
 /* A thread at work on a core (-1: any), or asleep as long as `asleep` is locked. */
 typedef struct {
@@ -24,16 +28,23 @@ typedef struct {
 } place;
 
 #if defined(HS_TEST_SCARCE)
-static size_t room; /* bytes of a set below which the system refuses it, as on a machine with many cpus */
+/* bytes of a set below which the system refuses it, as on a machine with many cpus */
+static size_t room;
 
 int __real_pthread_getaffinity_np(pthread_t, size_t, cpu_set_t *);
 int __wrap_pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set)
 {
     return bytes < room ? EINVAL : __real_pthread_getaffinity_np(thread, bytes, set);
 }
-static int cpus_of(pthread_t thread, cpu_set_t *cpus) { return __real_pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0; }
+static int cpus_of(pthread_t thread, cpu_set_t *cpus)
+{
+    return __real_pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0;
+}
 #else
-static int cpus_of(pthread_t thread, cpu_set_t *cpus) { return pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0; }
+static int cpus_of(pthread_t thread, cpu_set_t *cpus)
+{
+    return pthread_getaffinity_np(thread, sizeof *cpus, cpus) == 0;
+}
 #endif
 
 static int is_only(pthread_t thread, int core)
@@ -45,10 +56,14 @@ static int is_only(pthread_t thread, int core)
 static void *worker(void *context)
 {
     place *x = context;
-    x->failed = (x->core >= 0 && !hs__pin(pthread_self(), x->core)) || !cpus_of(pthread_self(), &x->before);
+    x->failed =
+        (x->core >= 0 && !hs__pin(pthread_self(), x->core)) || !cpus_of(pthread_self(), &x->before);
     hs__placement_take(&x->placement);
     atomic_store(&x->stage, 1);
-    if (x->sleeps) pthread_mutex_lock(&x->asleep), pthread_mutex_unlock(&x->asleep);
+    if (x->sleeps) {
+        pthread_mutex_lock(&x->asleep);
+        pthread_mutex_unlock(&x->asleep);
+    }
     while (atomic_load(&x->stage) == 1) {}
     hs__go_home(hs__placement_leave(&x->placement));
     x->failed |= !cpus_of(pthread_self(), &x->after);
@@ -84,7 +99,10 @@ static void sleeper(void)
     cpu_set_t now;
     const pthread_t thread = begin(&x, -1, 1);
     nap(5e-3);
-    for (int i = 0; i < 50; i++) CHECK(!hs__placement_watch(&x.placement, NULL)), nap(1e-3);
+    for (int i = 0; i < 50; i++) {
+        CHECK(!hs__placement_watch(&x.placement, NULL));
+        nap(1e-3);
+    }
     CHECK(cpus_of(thread, &now) && CPU_EQUAL(&now, &x.before));
     end(&x, thread);
 }
@@ -94,7 +112,10 @@ static void free_one(void)
 {
     place x;
     const pthread_t thread = begin(&x, -1, 0);
-    for (int i = 0; i < 100; i++) hs__placement_watch(&x.placement, NULL), nap(2e-4);
+    for (int i = 0; i < 100; i++) {
+        hs__placement_watch(&x.placement, NULL);
+        nap(2e-4);
+    }
     end(&x, thread);
 }
 
@@ -103,9 +124,13 @@ static void gaps(int there)
 {
     place x, other;
     const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
-    for (int i = 0; i < 5; i++) CHECK(!hs__placement_watch(&x.placement, NULL)), nap(12e-3);
+    for (int i = 0; i < 5; i++) {
+        CHECK(!hs__placement_watch(&x.placement, NULL));
+        nap(12e-3);
+    }
     CHECK(is_only(thread, there));
-    end(&x, thread), end(&other, busy);
+    end(&x, thread);
+    end(&other, busy);
 }
 
 /* Two threads on one core, one of which is waited for, by a thread that has another core. */
@@ -117,15 +142,21 @@ static void crowded(int here, int there, int at_work)
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
     const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
     if (at_work) hs__placement_take(&own);
-    int guest = 0, looks = 0;
-    for (; looks < 100000 && !x.placement.home.set; looks++) guest = hs__placement_watch(&x.placement, at_work ? &own : NULL), nap(2e-5);
+    int guest = 0;
+    int looks = 0;
+    for (; looks < 100000 && !x.placement.home.set; looks++) {
+        guest = hs__placement_watch(&x.placement, at_work ? &own : NULL);
+        nap(2e-5);
+    }
     CHECK(x.placement.home.set && is_only(thread, here));
-    CHECK(guest == !at_work && !own.home.set == !at_work && is_only(pthread_self(), at_work ? there : here));
+    CHECK(guest == !at_work && !own.home.set == !at_work &&
+          is_only(pthread_self(), at_work ? there : here));
     if (at_work) {
         hs__go_home(hs__placement_leave(&own));
     }
     CHECK(is_only(pthread_self(), here));
-    end(&x, thread), end(&other, busy);
+    end(&x, thread);
+    end(&other, busy);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
@@ -136,8 +167,10 @@ static void changed_meanwhile(int here, int there)
     cpu_set_t before, wanted;
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
     const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
-    for (int looks = 0; looks < 100000 && !x.placement.home.set; looks++)
-        hs__placement_watch(&x.placement, NULL), nap(2e-5);
+    for (int looks = 0; looks < 100000 && !x.placement.home.set; looks++) {
+        hs__placement_watch(&x.placement, NULL);
+        nap(2e-5);
+    }
     CHECK(x.placement.home.set && is_only(thread, here));
     CPU_ZERO(&wanted);
     CPU_SET(here, &wanted);
@@ -162,17 +195,22 @@ static void scarce(int here, int there)
     size_t asked = 0;
     scarce_asked();
     scarce_left = 0;
-    for (int looks = 0; looks < 100000 && !asked; looks++, asked = scarce_asked()) CHECK(!hs__placement_watch(&x.placement, NULL)), nap(2e-5);
+    for (int looks = 0; looks < 100000 && !asked; looks++, asked = scarce_asked()) {
+        CHECK(!hs__placement_watch(&x.placement, NULL));
+        nap(2e-5);
+    }
     scarce_left = -1;
     CHECK(asked && is_only(thread, there) && is_only(pthread_self(), here));
-    end(&x, thread), end(&other, busy);
+    end(&x, thread);
+    end(&other, busy);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 #endif
 
 int main(void)
 {
-    int cores[2], count = 0;
+    int cores[2];
+    int count = 0;
     cpu_set_t cpus;
     CHECK(cpus_of(pthread_self(), &cpus));
     for (int core = 0; core < CPU_SETSIZE && count < 2; core++)
@@ -180,7 +218,10 @@ int main(void)
     sleeper();
     free_one();
     if (count) gaps(cores[0]);
-    if (count == 2) crowded(cores[1], cores[0], 0), crowded(cores[1], cores[0], 1);
+    if (count == 2) {
+        crowded(cores[1], cores[0], 0);
+        crowded(cores[1], cores[0], 1);
+    }
     if (count == 2) changed_meanwhile(cores[1], cores[0]);
 #if defined(HS_TEST_SCARCE)
     if (count == 2) scarce(cores[1], cores[0]);

@@ -161,10 +161,13 @@ static void is_unbound_from(const int32_t *before, const int32_t *cpus, const in
 {
     hs__openmp known = {.count = 0};
     hs__cpus start = before ? mask_of(2048, before) : (hs__cpus){0};
-    hs__cpus mask = mask_of(2048, cpus), wanted = mask_of(2048, expected);
+    hs__cpus mask = mask_of(2048, cpus);
+    hs__cpus wanted = mask_of(2048, expected);
     hs__unbind(&known, &start, &mask);
     CHECK(known.count == 1 && hs__cpus_same(&mask, &wanted));
-    free(start.set), free(mask.set), free(wanted.set);
+    free(start.set);
+    free(mask.set);
+    free(wanted.set);
 }
 
 static void is_unbound(const int32_t *cpus, const int32_t *expected)

@@ -1,5 +1,5 @@
-/* Life of pools: creation, refusal, many at once, use from several threads, destruction. With the source itself, for who waits and who
- * has which place is nobody else's business. */
+/* Life of pools: creation, refusal, many at once, use from several threads, destruction. With the
+ * source itself, for who waits and who has which place is nobody else's business. */
 #include "threads/pool.c"
 
 #include <math.h>
@@ -12,8 +12,20 @@ static double x[N * N];
 
 static hs_status multiply(hs_pool *pool, double *c)
 {
-    hs_product product = {.dtype = HS_FLOAT64, .m = N, .n = N, .k = N, .a = x, .a_row_stride = N, .a_col_stride = 1, .b = x, .b_row_stride = N,
-                          .b_col_stride = 1, .c = c, .c_row_stride = N, .c_col_stride = 1, .alpha = {1}};
+    hs_product product = {.dtype = HS_FLOAT64,
+                          .m = N,
+                          .n = N,
+                          .k = N,
+                          .a = x,
+                          .a_row_stride = N,
+                          .a_col_stride = 1,
+                          .b = x,
+                          .b_row_stride = N,
+                          .b_col_stride = 1,
+                          .c = c,
+                          .c_row_stride = N,
+                          .c_col_stride = 1,
+                          .alpha = {1}};
     return hs_gemm(pool, &product, NULL, NULL, NULL);
 }
 
@@ -28,7 +40,8 @@ static void *many_products(void *pool)
     return (void *)wrong;
 }
 
-/* All workers on the caller's core: they seldom begin before the caller has done everything, and must not come late. */
+/* All workers on the caller's core: they seldom begin before the caller has done everything, and
+ * must not come late. */
 static void crowded(void)
 {
     enum { SIDE = 100, ROUNDS = 60 };
@@ -44,16 +57,31 @@ static void crowded(void)
 #endif
     for (int round = 0; round < ROUNDS; round++) {
         const int64_t depth = round % 3 ? SIDE : 12 * SIDE; /* one panel; several */
-        double *a = malloc((size_t)(SIDE * depth) * sizeof *a), *c = malloc(SIDE * SIDE * sizeof *c); /* gone when the product is done */
+        double *a = malloc((size_t)(SIDE * depth) * sizeof *a);
+        double *c = malloc(SIDE * SIDE * sizeof *c); /* gone when the product is done */
         if (!CHECK(a && c)) break;
         for (int64_t i = 0; i < SIDE * depth; i++) a[i] = round + 1;
-        hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = depth, .a = a, .a_row_stride = depth, .a_col_stride = 1,
-                              .b = a, .b_row_stride = SIDE, .b_col_stride = 1, .c = c, .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
+        hs_product product = {.dtype = HS_FLOAT64,
+                              .m = SIDE,
+                              .n = SIDE,
+                              .k = depth,
+                              .a = a,
+                              .a_row_stride = depth,
+                              .a_col_stride = 1,
+                              .b = a,
+                              .b_row_stride = SIDE,
+                              .b_col_stride = 1,
+                              .c = c,
+                              .c_row_stride = SIDE,
+                              .c_col_stride = 1,
+                              .alpha = {1}};
         CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
         long wrong = 0;
-        for (int i = 0; i < SIDE * SIDE; i++) wrong += c[i] != (double)(depth * (round + 1) * (round + 1));
+        for (int i = 0; i < SIDE * SIDE; i++)
+            wrong += c[i] != (double)(depth * (round + 1) * (round + 1));
         CHECK(wrong == 0);
-        free(a), free(c);
+        free(a);
+        free(c);
     }
 #if defined(__linux__)
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
@@ -61,13 +89,15 @@ static void crowded(void)
     hs_pool_destroy(pool);
 }
 
-/* What the caller does outside a run, before the first one, takes no worker's place: a rescue would move its thread for ever. */
+/* What the caller does outside a run, before the first one, takes no worker's place: a rescue would
+ * move its thread for ever. */
 static void a_fresh_pool_has_no_caller(void)
 {
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
     for (int round = 0; round < 2; round++) {
-        hs__pool_step_out(pool), hs__pool_step_in(pool);
+        hs__pool_step_out(pool);
+        hs__pool_step_in(pool);
         for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].placement.taken);
         double c[N * N];
         CHECK(multiply(pool, c) == HS_OK);
@@ -81,7 +111,12 @@ typedef struct {
     hs_status status;
 } waiter;
 
-static int never(void *context, double fraction) { return (void)context, (void)fraction, 0; }
+static int never(void *context, double fraction)
+{
+    (void)context;
+    (void)fraction;
+    return 0;
+}
 
 static void *wait_for_turn(void *context)
 {
@@ -91,7 +126,11 @@ static void *wait_for_turn(void *context)
     return NULL;
 }
 
-static void *destroy(void *pool) { return hs_pool_destroy(pool), NULL; }
+static void *destroy(void *pool)
+{
+    hs_pool_destroy(pool);
+    return NULL;
+}
 
 /* Threads that wait for their turn leave a pool before it goes. */
 static void destroyed_with_threads_queued(void)
@@ -100,19 +139,24 @@ static void destroyed_with_threads_queued(void)
     hs_pool *pool = NULL;
     pthread_t threads[WAITERS], last;
     waiter waiters[WAITERS];
-    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
+        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        return;
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] = (waiter){pool, i % 2, HS_ERROR_VALUE};
         if (!CHECK(pthread_create(&threads[i], NULL, wait_for_turn, &waiters[i]) == 0)) return;
     }
-    while (atomic_load(&pool->callers) < WAITERS) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    while (atomic_load(&pool->callers) < WAITERS)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     if (!CHECK(pthread_create(&last, NULL, destroy, pool) == 0)) return;
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* the later it is unlocked the more of them wait */
+    /* the later it is unlocked the more of them wait */
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     hs__pool_unlock(pool);
     pthread_join(last, NULL);
     for (int i = 0; i < WAITERS; i++) {
         pthread_join(threads[i], NULL);
-        CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD); /* one that had its turn before, or none */
+        /* one that had its turn before, or none */
+        CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD);
     }
 }
 
@@ -128,8 +172,16 @@ static void *multiply_for_minutes(void *context)
     enum { SIDE = 400, DEPTH = 100 * 1000 * 1000 };
     computing *self = context;
     double *c = malloc(SIDE * SIDE * sizeof *c);
-    const hs_product product = {.dtype = HS_FLOAT64, .m = SIDE, .n = SIDE, .k = DEPTH, .a = x, .b = x, .c = c,
-                                .c_row_stride = SIDE, .c_col_stride = 1, .alpha = {1}};
+    const hs_product product = {.dtype = HS_FLOAT64,
+                                .m = SIDE,
+                                .n = SIDE,
+                                .k = DEPTH,
+                                .a = x,
+                                .b = x,
+                                .c = c,
+                                .c_row_stride = SIDE,
+                                .c_col_stride = 1,
+                                .alpha = {1}};
     self->status = c ? hs_gemm(self->pool, &product, NULL, self->poll, NULL) : HS_ERROR_MEMORY;
     free(c);
     return NULL;
@@ -143,7 +195,8 @@ static void *multiply_once(void *context)
     return NULL;
 }
 
-/* What other threads compute ends, what they wait for and try later is refused, with a poll function or without. */
+/* What other threads compute ends, what they wait for and try later is refused, with a poll
+ * function or without. */
 static void claimed(void)
 {
     enum { THREADS = 3 };
@@ -154,7 +207,8 @@ static void claimed(void)
         computing each[THREADS];
         for (int i = 0; i < THREADS; i++) {
             each[i] = (computing){pool, (i + p) % 2 ? never : NULL, HS_ERROR_VALUE};
-            if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0)) return;
+            if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0))
+                return;
         }
         while (atomic_load(&pool->callers) < THREADS - 1 || !atomic_load(&pool->runner))
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
@@ -180,10 +234,13 @@ static void claimed(void)
 static void claimed_from_within(void)
 {
     hs_pool *pool = NULL;
-    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
+        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        return;
     CHECK(hs_pool_claim(pool, 1.0) == HS_ERROR_BUSY);
     hs__pool_unlock(pool);
-    CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE && hs_pool_claim(pool, NAN) == HS_ERROR_VALUE);
+    CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE &&
+          hs_pool_claim(pool, NAN) == HS_ERROR_VALUE);
     CHECK(hs_pool_claim(NULL, 1.0) == HS_ERROR_VALUE);
     computing more = {pool, NULL, HS_ERROR_VALUE};
     pthread_t other;
@@ -197,7 +254,9 @@ static void claimed_from_within(void)
 static void checked_before_locked(void)
 {
     hs_pool *pool = NULL;
-    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) || !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK)) return;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
+        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        return;
     const hs_product good = {.dtype = HS_FLOAT64}, bad = {.dtype = HS_FLOAT64, .m = -1};
     const double none[] = {0, 0};
     CHECK(hs_gemm(pool, &good, NULL, NULL, NULL) == HS_ERROR_BUSY && hs_pool_is_inside(pool));
@@ -221,7 +280,8 @@ static void kept_and_trimmed(void)
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
     CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
-    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, HS__KEPT + 1) && hs__pool_scratch(pool, HS__BLOCKS, 0, 1000));
+    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, HS__KEPT + 1) &&
+          hs__pool_scratch(pool, HS__BLOCKS, 0, 1000));
     CHECK(hs__pool_scratch(pool, HS__PANELS, 1, 0) != NULL);
     hs__pool_unlock(pool);
     CHECK(kept(pool) == 1000);
@@ -238,7 +298,8 @@ static void stop_here(int number)
 {
     (void)number;
     atomic_store(&stopped, 1);
-    for (int i = 0; i < 5000 && !atomic_load(&may_go_on); i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int i = 0; i < 5000 && !atomic_load(&may_go_on); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     atomic_store(&stopped, 0);
 }
 
@@ -248,7 +309,8 @@ static void one_does_all(void *job, int32_t worker, int is_caller)
     atomic_fetch_add((atomic_int *)job, worker == 0);
 }
 
-/* The caller is on none of the pool's cores, and so has no part in the work: a helper that does not come is not waited for either. */
+/* The caller is on none of the pool's cores, and so has no part in the work: a helper that does not
+ * come is not waited for either. */
 static inline void without_a_caller(void)
 {
     const int32_t elsewhere[] = {4000, 4001}; /* which may not exist: unpinned then */
@@ -273,7 +335,8 @@ static int32_t threads_left = -1; /* that the system still starts; -1: all */
 static int32_t threads_joined;    /* atomic */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __real_pthread_join(pthread_t, void **);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *), void *argument)
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*begin)(void *), void *argument)
 {
     if (threads_left == 0) return EAGAIN;
     if (threads_left > 0) threads_left--;
@@ -285,7 +348,8 @@ int __wrap_pthread_join(pthread_t thread, void **result)
     return __real_pthread_join(thread, result);
 }
 
-/* The system refuses a thread: the pool ends those it has, and the caller's signals are as they were. */
+/* The system refuses a thread: the pool ends those it has, and the caller's signals are as they
+ * were. */
 static void threads_refused(void)
 {
     enum { P = 4 };
@@ -295,12 +359,14 @@ static void threads_refused(void)
             hs_pool *pool = NULL;
             sigset_t before, after;
             pthread_sigmask(SIG_SETMASK, NULL, &before);
-            threads_left = some, threads_joined = 0;
+            threads_left = some;
+            threads_joined = 0;
             CHECK(hs_pool_create(P, pinned ? cores : NULL, &pool) == HS_ERROR_THREAD);
             threads_left = -1;
             CHECK(pool == NULL && threads_joined == some);
             pthread_sigmask(SIG_SETMASK, NULL, &after);
-            for (int signal = 1; signal < 32; signal++) CHECK(sigismember(&before, signal) == sigismember(&after, signal));
+            for (int signal = 1; signal < 32; signal++)
+                CHECK(sigismember(&before, signal) == sigismember(&after, signal));
         }
 }
 
@@ -311,7 +377,8 @@ static void no_thread_at_all(void)
     for (int pinned = 0; pinned < 2; pinned++) {
         hs_pool *pool = NULL;
         double c[N * N];
-        threads_left = 0, threads_joined = 0;
+        threads_left = 0;
+        threads_joined = 0;
         if (!CHECK(hs_pool_create(1, pinned ? &core : NULL, &pool) == HS_OK)) continue;
         CHECK(!hs__pool_has_threads(pool));
         for (int round = 0; round < 3; round++)
@@ -319,8 +386,12 @@ static void no_thread_at_all(void)
         double time, elapsed, busy;
         int32_t count, batch;
         hs_measurement what = {.dtype = HS_FLOAT64, .size = 8, .worker = -1, .capacity = 1};
-        what.least = 1, what.times = &time, what.count = &count, what.batch = &batch;
-        what.elapsed = &elapsed, what.busy = &busy;
+        what.least = 1;
+        what.times = &time;
+        what.count = &count;
+        what.batch = &batch;
+        what.elapsed = &elapsed;
+        what.busy = &busy;
         /* The caller is beside the worker there. */
         CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_ERROR_THREAD);
         hs_pool_destroy(pool);
@@ -364,11 +435,13 @@ int main(void)
         CHECK(hs_pool_create(p, NULL, &pool) == HS_OK);
         double c[N * N];
         CHECK(multiply(pool, c) == HS_OK && c[N + 1] == N);
-        hs_pool_destroy(pool), pool = NULL;
+        hs_pool_destroy(pool);
+        pool = NULL;
     }
 
     CHECK_SCARCE(hs_pool_create(3, NULL, &pool), pool == NULL);
-    hs_pool_destroy(pool), pool = NULL;
+    hs_pool_destroy(pool);
+    pool = NULL;
     CHECK_SCARCE(hs_pool_create(2, (const int32_t[]){0, 0}, &pool), pool == NULL);
     hs_pool_destroy(pool);
 

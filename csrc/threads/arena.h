@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Aligned for vectors and pages, on large pages where the system has them; for free(). NULL if there is none. There are 4096 bytes
- * more: micro-kernels load the next step of a panel before they know that there is none. */
+/* Aligned for vectors and pages, on large pages where the system has them; for free(). NULL if
+ * there is none. There are 4096 bytes more: micro-kernels load the next step of a panel before they
+ * know that there is none. */
 void *hs__allocate_pages(size_t bytes);
 
 /* Buffers that grow as they are asked for. */
@@ -22,7 +23,8 @@ typedef struct hs__arena {
 int hs__arena_open(hs__arena *arena, int32_t count);
 void hs__arena_close(hs__arena *arena);
 
-/* Buffer number `slot`, by hs__allocate_pages, of so many bytes or more; its content does not outlast a growth. NULL if there is none. */
+/* Buffer number `slot`, by hs__allocate_pages, of so many bytes or more; its content does not
+ * outlast a growth. NULL if there is none. */
 void *hs__arena_get(hs__arena *arena, int32_t slot, size_t bytes);
 
 /* Gives back the buffers of more than `most` bytes. */

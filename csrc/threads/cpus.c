@@ -45,11 +45,17 @@ void hs__cpus_add(hs__cpus *cpus, int32_t cpu)
     if (cpu >= 0 && cpu < hs__cpus_end(cpus)) CPU_SET_S((size_t)cpu, cpus->bytes, cpus->set);
 }
 
-int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return cpu >= 0 && CPU_ISSET_S((size_t)cpu, cpus->bytes, cpus->set); }
+int hs__cpus_have(const hs__cpus *cpus, int32_t cpu)
+{
+    return cpu >= 0 && CPU_ISSET_S((size_t)cpu, cpus->bytes, cpus->set);
+}
 
 int32_t hs__cpus_end(const hs__cpus *cpus) { return (int32_t)(8 * cpus->bytes); }
 
-int hs__confine(pthread_t thread, const hs__cpus *cpus) { return !pthread_setaffinity_np(thread, cpus->bytes, cpus->set); }
+int hs__confine(pthread_t thread, const hs__cpus *cpus)
+{
+    return !pthread_setaffinity_np(thread, cpus->bytes, cpus->set);
+}
 
 int hs__pin(pthread_t thread, int32_t core)
 {
@@ -63,14 +69,51 @@ int hs__pin(pthread_t thread, int32_t core)
 
 #else
 
-int hs__cpus_of(pthread_t thread, hs__cpus *cpus) { return (void)thread, *cpus = (hs__cpus){0}, 0; }
+int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
+{
+    (void)thread;
+    *cpus = (hs__cpus){0};
+    return 0;
+}
 int hs__cpus_again(pthread_t thread, hs__cpus *cpus) { return hs__cpus_of(thread, cpus); }
-int hs__cpus_same(const hs__cpus *one, const hs__cpus *other) { return (void)one, (void)other, 1; }
-int32_t hs__cpus_count(const hs__cpus *cpus) { return (void)cpus, 0; }
-void hs__cpus_add(hs__cpus *cpus, int32_t cpu) { (void)cpus, (void)cpu; }
-int hs__cpus_have(const hs__cpus *cpus, int32_t cpu) { return (void)cpus, (void)cpu, 0; }
-int32_t hs__cpus_end(const hs__cpus *cpus) { return (void)cpus, 0; }
-int hs__confine(pthread_t thread, const hs__cpus *cpus) { return (void)thread, (void)cpus, 0; }
-int hs__pin(pthread_t thread, int32_t core) { return (void)thread, (void)core, 0; }
+int hs__cpus_same(const hs__cpus *one, const hs__cpus *other)
+{
+    (void)one;
+    (void)other;
+    return 1;
+}
+int32_t hs__cpus_count(const hs__cpus *cpus)
+{
+    (void)cpus;
+    return 0;
+}
+void hs__cpus_add(hs__cpus *cpus, int32_t cpu)
+{
+    (void)cpus;
+    (void)cpu;
+}
+int hs__cpus_have(const hs__cpus *cpus, int32_t cpu)
+{
+    (void)cpus;
+    (void)cpu;
+    return 0;
+}
+int32_t hs__cpus_end(const hs__cpus *cpus)
+{
+    (void)cpus;
+    return 0;
+}
+int hs__confine(pthread_t thread, const hs__cpus *cpus)
+{
+    (void)thread;
+    (void)cpus;
+    return 0;
+}
+int hs__pin(pthread_t thread, int32_t core)
+{
+    (void)thread;
+    (void)core;
+    return 0;
+}
 
 #endif

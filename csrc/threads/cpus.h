@@ -34,8 +34,8 @@ void hs__cpus_add(hs__cpus *cpus, int32_t cpu);
 int hs__cpus_have(const hs__cpus *cpus, int32_t cpu);
 int32_t hs__cpus_end(const hs__cpus *cpus);
 
-/* The thread may run on these cpus, or on that one, only. Whether that succeeded: a core that is gone meanwhile, or that another mask
- * forbids, leaves the thread where it was. */
+/* The thread may run on these cpus, or on that one, only. Whether that succeeded: a core that is
+ * gone meanwhile, or that another mask forbids, leaves the thread where it was. */
 int hs__confine(pthread_t thread, const hs__cpus *cpus);
 int hs__pin(pthread_t thread, int32_t core);
 

@@ -14,13 +14,15 @@ static int is_valid(int32_t p, int32_t count, const hs_domain *given, const int3
 {
     if (count < 1 || count > p || !given || !domain_of) return 0;
     for (int32_t d = 0; d < count; d++)
-        if (!are_sizes(given[d].depth) || !are_sizes(given[d].rows) || !are_sizes(given[d].cols)) return 0;
+        if (!are_sizes(given[d].depth) || !are_sizes(given[d].rows) || !are_sizes(given[d].cols))
+            return 0;
     for (int32_t w = 0; w < p; w++)
         if (domain_of[w] < 0 || domain_of[w] >= count) return 0;
     return 1;
 }
 
-hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_domain *given, const int32_t *domain_of)
+hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_domain *given,
+                           const int32_t *domain_of)
 {
     *x = (hs__domains){.count = 1};
     if (!given && !domain_of && count <= 1) return HS_OK;
@@ -31,7 +33,8 @@ hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_do
     x->count = count;
     for (int32_t w = 0; w < p; w++) x->of[w] = domain_of[w];
     for (int32_t d = 0; d < count; d++) {
-        x->domain[d].sizes = given[d], x->domain[d].sizes.kernel = NULL;
+        x->domain[d].sizes = given[d];
+        x->domain[d].sizes.kernel = NULL;
         if (!given[d].kernel) continue;
         const hs_status status = hs__kernel_set(given[d].kernel, &x->domain[d].kernel);
         if (status) return status;
@@ -42,7 +45,8 @@ hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_do
 
 void hs__domains_close(hs__domains *x)
 {
-    free(x->of), free(x->domain);
+    free(x->of);
+    free(x->domain);
 }
 
 /* As hs__blocking wants them. */

@@ -13,13 +13,17 @@ typedef struct hs__domains {
 } hs__domains;
 
 /* As of hs_pool_create_domains, or one of all workers with domains NULL. */
-hs_status hs__domains_open(hs__domains *domains, int32_t p, int32_t count, const hs_domain *given, const int32_t *domain_of);
+hs_status hs__domains_open(hs__domains *domains, int32_t p, int32_t count, const hs_domain *given,
+                           const int32_t *domain_of);
 void hs__domains_close(hs__domains *domains);
 
-static inline int32_t hs__domain_of(const hs__domains *domains, int32_t worker) { return domains->of ? domains->of[worker] : 0; }
+static inline int32_t hs__domain_of(const hs__domains *domains, int32_t worker)
+{
+    return domains->of ? domains->of[worker] : 0;
+}
 
-/* kernel [count] <- what the workers of each multiply with now, all with panels as deep as the least of them wants: so every element is the
- * sum of the same terms in one order. */
+/* kernel [count] <- what the workers of each multiply with now, all with panels as deep as the
+ * least of them wants: so every element is the sum of the same terms in one order. */
 void hs__domain_kernels(const hs__domains *domains, hs__kernel *kernel);
 
 #endif

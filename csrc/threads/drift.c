@@ -2,11 +2,20 @@
 
 #include <math.h>
 
-static double load(const _Atomic double *x) { return atomic_load_explicit(x, memory_order_relaxed); }
+static double load(const _Atomic double *x)
+{
+    return atomic_load_explicit(x, memory_order_relaxed);
+}
 
-static void store(_Atomic double *x, double value) { atomic_store_explicit(x, value, memory_order_relaxed); }
+static void store(_Atomic double *x, double value)
+{
+    atomic_store_explicit(x, value, memory_order_relaxed);
+}
 
-static double mean(double before, double now, double weight) { return before + weight * (now - before); }
+static double mean(double before, double now, double weight)
+{
+    return before + weight * (now - before);
+}
 
 static double speed_of(const double *speeds, int32_t w) { return speeds ? speeds[w] : 1.0; }
 
@@ -22,10 +31,12 @@ void hs__drift_availability(const hs__drift *drift, const double *speeds, double
     const int known = atomic_load_explicit(&drift->known, memory_order_acquire);
     double best = 0.0;
     for (int32_t w = 0; known && w < drift->p; w++)
-        if (speed_of(speeds, w) > 0.0) best = fmax(best, load(&drift->rate[w]) / speed_of(speeds, w));
+        if (speed_of(speeds, w) > 0.0)
+            best = fmax(best, load(&drift->rate[w]) / speed_of(speeds, w));
     for (int32_t w = 0; w < drift->p; w++) {
         const int counts = best > 0.0 && isfinite(best) && speed_of(speeds, w) > 0.0;
-        availability[w] = counts ? fmin(1.0, load(&drift->rate[w]) / speed_of(speeds, w) / best) : 1.0;
+        availability[w] =
+            counts ? fmin(1.0, load(&drift->rate[w]) / speed_of(speeds, w) / best) : 1.0;
     }
 }
 
@@ -35,7 +46,8 @@ void hs__drift_speeds(const hs__drift *drift, const double *speeds, double *now)
     double least = 1.0;
     hs__drift_availability(drift, speeds, now);
     for (int32_t w = 0; w < drift->p; w++) least = fmin(least, now[w]);
-    for (int32_t w = 0; w < drift->p; w++) now[w] = speed_of(speeds, w) * (least < steady ? now[w] : 1.0);
+    for (int32_t w = 0; w < drift->p; w++)
+        now[w] = speed_of(speeds, w) * (least < steady ? now[w] : 1.0);
 }
 
 void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done, double seconds)
@@ -49,6 +61,8 @@ void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done,
         if (!drift->known) store(&drift->rate[w], speed_of(speeds, w) / fastest);
         top = fmax(top, mean(load(&drift->rate[w]), done[w] / most, weight));
     }
-    for (int32_t w = 0; w < drift->p; w++) store(&drift->rate[w], fmax(mean(load(&drift->rate[w]), done[w] / most, weight) / top, least));
+    for (int32_t w = 0; w < drift->p; w++)
+        store(&drift->rate[w],
+              fmax(mean(load(&drift->rate[w]), done[w] / most, weight) / top, least));
     atomic_store_explicit(&drift->known, 1, memory_order_release);
 }

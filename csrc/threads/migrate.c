@@ -15,8 +15,14 @@
 #include "hetsched/status.h"
 #include "threads/wait.h"
 
-static int try_watch(hs__placement *s) { return !atomic_flag_test_and_set_explicit(&s->watched, memory_order_acquire); }
-static void end_watch(hs__placement *s) { atomic_flag_clear_explicit(&s->watched, memory_order_release); }
+static int try_watch(hs__placement *s)
+{
+    return !atomic_flag_test_and_set_explicit(&s->watched, memory_order_acquire);
+}
+static void end_watch(hs__placement *s)
+{
+    atomic_flag_clear_explicit(&s->watched, memory_order_release);
+}
 
 static void await_watch(hs__placement *s)
 {
@@ -66,7 +72,8 @@ static double cpu_time(pthread_t thread)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The core of a thread that computes or would, or -1: field 39 of what the kernel tells of it, whose second one is any text in brackets. */
+/* The core of a thread that computes or would, or -1: field 39 of what the kernel tells of it,
+ * whose second one is any text in brackets. */
 static int core_of(pid_t tid)
 {
     char path[64], text[1024];
@@ -82,7 +89,10 @@ static int core_of(pid_t tid)
     return at ? (int)strtol(at, NULL, 10) : -1;
 }
 
-static int save_home(hs__cpus *home, pthread_t thread) { return home->set || hs__cpus_of(thread, home); }
+static int save_home(hs__cpus *home, pthread_t thread)
+{
+    return home->set || hs__cpus_of(thread, home);
+}
 
 /* To that core; a thread whose home it belongs to is free to leave it. */
 static void put(const hs__cpus *home, pthread_t thread, int core)
@@ -90,11 +100,13 @@ static void put(const hs__cpus *home, pthread_t thread, int core)
     if (hs__pin(thread, core) && hs__cpus_have(home, core)) hs__confine(thread, home);
 }
 
-/* With s watched, which ends. While the calling thread waits for its new core, nobody waits for it. */
+/* With s watched, which ends. While the calling thread waits for its new core, nobody waits for
+ * it. */
 static int change_places(hs__placement *s, hs__placement *own)
 {
     const int here = sched_getcpu(), there = core_of(s->tid);
-    int stays = there >= 0 && there == here, moves = here >= 0 && there >= 0 && there != here && save_home(&s->home, s->thread);
+    int stays = there >= 0 && there == here;
+    int moves = here >= 0 && there >= 0 && there != here && save_home(&s->home, s->thread);
     if (moves) put(&s->home, s->thread, here);
     end_watch(s);
     if (!moves) return stays;
@@ -116,7 +128,8 @@ int hs__placement_watch(hs__placement *s, hs__placement *own)
     if (taken && (anew || passed > enough)) {
         const double had = cpu_time(s->thread);
         stopped = !anew && had - s->had < least * passed;
-        s->since = now, s->had = had;
+        s->since = now;
+        s->had = had;
     }
     s->last = now;
     if (stopped) return change_places(s, own);
@@ -127,6 +140,11 @@ int hs__placement_watch(hs__placement *s, hs__placement *own)
 #else
 
 void hs__go_home(hs__cpus home) { (void)home; }
-int hs__placement_watch(hs__placement *s, hs__placement *own) { return (void)s, (void)own, 0; }
+int hs__placement_watch(hs__placement *s, hs__placement *own)
+{
+    (void)s;
+    (void)own;
+    return 0;
+}
 
 #endif

@@ -14,8 +14,8 @@
 #include "threads/cpus.h"
 #include "threads/migrate.h"
 
-/* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread costs tens of
- * microseconds, as much as a small product. */
+/* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread
+ * costs tens of microseconds, as much as a small product. */
 static const double spin_seconds = 200e-6;
 
 typedef struct {
@@ -40,13 +40,14 @@ struct hs_pool {
     hs__drift drift;
 
     pthread_mutex_t run_lock;
-    atomic_int callers; /* threads that are in hs__pool_lock */
-    int closing;        /* under run_lock: they are to leave */
+    atomic_int callers;         /* threads that are in hs__pool_lock */
+    int closing;                /* under run_lock: they are to leave */
     const char *_Atomic runner; /* this_thread of the thread whose job runs, or NULL */
-    const char *_Atomic owner;  /* this_thread of the only one whose jobs are done, or NULL: of all */
+    /* this_thread of the only one whose jobs are done, or NULL: of all */
+    const char *_Atomic owner;
     hs__work *work;
     void *job;
-    int32_t own;   /* whose place the caller has in it, or -1 */
+    int32_t own;          /* whose place the caller has in it, or -1 */
     atomic_int stop;      /* a helper that was late for the last job looks at it at any time */
     atomic_int remaining; /* workers that have not ended */
     hs__signal done;
@@ -140,7 +141,10 @@ static void start(helper *to)
 int32_t hs__pool_size(const hs_pool *pool) { return pool->p; }
 int hs__pool_has_threads(const hs_pool *pool) { return pool->helpers[0].started; }
 
-int32_t hs__pool_cuts_for(const hs_pool *pool) { return atomic_load(&pool->deterministic) ? 1 : pool->p; }
+int32_t hs__pool_cuts_for(const hs_pool *pool)
+{
+    return atomic_load(&pool->deterministic) ? 1 : pool->p;
+}
 
 hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic)
 {
@@ -150,7 +154,10 @@ hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic)
 }
 
 const hs__domains *hs__pool_domains(const hs_pool *pool) { return &pool->domains; }
-int32_t hs__pool_domain(const hs_pool *pool, int32_t worker) { return hs__domain_of(&pool->domains, worker); }
+int32_t hs__pool_domain(const hs_pool *pool, int32_t worker)
+{
+    return hs__domain_of(&pool->domains, worker);
+}
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
@@ -173,7 +180,8 @@ static _Thread_local char this_thread;
 /* Whether the calling thread works on the job that runs. */
 static int is_inside(const hs_pool *pool)
 {
-    return atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread || helper_of == pool;
+    return atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread ||
+           helper_of == pool;
 }
 
 int32_t hs_pool_is_inside(const hs_pool *pool) { return pool && is_inside(pool); }
@@ -251,8 +259,8 @@ hs_status hs_pool_trim(hs_pool *pool)
     return HS_OK;
 }
 
-/* A thread that has passed hs__pool_lock before the pool had an owner holds the lock; another one is refused, and counted until
- * it knows. */
+/* A thread that has passed hs__pool_lock before the pool had an owner holds the lock; another one
+ * is refused, and counted until it knows. */
 static int is_empty(hs_pool *pool)
 {
     if (pthread_mutex_trylock(&pool->run_lock)) return 0;
@@ -273,7 +281,8 @@ hs_status hs_pool_claim(hs_pool *pool, double seconds)
     return HS_OK;
 }
 
-/* The worker whose place the caller takes: that of the core it is on, so that the pinned ones have the others. */
+/* The worker whose place the caller takes: that of the core it is on, so that the pinned ones have
+ * the others. */
 static int32_t place_of_caller(const hs_pool *pool)
 {
     if (!pool->cores || pool->p == 1) return 0;
@@ -304,7 +313,8 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
 static void withdraw(hs_pool *pool)
 {
     int withdrawn = 0;
-    for (int32_t i = 0; i < pool->p; i++) withdrawn += atomic_exchange(&pool->helpers[i].offered, 0);
+    for (int32_t i = 0; i < pool->p; i++)
+        withdrawn += atomic_exchange(&pool->helpers[i].offered, 0);
     atomic_fetch_sub(&pool->remaining, withdrawn);
 }
 
@@ -315,7 +325,10 @@ typedef struct {
     int shared;
 } others;
 
-static int have_ended(const void *what) { return !atomic_load(&((const others *)what)->pool->remaining); }
+static int have_ended(const void *what)
+{
+    return !atomic_load(&((const others *)what)->pool->remaining);
+}
 
 static void while_others_work(void *context)
 {
@@ -326,15 +339,21 @@ static void while_others_work(void *context)
     hs__pool_rescue(x->pool, -1);
 }
 
-/* The last worker may still hold the lock of the signal: the pool, and with it the signal, outlives it. */
+/* The last worker may still hold the lock of the signal: the pool, and with it the signal, outlives
+ * it. */
 static void wait_for_all(others *x)
 {
-    const hs__wait all = {.ready = have_ended, .what = x, .meanwhile = while_others_work, .context = x, .spin = spin_time(x->pool),
+    const hs__wait all = {.ready = have_ended,
+                          .what = x,
+                          .meanwhile = while_others_work,
+                          .context = x,
+                          .spin = spin_time(x->pool),
                           .sleep = hs__pool_look(x->pool, x->shared)};
     hs__wait_until(&all, &x->pool->done);
 }
 
-void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job), void *job, void (*idle)(void *job))
+void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job),
+                  void *job, void (*idle)(void *job))
 {
     if (manner == HS__ALONE) {
         work(job, 0, 1);
@@ -361,12 +380,16 @@ static hs_status start_threads(hs_pool *pool)
 {
     sigset_t all, before;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE), sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int32_t started = 0;
     for (; started < pool->p; started++) {
         helper *h = &pool->helpers[started];
-        h->pool = pool, h->worker = started;
+        h->pool = pool;
+        h->worker = started;
         h->started = !pthread_create(&h->thread, NULL, helper_main, h);
         if (!h->started) break;
         if (pool->cores) h->pinned = hs__pin(h->thread, pool->cores[started]);
@@ -375,7 +398,8 @@ static hs_status start_threads(hs_pool *pool)
     return started == pool->p || pool->p == 1 ? HS_OK : HS_ERROR_THREAD;
 }
 
-static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
+static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains,
+                        const int32_t *domain_of, hs_pool **out)
 {
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
@@ -384,14 +408,18 @@ static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs
     const size_t bytes = sizeof(hs_pool) + (size_t)p * sizeof(helper);
     if (posix_memalign(&memory, 64, bytes)) return HS_ERROR_MEMORY;
     hs_pool *pool = memset(memory, 0, bytes);
-    pool->p = p, pool->pid = getpid(), pool->spin = cores != NULL, pool->own = -1;
+    pool->p = p;
+    pool->pid = getpid();
+    pool->spin = cores != NULL;
+    pool->own = -1;
     pthread_mutex_init(&pool->run_lock, NULL);
     hs__signal_init(&pool->done);
     for (int32_t i = 0; i < p; i++) hs__signal_init(&pool->helpers[i].wake);
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
     if (pool->cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
-    const int enough = hs__arena_open(&pool->scratch, 2 * p) && pool->drift.rate && (pool->cores || !cores);
+    const int enough =
+        hs__arena_open(&pool->scratch, 2 * p) && pool->drift.rate && (pool->cores || !cores);
     hs_status status = hs__domains_open(&pool->domains, p, count, domains, domain_of);
     if (!status) status = enough ? start_threads(pool) : HS_ERROR_MEMORY;
     if (status) hs_pool_destroy(pool);
@@ -399,9 +427,13 @@ static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs
     return status;
 }
 
-hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out) { return create(p, cores, 1, NULL, NULL, out); }
+hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
+{
+    return create(p, cores, 1, NULL, NULL, out);
+}
 
-hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
+hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count,
+                                 const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
 {
     return domains && domain_of ? create(p, cores, count, domains, domain_of, out) : HS_ERROR_VALUE;
 }
@@ -429,5 +461,7 @@ void hs_pool_destroy(hs_pool *pool)
     }
     hs__arena_close(&pool->scratch);
     hs__domains_close(&pool->domains);
-    free(pool->drift.rate), free(pool->cores), free(pool);
+    free(pool->drift.rate);
+    free(pool->cores);
+    free(pool);
 }

@@ -89,15 +89,20 @@ static void sleep_for(hs__signal *signal, double seconds)
     clock_gettime(CLOCK_MONOTONIC, &until);
 #endif
     const double longest = 86400.0, whole = floor(fmin(seconds, longest));
-    until.tv_sec += (time_t)whole, until.tv_nsec += (long)(1e9 * (fmin(seconds, longest) - whole));
-    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    until.tv_sec += (time_t)whole;
+    until.tv_nsec += (long)(1e9 * (fmin(seconds, longest) - whole));
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
     pthread_cond_timedwait(&signal->wake, &signal->lock, &until);
 }
 
 void hs__sleep_at(hs__signal *signal, double until, const int *cancel)
 {
     pthread_mutex_lock(&signal->lock);
-    for (double left; !hs__cancelled(cancel) && (left = until - hs_clock()) > 0.0;) sleep_for(signal, left);
+    for (double left; !hs__cancelled(cancel) && (left = until - hs_clock()) > 0.0;)
+        sleep_for(signal, left);
     pthread_mutex_unlock(&signal->lock);
 }
 
@@ -105,7 +110,8 @@ void hs__wait_until(const hs__wait *w, hs__signal *signal)
 {
     if (over(w) || (w->spin > 0.0 && spin(w))) return;
     do {
-        /* Either this sees that it is over, or who made it so sees that this is asleep: both sides store, then load. */
+        /* Either this sees that it is over, or who made it so sees that this is asleep: both sides
+         * store, then load. */
         pthread_mutex_lock(&signal->lock);
         atomic_fetch_add(&signal->asleep, 1);
         if (!over(w)) {
