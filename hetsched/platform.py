@@ -25,7 +25,7 @@ from ._engine.kernels import Blocking
 
 #: Flops in a gigaflop, bytes in a gigabyte.
 UNIT = 1e9
-_UNNAMED = "units that it does not name"
+_UNNAMED = "unnamed units"
 
 
 @dataclass(frozen=True)

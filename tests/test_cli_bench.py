@@ -76,7 +76,7 @@ def test_refusals(options, message, capsys):
 def test_what_is_no_file_of_times(text, tmp_path, capsys):
     (tmp_path / "a.json").write_text(text)
     assert cli.main(["bench", "--compare", str(tmp_path / "a.json")]) == 1
-    assert "is no file of hetsched bench -o" in capsys.readouterr().err
+    assert "was not written by hetsched bench -o" in capsys.readouterr().err
 
 
 def test_quiet_commands_still_give_json(capsys):

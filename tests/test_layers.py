@@ -451,13 +451,14 @@ def test_memory_of_a_platform():
 
 def test_what_does_not_fit():
     with pytest.raises(
-        hs.InfeasibleError, match=r"memory is for 30 of 100 layers: each takes 200 elements .* 10000 more; with disk"
+        hs.InfeasibleError,
+        match=r"memory has room for 30 of 100 layers: each layer takes 200 elements .* 10000 elements more; with disk",
     ):
         hs.layers_star(100, [1, 1, 1, INF], memory=[12000, 12000, 12000, INF])
     assert hs.layers_star(100, [1, 1, 1, INF], memory=12000, disk=True).counts.sum() == 100
-    with pytest.raises(hs.InfeasibleError, match=r"memory is for 57 of 100 layers: .* holds 100 more$"):
+    with pytest.raises(hs.InfeasibleError, match=r"memory has room for 57 of 100 layers: .* holds 100 elements more$"):
         hs.layers_star(100, [1, 1, 1], memory=4000, disk=True)
-    with pytest.raises(hs.InfeasibleError, match=r"memory\[1\] is for 0 of 5 layers"):
+    with pytest.raises(hs.InfeasibleError, match=r"memory\[1\] has room for 0 of 5 layers"):
         hs.layers_star(5, np.ones((2, 3)), memory=[[100.0], [0.0]])
 
 

@@ -171,7 +171,7 @@ class TestProfiles:
         assert {worker for _, _, _, worker in machine.calls} == {-1, 0, 1}
         assert found.profile(2).gflops.tolist() == found.profile(1).gflops.tolist()
         np.testing.assert_allclose(found.speeds, [80, 40, 80 / 3])  # all at once is always measured
-        assert "profiles are those of one core of each type" in found.notes
+        assert "only one core of each type was profiled" in found.notes
 
     def test_many_cores(self, machine, monkeypatch):
         monkeypatch.setattr(measuring, "topology", lambda: topology(20))
@@ -193,7 +193,7 @@ class TestProfiles:
         assert found.cpus == (0, None, 2)
         assert found.names[1] == "worker 1"
         assert not found.pinned
-        assert "could not be held on cpus 1" in found.notes[0]
+        assert "could not be pinned to cpus 1" in found.notes[0]
 
     @pytest.mark.parametrize("share", [0.5, [1.0, 0.49, 1.0]])
     def test_neighbour(self, machine, share):
@@ -211,8 +211,8 @@ class TestProfiles:
         np.testing.assert_allclose(*found.panel_times(500, 500, 100)[:2])
         cpu, part = (0, "50%") if share == 0.5 else (1, "49%")
         assert found.notes == (
-            f"other programs were running: cpu {cpu} had its core for {part} of the time; speeds are those of the cores to "
-            "themselves, and the next call measures anew",
+            f"other programs were running: cpu {cpu} had its core for {part} of the time; the speeds do not count "
+            "the lost time, and the next call measures again",
         )
 
     def test_hypervisor(self, machine, monkeypatch, tmp_path):
@@ -227,7 +227,7 @@ class TestProfiles:
         np.testing.assert_allclose(found.at_once["float64"].share, [1, 0.5, 1], atol=0.02)
         np.testing.assert_allclose(found.speeds, 80, rtol=0.02)
         assert found.disturbed
-        assert found.notes[0].startswith("a hypervisor took time: cpu 1 had its core for 50% of the time; speeds")
+        assert found.notes[0].startswith("a hypervisor took time: cpu 1 had its core for 50% of the time; the speeds")
         host.taken = {}
         assert not hs.measure().disturbed
 
@@ -287,7 +287,7 @@ class TestProfiles:
         found = hs.measure(refresh=True)
         np.testing.assert_allclose(found.speeds, 160 / 3)
         assert found.disturbed
-        assert found.notes[1].startswith("other programs were running: the workers had 80% of the quota; speeds")
+        assert found.notes[1].startswith("other programs were running: the workers had 80% of the quota; the speeds")
 
     def test_only_what_is_asked(self, machine):
         found = hs.measure(kernels=["trsm"], dtypes=[np.complex64], sizes={"trsm": [30, 10, 10]})
@@ -601,7 +601,7 @@ class TestPools:
         uneven.share = [1.0, 0.49, 1.0]
         text = measuring.describe(hs.measure())
         assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s" in text
-        assert text.endswith("used by matmul and lu_factor for an hour: other programs or a hypervisor took time")
+        assert text.endswith("used by matmul and lu_factor for an hour only, because other programs or a hypervisor took time")
 
 
 class TestReal:

@@ -251,7 +251,10 @@ def test_memory_for_what_is_sent_on():
     assert plan.counts.tolist() == [0, 0, 20]
     both = hs.layers_network(20, [1.0, 1.0, 1.0], chain, **options | {"memory": 20 * 40 + 400})
     assert both.counts.tolist() == [0, 10, 10]
-    with pytest.raises(hs.InfeasibleError, match="memory is for 12 of 20 layers: each takes 40 elements .* 400 more; with disk"):
+    with pytest.raises(
+        hs.InfeasibleError,
+        match="memory has room for 12 of 20 layers: each layer takes 40 elements .* 400 elements more; with disk",
+    ):
         hs.layers_network(20, [1.0, 1.0, 1.0], chain, memory=6 * 40 + 400)
 
 

@@ -708,7 +708,7 @@ def test_interrupted_command():
     if process.returncode == 0:
         pytest.skip("it was faster")
     assert process.returncode == 130
-    assert error == "hetsched: interrupted; the same command goes on where this one stopped\n"
+    assert error == "hetsched: interrupted; run the same command again to continue\n"
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "resumed: " in result.stdout
     np.testing.assert_allclose(np.load("C.npy"), A @ A, atol=1e-9)

@@ -782,8 +782,8 @@ class TestJoin:
         np.testing.assert_allclose(both.link_costs, [3.0, 100.0])
         gigaflop = "seconds per gigaflop of 1e.09 flops and per gigabyte of 1e.09 bytes"
         for parts, words in (
-            ([self.LEFT, fast], rf"platforms\[0\] is in units that it does not name, platforms\[1\] in {gigaflop}"),
-            ([fast, self.LEFT], rf"platforms\[0\] is in {gigaflop}, platforms\[1\] in units that it does not name"),
+            ([self.LEFT, fast], rf"platforms\[0\] is in unnamed units, platforms\[1\] in {gigaflop}"),
+            ([fast, self.LEFT], rf"platforms\[0\] is in {gigaflop}, platforms\[1\] in unnamed units"),
             ([fast, Platform.star([1], unit=hs.Unit("task", "message"))], rf"joined, needs {gigaflop}, but .* per task and"),
         ):
             with pytest.raises(ValueError, match=words):

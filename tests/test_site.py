@@ -78,7 +78,7 @@ def in_browser(tmp_path, url, *options):
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("index.html", "who computes what"),
+        ("index.html", "which worker computes what"),
         ("guide/unequal-cores.html", "This machine"),
         ("api/generated/hetsched.partition.html", "hetsched.partition"),
         ("c-api/allocate.html", "hs_distribute"),

@@ -111,8 +111,8 @@ def test_a_comparison_says_what_it_left_out():
     assert not set(found) & set(found.skipped)
     assert set(found) | set(found.skipped) == set(hs.planners.partition.METHODS)
     assert found.skipped == {
-        "guillotine": "for up to 16 workers, here 40",
-        "contiguous": "deals cells: give shape",
+        "guillotine": "for at most 16 workers, got 40",
+        "contiguous": "needs shape, because it distributes whole cells",
     }
     assert repr(found).splitlines()[-2].split(None, 1) == ["guillotine", "left out: " + found.skipped["guillotine"]]
     assert hs.compare_partitions([3, 2, 1], ["rows"]).skipped == {}

@@ -850,7 +850,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     with pytest.raises(SystemExit):
         cli.main(["study", "--help"])
     text = capsys.readouterr().out
-    content = text.partition("study.toml, of a study")[2].partition("\n")[2]
+    content = text.partition("study.toml, for a named study")[2].partition("\n")[2]
     lines = [line.split("   ")[0].strip() for line in content.replace("  ", "", 1).splitlines()]
     lines = [line.replace("package.module:function", "mine:area") for line in lines if " = " in line or line.startswith("[")]
     lines = [line.replace("p = ", "width = ").replace("ratio = ", "height = ") for line in lines if not line.startswith("With")]
@@ -867,7 +867,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     ("arguments", "toml", "words"),
     [
         ([], None, "give a .toml file or the name of a study; --list shows the names"),
-        (["nothing"], None, "'nothing' is no study; there are partition2001, ring2003"),
+        (["nothing"], None, "unknown study 'nothing'; give one of partition2001, ring2003"),
         (["none.toml"], None, "none.toml: No such file"),
         (["study.toml", "-o", "t.xlsx"], None, "--output must end in .parquet or .csv, got 't.xlsx'"),
         (["study.toml", "-o", "nowhere/t.csv"], None, "--output: there is no folder 'nowhere'"),
@@ -906,4 +906,4 @@ def test_mistakes_of_the_command(folder, capsys, arguments, toml, words):
 def test_an_interrupted_command(folder, capsys):
     Path("mine.py").write_text("def area(height, width):\n    raise KeyboardInterrupt\n")
     assert cli.main(["study", "study.toml", "-o", "t.csv"]) == 130
-    assert capsys.readouterr().err == "hetsched: interrupted; the same command goes on where this one stopped\n"
+    assert capsys.readouterr().err == "hetsched: interrupted; run the same command again to continue\n"

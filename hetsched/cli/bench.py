@@ -21,9 +21,9 @@ from .._base.version import __version__
 from .output import require_output
 
 _EXAMPLES = """examples:
-  hetsched bench                                  products and systems beside NumPy, some ten seconds
+  hetsched bench                                  products and solves, compared with NumPy; about ten seconds
   hetsched bench --sizes 1000 4000 --dtype float32
-  hetsched bench -o before.json                   then, of another commit or on another day:
+  hetsched bench -o before.json                   then, with another commit or on another day:
   hetsched bench -o after.json --compare before.json
 """
 _FORMAT = "hetsched bench 1"
@@ -43,17 +43,17 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "bench",
-        help="times on this machine, beside NumPy's and beside those of a file",
-        description="Time products, factorisations and planners, each in turn with NumPy, and print medians and ratios. Written "
-        "to a file, the times of two commits are compared.",
+        help="measure times on this machine and compare them with NumPy or an earlier run",
+        description="Time products, factorisations and planners, alternating with NumPy, and print medians and ratios. "
+        "With -o and --compare, compare the times of two commits.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000], metavar="N", help="of the matrices")
-    parser.add_argument("--dtype", default="float64", metavar="D", help="of the matrices (default: float64)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="R", help="of which the median counts (default: 5)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000], metavar="N", help="sizes of the matrices")
+    parser.add_argument("--dtype", default="float64", metavar="D", help="dtype of the matrices (default: float64)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="R", help="calls per case; the median is reported (default: 5)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the times as JSON")
-    parser.add_argument("--compare", metavar="FILE", help="times that -o wrote, to be set beside these")
+    parser.add_argument("--compare", metavar="FILE", help="compare with the times in a file written by -o")
     parser.add_argument("--json", action="store_true", help="print the times as JSON")
     parser.set_defaults(command=_bench)
 
@@ -99,7 +99,7 @@ def _read(path: str) -> dict[str, dict[str, float]]:
             raise KeyError("format")
         return {name: {who: float(t) for who, t in own.items()} for name, own in content["seconds"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"--compare: {path} is no file of hetsched bench -o ({type(error).__name__}: {error})") from None
+        raise ValueError(f"--compare: {path} was not written by hetsched bench -o ({type(error).__name__}: {error})") from None
 
 
 def _cases(sizes: list[int], dtype: np.dtype[Any]) -> Iterator[Case]:

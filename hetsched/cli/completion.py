@@ -19,9 +19,9 @@ def add_parser(commands: Any, whole: argparse.ArgumentParser) -> None:
     """Add the command and its options. `whole` is the parser to be completed."""
     parser = commands.add_parser(
         "completion",
-        help="a script that completes commands and options",
-        description="Print a script for a shell that completes the commands of hetsched, their options and the names that these "
-        "take. It needs shtab: pip install 'hetsched[completion]'.",
+        help="print a shell script for Tab completion",
+        description="Print a shell script for Tab completion of hetsched's commands, options and names of methods. "
+        "This needs shtab: pip install 'hetsched[completion]'.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

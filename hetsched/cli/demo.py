@@ -37,8 +37,8 @@ _PAUSE = 0.25
 
 def add_parser(commands: Any) -> None:
     """Add the command and its options."""
-    demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and show what happened")
-    demo.add_argument("-o", "--output", default=".", metavar="DIR", help="where the HTML report goes (default: here)")
+    demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and compare predicted and measured times")
+    demo.add_argument("-o", "--output", default=".", metavar="DIR", help="folder for the HTML report (default: here)")
     demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
     demo.set_defaults(command=lambda given: run_demo(given.output, given.size))
 
@@ -89,10 +89,10 @@ def _digits(report: Report) -> None:
     digits = load_digits()
     half = len(digits.data) // 2
     new, known = digits.data[half:], digits.data[:half]
-    report.heading(f"1. {len(new)} new images of handwritten digits against {len(known)} known ones, emulated workers")
+    report.heading(f"1. {len(new)} new images of handwritten digits compared with {len(known)} known ones, on emulated workers")
     report.text(
         "Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. "
-        "Each computes some columns of the matrix of scalar products, new times knownᵀ."
+        "Each worker computes some columns of the matrix of scalar products, new times knownᵀ."
     )
     with _emulated(2e-9 * len(new) * len(known) * new.shape[1], seconds=1.0) as pool:
         products, *_ = _compare(report, pool, new, known.T)
@@ -104,7 +104,7 @@ def _digits(report: Report) -> None:
 
 
 def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
-    report.heading(f"2. A {n} x {n} product, emulated workers")
+    report.heading(f"2. A {n} x {n} product on emulated workers")
     A, B = np.random.default_rng(2001).standard_normal((2, n, n))
     with _emulated(2e-9 * n**3) as pool:
         _, plan, planned, equal = _compare(report, pool, A, B)
@@ -125,18 +125,20 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tu
 
     report.table(worker_table(plan, planned))
     report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
-    report.text(f"Certificate, in the platform's own seconds: {plan.certificate}.")
+    report.text(f"Certificate, in platform seconds (not scaled): {plan.certificate}.")
     report.text(
         f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
         f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."
     )
     for warning in caught:
-        report.text(f"Something else kept this machine busy: {warning.message}.")
+        report.text(f"Other programs disturbed this run: {warning.message}.")
     report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
-    report.picture("Planned split: who computes what", plan.plot)
+    report.picture("Planned split: the part of each worker", plan.plot)
     latest = max(planned.makespan, equal.makespan)  # one time axis for both
-    report.picture("Planned split: what happened", lambda ax: plot_trace(planned, ax, until=latest))
-    report.picture("Equal split: the fast workers wait", lambda ax: plot_trace(equal, ax, until=latest))
+    report.picture("Planned split: trace of the run", lambda ax: plot_trace(planned, ax, until=latest))
+    report.picture(
+        "Equal split: trace of the run, in which the fast workers wait", lambda ax: plot_trace(equal, ax, until=latest)
+    )
     return C, plan, planned, equal
 
 
@@ -146,7 +148,7 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
 
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
-    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: who computes what", loc="left", fontsize=10)
+    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: the part of each worker", loc="left", fontsize=10)
     latest = max(planned.makespan, equal.makespan)
     for row, (name, trace) in enumerate((("Planned split", planned), ("Equal split, same workers", equal))):
         axes = plot_trace(trace, figure.add_subplot(grid[row, 1]), until=latest)
@@ -173,10 +175,10 @@ def _real_cores(report: Report, n: int) -> None:
     difference = float(np.abs(C - D).max() / np.abs(D).max())
     report.text(
         f"hetsched {ours:.1f} GFLOP/s, numpy.matmul {numpys:.1f} GFLOP/s: {ours / numpys:.3f} times as fast "
-        f"(median of 3, in turns; difference {difference:.1e})."
+        f"(medians of 3 alternating runs; largest difference {difference:.1e} of the largest element)."
     )
     _, trace = matmul(A, B, trace=True)
-    report.picture("Real cores", trace.plot)
+    report.picture("Real cores: trace of the run", trace.plot)
 
 
 def _median_in_turns(rounds: int, *functions: Callable[[], Any]) -> list[float]:

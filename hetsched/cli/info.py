@@ -17,7 +17,7 @@ from ..planners.worth import workers_worth
 
 def add_parser(commands: Any) -> None:
     """Add the command and its options."""
-    info = commands.add_parser("info", help="what multiplies, on which cores, and how many workers are worth starting")
+    info = commands.add_parser("info", help="show kernels, cores and limits, and how many workers are worth starting")
     info.set_defaults(command=_info)
 
 

@@ -14,14 +14,15 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     join = commands.add_parser(
         "join",
-        help="one platform of several computers",
-        description="Join the platform files of several computers, such as `hetsched measure -o` writes on each, into one. "
-        "Workers are named node/core, nodes like their files unless --names says otherwise.",
+        help="join the platforms of several computers",
+        description="Join the platform files of several computers into one, for example the files that "
+        "`hetsched measure -o` wrote on each. Workers are named node/core. Nodes have the names of their files "
+        "unless --names is given.",
     )
-    join.add_argument("files", nargs="+", metavar="FILE", help="of each node, .toml or .json")
-    join.add_argument("-o", "--output", required=True, metavar="FILE", help="the platform of all, .toml or .json")
+    join.add_argument("files", nargs="+", metavar="FILE", help="platform of each node, .toml or .json")
+    join.add_argument("-o", "--output", required=True, metavar="FILE", help="the joined platform, .toml or .json")
     join.add_argument("--names", nargs="+", metavar="NODE", help="names of the nodes, in the order of the files")
-    join.add_argument("--link", type=float, metavar="X", help="time per unit of data between workers of two nodes")
+    join.add_argument("--link", type=float, metavar="X", help="time per unit of data between workers of different nodes")
     join.set_defaults(command=_join)
 
 

@@ -56,10 +56,10 @@ def _hushed(given: argparse.Namespace) -> Iterator[None]:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Whether the user caused an error, and not a fault of hetsched.
+    """Whether the user caused an error, and not a bug in hetsched.
 
     Every check of hetsched raises its own TypeError or ValueError, so an error that Python itself
-    raises in code of hetsched is a fault. Other libraries do not get the user's input.
+    raises in code of hetsched is a bug. Other libraries do not get the user's input.
     """
     if isinstance(error, (OSError, MemoryError, ImportError)):
         return True
@@ -83,7 +83,7 @@ _RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 def _fault(error: Exception) -> str:
     text = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-    return f"a fault of hetsched, not of what was asked: {text} (-v shows where; please report it)"
+    return f"internal error in hetsched: {text} (not caused by your input; -v shows the traceback; please report it)"
 
 
 def _sentence(error: BaseException) -> str:
@@ -103,14 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         module.add_parser(commands)
     completion.add_parser(commands, parser)
     for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
-        command.add_argument(
-            "-v", "--verbose", action="store_true", default=default, help="show where in the program an error comes from"
-        )
+        command.add_argument("-v", "--verbose", action="store_true", default=default, help="show the traceback of an error")
         command.add_argument(
             "-q",
             "--quiet",
             action="store_true",
             default=default,
-            help="print nothing but errors, and what --json or --csv ask for",
+            help="print only errors, and the output of --json or --csv",
         )
     return parser

@@ -27,43 +27,57 @@ def add_parser(commands: Any) -> None:
     ranks = commands.add_parser(
         "mpi",
         help="products and measurements on the ranks of an MPI program",
-        description="To be started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
+        description="These commands are started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
         "`mpiexec -n 4 hetsched mpi run A.npy B.npy -o C.npy`. Each rank is one worker.",
     ).add_subparsers(required=True, metavar="COMMAND")
     run = ranks.add_parser(
         "run",
         help="multiply two files",
-        description="Multiply the matrices of two files, which rank 0 reads. The ranks are the workers, of the speeds that a "
-        "moment of products finds; with --platform as the file says. With a method of plan_product rank 0 is the master of the "
-        "others.",
+        description="Multiply the matrices of two files, which rank 0 reads. The ranks are the workers. Their speeds come "
+        "from a short measurement of products, or from the file of --platform. With a method of plan_product, rank 0 is "
+        "the master of the other ranks.",
     )
     run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
     run.add_argument("B", help="right operand")
-    run.add_argument("-o", "--output", required=True, metavar="C", help="the product, .npy; replaced only when complete")
-    run.add_argument("--platform", metavar="FILE", help="the ranks, as `hetsched mpi measure -o` writes them")
-    run.add_argument("--method", default="best", help="best, columns, rows, layers, cuboids, het or another (default: best)")
     run.add_argument(
-        "--block", type=int, metavar="Q", help="cut at multiples of Q elements; of het and so on the side of a block"
+        "-o",
+        "--output",
+        required=True,
+        metavar="C",
+        help="file for the product, .npy; replaced only when the product is complete",
     )
-    run.add_argument("--memory", type=int, metavar="M", help="of het and so on: blocks that each worker holds at a time")
+    run.add_argument("--platform", metavar="FILE", help="platform of the ranks, as written by `hetsched mpi measure -o`")
+    run.add_argument(
+        "--method", default="best", help="best, columns, rows, layers, cuboids, het or another method (default: best)"
+    )
+    run.add_argument(
+        "--block",
+        type=int,
+        metavar="Q",
+        help="cut at multiples of Q elements; for methods of plan_product such as het: side of a block",
+    )
+    run.add_argument(
+        "--memory", type=int, metavar="M", help="for methods of plan_product such as het: blocks that a worker holds"
+    )
     run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
     run.set_defaults(command=_run)
     measure = ranks.add_parser(
         "measure",
-        help="how fast the ranks compute and send",
+        help="measure how fast the ranks compute and send",
         description="Measure the speed of every rank, all computing at once, and the cost of every link.",
     )
-    measure.add_argument("--seconds", type=float, default=5.0, metavar="T", help="about how long (default: %(default)s)")
+    measure.add_argument("--seconds", type=float, default=5.0, metavar="T", help="approximate duration (default: %(default)s)")
     measure.add_argument("--dtype", default="float64", metavar="D", help="float32, float64, complex64 or complex128")
     measure.add_argument("-o", "--output", metavar="FILE", help="write the platform, .toml or .json")
     measure.set_defaults(command=_measure)
     worker = ranks.add_parser(
         "worker",
-        help="be a worker of a program with hetsched.mpi.Workers, which starts it",
-        description="Be a worker of a master that listens; both must know a secret, a line of the standard input here.",
+        help="worker of a program; started by hetsched.mpi.Workers",
+        description="Connect to a listening master and work for it. Both must know a secret, which this command reads "
+        "as a line from standard input.",
     )
-    worker.add_argument("--connect", required=True, metavar="HOST:PORT", help="where the master listens")
-    worker.add_argument("--rank", required=True, type=int, metavar="R", help="which of the workers this is, from 1 on")
+    worker.add_argument("--connect", required=True, metavar="HOST:PORT", help="address of the master")
+    worker.add_argument("--rank", required=True, type=int, metavar="R", help="rank of this worker, starting from 1")
     worker.add_argument("--threads", type=int, metavar="P", help="cores to use (default: all that are worth it)")
     worker.set_defaults(command=_work)
 
@@ -147,7 +161,10 @@ def _not_enrolled(plan: Plan) -> str:
     port = sum(step.end - step.start for step in steps if step.kind == "transfer") / plan.value
     busy = sum(step.end - step.start for step in steps if step.kind == "compute") / plan.value
     others = len(plan.names) - len(names)
-    why = f"by the plan messages take {port:.0%} of the time, and products {busy / others:.0%} of that of the {others} enrolled"
+    why = (
+        f"in the plan, messages take {port:.0%} of the makespan; "
+        f"the {others} enrolled workers compute {busy / others:.0%} of it on average"
+    )
     return f"not enrolled: {', '.join(names)} ({why})"
 
 

@@ -36,41 +36,41 @@ _PLAN = """examples:
 """
 _SIMULATE = """examples:
   hetsched simulate plan.json                          what the plan predicts
-  hetsched simulate plan.json --platform tonight.toml  the same decisions on workers of other speeds
+  hetsched simulate plan.json --platform tonight.toml  the same decisions on workers with other speeds
   hetsched simulate plan.json --trace plan.paje        for ViTE; .json for Perfetto, .csv
 """
 
 
 def add_parser(commands: Any) -> None:
     """Add the commands and their options."""
-    parser = _command(commands, "distribute", "equal chunks among workers of unequal speed", _DISTRIBUTE, _distribute)
-    parser.add_argument("chunks", type=int, metavar="N", help="how many chunks")
-    _add_workers(parser, "TIME", "cycle-time of each worker: time for a chunk")
+    parser = _command(commands, "distribute", "distribute equal chunks among workers of unequal speed", _DISTRIBUTE, _distribute)
+    parser.add_argument("chunks", type=int, metavar="N", help="number of chunks")
+    _add_workers(parser, "TIME", "cycle-time of each worker: time for one chunk")
     _add_output(parser)
 
-    what = "zones of a square or a matrix, in proportion to speeds or areas"
+    what = "divide a square or a matrix into zones in proportion to speeds or areas"
     parser = _command(commands, "partition", what, _PARTITION, _partition)
     _add_workers(parser, "AREA", "relative area, or speed, of each worker")
-    parser.add_argument("--shape", metavar="MxN", help="of a matrix of cells; default: the unit square")
+    parser.add_argument("--shape", metavar="MxN", help="divide a matrix of M x N cells; default: the unit square")
     parser.add_argument("--method", default="best", metavar="M", help=f"one of {', '.join(PARTITIONS)} (default: best)")
     _add_output(parser)
 
-    parser = _command(commands, "plan", "a matrix product C = A B, A m x k and B k x n", _PLAN, _plan)
+    parser = _command(commands, "plan", "plan a matrix product C = A B, where A is m x k and B is k x n", _PLAN, _plan)
     for name in ("m", "k", "n"):
         parser.add_argument(name, type=int)
     parser.add_argument("--platform", required=True, metavar="FILE", help="workers and their links, .toml or .json")
-    parser.add_argument("--method", default="best", metavar="M", help="as of hs.plan_matmul (default: best)")
-    parser.add_argument("--block", type=int, metavar="Q", help="cut at multiples of Q; with limited memory the side of blocks")
+    parser.add_argument("--method", default="best", metavar="M", help="a method of hs.plan_matmul (default: best)")
+    parser.add_argument("--block", type=int, metavar="Q", help="cut at multiples of Q; with limited memory: side of a block")
     parser.add_argument("--communication", default="once", metavar="C", help="once, sequential or parallel (default: once)")
-    parser.add_argument("--dtype", default="float64", metavar="D", help="of the elements (default: float64)")
+    parser.add_argument("--dtype", default="float64", metavar="D", help="dtype of the elements (default: float64)")
     _add_output(parser)
 
-    parser = _command(commands, "simulate", "what a plan predicts, step by step", _SIMULATE, _simulate)
-    parser.add_argument("plan", metavar="PLAN", help="a plan's file, as -o writes them")
-    parser.add_argument("--platform", metavar="FILE", help="other workers, as many: the same decisions on them")
+    parser = _command(commands, "simulate", "simulate a plan step by step", _SIMULATE, _simulate)
+    parser.add_argument("plan", metavar="PLAN", help="a plan file, as written by -o")
+    parser.add_argument("--platform", metavar="FILE", help="apply the same decisions to as many other workers")
     parser.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
-    parser.add_argument("--json", action="store_true", help="the times of each worker as JSON")
-    parser.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
+    parser.add_argument("--json", action="store_true", help="print the times of each worker as JSON")
+    parser.add_argument("--plot", metavar="FILE", help="plot the trace: .png, .svg or .pdf")
 
 
 def _command(commands: Any, name: str, what: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -84,15 +84,15 @@ def _command(commands: Any, name: str, what: str, examples: str, run: Any) -> ar
 
 def _add_workers(parser: argparse.ArgumentParser, name: str, what: str) -> None:
     parser.add_argument("values", type=float, nargs="*", metavar=name, help=what)
-    parser.add_argument("--platform", metavar="FILE", help="workers, .toml or .json, in the place of numbers")
+    parser.add_argument("--platform", metavar="FILE", help="workers, .toml or .json, instead of numbers")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the whole plan as JSON (docs/plan-format.md)")
-    form.add_argument("--csv", action="store_true", help="a line for each worker or rectangle, with commas")
+    form.add_argument("--json", action="store_true", help="print the whole plan as JSON (docs/plan-format.md)")
+    form.add_argument("--csv", action="store_true", help="print one line of CSV for each worker or rectangle")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the plan as JSON, for `hetsched simulate`")
-    parser.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", help="plot the plan: .png, .svg or .pdf")
 
 
 def _workers(given: argparse.Namespace) -> Platform | list[float]:

@@ -13,10 +13,10 @@ from ..studies import page
 from .output import require_output, require_picture, write_picture
 
 _EXAMPLES = """examples:
-  hetsched reproduce rings                     tables, and claims beside ours with a verdict each
-  hetsched reproduce rings -o figure3.pdf      and its figures
-  hetsched reproduce rings layers -o page.html everything on one page; so "all", which takes some minutes
-  hetsched reproduce layers --csv              the claims alone
+  hetsched reproduce rings                     tables, and each claim of the paper beside our result, with a verdict
+  hetsched reproduce rings -o figure3.pdf      the same, and the figures
+  hetsched reproduce rings layers -o page.html everything on one page; also for "all", some minutes
+  hetsched reproduce layers --csv              only the claims
 """
 #: Paper -> parts, each with name, title, module and function.
 _STUDIES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
@@ -37,10 +37,10 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     reproduce = commands.add_parser(
         "reproduce",
-        help="the numbers of the papers again",
-        description="Plan the instances of a paper, print its figures as tables and its claims beside ours. static2001: static "
-        "allocation, with LU on emulated workers. rings: slices on rings of workers, of 2003. ppopp2008: matrix product on "
-        "master-worker platforms, simulated and emulated. layers: layer based partition, on stars and meshes. all: the four.",
+        help="compute the numbers of the papers again",
+        description="Plan the instances of a paper. Print its figures as tables, and its claims beside our results. static2001: "
+        "static allocation, with LU on emulated workers. rings: slices on rings of workers (2003). ppopp2008: matrix product "
+        "on master-worker platforms, simulated and emulated. layers: layer based partition on stars and meshes. all: all four.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -49,8 +49,8 @@ def add_parser(commands: Any) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write it too: .html, one page with pictures; .json or .csv, the claims; .png, .svg or .pdf, figures, a file for "
-        "each part of several",
+        help="also write a file: .html for one page with pictures; .json or .csv for the claims; .png, .svg or .pdf for the "
+        "figures, with one file per part if there are several",
     )
     kinds = reproduce.add_mutually_exclusive_group()
     kinds.add_argument("--json", action="store_true", help="print the claims as JSON")

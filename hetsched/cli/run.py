@@ -27,9 +27,10 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     run = commands.add_parser(
         "run",
-        help="multiply two files",
-        description="Multiply the matrices of two files, .npy, HDF5 or .mat, on this machine's cores or on an emulated platform. "
-        "With --memory also files that are larger than memory; the same command goes on with an interrupted product.",
+        help="multiply the matrices of two files",
+        description="Multiply the matrices of two files (.npy, HDF5 or .mat) on this machine's cores or on an emulated "
+        "platform. With --memory the files may be larger than memory, and the same command continues an interrupted "
+        "product.",
     )
     run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
     run.add_argument("B", help="right operand")
@@ -38,14 +39,18 @@ def add_parser(commands: Any) -> None:
         "--output",
         required=True,
         metavar="C",
-        help="the product, .npy, with --memory also .mat or HDF5; replaced only when complete",
+        help="file for the product: .npy, with --memory also .mat or HDF5; replaced only when the product is complete",
     )
     run.add_argument("--memory", metavar="BYTES", help="read and write tile by tile within this memory, such as 512M or 2G")
     run.add_argument("--dtype", help="with --memory: compute in float32, float64, complex64 or complex128")
     run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
-    run.add_argument("--emulate", action="store_true", help="pace the workers as the platform says")
-    run.add_argument("--time-scale", type=float, default=1.0, metavar="X", help="emulated: real seconds per platform second")
-    run.add_argument("--method", default="auto", help="auto, columns, rows, layers, cuboids or one of partition (default: auto)")
+    run.add_argument("--emulate", action="store_true", help="make each worker as slow as the platform says")
+    run.add_argument(
+        "--time-scale", type=float, default=1.0, metavar="X", help="with --emulate: real seconds per platform second"
+    )
+    run.add_argument(
+        "--method", default="auto", help="auto, columns, rows, layers, cuboids or a method of partition (default: auto)"
+    )
     run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
     run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
     run.set_defaults(command=_run)
@@ -56,11 +61,11 @@ def _run(given: argparse.Namespace) -> None:
         _run_files(given)
         return
     if Path(given.output).suffix.lower() != ".npy":
-        raise ValueError(f"--output ({given.output}) must end in .npy; with --memory .mat and HDF5 can be written too")
+        raise ValueError(f"--output ({given.output}) must end in .npy; with --memory, .mat and HDF5 are allowed too")
     if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
-        raise ValueError("--emulate needs --platform: it says how fast each worker is")
+        raise ValueError("--emulate needs --platform, which says how fast each worker is")
     inputs = {"A": split_name(given.A)[0], "B": split_name(given.B)[0]}
     require_replaceable(given.output)
     require_others("--output", given.output, inputs)
@@ -70,7 +75,7 @@ def _run(given: argparse.Namespace) -> None:
     platform = Platform.load(given.platform) if given.platform else None
     a, b = read_matrix("A", given.A), read_matrix("B", given.B)
     if a.ndim != 2 or b.ndim != 2:
-        raise ValueError(f"A and B must be matrices, their shapes are {a.shape} and {b.shape}")
+        raise ValueError(f"A and B must be matrices, got shapes {a.shape} and {b.shape}")
     planned = np.result_type(a, b) in DTYPES or given.emulate or given.trace or (given.method, given.block) != ("auto", 1)
     plan = trace = None
     with (
@@ -107,7 +112,7 @@ def _run_files(given: argparse.Namespace) -> None:
         ("--block", given.block, 1), ("--time-scale", given.time_scale, 1.0),
     ):  # fmt: skip
         if value != usual:
-            raise ValueError(f"{option} is for products in memory, without --memory")
+            raise ValueError(f"{option} is for products in memory and cannot be used with --memory")
     arguments = {"memory": given.memory, "dtype": given.dtype}
     with Pool(Platform.load(given.platform) if given.platform else None) as pool:
         plan = plan_files(given.A, given.B, given.output, pool=pool, **arguments)
@@ -116,13 +121,13 @@ def _run_files(given: argparse.Namespace) -> None:
             try:
                 done = matmul_files(given.A, given.B, given.output, pool=pool, progress=True, **arguments)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt("; the same command goes on where this one stopped") from None
+                raise KeyboardInterrupt("; run the same command again to continue") from None
     m, n, _ = done.plan.shape
     rate = done.flops / done.seconds / 1e9
     print(f"{given.output}: {m} x {n} {done.plan.dtype}, {done.seconds:.3g} s, {rate:.4g} GFLOP/s")
     if done.resumed:
-        print(f"resumed: {done.resumed} of {done.tiles} tiles were done already")
-    peak = "not known" if memory.peak is None else f"{memory.peak / 2**20:.4g} MiB"
+        print(f"resumed: {done.resumed} of {done.tiles} tiles were already done")
+    peak = "unknown" if memory.peak is None else f"{memory.peak / 2**20:.4g} MiB"
     print(
         f"read {done.bytes_read / 1e9:.4g} GB, wrote {done.bytes_written / 1e9:.4g} GB; "
         f"peak memory {peak} (predicted {done.plan.peak / 2**20:.4g} MiB)"

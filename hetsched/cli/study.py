@@ -21,17 +21,17 @@ from .output import require_folder
 from .streams import say
 
 _EXAMPLES = """examples:
-  hetsched study --list                          the studies that are there by name
+  hetsched study --list                          list the named studies
   hetsched study ring2003 -o rings.csv --repeats 2
-  hetsched study study.toml -o results.parquet --jobs 2    goes on where it was interrupted
+  hetsched study study.toml -o results.parquet --jobs 2    continues if interrupted before
 
-study.toml, of a study by name or of a function in a module beside the file:
+study.toml, for a named study or for a function in a module beside the file:
   function = "package.module:function"           or: study = "ring2003"
   repeats = 10
   seed = 1
-  [grid]                                         all combinations; [[grid]] for cells one by one
+  [grid]                                         all combinations; or [[grid]] for single cells
   p = [4, 8, 16]
-With samples = 100 so many cells are drawn, each parameter from its values or from a distribution of scipy.stats:
+With samples = 100, 100 cells are drawn at random: each parameter from its values or from a distribution of scipy.stats:
   ratio = {distribution = "loguniform", a = 1, b = 10}
 """
 _KEYS = ("study", "function", "grid", "samples", "repeats", "seed")
@@ -41,18 +41,18 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "study",
-        help="a function over a grid of parameters",
-        description="Call a function for every cell of a grid of parameters, or of a random design, and print or write a table "
-        "of what it returns, with a seed, a time and an error for each call.",
+        help="call a function over a grid of parameters",
+        description="Call a function for every cell of a grid of parameters, or of a random design. Print or write a table of "
+        "its results, with a seed, a time and an error for each call.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("study", nargs="?", metavar="STUDY", help="a .toml file, or the name of a study that is there")
-    parser.add_argument("--list", action="store_true", help="the names of those studies, with what each compares")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the table: .parquet or .csv; run again, it goes on")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one on each core (default: 1)")
-    parser.add_argument("--repeats", type=int, metavar="N", help="calls of each cell, in the place of the study's own")
-    parser.add_argument("--seed", type=int, metavar="S", help="in the place of the study's own (default: 0)")
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="a .toml file, or the name of a study")
+    parser.add_argument("--list", action="store_true", help="list the named studies and what each compares")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the table: .parquet or .csv; a second run continues it")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes; -1: one per core (default: 1)")
+    parser.add_argument("--repeats", type=int, metavar="N", help="calls per cell, instead of the study's own number")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed, instead of the study's own (default: 0)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.set_defaults(command=_study)
 
@@ -68,7 +68,7 @@ def _study(given: argparse.Namespace) -> None:
         if Path(given.output).suffix not in SUFFIXES:
             raise ValueError(f"--output must end in {' or '.join(SUFFIXES)}, got {given.output!r}")
     if given.jobs == 0:
-        raise ValueError("--jobs must be the number of processes, or -1 for one on each core, got 0")
+        raise ValueError("--jobs must be the number of processes, or -1 for one per core, got 0")
     content = _read(given.study) if Path(given.study).suffix == ".toml" else {"study": given.study}
     content |= {name: value for name in ("repeats", "seed") if (value := getattr(given, name)) is not None}
     function, grid, options = _arguments(given.study, content)
@@ -76,7 +76,7 @@ def _study(given: argparse.Namespace) -> None:
     try:
         frame = study(function, grid, **options, n_jobs=given.jobs, path=given.output, progress=True)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("; the same command goes on where this one stopped" if given.output else "") from None
+        raise KeyboardInterrupt("; run the same command again to continue" if given.output else "") from None
     failed = frame["error"].dropna()
     if given.json:
         print(frame.to_json(orient="records"))
@@ -112,7 +112,7 @@ def _arguments(where: str, content: dict[str, Any]) -> tuple[Callable[..., Any],
         return _function(where, content["function"]), grid, options
     name = content["study"]
     if name not in READY:
-        raise ValueError(f"{name!r} is no study; there are {', '.join(READY)}, and files that end in .toml")
+        raise ValueError(f"unknown study {name!r}; give one of {', '.join(READY)}, or a file that ends in .toml")
     ready = READY[name]
     return ready.function, {**ready.grid, **grid} if isinstance(grid, dict) else grid, {"repeats": ready.repeats} | options
 

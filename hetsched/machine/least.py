@@ -75,7 +75,7 @@ def table(least: dict[str, float | None]) -> str:
     for routine in _CALLS:
         cells = [least[name] for name in least if _routine(name) == routine]
         rows.append((routine, *("-" if cell is None else format(cell, ".1e") for cell in cells)))
-    return "from so many multiply-adds on hetsched's; never: -\n" + lines_of(rows, "<>")
+    return "multiply-adds from which a call runs in hetsched (-: never)\n" + lines_of(rows, "<>")
 
 
 def compare(path: str) -> None:

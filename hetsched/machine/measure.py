@@ -359,9 +359,9 @@ class MeasuredPlatform(Platform, Drawn):
                     rows.append((f"  {self.names[x.worker]}", *cells))
                 lines.append(table(rows, "<>", (16, 12)))
         for once in self.at_once.values():
-            lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of one at a time")
+            lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of their speed one at a time")
             columns = zip(self.names, once.gflops, once.alone, once.share, strict=True)
-            rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%}")
+            rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%} of the time")
                     for name, rate, alone, share in columns]  # fmt: skip
             lines.append(table(rows, "<>><", (16, 12)))
         if self._measured_blocks is not None:
@@ -647,7 +647,7 @@ def _notes(
     notes = []
     if None in cpus:
         missed = ", ".join(str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None)
-        notes.append(f"threads could not be held on cpus {missed}: their speeds are those of wherever the system put them")
+        notes.append(f"threads could not be pinned to cpus {missed}: the system chose the cpus for these measurements")
     if host.quota is not None:
         notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
     if lost := _disturbance([once["share"] for once in at_once.values()], stolen, host.quota):
@@ -655,9 +655,9 @@ def _notes(
         had = f"the workers had {part:.0%} of the quota"
         if i >= 0:
             had = f"{_name(i, cpus[i])} had its core for {part:.0%} of the time"
-        notes.append(f"{why}: {had}; speeds are those of the cores to themselves, and the next call measures anew")
+        notes.append(f"{why}: {had}; the speeds do not count the lost time, and the next call measures again")
     if by_type:
-        notes.append("profiles are those of one core of each type")
+        notes.append("only one core of each type was profiled")
     return notes
 
 
@@ -804,12 +804,12 @@ def _start_cost(threads: run.Threads, p: int) -> float:
 def describe(found: MeasuredPlatform | None) -> str:
     """Text on the speeds in use, for `hetsched info`."""
     if found is None:
-        return "not measured: cores count as equal (`hetsched measure` measures them)"
+        return "not measured: cores count as equal (run `hetsched measure` to measure them)"
     once = found.at_once[main_dtype(found.at_once)]
     rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False))
     use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
     if found.disturbed:
-        use += " for an hour: other programs or a hypervisor took time"
+        use += " for an hour only, because other programs or a hypervisor took time"
     return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"
 
 

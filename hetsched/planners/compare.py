@@ -86,7 +86,7 @@ def compare_partitions(
     columns  cost 4.33333  gap 1.67%
     rows     cost 6        gap 40.77%
     >>> hs.compare_partitions([5, 3, 2, 1, 1]).skipped
-    {'contiguous': 'deals cells: give shape'}
+    {'contiguous': 'needs shape, because it distributes whole cells'}
     """
     given = {"cycle_times": cycle_times, "speeds": speeds, **options}
     if methods is not None:

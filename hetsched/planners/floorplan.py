@@ -273,9 +273,9 @@ def _rule(name: str) -> Callable[[Request], Floorplan]:
 
 def _contiguous(request: Request) -> Floorplan:
     if request.sides is None:
-        raise ValueError('method "contiguous" deals cells: give shape')
+        raise ValueError('method "contiguous" needs shape, because it distributes whole cells')
     if request.sides[0] * request.sides[1] > 2**53:
-        raise InfeasibleError(f'method "contiguous" is for up to 2**53 cells, shape {request.sides} has more')
+        raise InfeasibleError(f'method "contiguous" is for at most 2**53 cells, and shape {request.sides} has more')
     workers, cells = engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
     return of_pieces(np.empty(0, np.int32), pieces, request)
@@ -462,10 +462,10 @@ def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[s
         return {method: "does not take groups" for method in METHODS if method not in ("best", "interval")}
     limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
     slow = {
-        method: f"slow for more than {limit} workers, here {size}: name it in methods"
+        method: f"slow for more than {limit} workers, got {size}: name it in methods to use it"
         if size <= (most := _most(method, largest))
-        else f"for up to {most} workers, here {size}"
+        else f"for at most {most} workers, got {size}"
         for method, limit in limits.items()
         if size > limit
     }
-    return slow if matrix else {**slow, "contiguous": "deals cells: give shape"}
+    return slow if matrix else {**slow, "contiguous": "needs shape, because it distributes whole cells"}

@@ -61,10 +61,10 @@ def room_of(n: int, memory: NDArray[np.float64], taken: int) -> NDArray[np.int64
 
 def too_little(n: int, disk: bool, held: int, where: str = "") -> str:
     """Text for an InfeasibleError: why the layers do not fit."""
-    hint = "" if disk else "; with disk=True they would keep that on their disks"
+    hint = "" if disk else "; with disk=True, workers keep these on disk"
     return (
-        f"memory{where} is for {held} of {n} layers: each takes {2 * n} elements at its worker, who holds {beside(n, disk)} "
-        f"more{hint}"
+        f"memory{where} has room for {held} of {n} layers: each layer takes {2 * n} elements at its worker, "
+        f"which holds {beside(n, disk)} elements more{hint}"
     )
 
 

@@ -438,11 +438,11 @@ def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], share
         before = np.append(True, ends[:-1])
         bad |= np.where(starts, ~before, ~follows)
         bad[-1:] |= ~ends[-1:]
-        what = "layers of the whole of C, or bands of their rows in turn, where workers share them"
+        what = "a layer of the whole C, or a band of its rows after the band above, if workers share boxes"
     else:
         _, first, worker = np.unique(boxes[:, 0], return_index=True, return_inverse=True)
         bad = (zones != zones[first][worker]).any(axis=1)
-        what = "in one place of C for each worker, as they are summed"
+        what = "at the same place of C as the other boxes of its worker, because they are summed"
     if bad.any():
         raise ValueError(f"boxes[{int(np.argmax(bad))}] must be {what}, got {boxes[np.argmax(bad)].tolist()}")
 

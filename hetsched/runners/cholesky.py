@@ -1,4 +1,4 @@
-"""Cholesky factors, and systems by them."""
+"""Cholesky factorisation, and the solution of systems with the factor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 def factors(
     threads: engine.Threads, given: ArrayLike, lower: bool, overwrite_a: bool, check_finite: bool, *, clean: bool, name: str = "a"
 ) -> Array:
-    """What `cholesky` returns; without `clean` the other triangle has zeros, or in place what was there."""
+    """Implement `cholesky` and, without `clean`, `cho_factor`.
+
+    With `clean` the other triangle of the result is set to zero. Without it, a result in place keeps
+    the elements of a there, and any other result has zeros.
+    """
     a = squares(name, given)
     lower, overwrite_a = check.flag("lower", lower), check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
@@ -45,7 +49,7 @@ def factors(
 def by_plan(
     threads: engine.Threads, workers: Workers, given: ArrayLike, lower: bool, overwrite_a: bool, check_finite: bool, wish: Wish
 ) -> tuple[Array, Trace | None]:
-    """What `Pool.cholesky` returns."""
+    """Implement `Pool.cholesky`."""
     a = square("A", given)
     lower, overwrite_a = check.flag("lower", lower), check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
@@ -60,8 +64,14 @@ def by_plan(
 
 
 def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: bool) -> NDArray[np.int64]:
-    """The factors of a (None: of c) to one triangle of c; of each matrix 0, or the order of the minor that is not positive
-    definite. The upper triangle of A is the lower one of A^T, which is the conjugate of A, and U = L^T."""
+    """Write the factors of a to one triangle of c. If a is None, factor c in place.
+
+    Returns one number for each matrix: 0, or the order of the first leading minor that is not
+    positive definite.
+
+    The upper factor is computed as a lower one: the upper triangle of A is the lower triangle of
+    A^T, which is the conjugate of A, and U = L^T.
+    """
     if not lower:
         a, c = None if a is None else a.swapaxes(-1, -2), c.swapaxes(-1, -2)
     if c.ndim == 2:
@@ -74,11 +84,11 @@ def run(threads: engine.Threads, a: Array | None, c: Array, lower: bool, clear: 
 def solution(
     threads: engine.Threads, c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: bool, check_finite: bool
 ) -> Array:
-    """What `cho_solve` returns."""
+    """Implement `cho_solve`."""
     try:
         given, lower = c_and_lower
     except (TypeError, ValueError):
-        raise TypeError("c_and_lower must be a pair, as cho_factor returns it") from None
+        raise TypeError("c_and_lower must be a pair (c, lower), as returned by cho_factor") from None
     c = squares("c", given)
     lowers = triangles(lower, c.shape[:-2])
     right = right_sides(b, c.shape[-1])
@@ -89,20 +99,23 @@ def solution(
 
 
 def triangles(lower: Any, stack: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Which triangle of each matrix of a stack is the factor: one flag for all, or an array of them, as SciPy returns it."""
+    """For each matrix of a stack, whether the factor is the lower triangle.
+
+    `lower` is one flag for all matrices, or an array of flags as SciPy returns it.
+    """
     if not isinstance(lower, np.ndarray) or lower.ndim == 0:
         return np.full(stack, check.flag("lower", lower))
     if lower.dtype.kind not in "biuf":
-        raise TypeError(f"lower must be True, False or an array of them, got an array of dtype {lower.dtype}")
+        raise TypeError(f"lower must be True, False or an array of booleans, got an array of dtype {lower.dtype}")
     if lower.shape != stack:
-        raise ValueError(f"lower must be True, False or an array of them of shape {stack}, got shape {lower.shape}")
+        raise ValueError(f"lower must be True, False or an array of booleans of shape {stack}, got shape {lower.shape}")
     return lower.astype(bool)
 
 
 def solve_with(
     threads: engine.Threads, name: str, c: Array, lowers: NDArray[np.bool_], b: ArrayLike, right: Array, overwrite_b: bool
 ) -> Array:
-    """The solutions of C C^H x = b, or of C^H C x = b where `lowers` of that matrix is False."""
+    """Solve C C^H x = b for matrices with `lowers` True, and C^H C x = b for the other ones."""
     each = np.broadcast_to(lowers, stacked(name, c, right))
 
     def one(t: Array, x: Array, index: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Linear algebra on all cores that this process may use, by the names of SciPy and NumPy."""
+"""Linear algebra on all cores that this process may use, with the names of SciPy and NumPy."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .shared import shared_pool
 
 
 def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:
-    """LU factorisation on all cores that this process may use: (lu, piv) as scipy.linalg.lu_factor; see `Pool.lu_factor`.
+    """LU factorisation on all cores that this process may use.
 
-    A may be a stack of square matrices, [..., n, n].
+    The result is that of scipy.linalg.lu_factor. A may be a stack of square matrices, [..., n, n].
 
     Parameters
     ----------
     A : (m, n) or (..., n, n) array_like
     overwrite_a, check_finite : bool
-        As of `Pool.lu_factor`.
+        See `Pool.lu_factor`.
 
     Returns
     -------
     (ndarray, ndarray)
-        lu and piv.
+        (lu, piv), like scipy.linalg.lu_factor.
 
     Examples
     --------
@@ -61,17 +61,17 @@ def lu_solve(
     Parameters
     ----------
     lu_and_piv : (lu, piv)
-        As `lu_factor` and scipy.linalg.lu_factor return them.
+        Factors and pivots, as returned by `lu_factor` or scipy.linalg.lu_factor.
     b : (n,) or (..., n, k) array_like
     trans : {0, 1, 2}
     overwrite_b : bool
-        Put the solution into b where that is possible.
+        Store the solution in the memory of b if possible.
     check_finite : bool
 
     Returns
     -------
     ndarray
-        Of the shape of b. A zero on the diagonal of U gives infinities and NaN.
+        The solution, with the shape of b. A zero on the diagonal of U gives infinities and NaN.
 
     Examples
     --------
@@ -92,35 +92,41 @@ def solve(
     assume_a: str = "gen",
     transposed: bool = False,
 ) -> Array:
-    """Solve A x = b on all cores, by LU factorisation with partial pivoting or by what the kind of matrix allows.
+    """Solve A x = b on all cores.
+
+    The method is LU factorisation with partial pivoting, or the one that `assume_a` selects.
 
     Parameters
     ----------
     A : (..., n, n) array_like
     b : (n,) or (..., n, k) array_like
-        Stacks of A and b are broadcast as by numpy.linalg.solve: only a b with one dimension is one right side.
+        Stacks of A and b are broadcast like in numpy.linalg.solve: b is a single right side only
+        if it has one dimension.
     lower : bool
-        Which triangle of a symmetric, Hermitian or positive definite matrix is read.
+        Whether the lower triangle of a symmetric, Hermitian or positive definite matrix is
+        read, instead of the upper one.
     overwrite_a, overwrite_b : bool
-        Their memory may be used, and their content lost.
+        Whether the memory of A and b may be used. Their contents are lost then.
     check_finite : bool
-        Whether infinities and NaN are refused.
+        Whether to raise ValueError for infinities and NaN.
     assume_a : {"gen", "pos", "sym", "her", "upper triangular", "lower triangular"}
-        "pos", positive definite: by Cholesky factors, half the work. "sym" and "her", symmetric and Hermitian: by LU factors of
-        the whole matrix that one triangle stands for. SciPy's long words, "general", "positive definite", "symmetric" and
-        "hermitian", do as well. Nothing is guessed, and there is no warning of an ill-conditioned matrix.
+        The kind of matrix. "pos" (positive definite) uses Cholesky factorisation, which is half
+        the work. "sym" (symmetric) and "her" (Hermitian) read one triangle and use LU
+        factorisation of the full matrix. SciPy's long names "general", "positive definite",
+        "symmetric" and "hermitian" are accepted too. The kind is never detected automatically,
+        and there is no warning for an ill-conditioned matrix.
     transposed : bool
-        Solve A^T x = b.
+        Whether to solve A^T x = b.
 
     Returns
     -------
     ndarray
-        Of the shape of b, with the stack of both.
+        The solution, with the shape of b after broadcasting the stacks of A and b.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If A is exactly singular, or not positive definite where it should be.
+        If A is exactly singular, or if assume_a is "pos" and A is not positive definite.
 
     Examples
     --------
@@ -141,13 +147,15 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     ----------
     a : (..., n, n) array_like
     overwrite_a : bool
-        Put the inverse into a, if it is a matrix by columns (Fortran order).
+        Store the inverse in the memory of a, if a is a single matrix in column-major (Fortran)
+        order.
     check_finite : bool
+        Whether to raise ValueError for infinities and NaN.
 
     Returns
     -------
     ndarray
-        Of the shape of a.
+        The inverse, with the shape of a.
 
     Raises
     ------
@@ -164,22 +172,23 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Determinant of a square matrix by LU factorisation on all cores: a float64 or complex128; of a stack an array of them.
+    """Determinant of a square matrix, or of each matrix of a stack, by LU on all cores.
 
-    Products of its factors may leave their range. Where the value itself does, numpy.errstate says what happens, as with
-    numpy.linalg.det.
+    Intermediate products may overflow or underflow without harm. If the determinant itself does,
+    numpy.errstate decides what happens, as for numpy.linalg.det.
 
     Parameters
     ----------
     A : (..., n, n) array_like
     overwrite_a : bool
-        Put the factors into A, if that is possible.
+        Store the factors in the memory of A if possible.
     check_finite : bool
-        Whether infinities and NaN are refused.
+        Whether to raise ValueError for infinities and NaN.
 
     Returns
     -------
-    float64 or complex128, or an array of them
+    float64 or complex128
+        For a stack, an array of this dtype.
 
     Examples
     --------
@@ -192,7 +201,9 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 def slogdet(a: ArrayLike) -> Any:
-    """Sign of the determinant, or its direction in the complex plane, and the logarithm of its size, on all cores.
+    """Sign and logarithm of the absolute value of the determinant, on all cores.
+
+    The sign of a complex determinant is the determinant divided by its absolute value.
 
     Parameters
     ----------
@@ -201,7 +212,7 @@ def slogdet(a: ArrayLike) -> Any:
     Returns
     -------
     (sign, logabsdet)
-        As of numpy.linalg.slogdet; 0 and -inf of a singular matrix.
+        Like numpy.linalg.slogdet; 0 and -inf for a singular matrix.
 
     Examples
     --------
@@ -218,20 +229,21 @@ def slogdet(a: ArrayLike) -> Any:
 
 
 def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Cholesky factor of a symmetric or Hermitian positive definite matrix, on all cores: A = L L^H or U^H U.
+    """Cholesky factor of a symmetric or Hermitian positive definite matrix, on all cores.
 
-    As of scipy.linalg.cholesky, but the lower factor is the default, as of numpy.linalg.cholesky.
+    A = L L^H or A = U^H U. The function is like scipy.linalg.cholesky, but the default is the lower
+    factor, as in numpy.linalg.cholesky.
 
     Parameters
     ----------
     a : (..., n, n) array_like
-        Only one triangle is read, and the real part of the diagonal.
+        Only one triangle and the real part of the diagonal are read.
     lower : bool
-        The lower triangle is read, and L returned; else the upper one, and U.
+        If True, read the lower triangle and return L. Otherwise read the upper one and return U.
     overwrite_a : bool
-        Put the factor into a where that is possible.
+        Store the factor in the memory of a if possible.
     check_finite : bool
-        Whether infinities and NaN, in either triangle, are refused.
+        Whether to raise ValueError for infinities and NaN in either triangle.
 
     Returns
     -------
@@ -241,7 +253,7 @@ def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_
     Raises
     ------
     numpy.linalg.LinAlgError
-        "k-th leading minor of the array is not positive definite".
+        If a is not positive definite: "k-th leading minor of the array is not positive definite".
 
     Examples
     --------
@@ -253,23 +265,26 @@ def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_
 
 
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, bool]:
-    """The same for `cho_solve`: (c, lower), where nothing is said of the other triangle of c.
+    """Cholesky factorisation for `cho_solve`, on all cores: (c, lower).
+
+    In contrast to `cholesky`, the content of the other triangle of c is unspecified.
 
     Parameters
     ----------
     a : (..., n, n) array_like
     lower, overwrite_a, check_finite : bool
-        As of `cholesky`.
+        See `cholesky`.
 
     Returns
     -------
     (ndarray, bool)
-        c, of the shape of a, and lower: a bool for a stack, too, where SciPy has an array of them.
+        c, with the shape of a, and lower. lower is a single bool for a stack too, in contrast to
+        SciPy, which returns an array.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        "k-th leading minor of the array is not positive definite".
+        If a is not positive definite: "k-th leading minor of the array is not positive definite".
 
     Examples
     --------
@@ -287,17 +302,18 @@ def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: boo
     Parameters
     ----------
     c_and_lower : (c, lower)
-        As `cho_factor` and scipy.linalg.cho_factor return them, of one matrix or of a stack: `lower` is a flag, which may be an
-        array of no dimension (SciPy 1.18), or an array with the shape of the stack (SciPy's stacks).
+        As returned by `cho_factor` or scipy.linalg.cho_factor for one matrix or a stack. `lower`
+        is a flag, which may be a zero-dimensional array (SciPy 1.18), or an array with the shape
+        of the stack (as SciPy returns for stacks).
     b : (n,) or (..., n, k) array_like
     overwrite_b : bool
-        Put the solution into b where that is possible.
+        Store the solution in the memory of b if possible.
     check_finite : bool
 
     Returns
     -------
     ndarray
-        Of the shape of b.
+        The solution, with the shape of b.
 
     Examples
     --------
@@ -325,23 +341,24 @@ def solve_triangular(
     b : (n,) or (..., n, k) array_like
     trans : {0, 1, 2, "N", "T", "C"}
     lower : bool
-        Which triangle of a is read.
+        Whether to read the lower triangle of a, instead of the upper one.
     unit_diagonal : bool
-        The diagonal is taken for ones, and not read.
+        If True, the diagonal is taken to be ones and is not read.
     overwrite_b : bool
-        Put the solution into b where that is possible.
+        Store the solution in the memory of b if possible.
     check_finite : bool
-        Whether infinities and NaN, in either triangle, are refused.
+        Whether to raise ValueError for infinities and NaN in either triangle.
 
     Returns
     -------
     ndarray
-        Of the shape of b.
+        The solution, with the shape of b.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        "singular matrix: resolution failed at diagonal k", the first one that is zero.
+        If a diagonal element is zero: "singular matrix: resolution failed at diagonal k", where k is
+        the first one.
 
     Examples
     --------
@@ -363,18 +380,21 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, ...]:
-    """QR factorisation on all cores, as scipy.linalg.qr returns it; the default is the economic one, as of numpy.linalg.qr.
+    """QR factorisation on all cores, with the results of scipy.linalg.qr.
+
+    The default mode is "economic", as in numpy.linalg.qr.
 
     Parameters
     ----------
     a : (..., m, n) array_like
     overwrite_a : bool
-        The memory of a may be used, and its content lost.
+        Whether the memory of a may be used. Its content is lost then.
     mode : {"full", "r", "economic", "raw"}
-        "full": Q (m, m) and R (m, n). "economic": Q (m, k) and R (k, n), where k is the least of m and n. "r": (R,). "raw":
-        ((reflectors, tau), R), as of LAPACK's geqrf.
+        "full": Q (m, m) and R (m, n). "economic": Q (m, k) and R (k, n), where k is the smaller of
+        m and n. "r": (R,). "raw": ((reflectors, tau), R), as in LAPACK's geqrf.
     pivoting : bool
-        A[:, P] = Q R with a falling diagonal of R; P comes last. That is SciPy's, which must be installed.
+        Compute A[:, P] = Q R, where the diagonal of R is nonincreasing in size, and return P as the
+        last item. SciPy computes this factorisation and must be installed.
     check_finite : bool
 
     Returns
@@ -385,7 +405,7 @@ def qr(
     Raises
     ------
     ImportError
-        Where pivoting needs SciPy.
+        If pivoting is True and SciPy is not installed.
 
     Examples
     --------
@@ -405,31 +425,36 @@ def lstsq(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> LeastSquares:
-    """Least squares on all cores: x with the least ||b - a x||, of several the shortest.
+    """Least squares on all cores: the x that minimises ||b - a x||.
+
+    If there are several such x, the result is the one of minimal length.
 
     Parameters
     ----------
     a : (..., m, n) array_like
     b : (m,) or (..., m, k) array_like
     cond : float, optional
-        Singular values up to this times the largest one count as zero. By default the precision of the dtype times the larger
-        of m and n, as of numpy.linalg.lstsq: SciPy's default, without that factor, takes rounding for rank. A negative one
-        stands for the precision, as of NumPy and of SciPy before 1.18, which refuses it.
+        Singular values up to cond times the largest one count as zero. The default is the machine
+        precision of the dtype times the larger of m and n, as in numpy.linalg.lstsq. SciPy's
+        default lacks this factor, so that rounding errors can count towards the rank. A negative
+        value means the machine precision, as in NumPy and in SciPy before 1.18; SciPy 1.18 refuses
+        it.
     overwrite_a, overwrite_b : bool
-        Their memory may be used, and their content lost.
+        Whether the memory of a and b may be used. Their contents are lost then.
     check_finite : bool
 
     Returns
     -------
     LeastSquares
-        (x, residues, rank, s) as of scipy.linalg.lstsq, and `method`: "qr" where the matrix has been shown to be well
-        conditioned, by a bound that its singular values keep; s is None then. Otherwise "svd". Where the rank is not full,
-        SciPy's residues depend on its version; see `LeastSquares` for those here.
+        (x, residues, rank, s) like scipy.linalg.lstsq, with an attribute `method`. It is "qr" if a
+        bound on the singular values proves that the matrix is well conditioned; s is None then.
+        Otherwise it is "svd". For matrices without full rank, SciPy's residues depend on its
+        version; see `LeastSquares` for the residues returned here.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If the singular values cannot be found.
+        If the singular value decomposition does not converge.
 
     Examples
     --------

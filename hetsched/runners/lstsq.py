@@ -1,4 +1,7 @@
-"""Least squares: by QR where the matrix is well conditioned, by the singular values of R where it is not."""
+"""Least squares by QR factorisation.
+
+For an ill-conditioned matrix, the singular value decomposition of R is used as well.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from .operands import Array
 
-#: Columns of the inverse of R that are found together.
+#: Columns of the inverse of R that are computed together.
 _TOGETHER = 128
 
 
@@ -31,23 +34,28 @@ class _Four(NamedTuple):
 
 
 class LeastSquares(_Four):
-    """What `lstsq` returns: a tuple (x, residues, rank, s), and how it was found.
+    """Result of `lstsq`: a tuple (x, residues, rank, s) with an attribute `method`.
 
     Attributes
     ----------
     x : (n,) or (n, k) ndarray
-        The solutions; where there are several, those of least length.
+        The solutions. If a system has several, the one of minimal length.
     residues : (k,) ndarray or float
-        Squares of the lengths of b - a x, real, where there are more equations than unknowns and the rank is full; else an array
-        of shape (0,), as of NumPy and of SciPy before 1.18. Of a stack with more equations than unknowns (..., k), or (...,) for
-        one right side, with NaN where the rank of a matrix is not full, as of SciPy 1.18; of other stacks (..., 0).
+        Squared lengths of b - a x, real, if there are more equations than unknowns and the rank is
+        full. Otherwise an array of shape (0,), as in NumPy and in SciPy before 1.18.
+
+        For a stack with more equations than unknowns the shape is (..., k), or (...,) for one right
+        side, with NaN for matrices without full rank, as in SciPy 1.18. For other stacks it is
+        (..., 0).
     rank : int
-        Of a stack an array of them.
+        For a stack, an array of ranks.
     s : (min(m, n),) ndarray or None
-        Singular values, largest first; None where they were not needed. Of a stack (..., min(m, n)), never None.
+        Singular values in descending order; None if they were not needed. For a stack the shape is
+        (..., min(m, n)), and s is never None.
     method : {"qr", "svd"}
-        "qr": the matrix has been shown to be well conditioned, and R x = Q^H b is solved. "svd": it may not be, and the singular
-        value decomposition of R was used. Of a stack an array of them.
+        "qr": the matrix is proven to be well conditioned, and R x = Q^H b was solved. "svd": it may
+        be ill-conditioned, and the singular value decomposition of R was used. For a stack, an
+        array of these strings.
     """
 
     method: Any
@@ -73,7 +81,7 @@ def solution(
     overwrite_b: bool,
     check_finite: bool,
 ) -> LeastSquares:
-    """What `lstsq` returns."""
+    """Implement `lstsq`."""
     a = matrices("a", given)
     right = right_sides(b, a.shape[-2])
     stack = stacked("a", a, right)
@@ -99,7 +107,10 @@ def solution(
 
 
 def cutoff(shape: tuple[int, ...], dtype: np.dtype[Any], cond: float | None) -> float:
-    """Singular values up to this times the largest one count as zero: cond, if it is given; eps where it is negative."""
+    """Singular values up to this factor times the largest one count as zero.
+
+    The factor is `cond` if it is given, and eps if `cond` is negative.
+    """
     eps = float(np.finfo(dtype).eps)
     if cond is None:
         return eps * max(shape[-2:])
@@ -119,7 +130,11 @@ def _none(shape: tuple[int, ...], k: int, dtype: np.dtype[Any]) -> LeastSquares:
 
 
 def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool, sides: int) -> LeastSquares:
-    """`sides` residues of each matrix, NaN where it has none: their shape does not depend on ranks."""
+    """Combine the results of the matrices of a stack.
+
+    Each matrix gets `sides` residues, which are NaN if it has none, so that their shape does not
+    depend on the ranks.
+    """
     count = int(np.prod(stack))
 
     def together(values: Sequence[Any]) -> Any:
@@ -143,7 +158,10 @@ def least_squares(
     values: bool = False,
     overwrite: tuple[bool, bool] = (False, False),
 ) -> LeastSquares:
-    """Of one matrix (m, n) and right sides (m, k), of one dtype. values: singular values are wanted in any case."""
+    """Least squares for one matrix (m, n) and right sides (m, k) of the same dtype.
+
+    values : whether to compute the singular values in any case.
+    """
     (m, n), k = a.shape, b.shape[1]
     if m == 0 or n == 0:
         real = a.real.dtype
@@ -159,7 +177,7 @@ def least_squares(
 def _projected(
     threads: engine.Threads, a: Array, b: Array, overwrite: tuple[bool, bool]
 ) -> tuple[Array, Array, NDArray[np.floating[Any]]]:
-    """R, the first n rows of Q^H b, and the sums of the squares of the others."""
+    """R, the first n rows of Q^H b, and the sums of squares of the other rows."""
     (m, n), k = a.shape, b.shape[1]
     if m >= qr.TALL * n:
         r, c = columns((n, n), a.dtype, zero=True), columns((n, k), a.dtype)
@@ -177,7 +195,7 @@ def _projected(
 
 
 def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: bool) -> LeastSquares:
-    """Of fewer equations than unknowns: a^H = Q R, and x = Q (R^H)^-1 b."""
+    """The shortest solution for fewer equations than unknowns: a^H = Q R, x = Q (R^H)^-1 b."""
     (m, n), k = a.shape, b.shape[1]
     adjoint = a.T if a.dtype.kind == "f" else a.conj().T
     tall = n >= qr.TALL * m
@@ -199,12 +217,16 @@ def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: b
 def _solved(
     threads: engine.Threads, r: Array, c: Array, cut: float, longest: int, values: bool, *, adjoint: bool
 ) -> tuple[Array, int, Any, str]:
-    """The shortest x with least ||R x - c||, or with R^H for R, the rank, the singular values or None, and the method. Where the
-    condition is near 1 / eps, the last singular values are rounding: then R itself is no longer trusted."""
+    """Return the shortest x that minimises ||R x - c||, rank, singular values and method.
+
+    With `adjoint`, R^H takes the place of R. The singular values are None if they were not needed.
+    If the condition number is near 1 / eps, the smallest singular values are rounding errors. Then
+    no system with R itself is solved.
+    """
     n = len(r)
     s: Any = None
     limit = max(cut, float(np.finfo(r.dtype).eps) * longest)
-    if not np.isfinite(r).all():  # NaN or infinities were given, and travel on
+    if not np.isfinite(r).all():  # NaN and infinities of the arguments propagate
         well, s = True, np.full(n, np.nan, r.real.dtype) if values else None
     elif values:
         s = np.linalg.svd(r, compute_uv=False)
@@ -224,8 +246,11 @@ def _solved(
 
 
 def _well_conditioned(threads: engine.Threads, r: Array, limit: float) -> bool:
-    """Whether the least singular value of R is surely more than `limit` times the largest: that ratio is at least the inverse of
-    ||R|| ||R^-1|| in the Frobenius norm (Golub and Van Loan, 2.3.2). n^3 / 3 multiply-adds, since R^-1 is a triangle."""
+    """Whether the smallest singular value of R is proven to exceed `limit` times the largest.
+
+    Their ratio is at least 1 / (||R|| ||R^-1||) in the Frobenius norm (Golub and Van Loan, 2.3.2).
+    This takes n^3 / 3 multiply-adds, because R^-1 is triangular.
+    """
     n, largest = len(r), abs(r).max()
     if largest == 0 or not r.diagonal().all():
         return False

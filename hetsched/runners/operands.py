@@ -1,4 +1,7 @@
-"""NumPy's matmul rules for shapes and dtypes, with errors that name the argument."""
+"""Checks of matmul's arguments by NumPy's rules for shapes and dtypes.
+
+Errors name the argument.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ Array = NDArray[Any]
 
 
 def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """numpy.asarray, but for what would lose its meaning without a word: masks, and matrices that NumPy takes for one object."""
+    """numpy.asarray, but raise TypeError if the conversion would silently lose information.
+
+    It would ignore the mask of a masked array, and take a sparse matrix for a single object.
+    """
     if type(value) is np.ndarray and dtype is None:
         return value
     if isinstance(value, np.ma.MaskedArray):
@@ -32,13 +38,16 @@ def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Arr
         raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
     try:
         return np.asarray(value, dtype)
-    except (TypeError, ValueError, OverflowError) as error:  # the last: numbers that the dtype has not
+    except (TypeError, ValueError, OverflowError) as error:  # OverflowError: outside the range
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} is not an array{'' if dtype is None else f' of dtype {dtype!r}'}: {error}") from None
 
 
 def operand(name: str, value: ArrayLike) -> Array:
-    """An array of a supported dtype, in this machine's byte order; copied only where its elements are not so, or not aligned."""
+    """Convert to an aligned array of a supported dtype in this machine's byte order.
+
+    The array is copied only if its byte order or alignment differs.
+    """
     found = as_array(name, value)
     if found.dtype not in DTYPES:
         native = found.dtype.newbyteorder("=")
@@ -74,14 +83,21 @@ class Operands:
         return self.c.shape[-2], self.c.shape[-1], self.a.shape[-1]
 
     def products(self, progress: Progress | None) -> Iterator[tuple[tuple[Array, Array, Array], Progress | None]]:
-        """The operands of each product of a stack, and what is told of it: a share of the whole."""
+        """The operands of each product of a stack, and its progress function.
+
+        Each product counts as an equal share of the whole.
+        """
         shape = self.c.shape[:-2]
         share = 1.0 / max(1, math.prod(shape))
         for i, index in enumerate(np.ndindex(shape)):
             yield (self.a[index], self.b[index], self.c[index]), share_of(progress, i * share, share)
 
     def by_numpy(self) -> None:
-        """As the engine does it: alpha = 0 does not read A and B, beta = 0 not C; no warnings of overflow by the two scalars."""
+        """Compute the products with NumPy, by the rules of the engine.
+
+        A and B are not read if alpha is 0. C is not read if beta is 0. Overflow caused by the two
+        scalars gives no warning.
+        """
         if self.alpha == 1 and self.beta == 0:
             np.matmul(self.a, self.b, out=self.c)
             return
@@ -104,8 +120,14 @@ def operands(
     A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out",
     make: bool = True,
 ) -> Operands:  # fmt: skip
-    """Check everything before anything is changed, and make the output, called `name`, where none is given, or only its shape.
-    Operands become what numpy.matmul would make of them; others: also numbers that the engine does not multiply."""
+    """Check all arguments before any memory is changed, and allocate the output if none is given.
+
+    The operands are converted as numpy.matmul converts them.
+
+    others : whether to accept dtypes that the engine does not multiply.
+    name : name of the output in error messages.
+    make : whether to allocate the output. If False, the result has only its shape and dtype.
+    """
     a, b = as_array("A", A), as_array("B", B)
     for operand, x in (("A", a), ("B", b)):
         if x.dtype.kind not in "biufcO":
@@ -150,14 +172,14 @@ def operands(
 
 
 def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number of the dtype's kind."""
+    """Check a scalar and convert it to a number of the dtype's kind."""
     value = check.element(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if dtype.kind == "O":
         return value
     if dtype.kind != "c" and not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} is complex, A and B are {dtype}")
+        raise TypeError(f"{name} is complex, A and B are {dtype}: it must be real")
     if dtype.kind in "biu":
         return _whole(name, value, dtype)
     if dtype not in DTYPES:
@@ -166,13 +188,13 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     try:
         return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
     except OverflowError:
-        raise ValueError(f"{name} is beyond the range of {dtype}") from None
+        raise ValueError(f"{name} is outside the range of {dtype}") from None
 
 
 def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not low <= value <= high or value != int(value):
-        raise TypeError(f"{name} is {value}, A and B are {dtype}: it must be one of theirs")
+        raise TypeError(f"{name} is {value}, A and B are {dtype}: it must be a value of that dtype")
     return dtype.type(int(value))
 
 
@@ -182,7 +204,10 @@ def require_unmasked(name: str, out: Any) -> None:
 
 
 def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
-    """An array that a result can be written to, which is to have the shape and dtype of `what`."""
+    """Check that a result can be written to an array; return the array.
+
+    shape, dtype : of the result, which error messages call `what`.
+    """
     require_unmasked(name, out)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{name} must be an array, got {type(out).__name__}")
@@ -208,15 +233,18 @@ def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, 
 
 
 def _shares_memory(x: Array, y: Array) -> bool:
-    most: Any = 10_000  # before 2.5 NumPy's types know -1 and 0 only
+    most: Any = 10_000  # NumPy's type hints before 2.5 allow only -1 and 0
     try:
         return np.shares_memory(x, y, max_work=most)
     except np.exceptions.TooHardError:
-        return True  # not decided in reasonable time: refuse
+        return True  # undecided within the work limit: treat as shared
 
 
 def _overlaps_itself(array: Array) -> bool:
-    """Whether two index tuples may reach one element; sufficient strides prove that none do."""
+    """Whether two index tuples may address the same element.
+
+    If the strides are large enough, this is proven to be impossible.
+    """
     if array.size <= 1:
         return False
     sides = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .operands import Array
 
-#: What SciPy's words for kinds of matrices come to here.
+#: SciPy's name for a kind of matrix -> the name used in this file.
 KINDS = {
     "gen": "general", "general": "general", "pos": "positive", "positive definite": "positive",
     "sym": "symmetric", "symmetric": "symmetric", "her": "hermitian", "hermitian": "hermitian",
@@ -32,7 +32,7 @@ def solution(
     threads: engine.Threads, A: ArrayLike, b: ArrayLike, lower: bool, overwrite_a: bool, overwrite_b: bool,
     check_finite: bool, assume_a: str, transposed: bool,
 ) -> Array:  # fmt: skip
-    """What `solve` returns."""
+    """Implement `solve`."""
     a = squares("A", A)
     right = right_sides(b, a.shape[-1])
     stacked("A", a, right)
@@ -41,14 +41,14 @@ def solution(
     overwrite_a, overwrite_b = check.flag("overwrite_a", overwrite_a), check.flag("overwrite_b", overwrite_b)
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
-    dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix of complex sides is factored as such
+    dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix stays real, even with complex right sides
     fresh, a = a.dtype != dtype, a.astype(dtype, copy=False)
     mine = fresh or in_place(A, a, overwrite_a, right)
     if kind in ("upper", "lower"):
         trans, up = int(transposed), kind == "upper"
         return triangular.solution(threads, a, b, trans, not up, False, overwrite_b, False, "A")
     if kind == "positive":
-        # Of the transposed matrix, its conjugate, the other triangle is the same one.
+        # The transposed matrix is the conjugate one. Its other triangle holds the same elements.
         flipped, below = (a.swapaxes(-1, -2), not lower) if transposed else (a, lower)
         c = cholesky.factors(threads, flipped, below, mine, False, clean=False)
         return cholesky.solve_with(threads, "A", c, np.asarray(below), b, right, overwrite_b)
@@ -65,13 +65,17 @@ def solution(
 
 
 def factored(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[lu.Factors, int]:
-    """The factors of a matrix, and which element of the diagonal of U is the first zero, or -1."""
+    """The LU factors of a matrix, and the index of the first zero on the diagonal of U, or -1."""
     x = lu.Factors.of(a, overwrite, False)
     return x, x.problem.run(threads)[0]
 
 
 def solve_stack(threads: engine.Threads, a: Array, right: Array) -> tuple[Array, NDArray[np.int64]]:
-    """The solutions of each system of a stack, and of each matrix the first zero of the diagonal of U, or -1."""
+    """Solve each system of a stack.
+
+    Returns the solutions and, for each matrix, the index of the first zero on the diagonal of U,
+    or -1.
+    """
     dtype = np.promote_types(a.dtype, right.dtype)
     stack = stacked("A", a, right)
     sides = right[:, None] if right.ndim == 1 else right
@@ -88,14 +92,20 @@ def singular_words(name: str, index: tuple[int, ...], place: int) -> str:
 
 
 def require_regular(name: str, singular: NDArray[np.int64]) -> None:
-    """LinAlgError with the first matrix that is not, of those of which the first zero pivots, or -1, are given."""
+    """Raise LinAlgError for the first singular matrix of a stack.
+
+    singular : for each matrix, the index of its first zero pivot, or -1.
+    """
     if (singular >= 0).any():
         index = tuple(np.argwhere(singular >= 0)[0].tolist())
         raise np.linalg.LinAlgError(singular_words(name, index, int(singular[index])))
 
 
 def _mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
-    """The whole of symmetric or Hermitian matrices of which one triangle is given; by columns where it is one."""
+    """Full symmetric or Hermitian matrices from one triangle of each.
+
+    A single matrix is stored in column-major order.
+    """
     full = columns(a.shape, a.dtype) if a.ndim == 2 else np.empty(a.shape, a.dtype)
     half = np.tril(a, -1) if lower else np.triu(a, 1)
     diagonal = a.diagonal(axis1=-2, axis2=-1)
@@ -109,7 +119,7 @@ def _mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
 
 
 def inverse(threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_finite: bool) -> Array:
-    """What `inv` returns."""
+    """Implement `inv`."""
     a = squares("a", given)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
@@ -120,7 +130,7 @@ def inverse(threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_
 
 
 def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int64]]:
-    """The inverses, and of each matrix the first zero of the diagonal of U, or -1."""
+    """The inverses and, for each matrix, the index of the first zero on the diagonal of U, or -1."""
     if a.ndim == 2:
         out = columns(a.shape, a.dtype)
         singular = np.asarray(factor.inverse(threads, a, out, engine.Poll()) if a.size else -1, np.int64)
@@ -135,7 +145,7 @@ def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> t
 
 
 def lu_of(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int32]]:
-    """The factors of a matrix or of a stack of them, singular or not."""
+    """The LU factors of a matrix or of a stack. The matrices may be singular."""
     if a.ndim == 2:
         x, _ = factored(threads, a, overwrite)
         return x.lu, x.piv
@@ -143,7 +153,7 @@ def lu_of(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[A
 
 
 def det(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Any:
-    """What `det` returns."""
+    """Implement `det`."""
     a = squares("A", A)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     finite = check.flag("check_finite", check_finite)
@@ -157,6 +167,9 @@ def det(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: 
 
 
 def slogdet(threads: engine.Threads, a: Array) -> Any:
-    """What `slogdet` returns, of matrices that have been checked: numpy.linalg.slogdet's result."""
+    """Implement `slogdet` for matrices that have been checked.
+
+    The result has the type of numpy.linalg.slogdet's result.
+    """
     sign, log = sign_and_log(*lu_of(threads, a))
     return _SLOGDET_RESULT(sign.astype(a.dtype), log.astype(a.real.dtype))
