@@ -36,6 +36,7 @@ VISIBLE void omp_get_place_proc_ids(int place, int *ids)
     memcpy(ids, runtime.procs[place], sizeof *ids * (size_t)omp_get_place_num_procs(place));
 }
 
+unsigned long long hs__loads(void) { return 1; }
 void hs__keep(const void *address) { runtime.kept += address != NULL; }
 void hs__each_object(int (*visit)(void *handle, void *context), void *context)
 {
