@@ -27,14 +27,14 @@
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static const char here; /* in this library */
+static const char here; /* an address in this library */
 
 typedef struct {
-    uintptr_t address; /* in the object that is looked for */
+    uintptr_t address; /* an address in the wanted object */
     uintptr_t base;
-    uintptr_t start;  /* of its segment with the address */
+    uintptr_t start;  /* of the segment that contains the address */
     uintptr_t bytes;  /* of that segment */
-    const char *path; /* valid while the object is loaded */
+    const char *path; /* order of loading; 0 is the program */
     int order;        /* of loading: 0 is the program */
 } object;
 
@@ -56,7 +56,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* The object that has an address; 0 if none has. */
+/* Finds the object that contains an address; 0 if there is none. */
 static int find_object(const void *address, object *found)
 {
     *found = (object){.address = (uintptr_t)address};
@@ -69,11 +69,11 @@ static int is_ours(const void *function)
     return find_object(function, &its) && find_object(&here, &ours) && its.order == ours.order;
 }
 
-/* The function, or NULL if it is one of ours. */
+/* Returns the function, or NULL if it is one of this library. */
 static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
 
-/* A handle of a library, which stays loaded from now on. NULL for the program, and for a library
- * if its path now leads to another one. */
+/* Returns a handle of a library, which then stays loaded. NULL for the program, and for a library
+ * if its path now leads to another file. */
 static void *open_object(const object *library)
 {
     struct link_map *map;
@@ -93,7 +93,7 @@ void hs__keep(const void *address)
 }
 
 typedef struct {
-    char *names; /* one after the other, each with its end */
+    char *names; /* null-terminated, one after the other */
     size_t bytes;
 } objects;
 
@@ -143,15 +143,15 @@ unsigned long long hs__loads(void)
 
 enum { NO_ANSWER = 0, NO_SENSE = -1, ANSWERS = 64 };
 
-/* Each library is asked once, as far as there is room. */
+/* Each library is asked once, as far as the table has room. */
 static struct {
     _Atomic(const void *) function;
     atomic_int bits; /* 0: being asked */
 } answers[ANSWERS];
 
-/* The number of elements is 3 when it is read with 32 bits and negative when it is read with 64. On
- * a machine that stores the high half first it is 0 and 3. The largest of the three elements is the
- * second; of none it is number 0. */
+/* Asks isamax. The number of elements is 3 if it is read with 32 bits, and negative if it is read
+ * with 64 bits. On a machine that stores the high half first it is 0 and 3. The largest of the
+ * three elements is the second one; for no elements the result is 0. */
 static int ask_isamax(const void *function)
 {
     static const float values[] = {1.0f, 3.0f, 2.0f};
@@ -165,9 +165,9 @@ static int ask_isamax(const void *function)
     return (place == 2) == low_first ? 32 : 64;
 }
 
-/* The same by value, counted from 0; of none it is number 0. A function with 32-bit integers does
- * not see the upper half on ABIs that leave it unspecified; on other machines C's functions cannot
- * be asked. */
+/* The same with the number passed by value, for cblas_isamax, which counts from 0; for no elements
+ * the result is 0. On ABIs that leave the upper half unspecified, a function with 32-bit integers
+ * does not see the upper half. On other machines functions of C cannot be asked. */
 static int ask_cblas_isamax(const void *function)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -183,7 +183,8 @@ static int ask_cblas_isamax(const void *function)
 #endif
 }
 
-/* Writes LAPACK's version, three small numbers. With 32-bit integers one half of each stays -1. */
+/* Asks ilaver, which writes LAPACK's version, three small numbers. With 32-bit integers one half of
+ * each stays -1. */
 static int ask_ilaver(const void *function)
 {
     int64_t version[3] = {-1, -1, -1};
@@ -224,8 +225,8 @@ static int ask(const hs__name *name, void *handle, uintptr_t base)
     return NO_ANSWER;
 }
 
-/* The width of the integers of a function with that name, 0 if it is not known. handle: of its
- * library, or NULL. */
+/* Returns the width of the integers of a function with that name, 0 if it is not known. handle: of
+ * the function's library, or NULL. */
 static int width_of(const hs__name *name, void *handle, uintptr_t base)
 {
     const int said = handle ? ask(name, handle, base) : NO_ANSWER;
@@ -234,8 +235,9 @@ static int width_of(const hs__name *name, void *handle, uintptr_t base)
     return said == NO_ANSWER || said == name->bits ? name->bits : 0;
 }
 
-/* The function of a library that returns how many threads it is to use, NULL if there is none.
- * BLIS's returns 64 bits, of which an int is the lower half; -1: it was told nothing. */
+/* Returns the function of a library that returns how many threads the library is to use, NULL if
+ * there is none. BLIS's function returns 64 bits, of which the int is the lower half; -1: no number
+ * was set. */
 static int (*threads_of(void *handle))(void)
 {
     static const char *const names[] = {"openblas_get_num_threads",
@@ -269,21 +271,23 @@ static int look_in(void *handle, void *context)
     return s->found != NULL;
 }
 
-/* The first of all libraries that are loaded, or of those that a system usually has. */
+/* Finds the function in the first of all loaded libraries that has it, else in the usual libraries
+ * of a system. */
 static void *find_anywhere(const hs__name *name)
 {
     search s = {.name = name};
     hs__each_object(look_in, &s);
     static const char *const usual[] = {"liblapack.so.3", "libblas.so.3", "libopenblas.so.0"};
     for (int i = 0; !s.found && i < 3 && strncmp(name->text, "scipy_", 6) != 0; i++) {
-        void *handle = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL); /* it stays */
+        void *handle = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL); /* stays loaded */
         if (handle) s.found = not_ours(dlsym(handle, name->text));
     }
     return s.found;
 }
 
-/* Whether the loader binds callers to our function of that name: not if we were loaded as a
- * dependency of a library that was itself opened while the program ran. */
+/* Returns whether the loader binds callers to this library's function of that name. It does not if
+ * this library was loaded as a dependency of a library that was itself opened while the program
+ * ran. */
 static int is_global(const hs__name *name)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
@@ -297,8 +301,8 @@ static int is_loaded_before(const void *function, const void *other)
     return find_object(function, &its) && find_object(other, &others) && its.order < others.order;
 }
 
-/* The function behind a name for a caller. handle: of the caller, NULL for the program and for
- * callers that are in no object. */
+/* Returns the function behind a name for a caller. handle: of the caller; NULL for the program and
+ * for callers that are in no object. */
 static void *find_behind(const hs__name *name, void *handle, int is_program, int *guessed)
 {
     void *own = handle ? not_ours(dlsym(handle, name->text)) : NULL;
@@ -336,8 +340,8 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
     atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
     if (atomic_load(slot) == (uintptr_t)site) return atomic_load(&name->elsewhere);
 
-    /* An entry is found by addresses. So its caller must stay loaded, or another one could be
-     * loaded to the same addresses later. */
+    /* Entries are found by address. So the caller must stay loaded, because otherwise another
+     * object could be loaded to the same addresses later. */
     object caller;
     const int known = find_object((const char *)site - 1, &caller);
     const int is_program = known && caller.order == 0;
@@ -352,7 +356,7 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
         }
         fill(entry, name, handle, is_program);
         if (kept) {
-            entry->start = caller.start + 1; /* a return address is one after a call */
+            entry->start = caller.start + 1; /* a return address follows the call */
             entry->bytes = caller.bytes;
             entry->next = atomic_load(&name->entries);
             while (!atomic_compare_exchange_weak(&name->entries, &entry->next, entry)) {}

@@ -1,3 +1,4 @@
+/* The BLAS functions of the C interface, under four families of names (names.h). */
 #include "blas/gate.h"
 #include "blas/names.h"
 #include "blas/products.h"
@@ -7,7 +8,7 @@
 
 enum { ROWS = 101, COLUMNS = 102 };
 
-/* Fortran's letter for one of CBLAS's numbers; none for others. */
+/* Returns Fortran's letter for a CBLAS constant; '?' for any other number. */
 static char letter(int number)
 {
     switch (number) {
@@ -30,7 +31,8 @@ static char other_triangle(char triangle)
     return triangle == 'L' ? 'U' : triangle == 'U' ? 'L' : triangle;
 }
 
-/* What turns what 'N' does not, and the other way round. */
+/* Returns the op for the transposed matrix: 'N' becomes 'T' (or 'C' with hermitian), 'T' and 'C'
+ * become 'N'. */
 static char turned(char op, int hermitian)
 {
     if (op == 'N') return hermitian ? 'C' : 'T';

@@ -1,10 +1,11 @@
-/* C's functions, for the names that NAME makes and the BITS of their integers that the name tells,
- * or 0. What is stored by rows is the transpose by columns.
+/* Functions of the C interface, for the names that the macro NAME makes. BITS is the width of their
+ * integers if the name tells it, else 0. A matrix stored by rows is treated as its transpose,
+ * stored by columns.
  *
- * Integers are passed by value, in 32 bits or in 64, and INT is wide enough for either: Linux on
- * x86-64 and on AArch64 passes both in a register, or in eight bytes of the stack, and leaves the
- * upper half unspecified that a narrower one does not need. It is dropped where the library behind
- * has 32-bit integers. What is handed on is all that was passed. */
+ * Integers are passed by value, with 32 or 64 bits, and INT is wide enough for both. Linux on
+ * x86-64 and AArch64 passes both in a register or in eight bytes of the stack, and leaves the upper
+ * half unspecified for a 32-bit integer. This half is dropped if the library behind has 32-bit
+ * integers. The library behind gets all bits that were passed. */
 
 #define ENTRY(FUNCTION, ROUTINE, DTYPE) \
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), NULL)

@@ -1,24 +1,25 @@
-/* What programs may ask of the drop-in library, and tell it, while they run: functions that
- * libhetsched_blas.so exports beside the names of the BLAS. From any thread; what is told holds for
- * calls that begin later. */
+/* Functions that libhetsched_blas.so exports beside the BLAS names, so that programs can query and
+ * set it while they run. They may be called from any thread. Settings apply to calls that begin
+ * later. */
 #ifndef HS_BLAS_CONTROL_H
 #define HS_BLAS_CONTROL_H
 
 #include "blas/names.h"
 
-/* How many workers a call of this thread has at most, at least 1: as many as it may use cpus now,
- * of those that were named, or fewer if told so; with 1 every call goes to the library behind. Told
- * as many as there are, or more: all, also those that a wider mask brings later. */
+/* Return and set the largest number of workers of a call from this thread, at least 1. It is the
+ * number of named cpus that the thread may use now, or less if the program has set a limit. With 1,
+ * every call goes to the library behind. A limit of all cpus or more removes the limit, so that
+ * cpus of a wider mask count later, too. */
 HS__BLAS int hetsched_blas_get_num_threads(void);
 HS__BLAS void hetsched_blas_set_num_threads(int threads);
 
-/* Domains of those workers: 1 unless their cpus were named and HETSCHED_BLAS_DOMAINS and
- * HETSCHED_BLAS_BLOCKS say more. */
+/* Returns the number of domains of these workers: 1, unless their cpus were named and
+ * HETSCHED_BLAS_DOMAINS and HETSCHED_BLAS_BLOCKS define more. */
 HS__BLAS int hetsched_blas_get_num_domains(void);
 
-/* The multiply-adds from which calls of a function, such as "dgemm", are the engine's; NaN of a
- * name that is none. And what sets them: as HETSCHED_BLAS_LEAST, such as "1e6" for all,
- * "gemm=1e6,dgetrf=inf". */
+/* Return and set the number of multiply-adds from which the engine computes calls of a function.
+ *   name  such as "dgemm"; NaN is returned for an unknown name
+ *   text  as in HETSCHED_BLAS_LEAST: "1e6" for all functions, or "gemm=1e6,dgetrf=inf" */
 HS__BLAS double hetsched_blas_get_least(const char *name);
 HS__BLAS void hetsched_blas_set_least(const char *text);
 

@@ -12,7 +12,7 @@
 
 #include "hetsched.h"
 
-/* What is counted, and has a least size, together. */
+/* Routines. The calls of a routine are counted together and share a least size. */
 typedef enum hs__routine {
     HS__GEMM,
     HS__SYRK,
@@ -37,39 +37,42 @@ typedef struct hs__entry hs__entry;
 
 enum { HS__SITES = 8 };
 
-/* One for each exported name. */
+/* One exported name. */
 typedef struct hs__name {
     const char *text;
-    const char *isamax; /* functions with the same prefix and suffix, of which the width of the */
-    const char *ilaver; /* library's integers can be learnt; ilaver: NULL for names of C */
-    int32_t routine;    /* hs__routine */
-    int32_t dtype;      /* hs_dtype */
-    int32_t bits;       /* of integers, as the prefix or suffix tells: 32 or 64; 0: a plain name */
-    _Atomic(hs__entry *) entries;      /* newest first; of each calling object one */
-    _Atomic(hs__entry *) elsewhere;    /* of all callers outside of any object */
+    /* Functions with the same prefix and suffix as the name. Their results show the width of the
+     * library's integers. ilaver: NULL for names of C. */
+    const char *isamax;
+    const char *ilaver;
+    int32_t routine; /* hs__routine */
+    int32_t dtype;   /* hs_dtype */
+    int32_t bits;    /* of integers, as the prefix or suffix tells: 32 or 64; 0: plain name */
+    _Atomic(hs__entry *) entries;      /* newest first; one for each calling object */
+    _Atomic(hs__entry *) elsewhere;    /* for all callers outside of any object */
     atomic_uintptr_t sites[HS__SITES]; /* return addresses of some of these callers */
 } hs__name;
 
-/* A name as one object calls it. Never changed, but for `agreed`, and never freed. */
+/* A name as one object calls it. An entry never changes, except for `agreed`, and is never
+ * freed. */
 struct hs__entry {
-    uintptr_t start; /* the caller's code, from here on */
-    uintptr_t bytes; /* this long */
+    uintptr_t start; /* start of the caller's code */
+    uintptr_t bytes; /* length of the caller's code */
     void *behind;    /* the function that the call is for */
-    int32_t bits;    /* of its integers, 32 or 64; 0: not known, and the engine takes no call */
+    int32_t bits;    /* of the caller's integers, 32 or 64; 0: unknown, the engine takes no call */
     int32_t routine; /* hs__routine */
     int32_t dtype;   /* hs_dtype */
     int32_t guessed; /* `behind` is not in the scope of the caller itself */
-    int (*threads)(void); /* how many threads its library is to use; NULL: it cannot be asked */
+    int (*threads)(void); /* threads that its library is to use; NULL: cannot be asked */
     const hs__name *name;
     hs__entry *next;
-    atomic_ullong agreed; /* libraries loaded so far when all with this name had these bits */
+    atomic_ullong agreed; /* number of loaded libraries when all with this name had these bits */
 };
 
-/* The slow part of hs__behind: for the first call of an object, and for callers in no object. */
+/* Slow path of hs__behind: for the first call from an object, and for callers in no object. */
 hs__entry *hs__look_behind(hs__name *name, const void *site);
 
-/* The entry for the caller that a function will return to at `site`. The process ends, as at the
- * start of a program that lacks a function, if no library has the name. */
+/* Returns the entry for the caller to which a function will return at `site`. If no library has the
+ * name, the process ends, like a program that lacks a function at its start. */
 static inline hs__entry *hs__behind(hs__name *name, const void *site)
 {
     hs__entry *entry = atomic_load_explicit(&name->entries, memory_order_acquire);
@@ -78,19 +81,19 @@ static inline hs__entry *hs__behind(hs__name *name, const void *site)
     return hs__look_behind(name, site);
 }
 
-/* Whether the width of the integers that the caller passes is known. */
+/* Returns whether the width of the caller's integers is known. */
 int hs__is_certain(hs__entry *entry);
 
-/* The library that has the address stays loaded, though the program may be done with it. */
+/* Keeps the library that contains the address loaded, even if the program closes it. */
 void hs__keep(const void *address);
 
-/* Calls visit with each library that is loaded, until it returns non-zero; with no lock of the
- * loader's held, under which another thread that loads one, and this one, could wait for each
+/* Calls visit with each loaded library until it returns non-zero. No lock of the loader is held
+ * during visit: with it, this thread and another one that loads a library could wait for each
  * other. */
 void hs__each_object(int (*visit)(void *handle, void *context), void *context);
 
-/* How many libraries have been loaded since the process began: more than before, if there may be
- * another one. */
+/* Returns how many libraries have been loaded since the process began. A larger number than before
+ * means that there may be a new library. */
 unsigned long long hs__loads(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* The BLAS and LAPACK functions of the Fortran interface, under four families of names
+ * (names.h). */
 #include "blas/gate.h"
 #include "blas/names.h"
 #include "blas/orthogonal.h"

@@ -1,10 +1,11 @@
-/* Fortran's functions, for the names that NAME makes and the BITS of their integers that the name
- * tells, or 0. An integer is handed over by its address, and read with the width that the library
- * behind has.
+/* Functions of the Fortran interface, for the names that the macro NAME makes. BITS is the width of
+ * their integers if the name tells it, else 0. An integer is passed by its address and read with
+ * the width that the library behind has.
  *
- * Characters are followed, after all arguments, by their lengths, which C programs do not pass.
- * Functions here have no such parameters, so that nothing is read or written where they would be,
- * and hand them on as 1: by a pointer without a prototype, for all other arguments are pointers. */
+ * After all arguments, Fortran passes the lengths of the character arguments; C programs do not
+ * pass them. The functions here have no such parameters, so nothing is read or written where they
+ * would be. They pass the length 1 to the library behind, by a pointer without a prototype: all
+ * other arguments are pointers. */
 
 #define LENGTH ((size_t)1)
 #define F(P, ROUTINE) NAME(P##ROUTINE)
@@ -69,7 +70,7 @@
         BEHIND(op, m, n, alpha, a, lda, x, incx, beta, y, incy, LENGTH);                      \
     }
 
-/* LAPACK's: a call that is ours fills in info. */
+/* Functions of LAPACK: a call that the engine does fills in info. */
 #define PIVOTS(x) ((hs__pivots){x, wide ? 8 : 4})
 #define OURS(VOLUME, CALL)                           \
     do {                                             \
@@ -152,7 +153,7 @@
         BEHIND(triangle, op, diagonal, n, cols, a, lda, b, ldb, info, LENGTH, LENGTH, LENGTH); \
     }
 
-/* An lwork of -1 asks for the best size, which the library behind knows. */
+/* An lwork of -1 asks for the optimal workspace size, which the library behind knows. */
 #define QR(P, DTYPE, ORGQR, ORMQR)                                                                 \
     HS__BLAS void F(P, geqrf)(const void *m, const void *n, void *a, const void *lda, void *tau,   \
                               void *work, const void *lwork, void *info)                           \

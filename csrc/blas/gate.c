@@ -1,3 +1,8 @@
+/* The gate: takes a call for the engine or leaves it to the library behind.
+ *
+ * One call at a time is computed by the engine. hs__enter takes the gate, checks the affinity mask
+ * of the calling thread and finds the pool for its places; hs__leave opens the gate again. Calls
+ * never wait: whenever the engine is busy or unsuitable, the call goes to the library behind. */
 #include "blas/gate.h"
 
 #include <pthread.h>
@@ -8,23 +13,25 @@
 #include "blas/places.h"
 #include "blas/settings.h"
 
-/* One call at a time is the engine's. Who finds it taken goes to the library behind, also where a
- * signal has interrupted the very thread that has it: nobody waits. */
+/* Non-zero while the engine computes a call. A call that finds it set goes to the library behind,
+ * even if a signal has interrupted the thread that set it. So no call ever waits. */
 static atomic_int taken;
-/* By number of workers. They are kept while the places stay, for a program may call to its end. */
+/* Pools by number of workers. They are kept as long as the places do not change, because a program
+ * may call until it ends. */
 static hs_pool *pools[HS__MOST_WORKERS + 1];
 
-/* What the pools are for; of the thread that has `taken`. */
+/* State that the pools depend on. It belongs to the thread that has set `taken`. */
 static struct {
     hs__openmp openmp;
-    hs__cpus mask, seen; /* seen: memory for the next look */
-    hs__places places;   /* within the mask */
+    hs__cpus mask, seen; /* seen: memory for the next check */
+    hs__places places;   /* places within the mask */
 } now;
 int32_t hs__startable = HS__MOST_WORKERS;
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The threads of the parent's pools are not here. What its other threads had taken is nobody's. */
+/* In the child the threads of the parent's pools do not exist. If another thread of the parent had
+ * the gate, the gate is free now. */
 static void in_child(void)
 {
     const int in_use = atomic_exchange(&taken, 0);
@@ -32,7 +39,7 @@ static void in_child(void)
         if (!in_use) hs_pool_destroy(pools[p]);
         pools[p] = NULL;
     }
-    if (in_use) { /* another thread may have been in the middle of a look */
+    if (in_use) { /* another thread may have been reading the mask */
         now.mask = (hs__cpus){0};
         now.seen = (hs__cpus){0};
     }
@@ -42,7 +49,8 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 
 /* ---- places and pools -------------------------------------------------------------------- */
 
-/* What was seen becomes the mask; without memory there is none, and the next call looks again. */
+/* Makes the mask that was seen the current one. Without memory there is no current mask, and the
+ * next call reads it again. */
 static void keep_mask(void)
 {
     void *memory = now.seen.set ? realloc(now.mask.set, now.seen.bytes) : NULL;
@@ -61,8 +69,9 @@ static int have_same_cores(const hs__places *one, const hs__places *other)
            !memcmp(one->cores, other->cores, (size_t)one->count * sizeof *one->cores);
 }
 
-/* Looks at the mask of the calling thread, which may be another one than at the last call. Pools
- * for other places are closed, so that none of their threads stays on a cpu outside the mask. */
+/* Reads the mask of the calling thread, which may differ from the mask of the last call. If the
+ * places change, all pools are destroyed, so that none of their threads stays on a cpu outside the
+ * mask. */
 static void follow_mask(void)
 {
     hs__cpus_again(pthread_self(), &now.seen);
@@ -79,8 +88,8 @@ static void follow_mask(void)
     hs__startable = HS__MOST_WORKERS;
 }
 
-/* A pool on the first places, with the domains that they have. One whose kernel this processor does
- * not have is none. */
+/* Creates a pool on the first places, with their domains. If this processor lacks the kernel of a
+ * domain, the pool has no domains. */
 static hs_status create_pool(int32_t workers, hs_pool **pool)
 {
     hs_domain domain[HS__MOST_DOMAINS];
@@ -93,8 +102,9 @@ static hs_status create_pool(int32_t workers, hs_pool **pool)
     return status ? status : hs_pool_set_deterministic(*pool, hs__set.deterministic);
 }
 
-/* The pool of so many workers; returns how many it has: fewer where the system refuses to start
- * more threads, which is not asked of it again while the places stay. 0: there is none of two. */
+/* Opens a pool of so many workers. Returns how many it has. They are fewer if the system refuses to
+ * start more threads; it is not asked again until the places change. 0: not even a pool of two
+ * could be opened. */
 static int32_t open_pool(int32_t workers)
 {
     const int32_t most = hs__startable > 2 ? hs__startable : 2;
@@ -118,7 +128,8 @@ static int no(hs__entry *entry, hs__fate fate, double volume)
 
 int hs__refuse(hs__entry *entry, double volume) { return no(entry, HS__REFUSED, volume); }
 
-/* As many as the library behind is to use, and the program allows. */
+/* Returns the number of workers that both the settings of the library behind and the program
+ * allow. */
 static int32_t workers_for(hs__entry *entry)
 {
     const int32_t told = entry->threads ? entry->threads() : 0;
@@ -126,7 +137,8 @@ static int32_t workers_for(hs__entry *entry)
     return told > 0 && told < limit ? told : limit;
 }
 
-/* With the gate taken: the fate of a call that may have so many workers, and the pool for it. */
+/* Returns the fate of a call with at most so many workers, and finds the pool for it. The gate must
+ * be taken. */
 static hs__fate choose_pool(int32_t workers, hs__turn *turn)
 {
     if (hs__is_in_parallel(&now.openmp)) return HS__PARALLEL;
@@ -156,7 +168,7 @@ int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
     return 1;
 }
 
-/* Core-seconds that the workers did not get. */
+/* Returns the core-seconds that the workers did not get. */
 static double lost(const hs__turn *turn, double seconds)
 {
     double available[HS__MOST_WORKERS];

@@ -1,9 +1,9 @@
 /* The names under which programs know the BLAS and LAPACK.
- *   dgemm_            Fortran's plain name: the library says how wide its integers are
- *   dgemm_64_         the same with 64 bits
- *   scipy_dgemm_      of the library in SciPy's wheels: 32 bits
- *   scipy_dgemm_64_   of that in NumPy's: 64 bits
- * and in C cblas_dgemm, cblas_dgemm64_, scipy_cblas_dgemm, scipy_cblas_dgemm64_. */
+ *   dgemm_            Fortran's plain name: the library tells the width of its integers
+ *   dgemm_64_         64-bit integers
+ *   scipy_dgemm_      the library in SciPy's wheels: 32-bit integers
+ *   scipy_dgemm_64_   the library in NumPy's wheels: 64-bit integers
+ * The names for C are cblas_dgemm, cblas_dgemm64_, scipy_cblas_dgemm and scipy_cblas_dgemm64_. */
 #ifndef HS_BLAS_NAMES_H
 #define HS_BLAS_NAMES_H
 
@@ -13,8 +13,9 @@
 #define HS__TEXT(x) #x
 #define HS__TEXT_OF(x) HS__TEXT(x)
 
-/* For the beginning of the exported function FUNCTION: its name, the entry for its caller, and
- * whether the integers that it is given are read as 64 bits. BITS, ISAMAX, ILAVER: of hs__name. */
+/* First lines of the exported function FUNCTION. They define its name, the entry for its caller,
+ * and `wide`: whether the integers of the caller are 64 bits wide. BITS, ISAMAX and ILAVER are
+ * members of hs__name. */
 #define HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, ISAMAX, ILAVER)                  \
     static hs__name name = {.text = HS__TEXT_OF(FUNCTION),                         \
                             .isamax = ISAMAX,                                      \
@@ -26,7 +27,7 @@
     hs__entry *entry = hs__behind(&name, site);                                    \
     const int wide = entry->bits == 64
 
-/* The integer at an address. */
+/* Returns the integer at an address. */
 static inline int64_t hs__integer_at(const void *at, int wide)
 {
     return wide ? *(const int64_t *)at : *(const int32_t *)at;
@@ -38,7 +39,7 @@ static inline void hs__set_integer(void *at, int wide, int64_t value)
     else *(int32_t *)at = (int32_t)value;
 }
 
-/* An integer passed by value. */
+/* Returns an integer that was passed by value. */
 static inline int64_t hs__integer_of(int64_t passed, int wide)
 {
     return wide ? passed : (int32_t)passed;

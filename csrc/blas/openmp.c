@@ -1,3 +1,4 @@
+/* Finds the OpenMP runtimes among the loaded libraries and asks them. */
 #define _GNU_SOURCE
 #include "blas/openmp.h"
 
@@ -7,7 +8,7 @@
 
 #include "blas/entry.h"
 
-/* A function pointer from dlsym's object pointer. */
+/* Stores the pointer that dlsym returns in a pointer to a function. */
 static void *find_function(void *handle, const char *name, void *function, size_t size)
 {
     void *found = dlsym(handle, name);
@@ -57,7 +58,7 @@ int hs__is_in_parallel(hs__openmp *known)
     return 0;
 }
 
-/* A place as a set with as much room as the mask has; none without memory. */
+/* Returns a place as a set as large as the mask; no set if there is no memory. */
 static hs__cpus find_place(const hs__runtime *runtime, int place, size_t bytes)
 {
     const int count = runtime->place_num_procs(place);
@@ -71,7 +72,8 @@ static hs__cpus find_place(const hs__runtime *runtime, int place, size_t bytes)
     return found;
 }
 
-/* Whether the mask is a place of the runtime; then it becomes all of them. */
+/* Returns whether the mask is one place of the runtime. If it is, the mask becomes the union of all
+ * its places. */
 static int widen(const hs__runtime *runtime, const hs__cpus *start, hs__cpus *mask)
 {
     const int places = runtime->proc_bind() ? runtime->num_places() : 0;

@@ -1,5 +1,5 @@
-/* The OpenMP runtimes of the process, of which there may be several: each wheel of Python brings
- * its own. */
+/* The OpenMP runtimes of the process. There may be several, because each Python wheel brings its
+ * own. */
 #ifndef HS_BLAS_OPENMP_H
 #define HS_BLAS_OPENMP_H
 
@@ -7,7 +7,8 @@
 
 enum { HS__MOST_RUNTIMES = 8 };
 
-/* Functions of a runtime: in_parallel has each, the others are NULL before OpenMP 4.5. */
+/* Functions of a runtime. Every runtime has in_parallel; the other members are NULL before OpenMP
+ * 4.5. */
 typedef struct hs__runtime {
     int (*in_parallel)(void);
     int (*proc_bind)(void);
@@ -16,24 +17,25 @@ typedef struct hs__runtime {
     void (*place_proc_ids)(int place, int *ids);
 } hs__runtime;
 
-/* Those that are known; zeros at first. Of one thread at a time. */
+/* The runtimes found so far, initially all zero. Only one thread at a time may use it. */
 typedef struct hs__openmp {
     hs__runtime runtime[HS__MOST_RUNTIMES];
     int count;
-    unsigned long long loads; /* hs__loads when they were looked for */
+    unsigned long long loads; /* hs__loads at the last search */
 } hs__openmp;
 
-/* Whether there is a runtime in the process, and whether the calling thread is in a parallel region
+/* Return whether the process has a runtime, and whether the calling thread is in a parallel region
  * of one. */
 int hs__has_openmp(hs__openmp *known);
 int hs__is_in_parallel(hs__openmp *known);
 
-/* Where a runtime binds threads (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY) and the mask of the
- * calling thread is just one of its places, the mask becomes that of all its places. These are what
- * the process had when the runtime was loaded, so that one cpu by `taskset -c 0` remains one. Any
- * other mask was set by something else, and stays. An explicit list of places may have more cpus
- * than the process:
- *   start   the mask before there was a runtime, whose other cpus are left out; none: not known */
+/* Widens a mask that an OpenMP runtime has narrowed. If a runtime binds threads (OMP_PROC_BIND,
+ * OMP_PLACES, GOMP_CPU_AFFINITY) and the mask of the calling thread is exactly one of its places,
+ * the mask becomes the union of its places. The places are those that the process had when the
+ * runtime was loaded, so the single cpu of `taskset -c 0` remains a single cpu. Any other mask was
+ * set by something else and is kept.
+ *   start   the mask before there was a runtime. An explicit list of places may have more cpus than
+ *           the process; cpus outside start are left out. No set: not known */
 void hs__unbind(hs__openmp *known, const hs__cpus *start, hs__cpus *mask);
 
 #endif

@@ -1,3 +1,4 @@
+/* Loops and conversions for matrices in the form of the BLAS arguments. */
 #include "blas/operand.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
     else *(float *)work = (float)size;
 }
 
-/* Each for float and double: `parts` reals an element. */
+/* Loops for float and double; an element consists of `parts` real numbers. */
 #define LOOPS(REAL)                                                                     \
     static double largest_##REAL(const hs__matrix *x, int parts)                        \
     {                                                                                   \
@@ -48,7 +49,7 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
 LOOPS(float)
 LOOPS(double)
 
-/* With its columns as lines, as far as that goes. */
+/* Returns the matrix or its transpose: with contiguous columns, if it has contiguous lines. */
 static hs__matrix lines_of(const hs__matrix *x)
 {
     return hs__by_columns(x) ? *x : hs__transposed(*x);

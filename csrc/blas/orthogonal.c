@@ -1,3 +1,4 @@
+/* QR factors and least squares, computed by the engine's QR. */
 #include "blas/orthogonal.h"
 
 #include <float.h>
@@ -17,7 +18,8 @@ static hs_factor qr_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64
     return qr;
 }
 
-/* Multiply-adds of r reflectors of m elements and less, on n columns and less. */
+/* Returns the multiply-adds for applying r reflectors, r the smaller of m and n, of decreasing
+ * length to decreasing numbers of columns. */
 static double volume_of(int64_t m, int64_t n)
 {
     const double r = (double)(m < n ? m : n);
@@ -99,8 +101,8 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     return hs__leave(&turn, status);
 }
 
-/* Whether LAPACK would scale it, for its largest element is very large, or small, or it has
- * none. */
+/* Returns whether LAPACK would scale the matrix. It does so if its largest element is very large or
+ * very small, or if there is no largest element. */
 static int is_extreme(int32_t dtype, const hs__matrix *x)
 {
     const double least = dtype & 1 ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / FLT_EPSILON;
@@ -134,7 +136,8 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
         hs__copy(NULL, made, x);
         status = hs_run_factor(turn.pool, &qr, NULL, NULL);
         if (!status) status = hs_qr_multiply(turn.pool, &qr, 1, 0, cols, b, 1, ldb, NULL, NULL);
-        if (!status) hs__copy(NULL, x, made); /* not before, for until then it may be refused */
+        /* The result is copied only now, because until here the call may still be refused. */
+        if (!status) hs__copy(NULL, x, made);
     }
     free(factors);
     if (!status) *info = hs__first_zero(dtype, &triangle);

@@ -1,3 +1,4 @@
+/* Places of workers within an affinity mask: the named ones, or one cpu of each core. */
 #define _GNU_SOURCE
 #include "blas/places.h"
 
@@ -5,7 +6,8 @@
 
 #include "blas/settings.h"
 
-/* Whether a cpu is the first of its core in the mask; true where the system does not say. */
+/* Returns whether a cpu is the first cpu of its core within the mask; true if the system does not
+ * tell. */
 static int is_first(int cpu, const hs__cpus *mask)
 {
     char path[96];
@@ -55,7 +57,8 @@ void hs__places_within(const hs__cpus *mask, hs__places *found)
 int32_t hs__domains_of(const hs__places *places, int32_t workers, hs_domain *domain, int32_t *of)
 {
     int32_t place[HS__MOST_DOMAINS] = {0};
-    int32_t count = 0; /* place: one more, 0 for none */
+    /* place: index in `domain` plus one; 0: none yet */
+    int32_t count = 0;
     for (int32_t w = 0; w < workers && places->domains; w++) {
         const int32_t d = places->domain_of[w];
         if (!place[d]) {

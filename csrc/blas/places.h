@@ -1,14 +1,14 @@
-/* Where workers may be: within the mask that the calling thread has at the time of the call.
+/* Where workers may run: within the affinity mask that the calling thread has at the time of the
+ * call.
  *
- * `hetsched exec` names places for the machine that it sees itself. The program behind it may have
- * fewer cpus: `taskset`, `numactl`, `srun` and `mpiexec` narrow the mask after exec has looked,
- * each rank has another one, and `taskset -p`, a cgroup or the program itself change it later. So
- * the places that are named are a choice, and the mask of the thread that calls says which of them
- * count. It is the thread's own mask: a thread that its program has pinned to one cpu has one
- * place.
+ * `hetsched exec` names places for the machine as it sees it. The program that it starts may have
+ * fewer cpus. `taskset`, `numactl`, `srun` and `mpiexec` narrow the mask after exec has looked, and
+ * each rank has another mask. `taskset -p`, a cgroup or the program itself change it later. So the
+ * named places are candidates, and the mask of the calling thread says which of them count. It is
+ * the mask of that thread alone: a thread that its program has pinned to one cpu has one place.
  *
- * One exception: an OpenMP runtime that binds threads pins the thread that loads it to the first of
- * its places, though the process has all of them (openmp.h). */
+ * There is one exception. An OpenMP runtime that binds threads pins the thread that loads it to the
+ * first of its places, although the process has all of them (openmp.h). */
 #ifndef HS_BLAS_PLACES_H
 #define HS_BLAS_PLACES_H
 
@@ -20,24 +20,25 @@
 
 enum { HS__MOST_WORKERS = 1024, HS__MOST_DOMAINS = 256 };
 
-/* A cpu for each worker, and what is known of it. */
+/* A cpu for each worker, and what is known of these cpus. */
 typedef struct hs__places {
     int32_t count;
     int32_t cores[HS__MOST_WORKERS]; /* [count] */
     int32_t has_speeds;
     double speeds[HS__MOST_WORKERS];     /* [count], if has_speeds */
-    int32_t domains;                     /* 0: all are one */
-    int32_t domain_of[HS__MOST_WORKERS]; /* [count], if there are domains: of the settings' */
+    int32_t domains;                     /* number of domains; 0: all workers are in one */
+    int32_t domain_of[HS__MOST_WORKERS]; /* [count], if there are domains: number in the settings */
 } hs__places;
 
-/* The places within a mask, at most as many as the settings allow: those that are named. If the
- * mask has none of them, or none is named, one cpu of each core of the mask, of which neither
- * speeds nor domains are known. An empty mask, for one that cannot be read: one place, so that no
+/* Finds the places within a mask, at most as many as the settings allow. The result is the named
+ * places that are in the mask. If there are none, it is one cpu of each core of the mask, with
+ * unknown speeds and domains. An empty mask (one that cannot be read) gives one place, so that no
  * worker is started. */
 void hs__places_within(const hs__cpus *mask, hs__places *found);
 
-/* Domains of the first workers, and which of these each worker is in: domain [HS__MOST_DOMAINS], of
- * [workers]. Returns how many, 0 where all are one. */
+/* Finds the domains of the first workers. Returns how many; 0 if all workers are in one.
+ *   domain  [HS__MOST_DOMAINS] out
+ *   of      [workers] out: the domain of each worker, an index of `domain` */
 int32_t hs__domains_of(const hs__places *places, int32_t workers, hs_domain *domain, int32_t *of);
 
 #endif

@@ -1,3 +1,4 @@
+/* gemm, syrk, herk and gemv, computed as products of the engine. */
 #include "blas/products.h"
 
 #include <stdlib.h>
@@ -6,9 +7,9 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* C <- alpha A B + beta C. As in the reference BLAS alpha multiplies the second factor if the first
- * is as stored, op 'N', else the sums, so that what is in range there is in range here. OpenBLAS
- * always multiplies the sums. */
+/* Describes C <- alpha A B + beta C. As in the reference BLAS, alpha multiplies the second factor
+ * if the first is not transposed (op 'N'), and the sums otherwise. So whatever stays in range there
+ * stays in range here. OpenBLAS always multiplies the sums. */
 static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const hs__matrix *b,
                              const double alpha[2], const double beta[2], const hs__matrix *c)
 {
@@ -19,8 +20,9 @@ static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const 
     return product;
 }
 
-/* The same of conj(A), of conj(B), or of both: the engine conjugates the second factor alone. A
- * first one becomes it by turning all; of two one is copied. */
+/* The same with conj(A), conj(B), or both. The engine can conjugate only the second factor. To
+ * conjugate the first one, the whole product is transposed. To conjugate both, a conjugated copy of
+ * the first one is made. */
 static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a, hs__matrix b,
                           int conjugate_b, const double alpha[2], const double beta[2],
                           hs__matrix c)
@@ -72,7 +74,8 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
                                      hs__stored(dtype, c, m, n, ldc)));
 }
 
-/* Imaginary parts of a Hermitian matrix's diagonal are not read: even NaN is as zero. */
+/* Sets the imaginary parts of a Hermitian matrix's diagonal to zero. The BLAS does not read them,
+ * so even NaN counts as zero. */
 static void make_real(int32_t dtype, const hs__matrix *x)
 {
     for (int64_t i = 0; i < x->rows; i++) {
@@ -81,8 +84,8 @@ static void make_real(int32_t dtype, const hs__matrix *x)
     }
 }
 
-/* The triangle of C <- alpha A A^T + beta C, or with `hermitian` A A^H. C is left as it is, also
- * its diagonal, where the BLAS does so. */
+/* Computes one triangle of C <- alpha A A^T + beta C, or with `hermitian` of alpha A A^H + beta C.
+ * C, including its diagonal, remains unchanged in the same cases as in the BLAS. */
 static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, const hs__matrix *a,
                       const double alpha[2], const double beta[2], const hs__matrix *c)
 {
@@ -112,7 +115,7 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
     hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
     hs__matrix x = hs__op(dtype, op, a, n, k, lda);
     hs__matrix out = hs__stored(dtype, c, n, n, ldc);
-    if (hermitian && op == 'C') { /* X^H X, of which X^T conj(X) is the transpose */
+    if (hermitian && op == 'C') { /* X^H X is the transpose of X^T conj(X) */
         out = hs__transposed(out);
         triangle = triangle == 'L' ? 'U' : 'L';
     }
@@ -124,7 +127,7 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
 {
     const double volume = (double)m * (double)n;
     double scale[2], keep[2];
-    /* conjugated matrices are not read as they lie there */
+    /* the engine cannot multiply by a conjugated matrix in place */
     op = hs__letter(op, entry->dtype >> 1 ? "NT" : "NTC");
     if (!op || m < 1 || n < 1 || !hs__fits(lda, m) || incx == 0 || incy == 0)
         return hs__refuse(entry, volume);

@@ -1,4 +1,5 @@
-/* What became of all calls: a table on stderr when the process ends, for who asked for it. */
+/* Counts what became of all calls, and prints a table on stderr when the process ends, if
+ * HETSCHED_BLAS_REPORT asks for it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 
 typedef struct {
     long calls[HS__FATES];
-    double volume[2], largest; /* multiply-adds taken, and not */
-    double seconds, lost;      /* of those taken: core-seconds that went to other programs */
+    double volume[2], largest; /* multiply-adds: taken, not taken */
+    double seconds, lost;      /* of taken calls: time, and core-seconds of other programs */
 } tally;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -18,7 +19,8 @@ static tally tallies[HS__ROUTINES][4];
 
 void hs__count(const hs__entry *entry, hs__fate fate, double volume, double seconds, double lost)
 {
-    /* a lost count is better than a program that waits, in a signal handler for itself */
+    /* Losing a count is better than waiting, which in a signal handler could be for the thread
+     * itself. */
     if (pthread_mutex_trylock(&lock)) return;
     tally *t = &tallies[entry->routine][entry->dtype];
     t->calls[fate]++;

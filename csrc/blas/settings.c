@@ -1,3 +1,4 @@
+/* Reads the settings of the drop-in library from the environment, and implements control.h. */
 #define _GNU_SOURCE
 #include "blas/settings.h"
 
@@ -19,8 +20,8 @@ const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "ge
 _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
                "a name for each");
 
-/* From where on the engine was no later than OpenBLAS on two idle cores with AVX-512; `hetsched
- * measure --blas` finds it out elsewhere. */
+/* Multiply-adds from which the engine was at least as fast as OpenBLAS, measured on two idle cores
+ * with AVX-512. `hetsched measure --blas` measures them on other machines. */
 #define FOR(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
 double hs__least[HS__ROUTINES][4] = {
     [HS__GEMM] = FOR(2e6, 2e6),     [HS__SYRK] = FOR(5e5, 5e5),    [HS__TRSM] = FOR(2e5, 9e6),
@@ -30,7 +31,8 @@ double hs__least[HS__ROUTINES][4] = {
     [HS__GEQRF] = FOR(2e6, 1e6),    [HS__ORGQR] = FOR(2e6, 1e6),   [HS__ORMQR] = FOR(2e6, 3e7),
     [HS__GELS] = FOR(2e6, 1e6)};
 
-/* Whether a name of so many letters is that of a routine, "gemm", or of it for a type, "dgemm". */
+/* Returns whether a name of so many letters is the name of a routine ("gemm"), or of a routine for
+ * a type ("dgemm"). */
 static int is_named(const char *name, size_t length, int routine, int dtype)
 {
     const char *own = hs__routine_names[routine];
@@ -76,7 +78,7 @@ double hetsched_blas_get_least(const char *name)
     return NAN;
 }
 
-/* The places that the calling thread may use now. */
+/* Finds the places that the calling thread may use now. */
 static void find_places(hs__places *found)
 {
     hs__openmp openmp = {.count = 0};
@@ -99,7 +101,7 @@ int hetsched_blas_get_num_threads(void)
     return limited(places.count);
 }
 
-/* All that there are is no limit: there may be more later. */
+/* A limit of all cpus is no limit, because there may be more cpus later. */
 void hetsched_blas_set_num_threads(int threads)
 {
     hs__places places;
@@ -117,7 +119,7 @@ int hetsched_blas_get_num_domains(void)
     return count ? count : 1;
 }
 
-/* Numbers between commas, at most so many; how many. */
+/* Reads numbers between commas, at most so many. Returns how many were read. */
 static int32_t read_numbers(const char *text, double *to, int32_t most)
 {
     int32_t count = 0;
@@ -129,7 +131,8 @@ static int32_t read_numbers(const char *text, double *to, int32_t most)
     return count;
 }
 
-/* A domain's kernel, if it has one of its own, and blocks; 0 for what is none. */
+/* Reads the block sizes of a domain, and its kernel if it has one. Returns 0 if the text is
+ * invalid. */
 static int read_domain(const char *text, hs_domain *to)
 {
     static const char *const kernels[] = {"avx512", "avx2", "neon", "plain"};
@@ -148,7 +151,8 @@ static int read_domain(const char *text, hs_domain *to)
     return 1;
 }
 
-/* All of it or nothing: a number for each worker, of a domain that has blocks. */
+/* Reads all domains or none. There must be a number for each worker, of a domain that has
+ * blocks. */
 static void read_domains(const char *of, const char *blocks)
 {
     double numbers[HS__MOST_WORKERS];

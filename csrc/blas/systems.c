@@ -1,3 +1,5 @@
+/* Triangular systems, LU and Cholesky factors, computed by the engine's factorisations and
+ * solvers. */
 #include "blas/systems.h"
 
 #include <stdlib.h>
@@ -30,7 +32,7 @@ hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, i
                                   .alpha = factor};
     if (conjugate) hs__conjugate(dtype, b);
     const hs_status status = hs_solve_triangular(pool, &system, NULL, NULL);
-    if (conjugate) hs__conjugate(dtype, b); /* also where it has failed: then as it was */
+    if (conjugate) hs__conjugate(dtype, b); /* also after an error, so that b is as before */
     return status;
 }
 
@@ -56,8 +58,8 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
         hs__scale(dtype, &x, scale);
         return hs__leave(&turn, HS_OK);
     }
-    /* X op(T) = B is op(T)^T X^T = B^T, and the transpose of T^H is conj(T): the same with all
-     * conjugated but T. */
+    /* X op(T) = B is equivalent to op(T)^T X^T = B^T. For 'C' the transpose of T^H is conj(T), so
+     * everything except T is conjugated instead. */
     const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
     char first = op;
     if (right) {
@@ -115,8 +117,8 @@ static hs_factor lu_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64
     return lu;
 }
 
-/* Room for pivots counted from 0, for the engine: LAPACK's own memory where its integers are as
- * wide. */
+/* Returns memory for the engine's pivots, which count from 0: LAPACK's own array if its integers
+ * have the same width. */
 static int32_t *open_pivots(hs__pivots to, int64_t count)
 {
     return to.bytes == 4 ? to.at : malloc((size_t)(count > 0 ? count : 1) * sizeof(int32_t));
@@ -131,7 +133,8 @@ static void close_pivots(hs__pivots to, int32_t *found, int64_t count, int fille
     if (to.bytes == 8) free(found);
 }
 
-/* A copy of LAPACK's, from 0; NULL without memory, or where they are none of n. */
+/* Returns a copy of LAPACK's pivots that counts from 0. NULL if there is no memory, or if they are
+ * not valid pivots of n rows. */
 static int32_t *read_pivots(hs__pivots from, int64_t n)
 {
     int32_t *to = malloc((size_t)(n > 0 ? n : 1) * sizeof *to);
@@ -173,7 +176,7 @@ int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__
     return hs__leave(&turn, status);
 }
 
-/* B <- op(A)^-1 B from the factors. */
+/* B <- op(A)^-1 B, from the factors. */
 static hs_status solve_lu(hs_pool *pool, const hs_factor *lu, char op, const hs__matrix *b)
 {
     const int conjugate = op == 'C' && lu->dtype >> 1;
@@ -201,8 +204,8 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
     return hs__leave(&turn, status);
 }
 
-/* Whether it is the identity: what programs pass that want an inverse. Ends at the first element
- * that is not. */
+/* Returns whether b is the identity, which programs pass to get an inverse. The loop ends at the
+ * first other element. */
 static int is_identity(int32_t dtype, const hs__matrix *b)
 {
     if (b->rows != b->cols) return 0;
@@ -225,7 +228,7 @@ int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     hs_status status = factor_lu(&turn, &lu, pivots, info);
-    /* from here on nothing is refused: what solves does without memory, slower */
+    /* From here on the call must not be refused. solve_lu needs no memory, but is slower. */
     const int factored = !status;
     if (factored && !*info) {
         status = HS_ERROR_MEMORY;
@@ -265,8 +268,8 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
 
-/* The upper triangle is the lower one of the transpose, which is conj(A): its factor is what LAPACK
- * wants there. */
+/* Factors one triangle. The upper triangle is the lower triangle of the transpose, which is
+ * conj(A). Its factor is the one that LAPACK wants there. */
 static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix *a, int64_t *info)
 {
     const hs__matrix lower = triangle == 'L' ? *a : hs__transposed(*a);

@@ -1,18 +1,19 @@
-/* Triangular systems, LU and Cholesky factors: the arguments of the BLAS's and LAPACK's functions.
- * Each returns whether it is done; where not, nothing has been changed. Pivots are handed over as
- * an array of 32-bit or 64-bit integers, counted from 1, and info is as LAPACK has it. */
+/* Triangular systems, LU and Cholesky factors, with the arguments of the BLAS and LAPACK functions.
+ * Each function returns whether it has done the call; if not, it has changed nothing. Pivots are
+ * arrays of 32-bit or 64-bit integers that count from 1. info has the meaning that it has in
+ * LAPACK. */
 #ifndef HS_BLAS_SYSTEMS_H
 #define HS_BLAS_SYSTEMS_H
 
 #include "blas/entry.h"
 #include "blas/operand.h"
 
-/* B <- alpha op(T)^-1 B, of the triangle 'L' or 'U' that is stored; alpha multiplies first, NULL:
- * 1. */
+/* B <- alpha op(T)^-1 B, where the triangle 'L' or 'U' of T is stored. B is multiplied by alpha
+ * first; NULL: 1. */
 hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit,
                          hs__matrix t, const double alpha[2], const hs__matrix *b);
 
-/* The place of the first zero on the diagonal, from 1, or 0. */
+/* Returns the position of the first zero on the diagonal, from 1, or 0 if there is none. */
 int64_t hs__first_zero(int32_t dtype, const hs__matrix *t);
 
 typedef struct hs__pivots {
@@ -23,8 +24,8 @@ typedef struct hs__pivots {
 int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal, int64_t m,
              int64_t n, const void *alpha, const void *a, int64_t lda, void *b, int64_t ldb);
 
-/* trsm for one triangle on the left, and without a solution where a zero is on the diagonal: info
- * is its place then, from 1. */
+/* Like trsm, for one triangle on the left. If the diagonal has a zero, nothing is solved, and info
+ * is the position of the zero, from 1. */
 int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols,
               const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info);
 

@@ -1,3 +1,5 @@
+/* The steps that all kinds of runs share (run.h), and the memory, the polling and the cancel of a
+ * run. */
 #include "run/run.h"
 
 #include <math.h>
@@ -6,7 +8,7 @@
 
 #include "threads/arena.h"
 
-/* What each piece of a run's memory begins with. */
+/* Header of each piece of a run's memory. */
 typedef struct hs__owned {
     struct hs__owned *next;
     void *pages; /* or NULL */
@@ -102,8 +104,8 @@ void hs__poll(hs__run *run)
                           run->total ? fmin(done / (double)run->total, 1.0) : 1.0))
         cancel(run);
     hs__pool_step_in(run->pool);
-    /* from its end on: work goes on for as long between two calls, however long they or the way
-     * home take */
+    /* Counted from the end of the poll, so that work continues for as long between two polls,
+     * however long a poll or the way back to the caller's core takes. */
     run->last_poll = hs_clock();
     run->polling += run->last_poll - now;
 }
@@ -112,7 +114,7 @@ static void poll_now(void *job) { hs__poll(job); }
 
 static void start_clock(hs__run *run) { run->start = run->last_poll = hs_clock(); }
 
-/* Zeros for the workers that will have no part in the run. */
+/* Clears the outputs of the workers that will have no part in the run. */
 static void clear(const hs__run *run)
 {
     double *const outputs[] = {run->trace.times.finish, run->trace.times.late,
@@ -121,7 +123,7 @@ static void clear(const hs__run *run)
         for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
 }
 
-/* The pool learns, unless the caller was busy otherwise. */
+/* Lets the pool learn from the run, unless the caller spent much of it in poll functions. */
 static void learn(const hs__run *run)
 {
     const double seconds = hs__since_start(run);

@@ -1,6 +1,7 @@
-/* What holds for every public function: a pointer that must not be NULL gives HS_ERROR_VALUE, one
- * that may be NULL HS_OK, and a planner that takes cancel ends with HS_ERROR_CANCELLED. One line
- * for each function; tests/test_c_library.py checks that none is missing. */
+/* Rules that hold for every public function: a pointer that must not be NULL gives HS_ERROR_VALUE
+ * if it is NULL; an optional pointer gives HS_OK; a planner that takes cancel ends with
+ * HS_ERROR_CANCELLED. There is one line for each function; tests/test_c_library.py checks that none
+ * is missing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 
 enum { P = 3 };
 
-static int hole;        /* which pointer of the call is NULL; -1: none */
-static const int *stop; /* what a call is given as cancel */
+static int hole;        /* number of the pointer that is NULL in the call; -1: none */
+static const int *stop; /* passed to the call as cancel */
 static hs_pool *pool;
 
-/* The pointer with that number: those that must be given come first, from 0 on. */
+/* The pointer with this number. Numbers start at 0, required pointers first. */
 #define AT(number, pointer) (hole == (number) ? NULL : (pointer))
 
-/* Inputs that are valid together, and room for all outputs. */
+/* Inputs that are valid together, and memory for all outputs. */
 static const double times[] = {1, 2, 4}, zeros[] = {0, 0, 0}, few[] = {.1, .2, .3},
                     ones[] = {1, 1, 1},
                     table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -522,7 +523,7 @@ static hs_status pool_create_domains(void)
     return status;
 }
 
-/* ---- runs, with everything that they ask for ---- */
+/* ---- runs, with all options ---- */
 
 #define PRODUCT           \
     {.dtype = HS_FLOAT64, \
@@ -730,7 +731,7 @@ static hs_status measure_kernel(void)
     return hs_measure_kernel(AT(0, pool), AT(1, &x), NULL, AT(7, &flag));
 }
 
-/* Pointers that must be given, that may be NULL; whether it takes cancel. */
+/* Numbers of required and of optional pointers, and whether the function takes cancel. */
 static const struct {
     const char *name;
     hs_status (*call)(void);
@@ -852,7 +853,7 @@ static void expect(int function, hs_status wanted)
                 status);
 }
 
-/* What returns no status does nothing, or says that there is nothing. */
+/* Functions without a status do nothing, or report that there is nothing. */
 static void others_take_null(void)
 {
     hs_pool_destroy(NULL);

@@ -1,5 +1,5 @@
-/* Sets of cpus: those of this machine, and of machines with many more, where the system refuses
- * sets with too little room. */
+/* Affinity masks: of this machine, and of machines with many more cpus, where the system refuses
+ * sets that are too small. */
 #define _GNU_SOURCE
 #include "threads/cpus.h"
 
@@ -13,7 +13,7 @@
 
 #if defined(__linux__)
 
-/* As the system tells them in one call with room enough. */
+/* The mask as the system returns it in one call with a set that is large enough. */
 static void of_this_machine(void)
 {
     enum { BYTES = 1 << 17 };
@@ -48,7 +48,7 @@ static void pinned_and_free_again(void)
     free(now.set);
 }
 
-/* A set is read again into its own memory, and the stamp is another one as soon as the set is. */
+/* A set is read again into its own memory. The stamp changes as soon as the set does. */
 static void looked_at_again(void)
 {
     hs__cpus before;
@@ -89,8 +89,8 @@ static void cpus_are_added(void)
 
 #if defined(HS_TEST_SCARCE)
 
-/* A system of so many cpus, whose threads may run on the first and the last one, and with an error
- * of its own; 0: this one. */
+/* A simulated system with so many cpus. Its threads may run on the first and the last one. error:
+ * returned instead of a mask. cpus = 0: the real system. */
 static struct {
     int32_t cpus, error, asked, confined;
 } other;
@@ -133,7 +133,7 @@ static void of_other_machines(void)
         CHECK(hs__pin(pthread_self(), counts[i] - 1) && other.confined == counts[i] - 1);
         CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, counts[i] - 1) &&
               hs_cpus_stamp());
-        other.cpus = 2 * counts[i]; /* more than there is room for */
+        other.cpus = 2 * counts[i]; /* more cpus than the set has room for */
         if (other.cpus <= 1 << 20)
             CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, other.cpus - 1));
         free(found.set);
@@ -141,7 +141,7 @@ static void of_other_machines(void)
     other.cpus = 0;
 }
 
-/* Sets that no room is enough for, and errors that more room does not mend. */
+/* Masks that are larger than any set that is tried, and errors that a larger set does not avoid. */
 static void refused(void)
 {
     hs__cpus found = {.bytes = 1};
@@ -157,7 +157,7 @@ static void refused(void)
 
 static void scarce(void)
 {
-    enum { GROWTHS = 7 }; /* from 1024 to 65536 */
+    enum { GROWTHS = 7 }; /* sets that are tried, of 1024 to 65536 cpus */
     hs__cpus found;
     other.cpus = 65536;
     for (int k = 0; k < GROWTHS; k++) {
@@ -169,7 +169,7 @@ static void scarce(void)
     free(found.set);
     scarce_left = 0;
     other.confined = 0;
-    CHECK(!hs__pin(pthread_self(), 65535) && !other.confined); /* where it was */
+    CHECK(!hs__pin(pthread_self(), 65535) && !other.confined); /* unchanged */
     scarce_left = -1;
     other.cpus = 0;
 }

@@ -1,5 +1,5 @@
-/* Placements of a job: a thread whose core is another program's changes places with one that waits
- * for it; both go back. */
+/* Placements of a job: a preempted thread exchanges cores with a thread that waits for it, and both
+ * return afterwards. */
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
@@ -18,17 +18,17 @@ static void nap(double seconds)
     nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
 }
 
-/* A thread at work on a core (-1: any), or asleep as long as `asleep` is locked. */
+/* A thread that works on a core (-1: any), or sleeps as long as `asleep` is locked. */
 typedef struct {
     hs__placement placement;
     int core, sleeps, failed;
     pthread_mutex_t asleep;
-    atomic_int stage; /* 1 at work, 2 told to end */
+    atomic_int stage; /* 1: at work, 2: told to end */
     cpu_set_t before, after;
 } place;
 
 #if defined(HS_TEST_SCARCE)
-/* bytes of a set below which the system refuses it, as on a machine with many cpus */
+/* smaller sets are refused, as by a system with many cpus */
 static size_t room;
 
 int __real_pthread_getaffinity_np(pthread_t, size_t, cpu_set_t *);
@@ -76,7 +76,7 @@ static pthread_t begin(place *x, int core, int sleeps)
     *x = (place){.core = core, .sleeps = sleeps};
     pthread_mutex_init(&x->asleep, NULL);
     if (sleeps) pthread_mutex_lock(&x->asleep);
-    CHECK(!hs__placement_watch(&x->placement, NULL)); /* nobody's */
+    CHECK(!hs__placement_watch(&x->placement, NULL)); /* no thread has taken it */
     CHECK(pthread_create(&thread, NULL, worker, x) == 0);
     while (!atomic_load(&x->stage)) nap(1e-4);
     return thread;
@@ -92,7 +92,7 @@ static void end(place *x, pthread_t thread)
     pthread_mutex_destroy(&x->asleep);
 }
 
-/* One that sleeps is left where it is, for it may be woken there. */
+/* A sleeping thread is left where it is, because it may be woken there. */
 static void sleeper(void)
 {
     place x;
@@ -107,7 +107,7 @@ static void sleeper(void)
     end(&x, thread);
 }
 
-/* Of a thread that nobody hinders both may happen on a busy machine; in any case it goes back. */
+/* A thread that is not preempted may be moved or not on a busy machine. In any case it returns. */
 static void free_one(void)
 {
     place x;
@@ -119,7 +119,7 @@ static void free_one(void)
     end(&x, thread);
 }
 
-/* Looks that are far apart say nothing: the calling thread may have been stopped as well. */
+/* Looks that are far apart prove nothing: the calling thread may have been stopped as well. */
 static void gaps(int there)
 {
     place x, other;
@@ -133,7 +133,7 @@ static void gaps(int there)
     end(&other, busy);
 }
 
-/* Two threads on one core, one of which is waited for, by a thread that has another core. */
+/* Two threads share one core. A thread with another core waits for one of them. */
 static void crowded(int here, int there, int at_work)
 {
     place x, other;
@@ -160,7 +160,7 @@ static void crowded(int here, int there, int at_work)
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
-/* One that was moved, and whose mask something else changes then: it keeps that mask. */
+/* A thread is moved, and then something else changes its mask: it keeps that mask. */
 static void changed_meanwhile(int here, int there)
 {
     place x, other;
@@ -185,7 +185,7 @@ static void changed_meanwhile(int here, int there)
 }
 
 #if defined(HS_TEST_SCARCE)
-/* A thread whose home cannot be kept stays where it is. */
+/* A thread stays where it is if there is no memory for its home. */
 static void scarce(int here, int there)
 {
     place x, other;

@@ -17,7 +17,7 @@ hs__settings hs__set;
 
 static struct {
     int bind, parallel, places, kept;
-    int procs[4][8]; /* of each place, up to a negative one */
+    int procs[4][8]; /* of each place, ended by a negative number */
 } runtime;
 
 #define VISIBLE __attribute__((visibility("default")))
@@ -41,13 +41,14 @@ void hs__keep(const void *address) { runtime.kept += address != NULL; }
 void hs__each_object(int (*visit)(void *handle, void *context), void *context)
 {
     void *handle = dlopen(NULL, RTLD_LAZY);
-    for (int turn = 0; turn < 2; turn++) visit(handle, context); /* the second one is known */
+    /* The second visit finds the runtime known. */
+    for (int turn = 0; turn < 2; turn++) visit(handle, context);
     dlclose(handle);
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* So many cpus; up to a negative one. */
+/* A mask with these cpus; the list ends with a negative number. */
 static hs__cpus mask_of(size_t room, const int32_t *cpus)
 {
     hs__cpus mask = {calloc(1, CPU_ALLOC_SIZE(room)), CPU_ALLOC_SIZE(room)};
@@ -70,8 +71,8 @@ static void name_places(int32_t count, const int32_t *cores)
     for (int d = 0; d < 3; d++) hs__set.domain[d].depth[0] = 10 + d;
 }
 
-/* The places within a mask are these of the named ones, by their numbers, with what is known of
- * them. */
+/* Checks the places within a mask: they are the named ones with these numbers, with their speeds
+ * and domains. */
 static void expect(const int32_t *cpus, int32_t count, const int32_t *which)
 {
     static hs__places found;
@@ -97,13 +98,13 @@ static void those_that_are_allowed(void)
     expect(CPUS(1030, 65000), 2, CPUS(3, 4)); /* moved */
     expect(CPUS(4), 1, CPUS(0));              /* one */
     expect(CPUS(7, 6, 5), 1, CPUS(5));
-    hs__set.most = 2; /* a limit of threads: the first that are allowed */
+    hs__set.most = 2; /* a limit of threads: the first allowed places */
     expect(CPUS(0, 1, 2, 3, 4, 5, 6, 7), 2, CPUS(0, 1));
     expect(CPUS(2, 6, 1030), 2, CPUS(2, 4));
 }
 
-/* None of the named ones: a cpu of each core, as many as were named; of cpus that are not there
- * nothing is known, so each is a core. */
+/* No named cpu is allowed. Then there is one cpu of each core, as many as were named. Nothing is
+ * known of cpus that do not exist, so each of them counts as a core. */
 static void none_that_is_allowed(void)
 {
     static hs__places found;
@@ -124,7 +125,7 @@ static void none_that_is_allowed(void)
     free(many.set);
 }
 
-/* A mask that cannot be read: no worker beside the caller. */
+/* The mask cannot be read: there is no worker beside the caller. */
 static void no_mask(void)
 {
     static hs__places found;
@@ -143,7 +144,7 @@ static void domains_of_places(void)
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t of[HS__MOST_WORKERS];
     name_places(6, cores);
-    hs__cpus mask = mask_of(64, CPUS(2, 4, 5)); /* of domains 2, 1, 2 */
+    hs__cpus mask = mask_of(64, CPUS(2, 4, 5)); /* of the domains 2, 1, 2 */
     hs__places_within(&mask, &found);
     CHECK(hs__domains_of(&found, 3, domain, of) == 2 && of[0] == 0 && of[1] == 1 && of[2] == 0);
     CHECK(domain[0].depth[0] == 12 && domain[1].depth[0] == 11);
@@ -157,7 +158,7 @@ static void domains_of_places(void)
 
 /* ---- OpenMP ---------------------------------------------------------------------------------- */
 
-/* With the mask when the library was loaded, NULL: not known. */
+/* start: the mask when the library was loaded; NULL: not known. */
 static void is_unbound_from(const int32_t *before, const int32_t *cpus, const int32_t *expected)
 {
     hs__openmp known = {.count = 0};
@@ -194,12 +195,12 @@ static void bound_threads(void)
         is_unbound(CPUS(5), CPUS(5));
     }
     runtime.bind = 1;
-    /* Places that the process did not have. */
+    /* Places with cpus that the process did not have. */
     is_unbound_from(CPUS(0, 1, 2, 8, 9, 10), CPUS(2), CPUS(0, 1, 2, 8, 9));
     is_unbound_from(CPUS(2, 7), CPUS(2), CPUS(2));
     is_unbound_from(CPUS(5, 7), CPUS(2), CPUS(2));
     is_unbound_from(CPUS(1, 9), CPUS(2), CPUS(1, 9));
-    runtime.places = 1; /* taskset -c 2 before the program: one remains one */
+    runtime.places = 1; /* as after taskset -c 2: one cpu remains one */
     memcpy(runtime.procs[0], procs[2], sizeof procs[2]);
     is_unbound(CPUS(2), CPUS(2));
     runtime.places = 0;

@@ -1,5 +1,6 @@
-/* Life of pools: creation, refusal, many at once, use from several threads, destruction. With the
- * source itself, for who waits and who has which place is nobody else's business. */
+/* Life of pools: creation, refusal, many pools at once, use from several threads, destruction. It
+ * includes the source file, because no public function tells which threads wait and which place a
+ * thread has. */
 #include "threads/pool.c"
 
 #include <math.h>
@@ -40,8 +41,8 @@ static void *many_products(void *pool)
     return (void *)wrong;
 }
 
-/* All workers on the caller's core: they seldom begin before the caller has done everything, and
- * must not come late. */
+/* All workers are on the caller's core. They seldom begin before the caller has done all the work,
+ * and must not touch the job afterwards. */
 static void crowded(void)
 {
     enum { SIDE = 100, ROUNDS = 60 };
@@ -58,7 +59,7 @@ static void crowded(void)
     for (int round = 0; round < ROUNDS; round++) {
         const int64_t depth = round % 3 ? SIDE : 12 * SIDE; /* one panel; several */
         double *a = malloc((size_t)(SIDE * depth) * sizeof *a);
-        double *c = malloc(SIDE * SIDE * sizeof *c); /* gone when the product is done */
+        double *c = malloc(SIDE * SIDE * sizeof *c); /* freed when the product is done */
         if (!CHECK(a && c)) break;
         for (int64_t i = 0; i < SIDE * depth; i++) a[i] = round + 1;
         hs_product product = {.dtype = HS_FLOAT64,
@@ -89,8 +90,8 @@ static void crowded(void)
     hs_pool_destroy(pool);
 }
 
-/* What the caller does outside a run, before the first one, takes no worker's place: a rescue would
- * move its thread for ever. */
+/* Outside a run, also before the first run, the caller takes no worker's place. Otherwise a rescue
+ * would move its thread for good. */
 static void a_fresh_pool_has_no_caller(void)
 {
     hs_pool *pool = NULL;
@@ -107,7 +108,7 @@ static void a_fresh_pool_has_no_caller(void)
 
 typedef struct {
     hs_pool *pool;
-    int polls; /* waits with a poll function */
+    int polls; /* whether it waits with a poll function */
     hs_status status;
 } waiter;
 
@@ -132,7 +133,7 @@ static void *destroy(void *pool)
     return NULL;
 }
 
-/* Threads that wait for their turn leave a pool before it goes. */
+/* Threads that wait for their turn leave a pool before it is freed. */
 static void destroyed_with_threads_queued(void)
 {
     enum { WAITERS = 4 };
@@ -149,13 +150,13 @@ static void destroyed_with_threads_queued(void)
     while (atomic_load(&pool->callers) < WAITERS)
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     if (!CHECK(pthread_create(&last, NULL, destroy, pool) == 0)) return;
-    /* the later it is unlocked the more of them wait */
+    /* the later the pool is unlocked, the more of them wait */
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     hs__pool_unlock(pool);
     pthread_join(last, NULL);
     for (int i = 0; i < WAITERS; i++) {
         pthread_join(threads[i], NULL);
-        /* one that had its turn before, or none */
+        /* it had its turn before the destruction, or none */
         CHECK(waiters[i].status == HS_OK || waiters[i].status == HS_ERROR_THREAD);
     }
 }
@@ -166,7 +167,7 @@ typedef struct {
     hs_status status;
 } computing;
 
-/* A product that takes minutes. */
+/* A product that would take minutes. */
 static void *multiply_for_minutes(void *context)
 {
     enum { SIDE = 400, DEPTH = 100 * 1000 * 1000 };
@@ -195,8 +196,8 @@ static void *multiply_once(void *context)
     return NULL;
 }
 
-/* What other threads compute ends, what they wait for and try later is refused, with a poll
- * function or without. */
+/* Running products of other threads end. Their waiting and later calls are refused. Both hold with
+ * and without a poll function. */
 static void claimed(void)
 {
     enum { THREADS = 3 };
@@ -230,7 +231,7 @@ static void claimed(void)
     }
 }
 
-/* Not from within a run of the same thread, which would wait for itself. */
+/* A claim from within a run of the same thread is refused, because it would wait for itself. */
 static void claimed_from_within(void)
 {
     hs_pool *pool = NULL;
@@ -250,7 +251,7 @@ static void claimed_from_within(void)
     hs_pool_destroy(pool);
 }
 
-/* Arguments are checked before the pool is asked for. */
+/* Arguments are checked before the pool is locked. */
 static void checked_before_locked(void)
 {
     hs_pool *pool = NULL;
@@ -274,7 +275,7 @@ static size_t kept(const hs_pool *pool)
     return bytes;
 }
 
-/* What a run has asked for is kept up to a size, and given back when it is not wanted. */
+/* Memory of a run is kept up to a size, and freed on request. */
 static void kept_and_trimmed(void)
 {
     hs_pool *pool = NULL;
@@ -292,7 +293,7 @@ static void kept_and_trimmed(void)
     hs_pool_destroy(pool);
 }
 
-/* A helper whose core another program has: it does not come, for as long as the test likes. */
+/* A helper that another program keeps from its core: it does not come as long as the test wants. */
 static atomic_int may_go_on, stopped;
 static void stop_here(int number)
 {
@@ -309,16 +310,16 @@ static void one_does_all(void *job, int32_t worker, int is_caller)
     atomic_fetch_add((atomic_int *)job, worker == 0);
 }
 
-/* The caller is on none of the pool's cores, and so has no part in the work: a helper that does not
- * come is not waited for either. */
+/* The caller is on none of the pool's cores, and so does no part of the work. It does not wait for
+ * a helper that does not come, either. */
 static inline void without_a_caller(void)
 {
-    const int32_t elsewhere[] = {4000, 4001}; /* which may not exist: unpinned then */
+    const int32_t elsewhere[] = {4000, 4001}; /* may not exist: the helpers are unpinned then */
     hs_pool *pool = NULL;
     struct sigaction stop = {.sa_handler = stop_here}, before;
     if (!CHECK(hs_pool_create(2, elsewhere, &pool) == HS_OK)) return;
     sigaction(SIGILL, &stop, &before);
-    pthread_kill(pool->helpers[1].thread, SIGILL); /* one of those that helpers do not block */
+    pthread_kill(pool->helpers[1].thread, SIGILL); /* a signal that helpers do not block */
     while (!atomic_load(&stopped)) sched_yield();
     atomic_int done = 0;
     CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
@@ -331,7 +332,7 @@ static inline void without_a_caller(void)
 }
 
 #ifdef HS_TEST_SCARCE
-static int32_t threads_left = -1; /* that the system still starts; -1: all */
+static int32_t threads_left = -1; /* threads that the system still starts; -1: any number */
 static int32_t threads_joined;    /* atomic */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __real_pthread_join(pthread_t, void **);
@@ -348,8 +349,8 @@ int __wrap_pthread_join(pthread_t thread, void **result)
     return __real_pthread_join(thread, result);
 }
 
-/* The system refuses a thread: the pool ends those it has, and the caller's signals are as they
- * were. */
+/* The system refuses a thread. The pool ends its other threads, and the caller's signal mask is
+ * restored. */
 static void threads_refused(void)
 {
     enum { P = 4 };
@@ -370,7 +371,7 @@ static void threads_refused(void)
         }
 }
 
-/* Not even one thread: the caller is the only worker, and nothing waits for another one. */
+/* Not even one thread can be started: the caller is the only worker, and waits for no other one. */
 static void no_thread_at_all(void)
 {
     const int32_t core = 0;
@@ -392,7 +393,7 @@ static void no_thread_at_all(void)
         what.batch = &batch;
         what.elapsed = &elapsed;
         what.busy = &busy;
-        /* The caller is beside the worker there. */
+        /* The caller would be beside the worker. */
         CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_ERROR_THREAD);
         hs_pool_destroy(pool);
         threads_left = -1;
@@ -429,7 +430,7 @@ int main(void)
     CHECK(pool == NULL);
     hs_pool_destroy(NULL);
 
-    for (int32_t p = 1; p <= 9; p++) { /* never used, and used */
+    for (int32_t p = 1; p <= 9; p++) { /* never used, then used */
         CHECK(hs_pool_create(p, NULL, &pool) == HS_OK);
         hs_pool_destroy(pool);
         CHECK(hs_pool_create(p, NULL, &pool) == HS_OK);
@@ -445,7 +446,7 @@ int main(void)
     CHECK_SCARCE(hs_pool_create(2, (const int32_t[]){0, 0}, &pool), pool == NULL);
     hs_pool_destroy(pool);
 
-    const int32_t cores[] = {0, 1, 4000}; /* cores that may not exist: unpinned then */
+    const int32_t cores[] = {0, 1, 4000}; /* may not exist: the helpers are unpinned then */
     CHECK(hs_pool_create(3, cores, &pool) == HS_OK);
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, many_products, pool) == 0);

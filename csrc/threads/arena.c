@@ -1,3 +1,4 @@
+/* Large allocations on huge pages, and buffers that grow on demand. */
 #define _GNU_SOURCE
 #include "threads/arena.h"
 
@@ -31,7 +32,8 @@ void hs__arena_close(hs__arena *arena)
     free(arena->buffer);
 }
 
-/* First it is nobody's any more: a child forked in between must not find what is being freed. */
+/* Clears the buffer's entry before it frees the memory, so that a child forked in between does not
+ * find memory that is being freed. */
 static void give_back(struct hs__buffer *b)
 {
     void *old = b->data;

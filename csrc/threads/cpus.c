@@ -1,3 +1,4 @@
+/* Affinity masks of any size, by the functions of glibc; on other systems no cpus are known. */
 #define _GNU_SOURCE
 #include "threads/cpus.h"
 
@@ -11,7 +12,7 @@ int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
 {
     enum { MOST = 1 << 20 };
     *cpus = (hs__cpus){0};
-    int refused = EINVAL; /* by the system: it has more cpus than there is room for */
+    int refused = EINVAL; /* by the system, because it has more cpus than the set has room for */
     for (size_t count = CPU_SETSIZE; refused == EINVAL && count <= MOST; count *= 2) {
         const size_t bytes = CPU_ALLOC_SIZE(count);
         cpu_set_t *set = malloc(bytes);

@@ -1,11 +1,12 @@
+/* Domains of a pool: checks them, and makes the kernel of each. */
 #include "threads/domains.h"
 
 #include <stdlib.h>
 
 struct hs__domain {
     int has_kernel;
-    hs__kernel kernel; /* its own, if it has one */
-    hs_domain sizes;   /* without the name */
+    hs__kernel kernel; /* the domain's own, if it has one */
+    hs_domain sizes;   /* without the kernel's name */
 };
 
 static int are_sizes(const int32_t sizes[2]) { return sizes[0] >= 0 && sizes[1] >= 0; }
@@ -49,7 +50,7 @@ void hs__domains_close(hs__domains *x)
     free(x->domain);
 }
 
-/* As hs__blocking wants them. */
+/* As hs__blocking requires. */
 enum { LEAST_DEPTH = 2 };
 
 static int32_t size_of(int32_t given, int32_t usual, int32_t tile)

@@ -1,3 +1,4 @@
+/* Learns the workers' recent speeds from shared runs, as an exponentially weighted mean. */
 #include "threads/drift.h"
 
 #include <math.h>
@@ -52,7 +53,9 @@ void hs__drift_speeds(const hs__drift *drift, const double *speeds, double *now)
 
 void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done, double seconds)
 {
-    static const double span = 20e-3, shortest = 2e-3, least = 1e-3; /* nobody is given up */
+    /* `least` keeps a share for every worker, so that a slow worker can show later that it has
+     * recovered. */
+    static const double span = 20e-3, shortest = 2e-3, least = 1e-3;
     const double most = largest(drift->p, done), fastest = speeds ? largest(drift->p, speeds) : 1.0;
     if (seconds < shortest || !(most > 0.0) || !(fastest > 0.0)) return;
     const double weight = seconds / (seconds + span);

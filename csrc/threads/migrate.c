@@ -1,3 +1,5 @@
+/* Detects a preempted worker by the CPU time that its thread gets, and moves it to the core of a
+ * waiting thread (Linux only). */
 #define _GNU_SOURCE
 #include "threads/migrate.h"
 
@@ -72,8 +74,8 @@ static double cpu_time(pthread_t thread)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The core of a thread that computes or would, or -1: field 39 of what the kernel tells of it,
- * whose second one is any text in brackets. */
+/* Returns the core of a thread that is running or runnable, else -1. It is field 39 of the thread's
+ * stat file; field 2 is any text in brackets. */
 static int core_of(pid_t tid)
 {
     char path[64], text[1024];
@@ -94,14 +96,15 @@ static int save_home(hs__cpus *home, pthread_t thread)
     return home->set || hs__cpus_of(thread, home);
 }
 
-/* To that core; a thread whose home it belongs to is free to leave it. */
+/* Moves a thread to a core. If the core is part of its home, the thread is free to leave it
+ * again. */
 static void put(const hs__cpus *home, pthread_t thread, int core)
 {
     if (hs__pin(thread, core) && hs__cpus_have(home, core)) hs__confine(thread, home);
 }
 
-/* With s watched, which ends. While the calling thread waits for its new core, nobody waits for
- * it. */
+/* Exchanges the cores of the watched thread and the caller. s must be watched; the watch ends here.
+ * While the calling thread waits for its new core, no thread waits for it. */
 static int change_places(hs__placement *s, hs__placement *own)
 {
     const int here = sched_getcpu(), there = core_of(s->tid);
@@ -119,7 +122,7 @@ static int change_places(hs__placement *s, hs__placement *own)
 
 int hs__placement_watch(hs__placement *s, hs__placement *own)
 {
-    static const double enough = 0.1e-3, gap = 5e-3, least = 0.1; /* of the core */
+    static const double enough = 0.1e-3, gap = 5e-3, least = 0.1; /* share of the core */
     if (!atomic_load_explicit(&s->taken, memory_order_relaxed) || !try_watch(s)) return 0;
     const int taken = atomic_load_explicit(&s->taken, memory_order_relaxed);
     const double now = hs_clock(), passed = now - s->since;

@@ -1,5 +1,6 @@
-/* Who does a worker's part of a job: which thread, a helper of the pool or the caller, and whether
- * that thread has a core. */
+/* Preemption and rescue: which thread does a worker's part of a job (a helper of the pool or the
+ * caller), whether that thread has a core, and the exchange of cores between a preempted thread and
+ * a waiting one. */
 #ifndef HS_THREADS_MIGRATE_H
 #define HS_THREADS_MIGRATE_H
 
@@ -11,33 +12,38 @@
 
 typedef struct hs__placement {
     atomic_int taken;
-    atomic_flag watched; /* a lock of what follows */
+    atomic_flag watched; /* lock of the members below */
     pthread_t thread;
     pid_t tid;
-    double last;       /* when it was looked at */
-    double since, had; /* since when, and its CPU time then */
-    hs__cpus home;     /* where the thread belongs, if it has been moved; else none */
+    double last;       /* time of the last look */
+    double since, had; /* start of the measurement, and CPU time at that moment */
+    hs__cpus home;     /* affinity mask to restore if the thread has been moved; else none */
 } hs__placement;
 
-/* The calling thread begins its part of a job. */
+/* Marks that the calling thread begins its part of a job. */
 void hs__placement_take(hs__placement *placement);
 
-/* It ends it, and takes its home along: it has to go there. */
+/* Marks that the calling thread ends its part. Returns its home, which it must pass to
+ * hs__go_home. */
 hs__cpus hs__placement_leave(hs__placement *placement);
 
-/* It goes back, which takes as long as another program keeps that core: nobody should wait for it
- * any more. A thread whose mask something else has changed meanwhile (`taskset -p`) keeps that
- * mask.
- * home is freed. */
+/* Moves the calling thread back to its home and frees home. This takes as long as another program
+ * keeps that core, so no thread should wait for the calling one any more. If something else has
+ * changed the thread's mask meanwhile (`taskset -p`), the thread keeps the new mask. */
 void hs__go_home(hs__cpus home);
 
-/* Looked at again and again by a thread with nothing to do but wait, whose own placement is `own`,
- * or NULL if that is over. If the thread of the first one could run but has hardly had a core for a
- * tenth of a millisecond, for another program has its turn there, the two change places: who waits
- * for that core holds nothing that others need. Without `own` the thread comes and the caller
- * stays. Returns whether the thread is on the caller's core now, so that the caller should sleep.
- * After a gap between looks, in which the calling thread may have been stopped too, this begins
- * anew. Each is back where it was when it leaves its placement and goes home. */
+/* Checks whether the thread of a placement is preempted and moves it if so. It is called repeatedly
+ * by a thread that has nothing to do but wait.
+ *
+ * If the watched thread is runnable but has hardly had a core for a tenth of a millisecond, because
+ * another program has its turn there, the two threads exchange cores. The thread that then waits
+ * for the core holds nothing that the other workers need. After a gap between looks, in which the
+ * calling thread may have been stopped too, the measurement starts again. Each thread returns to
+ * its own core when it leaves its placement and goes home.
+ *   own  placement of the calling thread, or NULL if its part is over: then the watched thread
+ *        comes to the caller's core and the caller stays
+ * Returns whether the watched thread is now on the caller's core, so that the caller should
+ * sleep. */
 int hs__placement_watch(hs__placement *placement, hs__placement *own);
 
 #endif

@@ -1,3 +1,13 @@
+/* A pool of persistent worker threads (helpers), and how it runs one job.
+ *
+ * A runner takes the pool with hs__pool_lock; other callers wait for their turn. hs__pool_run
+ * offers the job to all helpers: it sets `offered`, increments the ticket and signals the helper. A
+ * helper that clears `offered` does its part. If the caller has cleared the flag first (withdraw),
+ * the helper came too late and goes on waiting. The caller takes the place of the worker on the
+ * core where it runs, does that worker's part, and then waits until `remaining` is 0. In a shared
+ * run it withdraws the job from helpers that have not started, and rescues preempted ones
+ * (migrate.h). Between jobs a pinned helper busy-waits for spin_seconds before it sleeps on its
+ * signal. */
 #define _GNU_SOURCE
 #include "threads/pool.h"
 
@@ -14,8 +24,8 @@
 #include "threads/cpus.h"
 #include "threads/migrate.h"
 
-/* After a job a worker looks for the next one this long before it sleeps: waking a sleeping thread
- * costs tens of microseconds, as much as a small product. */
+/* How long a worker busy-waits for the next job before it sleeps. Waking a sleeping thread costs
+ * tens of microseconds, as much as a small product. */
 static const double spin_seconds = 200e-6;
 
 typedef struct {
@@ -24,31 +34,31 @@ typedef struct {
     int started, pinned;
     pthread_t thread;
     hs__signal wake;
-    atomic_uint ticket; /* number of the job to do */
-    atomic_int offered; /* the job is there for the taking; who clears it does it, or lets it be */
+    atomic_uint ticket; /* number of the current job */
+    atomic_int offered; /* the thread that clears it does the job, or withdraws it */
     hs__placement placement;
 } __attribute__((aligned(64))) helper;
 
 struct hs_pool {
     int32_t p;
     int32_t *cores; /* NULL: not pinned */
-    int spin;       /* workers have cores of their own */
+    int spin;       /* each worker has its own core */
     atomic_int deterministic;
     pid_t pid;
     hs__domains domains;
-    hs__arena scratch; /* [2 p] panels of each worker, then blocks */
+    hs__arena scratch; /* [2 p] panels of each worker, then blocks of each worker */
     hs__drift drift;
 
     pthread_mutex_t run_lock;
-    atomic_int callers;         /* threads that are in hs__pool_lock */
-    int closing;                /* under run_lock: they are to leave */
-    const char *_Atomic runner; /* this_thread of the thread whose job runs, or NULL */
-    /* this_thread of the only one whose jobs are done, or NULL: of all */
+    atomic_int callers;         /* threads inside hs__pool_lock */
+    int closing;                /* under run_lock: these threads must leave */
+    const char *_Atomic runner; /* this_thread of the thread with the running job, or NULL */
+    /* this_thread of the only thread that may run jobs, or NULL: any thread may */
     const char *_Atomic owner;
     hs__work *work;
     void *job;
-    int32_t own;          /* whose place the caller has in it, or -1 */
-    atomic_int stop;      /* a helper that was late for the last job looks at it at any time */
+    int32_t own;          /* worker that the caller stands in for, or -1 */
+    atomic_int stop;      /* read at any time, by a helper that was late for the last job */
     atomic_int remaining; /* workers that have not ended */
     hs__signal done;
     helper helpers[]; /* [p] */
@@ -75,7 +85,7 @@ void hs__pool_rescue(hs_pool *pool, int32_t worker)
     if (guests) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* At the signal by which its thread hears of jobs: meanwhile there are none. */
+/* The worker sleeps on the signal that announces jobs, since no job can be announced meanwhile. */
 void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel)
 {
     hs__sleep_at(&pool->helpers[worker].wake, until, cancel);
@@ -104,7 +114,7 @@ static int has_next(const void *what)
     return atomic_load(&last->self->ticket) != last->seen;
 }
 
-/* The pool whose helper this thread is, or NULL. */
+/* The pool of which this thread is a helper, or NULL. */
 static _Thread_local const hs_pool *helper_of;
 
 static void *helper_main(void *argument)
@@ -115,7 +125,7 @@ static void *helper_main(void *argument)
 #if defined(__linux__)
     char name[16] = "hetsched-worker";
     pthread_setname_np(pthread_self(), name);
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* paced workers sleep to the microsecond */
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* paced workers sleep with microsecond accuracy */
 #endif
     for (unsigned seen = 0;;) {
         const last_job last = {self, seen};
@@ -123,7 +133,7 @@ static void *helper_main(void *argument)
         hs__wait_until(&next, &self->wake);
         seen = atomic_load(&self->ticket);
         if (atomic_load(&pool->stop)) return NULL;
-        if (!atomic_exchange(&self->offered, 0)) continue; /* it came too late */
+        if (!atomic_exchange(&self->offered, 0)) continue; /* the job was withdrawn */
         hs__placement_take(&self->placement);
         pool->work(pool->job, self->worker, 0);
         const hs__cpus home = hs__placement_leave(&self->placement);
@@ -174,10 +184,10 @@ void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
 int32_t hs__pool_look(const hs_pool *pool, int shared) { return shared && pool->spin ? 2 : 20; }
 
-/* An address of its own for every thread. */
+/* Its address identifies the thread. */
 static _Thread_local char this_thread;
 
-/* Whether the calling thread works on the job that runs. */
+/* Returns whether the calling thread works on the running job. */
 static int is_inside(const hs_pool *pool)
 {
     return atomic_load_explicit(&pool->runner, memory_order_relaxed) == &this_thread ||
@@ -233,7 +243,7 @@ hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context)
         pthread_mutex_unlock(&pool->run_lock);
     }
     if (!status) atomic_store_explicit(&pool->runner, &this_thread, memory_order_relaxed);
-    atomic_fetch_sub(&pool->callers, 1); /* the last look at a pool that closes */
+    atomic_fetch_sub(&pool->callers, 1); /* last access to a pool that is being destroyed */
     return status;
 }
 
@@ -259,8 +269,9 @@ hs_status hs_pool_trim(hs_pool *pool)
     return HS_OK;
 }
 
-/* A thread that has passed hs__pool_lock before the pool had an owner holds the lock; another one
- * is refused, and counted until it knows. */
+/* Returns whether no other thread is inside a run. A thread that has passed hs__pool_lock before
+ * the pool had an owner holds the lock. A thread that comes later is refused, and is counted in
+ * `callers` until then. */
 static int is_empty(hs_pool *pool)
 {
     if (pthread_mutex_trylock(&pool->run_lock)) return 0;
@@ -281,8 +292,8 @@ hs_status hs_pool_claim(hs_pool *pool, double seconds)
     return HS_OK;
 }
 
-/* The worker whose place the caller takes: that of the core it is on, so that the pinned ones have
- * the others. */
+/* Returns the worker that the caller stands in for: the worker of the core where it runs, so that
+ * the other cores remain for the pinned helpers. */
 static int32_t place_of_caller(const hs_pool *pool)
 {
     if (!pool->cores || pool->p == 1) return 0;
@@ -296,7 +307,7 @@ static int32_t place_of_caller(const hs_pool *pool)
 #endif
 }
 
-/* The job for all workers but `own`, -1 for none. */
+/* Offers the job to all workers but `own` (-1: to all). */
 static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
 {
     pool->work = work;
@@ -309,7 +320,7 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
         }
 }
 
-/* Takes back the job from those who have not begun it. */
+/* Takes the job back from the workers that have not begun it. */
 static void withdraw(hs_pool *pool)
 {
     int withdrawn = 0;
@@ -339,8 +350,8 @@ static void while_others_work(void *context)
     hs__pool_rescue(x->pool, -1);
 }
 
-/* The last worker may still hold the lock of the signal: the pool, and with it the signal, outlives
- * it. */
+/* Returns when all workers have ended. The last worker may still hold the lock of the signal then.
+ * This is safe, because the pool, which contains the signal, outlives the worker. */
 static void wait_for_all(others *x)
 {
     const hs__wait all = {.ready = have_ended,
@@ -374,8 +385,9 @@ void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)
     wait_for_all(&x);
 }
 
-/* A thread for each worker; one worker does without, for the caller has its place. Signals belong
- * to the threads of the program that uses us, but for those that a thread causes itself. */
+/* Starts a thread for each worker. A pool of one worker may do without, because the caller takes
+ * its place. Signals belong to the threads of the program, so the helpers block all of them, except
+ * the signals that a thread causes itself. */
 static hs_status start_threads(hs_pool *pool)
 {
     sigset_t all, before;

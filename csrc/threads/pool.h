@@ -1,4 +1,5 @@
-/* Persistent worker threads, as the runners see them. */
+/* Persistent worker threads: the interface for the runners. A runner locks the pool, asks for
+ * scratch memory, runs one job and unlocks the pool. */
 #ifndef HS_THREADS_POOL_H
 #define HS_THREADS_POOL_H
 
@@ -9,80 +10,83 @@
 #include "threads/drift.h"
 #include "threads/wait.h"
 
-/* The work of one worker in a job; is_caller on the thread that called hs__pool_run. */
+/* The work of one worker in a job. is_caller: non-zero on the thread that called hs__pool_run. */
 typedef void hs__work(void *job, int32_t worker, int is_caller);
 
 int32_t hs__pool_size(const hs_pool *pool);
 
-/* Whether each worker has a thread: where the system refuses even one, a pool of one worker has
- * none, and its work is the caller's. */
+/* Returns whether each worker has a thread. If the system refuses to start any thread, a pool of
+ * one worker has none, and the caller does the work. */
 int hs__pool_has_threads(const hs_pool *pool);
 
-/* For how many workers a matrix is cut where that changes how it is rounded: for one in a
+/* Returns the number of workers for which a matrix is cut, where the cuts affect rounding: 1 in a
  * deterministic pool. */
 int32_t hs__pool_cuts_for(const hs_pool *pool);
 const hs__domains *hs__pool_domains(const hs_pool *pool);
 int32_t hs__pool_domain(const hs_pool *pool, int32_t worker);
 
-/* Whether each worker has a core of its own, so that a short busy-waiting takes time from
- * nobody. */
+/* Returns whether each worker has a core of its own, so that short busy-waiting takes time from no
+ * other thread. */
 int hs__pool_spins(const hs_pool *pool);
 
-/* Milliseconds after which who waits in a run of the pool, shared or not, looks again: for a cancel
- * and a poll, and, where workers come to each other's rescue, often enough to see that one has no
- * core. */
+/* Returns the milliseconds after which a thread that waits in a run of the pool (shared or not)
+ * looks again: for a cancel and a poll. In a shared run of pinned workers the time is short enough
+ * to notice that a worker has been preempted and to rescue it. */
 int32_t hs__pool_look(const hs_pool *pool, int shared);
 
-/* One job at a time: lock, ask for scratch memory, run, unlock. While another thread's job runs,
- * poll (may be NULL) is called about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the
- * calling thread works on the job that runs, HS_ERROR_THREAD in a forked child, HS_ERROR_CANCELLED
- * if another thread has claimed the pool. */
+/* Takes the pool for one job of the calling thread. The order is: lock, ask for scratch memory,
+ * run, unlock. While the job of another thread runs, poll (may be NULL) is called about every 50 ms
+ * and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the running job,
+ * HS_ERROR_THREAD in a forked child, HS_ERROR_CANCELLED if another thread has claimed the pool. */
 hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
 void hs__pool_unlock(hs_pool *pool);
 
-/* Whether another thread than the calling one has claimed the pool: then the calling thread's job
- * is to end. */
+/* Returns whether a thread other than the calling one has claimed the pool. If so, the calling
+ * thread must end its job. */
 int hs__pool_is_claimed(const hs_pool *pool);
 
-/* Scratch memory that the pool keeps for later runs, aligned for vectors and pages: of each worker
- * packed panels, and blocks with what else it needs for itself. What a run has asked for before is
- * there with 0 bytes. NULL if there is none. Of more than HS__KEPT bytes it is given back when the
- * pool is unlocked. */
+/* Returns scratch memory that the pool keeps for later runs, aligned for vectors and pages. Each
+ * worker has one buffer for packed panels and one for blocks and everything else that it needs for
+ * itself. With 0 bytes it returns what a run has asked for before. NULL if there is no memory. A
+ * buffer of more than HS__KEPT bytes is freed when the pool is unlocked. */
 typedef enum hs__scratch { HS__PANELS = 0, HS__BLOCKS = 1 } hs__scratch;
 enum { HS__KEPT = 32 << 20 };
 void *hs__pool_scratch(hs_pool *pool, hs__scratch kind, int32_t worker, size_t bytes);
 
-/* Around what the calling thread does besides its part of the job: meanwhile it is where its
- * program wants it, and nobody waits for it to have a core. */
+/* Surround what the calling thread does besides its part of the job. In between, the thread is back
+ * on the cpus where its program wants it, and no worker waits for it to have a core. */
 void hs__pool_step_out(hs_pool *pool);
 void hs__pool_step_in(hs_pool *pool);
 
-/* What the pool has learned. */
+/* Returns what the pool has learned of its workers. */
 hs__drift *hs__pool_drift(hs_pool *pool);
 
-/* Who works on a job.
- *   HS__EACH    every worker its part; the caller has the place of one
- *   HS__SHARED  the same for work of which nothing is left when anybody's part ends, but for what
- *               others have begun: who is late finds its part done, and a worker that has not even
- *               started by then, for another program is on its core, is not waited for
- *   HS__LED     every worker its part, the caller beside them: it runs lead(job), which must see to
- *               the end of their work, or is NULL; for a pool that has threads
- *   HS__ALONE   the caller does all, as worker 0: where waking the others takes as long */
+/* How a job is divided between the caller and the workers.
+ *   HS__EACH    each worker does its part; the caller takes the place of one worker
+ *   HS__SHARED  the same, for work that is used up when any worker's part ends, except for what the
+ *               other workers have begun. A worker that comes late finds its part done. The caller
+ *               does not wait for a worker that has not even started by then because another
+ *               program is on its core
+ *   HS__LED     each worker does its part; the caller runs lead(job) beside them, which must see to
+ *               the end of their work, or is NULL. Only for a pool that has threads
+ *   HS__ALONE   the caller does everything as worker 0, for work so short that waking the other
+ *               workers would take as long */
 typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
 
-/* Runs a job, and returns when all parts have ended. While the caller only waits, idle(job) is
- * called every 20 ms or more often. */
+/* Runs a job and returns when all parts have ended. While the caller only waits, idle(job) is
+ * called at least every 20 ms. */
 void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job),
                   void *job, void (*idle)(void *job));
 
-/* A worker that is not the caller sleeps until hs_clock() says so, or a cancel; who cancels calls
- * hs__pool_wake. */
+/* Lets a worker that is not the caller sleep until the time `until` of hs_clock(), or until a
+ * cancel. The thread that cancels must call hs__pool_wake. */
 void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel);
 void hs__pool_wake(hs_pool *pool);
 
-/* In a loop in which a worker, or -1 for a thread that has no part in it any more, waits for others
- * of the job, now and then: of a pool that spins, one whose core is another program's just now gets
- * that of the calling thread, which takes its place there. */
+/* Helps a preempted worker. Called now and then in a loop in which a worker waits for other workers
+ * of the job; worker is -1 for a thread that has no part in the job any more. In a pool that spins,
+ * a worker that has lost its core to another program gets the core of the calling thread, which
+ * takes its place on the lost core. */
 void hs__pool_rescue(hs_pool *pool, int32_t worker);
 
 #endif

@@ -1,3 +1,4 @@
+/* Signals on a condition variable, and waiting that begins with busy-waiting. */
 #define _GNU_SOURCE
 #include "threads/wait.h"
 
@@ -64,7 +65,8 @@ static void pass_time(const hs__wait *w)
     if (w->meanwhile) w->meanwhile(w->context);
 }
 
-/* Whether it was over within the time for that. The clock is read now and then only. */
+/* Busy-waits; returns whether the wait was over within the time for it. The clock is read only
+ * every 32 looks. */
 static int spin(const hs__wait *w)
 {
     unsigned rounds = 0;
@@ -79,7 +81,7 @@ static int spin(const hs__wait *w)
     return 0;
 }
 
-/* With the signal locked, at most so many seconds from now. */
+/* Sleeps at most so many seconds. The signal must be locked. */
 static void sleep_for(hs__signal *signal, double seconds)
 {
     struct timespec until;
@@ -110,8 +112,8 @@ void hs__wait_until(const hs__wait *w, hs__signal *signal)
 {
     if (over(w) || (w->spin > 0.0 && spin(w))) return;
     do {
-        /* Either this sees that it is over, or who made it so sees that this is asleep: both sides
-         * store, then load. */
+        /* Either this thread sees that the wait is over, or the thread that made it so sees that
+         * this one is asleep: both threads store first, then load. */
         pthread_mutex_lock(&signal->lock);
         atomic_fetch_add(&signal->asleep, 1);
         if (!over(w)) {

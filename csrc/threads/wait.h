@@ -1,4 +1,4 @@
-/* Waiting for what other threads do: look for a while, then sleep until there is a signal. */
+/* Waiting for other threads: a thread busy-waits for a while, then sleeps until a signal comes. */
 #ifndef HS_THREADS_WAIT_H
 #define HS_THREADS_WAIT_H
 
@@ -7,53 +7,54 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Where threads sleep until others have gone on. */
+/* Where threads sleep until other threads have made progress. */
 typedef struct hs__signal {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    atomic_int asleep; /* how many do */
+    atomic_int asleep; /* number of sleeping threads */
 } __attribute__((aligned(64))) hs__signal;
 
 void hs__signal_init(hs__signal *signal);
 void hs__signal_end(hs__signal *signal);
 
-/* An array of them; NULL: no memory. Closing NULL is allowed. */
+/* Returns an array of count signals, or NULL if there is no memory. Closing NULL is allowed. */
 hs__signal *hs__signals_open(int32_t count);
 void hs__signals_close(hs__signal *signals, int32_t count);
 
-/* Wakes all who sleep there. What they wait for is stored before, with sequential consistency. O(1)
- * where nobody sleeps. */
+/* Wakes all threads that sleep on the signal. The condition they wait for must be stored before,
+ * with sequential consistency. O(1) if no thread sleeps. */
 void hs__signal_send(hs__signal *signal);
 
-/* The same however it was stored, as a cancel is. */
+/* The same, whatever the memory order of the store before it, as for a cancel. */
 void hs__signal_wake(hs__signal *signal);
 
-/* Sleeps until hs_clock() says so, or a cancel after which the signal is woken. Others who sleep
- * there, and may wake this one, do no harm. */
+/* Sleeps until the time `until` of hs_clock(), or until a cancel that is followed by
+ * hs__signal_wake. Other threads may sleep on the same signal, and their wake-ups are harmless. */
 void hs__sleep_at(hs__signal *signal, double until, const int *cancel);
 
-/* What is waited for: loads with sequential consistency, as it is also looked at by who is about to
- * sleep. */
+/* Returns whether the condition holds. It must load with sequential consistency, because a thread
+ * that is about to sleep calls it too. */
 typedef int hs__ready(const void *what);
 
 typedef struct hs__wait {
     hs__ready *ready;
     const void *what;
-    const int *cancel;                /* as in core/cancel.h: what ends the wait as well, or NULL */
-    void (*meanwhile)(void *context); /* called after each sleep, and every 1024 looks; or NULL */
+    const int *cancel;                /* ends the wait, too (core/cancel.h); or NULL */
+    void (*meanwhile)(void *context); /* called after each sleep and every 1024 looks; or NULL */
     void *context;
-    /* seconds of looking before the first sleep; INFINITY: it never sleeps */
+    /* seconds of busy-waiting before the first sleep; INFINITY: never sleeps */
     double spin;
     /* milliseconds after which a sleeping thread looks again, at most 999; 0: only after a
      * signal */
     int32_t sleep;
 } hs__wait;
 
-/* Returns when ready(what), or after a cancel. Who makes it ready, or cancels a wait without a time
- * limit, sends the signal. */
+/* Returns when ready(what) holds, or after a cancel. The thread that makes the condition true must
+ * send the signal, and so must a thread that cancels a wait with sleep = 0. */
 void hs__wait_until(const hs__wait *wait, hs__signal *signal);
 
-/* For busy-waiting loops: cheap at first, gives the core away when it takes long. */
+/* Body of a busy-waiting loop: a pause instruction, and every 1024th time a sched_yield, so that a
+ * long wait gives the core away. */
 static inline void hs__relax(unsigned *rounds)
 {
     if (++*rounds % 1024 == 0) {

@@ -1,4 +1,5 @@
-"""`hetsched exec`: a program whose products and systems hetsched computes, with no line of it changed."""
+"""`hetsched exec`: run a program unchanged, with its matrix products and systems computed by
+hetsched."""
 
 from __future__ import annotations
 
@@ -11,22 +12,23 @@ from ..machine.dropin import environment
 
 
 def add_parser(commands: Any) -> None:
-    """The options of the command."""
+    """Add the command and its options."""
     run = commands.add_parser(
         "exec",
         help="run a program with hetsched as its BLAS and LAPACK",
         usage="hetsched exec [options] [--] command [argument ...]",
-        description="Run a program, Python with NumPy, Octave, R or any other, whose large matrix products, systems and "
-        "factorisations go to hetsched's workers, and all else, and all that is small, to the libraries that it has anyway. "
+        description="Run a program (Python with NumPy, Octave, R or any other). Its large matrix products, systems and "
+        "factorisations are computed by hetsched's workers. Small ones, and everything else, go to its own libraries. "
         "Linux only.",
     )
-    run.add_argument("--threads", type=int, metavar="P", help="workers at most (default: the cores that are worth it)")
+    run.add_argument("--threads", type=int, metavar="P", help="largest number of workers (default: the cores that are worth it)")
     run.add_argument(
         "--least",
         metavar="N",
-        help='multiply-adds from which calls are taken: "1e6" for all, "gemm=1e6,dgetrf=3e5" for some (default: as measured)',
+        help='multiply-adds from which hetsched computes a call: "1e6" for all, "gemm=1e6,dgetrf=3e5" for some '
+        "(default: as measured)",
     )
-    run.add_argument("--report", action="store_true", help="print what became of all calls when the program ends")
+    run.add_argument("--report", action="store_true", help="print a table of all calls when the program ends")
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="command", help="the program and its arguments")
     run.set_defaults(command=_exec)
 

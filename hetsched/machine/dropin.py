@@ -1,4 +1,5 @@
-"""The drop-in library, which programs call as their BLAS and LAPACK without knowing it: where it is, and what it is told."""
+"""The drop-in library, which programs call as their BLAS and LAPACK without change: its path and
+its settings."""
 
 from __future__ import annotations
 
@@ -20,19 +21,19 @@ from .topology import topology
 def environment(
     *, threads: int | None = None, least: str | None = None, report: bool = False, given: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The environment in which a program has the drop-in library before its BLAS.
+    """The environment for a program in which the drop-in library comes before its BLAS.
 
     Parameters
     ----------
     threads : int, optional
-        How many workers at most; default: as `topology` and `measure` find worth it.
+        The largest number of workers. Default: as many as `topology` and `measure` find worthwhile.
     least : str, optional
-        Multiply-adds from which calls are the engine's, such as "1e6" or "gemm=1e6,dgetrf=3e5"; default: what was measured, or
-        else what the library has.
+        Multiply-adds from which the engine computes a call, such as "1e6" or "gemm=1e6,dgetrf=3e5".
+        Default: the measured values, or else the library's own.
     report : bool
-        A table of all calls when the program ends.
+        Print a table of all calls when the program ends.
     given : mapping, optional
-        What to add to; default: the environment of this process.
+        The environment to add to. Default: the environment of this process.
 
     Raises
     ------
@@ -65,6 +66,6 @@ def environment(
 
 
 def _text(blocking: Blocking) -> str:
-    """As HETSCHED_BLAS_BLOCKS has a domain."""
+    """A domain in the format of HETSCHED_BLAS_BLOCKS."""
     sizes = ",".join(str(size) for sizes in (blocking.depth, blocking.rows, blocking.cols) for size in sizes)
     return sizes if blocking.kernel is None else f"{blocking.kernel}:{sizes}"

@@ -1,5 +1,8 @@
-"""What is kept for later processes: what has been measured of this machine, a file for each kind and for all that it depends
-on, and links to installations."""
+"""Files that are kept for later processes, in the cache folder of the user.
+
+They are measurements of this machine, one file for each kind and for everything that it depends on,
+and links to installations.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _MOST = 2**24  # bytes of a record, many times what any machine needs
 
 
 def fingerprint(host: Topology) -> dict[str, Any]:
-    """What a measurement is valid for."""
+    """The conditions under which a measurement is valid."""
     kernel = kernels.kernel()
     return {
         "hetsched": __version__,
@@ -41,12 +44,16 @@ def fingerprint(host: Topology) -> dict[str, Any]:
 
 
 def header(host: Topology, kind: str) -> dict[str, Any]:
-    """What a record of that kind begins with."""
+    """The first fields of a record of this kind."""
     return {"format": f"hetsched-{kind}", "version": 2, "fingerprint": fingerprint(host)}
 
 
 def kept_record(host: Topology, kind: str) -> dict[str, Any] | None:
-    """What `keep` has kept of this machine; None: nothing, or nothing that can be read. Costs a fraction of a millisecond."""
+    """The record of this machine that `keep` has stored; None if there is none, or none that can be
+    read.
+
+    It takes a fraction of a millisecond.
+    """
     wanted = header(host, kind)
     try:
         path = _path(wanted)
@@ -57,19 +64,19 @@ def kept_record(host: Topology, kind: str) -> dict[str, Any] | None:
 
 
 def keep(record: dict[str, Any]) -> None:
-    """Keep a record, which begins with its `header`."""
+    """Store a record, which begins with its `header`."""
     path = _path(record)
     if path is not None:
         _write(path, record)
 
 
 def keep_link(target: Path) -> Path:
-    """A symbolic link to a folder of this installation, whose path is that of what is kept here.
+    """A symbolic link to a folder of this installation, in the folder of kept files.
 
     Raises
     ------
     OSError
-        It cannot be made, or others could put another one in its place.
+        The link cannot be made, or another user could replace it.
     """
     folder = _folder()
     if folder is None:
@@ -87,7 +94,8 @@ def keep_link(target: Path) -> Path:
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:
-    with contextlib.suppress(OSError):  # a home that cannot be written to: measured again next time
+    # If the home folder cannot be written to, the next process measures again.
+    with contextlib.suppress(OSError):
         path.parent.parent.mkdir(parents=True, exist_ok=True)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if _is_ours(path.parent):
@@ -96,21 +104,24 @@ def _write(path: Path, record: dict[str, Any]) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether only this user can have put anything into the folder: what others could write is not believed, and no link of
-    theirs is followed."""
+    """Whether only this user can have put anything into the folder.
+
+    Files that other users could write are not trusted, and no link that they could make is
+    followed.
+    """
     status = os.lstat(folder)
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _path(record: dict[str, Any]) -> Path | None:
-    """Where it is kept; None for a user without a home."""
+    """The file of a record; None for a user without a home folder."""
     folder = _folder()
     digest = sha256(json.dumps(record["fingerprint"], sort_keys=True).encode()).hexdigest()[:16]
     return None if folder is None else folder / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"
 
 
 def _folder() -> Path | None:
-    """Of all that is kept; None for a user without a home."""
+    """The folder of all kept files; None for a user without a home folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         usual = "Library/Caches" if sys.platform == "darwin" else ".cache"

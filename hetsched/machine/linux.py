@@ -1,4 +1,4 @@
-"""What Linux says in /proc and /sys, under any root: cpus, caches, control groups, load."""
+"""Facts that Linux gives in /proc and /sys, under any root: cpus, caches, control groups, load."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from .mask import cpus as cpus_of_thread
 
 _CPUS, _NODES = "sys/devices/system/cpu", "sys/devices/system/node"
 _CAPACITY, _FREQUENCY = "cpu_capacity", "cpufreq/cpuinfo_max_freq"  # files of a cpu
-#: Where Intel's hybrids list their cpus by type: one counter device for each.
+#: Counter devices by which Intel's hybrid processors list their cpus by type.
 _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower": "efficiency"}
-#: Speeds this far apart are two types of core. Favoured cores of one type differ by less: boost by 10 %, ranks step by step.
+#: Cores with a ratio of speeds below this are of two types. Favoured cores of one type differ by
+#: less: boost by 10 %, ranks step by step.
 _GAP = 0.8
 _ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\"))  # the backslash last
-MOST_CPUS = 2**20  # what claims more is no list of cpus
+MOST_CPUS = 2**20  # a text that claims more is not a list of cpus
 MOST_ONLINE = 2**16  # cpus of a machine: eight times what Linux can be built for
 _MOST_BYTES = 2**26  # of a file in a tree: several times the /proc/cpuinfo of the largest machine
 _MOST_CACHES = 10  # of a cpu
 #: Lists in the topology of a cpu, each with its name since Linux 5.3 and the one before.
 _CORE, _PACKAGE = ("core_cpus", "thread_siblings"), ("package_cpus", "core_siblings")
-#: Errors of files that no recorded tree has: pipes and devices, sockets, loops of links, files that are too large.
+#: Errors for files that no recorded tree has: pipes and devices, sockets, loops of links, files
+#: that are too large.
 _REFUSED = (errno.EINVAL, errno.ENXIO, errno.ELOOP, errno.EFBIG)
 
 
@@ -80,7 +82,8 @@ def facts(root: str, sample: float) -> dict[str, Any]:
 
 
 def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, bool]:
-    """The affinity mask and what a cpuset leaves of it, the cpuset if it leaves less, and whether there is a mask."""
+    """The cpus of the affinity mask that are in the cpuset, the source of the cpuset if it leaves
+    fewer cpus, and whether there is a mask."""
     mask: tuple[int, ...] = ()
     if root != "/":
         status = read(root, "proc/self/status")
@@ -92,14 +95,18 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
         mask = tuple(sorted(cpus_of_thread()))
     cpus, source = cpuset(root)
     both = tuple(cpu for cpu in mask or online if cpu in cpus)
-    if both and len(both) < len(mask or online):  # rarely: the kernel keeps the mask inside the cpuset
+    # This is rare, because the kernel keeps the mask inside the cpuset.
+    if both and len(both) < len(mask or online):
         return both, source, bool(mask)
     return mask or online, source if cpus and len(cpus) < len(online) else "", bool(mask)
 
 
 def _online(root: str) -> tuple[int, ...]:
-    """The cpus that are online. Of a recorded tree without that list, which Linux has since 2.6.26, those of the folders of cpus,
-    or else of /proc/cpuinfo."""
+    """The cpus that are online.
+
+    A recorded tree may lack the list, which Linux has had since 2.6.26. Then they are the cpus of
+    the cpu folders, or else of /proc/cpuinfo.
+    """
     online = _cpus_in(root, f"{_CPUS}/online")
     if root == "/":
         return online or tuple(range(os.cpu_count() or 1))
@@ -117,7 +124,7 @@ def _online(root: str) -> tuple[int, ...]:
 
 
 def _is_online(root: str, file: str) -> bool:
-    """What the file of a cpu says; those that cannot be taken offline have none."""
+    """Whether a cpu is online by its file. A cpu that cannot be taken offline has no file."""
     text = read(root, file)
     if text not in ("", "0", "1") and root != "/":
         raise ValueError(f"{root}: {file} must be 0 or 1, got {text!r:.60}")
@@ -125,9 +132,9 @@ def _is_online(root: str, file: str) -> bool:
 
 
 def _packages(root: str, online: tuple[int, ...]) -> dict[int, int | None]:
-    """The package of each cpu: its number, or its lowest cpu where some package has no number of its own.
+    """The package of each cpu: its number, or its lowest cpu if a package has no number of its own.
 
-    The number is -1 on POWER and Arm; the sockets of an s390 have the same numbers in each book.
+    The number is -1 on POWER and Arm. The sockets of an s390 have the same numbers in each book.
     """
     numbers = {cpu: natural(read(root, f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online}
     first: dict[int, int] = {}
@@ -145,7 +152,8 @@ def _packages(root: str, online: tuple[int, ...]) -> dict[int, int | None]:
 
 
 def _beside(root: str, cpu: int, names: Iterable[str]) -> tuple[int, ...]:
-    """The cpus of the first of these lists in a cpu's topology, or masks of the same names, that has the cpu itself."""
+    """The cpus of the first list in a cpu's topology, or mask of the same name, that contains the
+    cpu."""
     for name in names:
         path = f"{_CPUS}/cpu{cpu}/topology/{name}"
         if cpus := _own(root, cpu, f"{path}_list", path):
@@ -154,7 +162,10 @@ def _beside(root: str, cpu: int, names: Iterable[str]) -> tuple[int, ...]:
 
 
 def _own(root: str, cpu: int, path: str, mask: str) -> tuple[int, ...] | None:
-    """The cpus of a list or else of a mask that has the cpu itself; () where neither has it, None where there is neither."""
+    """The cpus of a list, or else of a mask, that contains the cpu itself.
+
+    The result is () if neither contains it, None if neither exists.
+    """
     listed = _as_cpus(root, path, read(root, path))
     if listed is not None and cpu in listed:
         return listed
@@ -165,7 +176,8 @@ def _own(root: str, cpu: int, path: str, mask: str) -> tuple[int, ...] | None:
 
 
 def _nodes(root: str) -> dict[int, int]:
-    """The node of each cpu; of several the one with the fewest cpus, of equal ones the first."""
+    """The node of each cpu. If a cpu is in several nodes, it is the node with the fewest cpus, and
+    the first of equal ones."""
     listed = _cpus_in(root, f"{_NODES}/online")
     cpus = {
         node: _cpus_in(root, f"{_NODES}/node{node}/cpulist", f"{_NODES}/node{node}/cpumap") or ()
@@ -176,7 +188,7 @@ def _nodes(root: str) -> dict[int, int]:
 
 
 def _of_cpu(root: str, cpu: int, file: str, unit: int = 1) -> int | None:
-    """What a file of a cpu counts in that unit; None where it says 0 or nothing."""
+    """The count in a file of a cpu, times the unit; None if it is 0 or missing."""
     return (natural(read(root, f"{_CPUS}/cpu{cpu}/{file}")) or 0) * unit or None
 
 
@@ -185,8 +197,11 @@ def _base_frequency(root: str, cpu: int) -> int | None:
 
 
 def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, bool]:
-    """The types of the cpus, what told, and whether there was anything that could have. Cpus that are not allowed count: those
-    that are may all be of one type."""
+    """The types of the cpus, the source of this information, and whether there was any source that
+    could tell.
+
+    Cpus that are not allowed count, too, because the allowed cpus may all be of one type.
+    """
     lists = {device: _cpus_in(root, f"sys/devices/{device}/cpus") or () for device in _DEVICES}
     listed = {cpu: _DEVICES[device] for device, cpus in lists.items() for cpu in cpus}
     if len(set(listed.values())) == 2:
@@ -206,7 +221,8 @@ def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, boo
 
 
 def split_types(speeds: dict[int, int]) -> dict[int, str]:
-    """Two types, apart at the widest relative gap between speeds; {} if there is none as wide as _GAP."""
+    """Divide cpus into two types at the widest relative gap between speeds; {} if no gap is as wide
+    as _GAP."""
     steps = sorted(set(speeds.values()))
     ratio, cut = min(((low / high, high) for low, high in zip(steps, steps[1:], strict=False)), default=(1.0, 0))
     if ratio > _GAP:
@@ -239,7 +255,8 @@ def _caches(
 
 
 def load(text: str) -> tuple[float, ...] | None:
-    """The first three numbers, over 1, 5 and 15 minutes; None if they are none."""
+    """The load averages over 1, 5 and 15 minutes: the first three numbers. None if the text has no
+    such numbers."""
     try:
         one, five, fifteen = map(float, text.split()[:3])
     except ValueError:
@@ -248,7 +265,8 @@ def load(text: str) -> tuple[float, ...] | None:
 
 
 class Ticks(NamedTuple):
-    """Of a cpu's time since the system was started: idle, taken by a hypervisor while it had work to do, and all."""
+    """A cpu's time since the system was started: idle, taken by a hypervisor while the cpu had work
+    to do, and total."""
 
     idle: int
     stolen: int
@@ -256,7 +274,8 @@ class Ticks(NamedTuple):
 
 
 def ticks(root: str = "/") -> dict[int, Ticks]:
-    """Those of each cpu; {} where there is no /proc/stat. Guests' are in users' already."""
+    """The ticks of each cpu; {} without /proc/stat. The time of guests is already part of the time
+    of users."""
     found = {}
     for line in read(root, "proc/stat").splitlines():
         name, *numbers = line.split()
@@ -282,7 +301,8 @@ def _busy(root: str, seconds: float) -> dict[int, float]:
 
 
 def quotas(root: str) -> Iterator[tuple[float, str]]:
-    """(cpus' worth, source) of the process's cgroups and all their ancestors; infinite where there is no limit."""
+    """(number of cpus, source) for the process's cgroups and all their ancestors; infinite if there
+    is no limit."""
     for version, directory, group in _groups(root, "cpu"):
         if version == 2:
             quota, _, period = read(root, f"{directory}/cpu.max").partition(" ")
@@ -293,9 +313,13 @@ def quotas(root: str) -> Iterator[tuple[float, str]]:
 
 
 def cpuset(root: str) -> tuple[tuple[int, ...], str]:
-    """The cpus of the nearest cgroup that says which, and its source. Its ancestors need not have them: a partition takes its
-    cpus from its parent."""
-    names = {2: ("cpuset.cpus.effective",), 1: ("cpuset.effective_cpus", "cpuset.cpus", "cpus")}  # the last: mounted noprefix
+    """The cpus of the nearest cgroup that lists them, and the source.
+
+    The ancestors of this cgroup need not have these cpus: a partition takes its cpus from its
+    parent.
+    """
+    # "cpus" is the name in a hierarchy that is mounted with noprefix.
+    names = {2: ("cpuset.cpus.effective",), 1: ("cpuset.effective_cpus", "cpuset.cpus", "cpus")}
     for version, directory, group in chain(_groups(root, "cpuset"), _named_cpuset(root)):
         for name in names[version]:
             if cpus := _cpus_in(root, f"{directory}/{name}"):
@@ -304,14 +328,18 @@ def cpuset(root: str) -> tuple[tuple[int, ...], str]:
 
 
 def _named_cpuset(root: str) -> Iterator[tuple[int, str, str]]:
-    """See `_groups`: the cpuset that /proc/self/cpuset names, for kernels before cgroups and trees without /proc/self/cgroup."""
+    """The cpuset that /proc/self/cpuset names, in the form of `_groups`.
+
+    It is for kernels before cgroups and for trees without /proc/self/cgroup.
+    """
     if name := read(root, "proc/self/cpuset"):
         for version, kind, controller in ((2, "cgroup2", ""), (1, "cgroup", "cpuset"), (1, "cpuset", "")):
             yield from ((version, *found) for found in _ancestors(root, name, kind, controller))
 
 
 def memory_room(root: str = "/") -> int:
-    """Bytes in which the system may keep files: what is available, or the tightest cgroup limit if that is less."""
+    """Bytes in which the system may keep files: the available memory, or the tightest cgroup limit
+    if that is less."""
     room = 2**62
     if available := value(read(root, "proc/meminfo"), "MemAvailable"):
         room = 1024 * (natural(available.replace("kB", "").strip()) or 0)
@@ -322,13 +350,14 @@ def memory_room(root: str = "/") -> int:
 
 
 def _ratio(quota: str, period: str) -> float:
-    """Cpus' worth of a quota; infinite for "max", -1 and whatever is not two positive integers."""
+    """The number of cpus of a quota; infinite for "max", -1 and anything but two positive integers."""
     numerator, denominator = natural(quota), natural(period)
     return numerator / denominator if numerator and denominator else float("inf")
 
 
 def _groups(root: str, controller: str) -> Iterator[tuple[int, str, str]]:
-    """(version, directory, name) of the process's groups in the hierarchies that may have the controller, inside out."""
+    """(version, directory, name) of the process's groups in the hierarchies that may have the
+    controller, innermost first."""
     for line in read(root, "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -344,7 +373,9 @@ def _ancestors(root: str, path: str, kind: str, controller: str) -> Iterator[tup
         point: top for point, top, type_, options in _mounts(root) if type_ == kind and (not controller or controller in options)
     }
     views = [(point, top, inner) for point, top in mounts.items() if (inner := _inside(path, top)) is not None]
-    if not views:  # a container whose mount does not show what /proc/self/cgroup names: its top is the nearest known
+    # In a container the mount may not show the group that /proc/self/cgroup names. Its top is the
+    # nearest known group.
+    if not views:
         views = [(point, top, []) for point, top in list(mounts.items())[:1]]
     for point, top, inner in views:
         for depth in range(len(inner), -1, -1):
@@ -353,7 +384,7 @@ def _ancestors(root: str, path: str, kind: str, controller: str) -> Iterator[tup
 
 
 def _mounts(root: str) -> Iterator[tuple[str, str, str, list[str]]]:
-    """(mount point, group that is seen there, type, options) of what is mounted."""
+    """(mount point, group that is visible there, type, options) of each mount."""
     if text := read(root, "proc/self/mountinfo"):
         for line in text.splitlines():
             head, _, tail = line.partition(" - ")
@@ -361,7 +392,8 @@ def _mounts(root: str) -> Iterator[tuple[str, str, str, list[str]]]:
             if len(fields) >= 6 and len(source) >= 3:
                 yield _unescape(fields[4]), _unescape(fields[3]), source[0], source[2].split(",")
         return
-    for line in read(root, "proc/mounts").splitlines():  # which is what hwloc-gather-topology records
+    # hwloc-gather-topology records this file instead.
+    for line in read(root, "proc/mounts").splitlines():
         fields = line.split(" ")
         if len(fields) >= 4:
             yield _unescape(fields[1]), "/", fields[2], fields[3].split(",")
@@ -384,13 +416,13 @@ def _unescape(field: str) -> str:
 
 
 def read(root: str, path: str) -> str:
-    """A file's text, without the blank space and the NULs at its end; "" if it cannot be read.
+    """A file's text, without white space and NULs at its end; "" if it cannot be read.
 
-    OSError where a file of a recorded tree is of a kind that no such tree has: a pipe, a device, a loop of links, one that is too
-    large.
+    Raises OSError if a file of a recorded tree is of a kind that no such tree has: a pipe, a
+    device, a loop of links, or a file that is too large.
     """
     inner = path.lstrip("/")
-    if ".." in inner.split("/"):  # of a tree that names mount points outside itself
+    if ".." in inner.split("/"):  # the tree names a mount point outside itself
         return ""
     try:
         data = read_regular(os.path.join(root, inner), _MOST_BYTES)
@@ -404,7 +436,7 @@ def read(root: str, path: str) -> str:
 
 
 def _numbered(root: str, directory: str, name: str) -> tuple[int, ...]:
-    """The numbers of the entries of a directory that are called `name` and a number."""
+    """The numbers of the directory entries with a name that is `name` and a number."""
     try:
         entries = os.listdir(os.path.join(root, directory))
     except OSError:
@@ -414,13 +446,14 @@ def _numbered(root: str, directory: str, name: str) -> tuple[int, ...]:
 
 
 def _cpus_in(root: str, path: str, mask: str = "") -> tuple[int, ...] | None:
-    """The cpus of a list or, where there is none, of a mask beside it; None without either."""
+    """The cpus of a list or, if there is no list, of a mask beside it; None if there is neither."""
     cpus = _as_cpus(root, path, read(root, path))
     return _as_cpus(root, mask, read(root, mask), masked=True) if cpus is None and mask else cpus
 
 
 def _as_cpus(root: str, where: str, text: str, masked: bool = False) -> tuple[int, ...] | None:
-    """The cpus of a list or of a mask; None where there is no text. ValueError where a recorded tree has something else there."""
+    """The cpus of a list or of a mask; None without text. ValueError if a recorded tree has
+    something else there."""
     if not text:
         return None
     cpus = cpu_mask(text) if masked else cpu_list(text) or None
@@ -431,7 +464,7 @@ def _as_cpus(root: str, where: str, text: str, masked: bool = False) -> tuple[in
 
 
 def value(text: str, key: str) -> str:
-    """Of the first "key : value" line; "" without one."""
+    """The value of the first "key : value" line; "" if there is none."""
     for line in text.splitlines():
         name, _, found = line.partition(":")
         if name.strip() == key:
@@ -455,7 +488,7 @@ def cpu_list(text: str) -> tuple[int, ...]:
         if low is None or high is None or not low <= high < MOST_CPUS:
             return ()
         listed += high - low + 1
-        if listed > 2 * MOST_CPUS:  # ranges within each other, without end
+        if listed > 2 * MOST_CPUS:  # an endless list of overlapping ranges
             return ()
         cpus.update(range(low, high + 1))
     return tuple(sorted(cpus))
@@ -471,12 +504,12 @@ def cpu_mask(text: str) -> tuple[int, ...] | None:
 
 
 def _both(one: Iterable[int], other: Collection[int]) -> tuple[int, ...]:
-    """The numbers of the one that the other has, too."""
+    """The numbers of `one` that are in `other`, too."""
     return tuple(number for number in one if number in other)
 
 
 def ranges(cpus: Iterable[int]) -> str:
-    """The inverse: "0-3,8"."""
+    """Format cpus as "0-3,8", the inverse of `cpu_list`."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][1] + 1:

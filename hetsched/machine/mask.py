@@ -1,4 +1,5 @@
-"""The cpus that the calling thread may use now: its affinity mask, which an OpenMP runtime may have narrowed for itself."""
+"""The cpus that the calling thread may use now: its affinity mask, which an OpenMP runtime may have
+narrowed for its own threads."""
 
 from __future__ import annotations
 
@@ -9,16 +10,18 @@ from contextlib import contextmanager
 
 from .._base.regular import read_regular
 
-#: With one of these in the environment an OpenMP runtime may bind threads.
+#: An OpenMP runtime may bind threads if one of these variables is set.
 _BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 _QUESTIONS = ("omp_get_proc_bind", "omp_get_num_places", "omp_get_place_num_procs", "omp_get_place_proc_ids")
 
 
 def cpus() -> frozenset[int]:
-    """Those of the calling thread; of a thread that an OpenMP runtime has bound to one of its places, those of all places.
+    """The affinity mask of the calling thread, or all places of the OpenMP runtime that has bound
+    it to one.
 
-    The runtime pins the thread that loads it to the first place, though the process has all of them. Any other mask was set by
-    something else, and stays. Empty where the system does not say.
+    The runtime pins the thread that loads it to its first place, although the process has all
+    places. Any other mask was set by something else and is returned unchanged. The result is empty
+    if the system does not tell.
     """
     own = _own()
     if own and any(name in os.environ for name in _BINDING):
@@ -30,7 +33,8 @@ def cpus() -> frozenset[int]:
 
 @contextmanager
 def whole() -> Iterator[None]:
-    """For threads that are started inside, which inherit the mask: meanwhile the calling thread has all of `cpus`."""
+    """A context in which the calling thread has all of `cpus`, for threads that are started inside:
+    they inherit the mask."""
     own, wanted = _own(), cpus()
     if own == wanted:
         yield
@@ -45,7 +49,7 @@ def whole() -> Iterator[None]:
 def _own() -> frozenset[int]:
     try:
         return frozenset(os.sched_getaffinity(0))
-    except (AttributeError, OSError):  # a system without masks, and one that does not tell
+    except (AttributeError, OSError):  # a system without masks, or one that does not tell
         return frozenset()
 
 
@@ -55,7 +59,7 @@ def _places() -> Iterator[list[frozenset[int]]]:
     for path in sorted({os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}):
         try:
             library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
-        except OSError:  # a file that was replaced, or no library
+        except OSError:  # the file was replaced, or is no library
             continue
         if all(hasattr(library, name) for name in _QUESTIONS) and library.omp_get_proc_bind():
             yield [_place(library, place) for place in range(library.omp_get_num_places())]

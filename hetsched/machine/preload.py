@@ -1,4 +1,7 @@
-"""A library as an entry of LD_PRELOAD: nothing in its path may end the entry, and nothing may be replaced by the loader."""
+"""A library as an entry of LD_PRELOAD.
+
+No character of its path may end the entry, and the loader may not replace any part of the path.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,27 @@ from pathlib import Path
 
 from .kept import keep_link
 
-#: glibc ends an entry at a space or a colon, musl at any white space or a colon; $ORIGIN, $LIB and $PLATFORM are replaced.
+#: glibc ends an entry at a space or a colon, musl at any white space or a colon. Both replace
+#: $ORIGIN, $LIB and $PLATFORM.
 _SPECIAL = frozenset(" \t\n\v\f\r:;$")
-#: Exits with 0 if the library is in its memory.
+#: A program that exits with 0 if the library is mapped into its memory.
 _LOOK = "import sys; maps = open('/proc/self/maps', 'rb').read(); sys.exit(sys.argv[1].encode() not in maps)"
 
 
 def preloaded(library: Path, environment: Mapping[str, str]) -> str:
-    """The path by which LD_PRELOAD names a library: its own, or else that of a link among what is kept of this machine.
+    """The path by which LD_PRELOAD names a library: its own path, or else a link in the folder of
+    kept files.
 
     Parameters
     ----------
     library : Path
     environment : mapping
-        Of the program that is to have it.
+        The environment of the program that is to load the library.
 
     Raises
     ------
     OSError
-        The loader does not load it, or no path names it; the message says why.
+        The loader does not load the library, or no path can name it. The message says why.
     """
     path = os.path.abspath(library)
     if not _is_plain(path):
@@ -44,7 +49,11 @@ def _is_plain(path: str) -> bool:
 
 
 def _linked(path: str) -> str:
-    """The same by a link to its folder. Not to the file: what it needs itself lies beside it ($ORIGIN in its RPATH)."""
+    """The path of the file by a link to its folder.
+
+    A link to the file would not do: the libraries that it needs lie beside it ($ORIGIN in its
+    RPATH).
+    """
     folder, name = os.path.split(path)
     why = f"LD_PRELOAD cannot name {path!r}, whose path has white space, a colon, a semicolon or a dollar sign"
     try:
@@ -60,12 +69,15 @@ def _linked(path: str) -> str:
 
 
 def _require_loaded(path: str, environment: Mapping[str, str]) -> None:
-    """Refuse a library that a program, this Python, would be started without: the loader says so at best on stderr."""
+    """Refuse a library that the loader would leave out when it starts a program, here this Python.
+
+    The loader reports this only on stderr, if at all.
+    """
     command = [sys.executable, "-I", "-S", "-c", _LOOK, os.path.basename(path)]
     its = os.environ | environment | {"LD_PRELOAD": path}
     try:
         done = subprocess.run(command, env=its, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except BlockingIOError:  # no process is to be had beside the one that becomes the program
+    except BlockingIOError:  # the system allows no process beside the one that becomes the program
         return
     if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()

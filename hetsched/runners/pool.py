@@ -1,4 +1,4 @@
-"""Workers that run plans: this machine's cores, or emulated ones of any speed."""
+"""Workers that run plans: the cores of this machine, or emulated workers of any speed."""
 
 from __future__ import annotations
 
@@ -61,34 +61,45 @@ class Pool:
     Parameters
     ----------
     workers : int or Platform, optional
-        That many workers of equal speed, or one for each worker of a platform; by default as many as are worth starting on
-        this machine (`topology`: physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer where `measure` has
-        found that more do not help). While there are not more than cpus, each is pinned to one. Where `measure` has found these
-        cpus to differ by more than 5 %, they count as it says, for each dtype.
+        The number of workers, of equal speed, or a platform with one worker for each of its
+        workers. Default: as many workers as are worth starting on this machine (`topology`:
+        physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer if `measure` has
+        found that more do not help). If there are no more workers than cpus, each worker is pinned
+        to a cpu. If `measure` has found that the speeds of these cpus differ by more than 5 %, the
+        measured speeds are used, for each dtype.
     emulate : bool
-        Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per gigabyte), whatever the host:
-        there may be more of them than cores. The numbers are computed for real. For a plan of `plan_product` both are per
-        block, as its memory is: whether the host can keep up with workers of limited memory is seen when a plan is run.
+        Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per
+        gigabyte), whatever the host is: there may be more workers than cores. The results are
+        computed for real. For a plan of `plan_product` cycle-times and link costs are per block,
+        like the memory. Whether the host can keep up with workers of limited memory is checked when
+        a plan is run.
     time_scale : float
-        Of an emulated run: real seconds per second of the platform. Above 1 slows a platform that the host cannot keep up
-        with; below 1 shortens the wait for a slow one.
+        Real seconds per second of an emulated platform, > 0. A value above 1 slows down a platform
+        that the host cannot keep up with. A value below 1 shortens the run of a slow platform.
     deterministic : bool, optional
-        The same bits in a pool of any size. Factorisations, and what is solved with them, are then cut by their sizes alone: else
-        more than two workers have narrower blocks where a matrix is small for them, which takes less time. So are stacks of
-        matrices that are worth sharing. An emulated pool's method "auto" leaves out those that divide the inner dimension, and
-        methods that do so are refused. Default: False, or what the environment variable HETSCHED_DETERMINISTIC says (0 or 1).
+        Give the same bits in a pool of any size. Factorisations, and solves with them, are then cut
+        by the size of the matrix alone, and so are stacks of matrices that are worth sharing.
+        Otherwise a pool of more than two workers uses narrower blocks for small matrices, which
+        takes less time. In an emulated pool, method "auto" does not use methods that divide the
+        inner dimension, and such methods are refused. Default: the environment variable
+        HETSCHED_DETERMINISTIC (0 or 1) if it is set, else False.
 
     Raises
     ------
     ValueError
-        If the host cannot keep up with the emulated platform; the message says what it lacks.
+        If the host cannot keep up with the emulated platform. The message says what it lacks.
 
     Notes
     -----
-    `matmul`, `run`, `sweep`, `stencil`, `lu_factor`, `cholesky` and `qr` have in common: with trace=True they return a pair, the
-    result and a Trace. progress is a function that is called with the fraction done, at most 20 times a second, and with 1.0 in
-    the end; True is a bar on the terminal. ValueError and TypeError come before anything is changed; the message names the
-    argument. Ctrl-C is seen within 0.2 s: what was to hold the result is then undefined, unless the method says more.
+    These rules hold for `matmul`, `run`, `sweep`, `stencil`, `lu_factor`, `cholesky` and `qr`:
+
+    - With trace=True they return a pair, the result and a Trace.
+    - progress is a function that is called with the fraction done, at most 20 times a second, and
+      with 1.0 at the end. True shows a bar on the terminal.
+    - ValueError and TypeError are raised before anything is changed. The message names the
+      argument.
+    - Ctrl-C takes effect within 0.2 s. The content of the output array is then undefined, unless
+      the method says otherwise.
 
     Examples
     --------
@@ -109,18 +120,23 @@ class Pool:
         deterministic: bool | None = None,
     ) -> None:
         self._workers = Workers(workers, emulate, time_scale, deterministic)
-        # What the threads are for, and they: replaced as one, so that other threads see all of it or nothing.
+        # The threads and the conditions they were started for. They are replaced together, so that
+        # other threads see either the old or the new state.
         self._own: _Own | None = self._started_here(shrinks=workers is None)
 
     # ---- life ----
 
     def close(self) -> None:
-        """End the threads, after a product that another thread may be running. Closing twice is allowed."""
+        """End the threads, after a product that another thread may be running. Closing twice is
+        allowed."""
         self._own = None
 
     def trim(self) -> None:
-        """Give back the memory that the pool keeps for its next run, after one that another thread may be running: a few MiB for
-        each worker as a rule, at most 64."""
+        """Free the memory that the pool keeps for its next run.
+
+        It is freed after a run that another thread may be doing. The pool usually keeps a few MiB
+        for each worker, and at most 64.
+        """
         self._live().trim()
 
     def __enter__(self) -> Pool:
@@ -141,7 +157,10 @@ class Pool:
         return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or (), deterministic=own.deterministic)
 
     def _started_here(self, shrinks: bool = False) -> _Own:
-        """The threads, for this process and the cpus of this thread; shrinks: fewer workers where the system refuses threads."""
+        """Start the threads, for this process and the cpus of the calling thread.
+
+        shrinks: use fewer workers if the system refuses to start threads.
+        """
         stamp, cpus, asked = engine.cpus_stamp(), mask.cpus(), len(self)
         while True:
             try:
@@ -161,8 +180,11 @@ class Pool:
         return _Own(os.getpid(), stamp, cpus, threads)
 
     def _live(self) -> engine.Threads:
-        """The threads. A forked child has none of its parent's, and where the cpus of the calling thread are others than before,
-        by `taskset -p`, a cgroup or the program, pinned workers may be outside them: both begin with new ones."""
+        """Return the threads, and start new ones where the old ones cannot be used.
+
+        A forked child has none of its parent's threads. If the cpus of the calling thread have
+        changed (by `taskset -p`, a cgroup or the program), pinned workers may be outside them.
+        """
         own = self._own
         if own is not None and (own.pid != os.getpid() or engine.cpus_stamp() not in (0, own.stamp)):
             with _lock:
@@ -181,8 +203,10 @@ class Pool:
         return self._started_here()
 
     def _is_elsewhere(self) -> bool:
-        """Whether the threads were started for other cpus than the calling thread has now. A worker of a pool, in a tile, is not
-        asked for its own: it is pinned."""
+        """Whether the threads were started for other cpus than the calling thread has now.
+
+        A worker of a pool, inside a tile, does not count, because it is pinned.
+        """
         own, stamp = self._own, engine.cpus_stamp()
         return own is not None and stamp not in (0, own.stamp) and mask.cpus() != own.cpus
 
@@ -198,7 +222,7 @@ class Pool:
 
     @property
     def emulated(self) -> bool:
-        """Whether the workers are paced as the platform says."""
+        """Whether the workers are paced by the cycle-times of the platform."""
         return self._workers.emulated
 
     @property
@@ -213,17 +237,21 @@ class Pool:
 
     @property
     def platform(self) -> Platform:
-        """The platform given, or the workers of this machine, in float64: as `measure` found them, else equal ones with a
-        cycle-time measured in a few milliseconds."""
+        """The given platform, or else the workers of this machine for float64.
+
+        The speeds of this machine's workers are those that `measure` found. Without a measurement
+        all workers are equal, with a cycle-time that is measured in a few milliseconds.
+        """
         return self._workers.platform
 
     @property
     def availability(self) -> NDArray[np.float64]:
-        """(p,) how much of its speed each worker has had of late, beside the best one, which has 1.
-
-        The work that it did in the last shared products and factorisations (method "auto"), some 20 ms of them, over its speed in
-        float64. While somebody has less than 0.9, the next ones are dealt by speeds times these: they follow the load of other
-        programs, which comes, goes or moves from core to core. All 1 at first, and in an emulated pool.
+        """(p,) fraction of its speed that each worker has had recently; the best worker has 1.
+        It is the work that a worker did in the last shared products and factorisations (method
+        "auto"), over about 20 ms of such runs, divided by its speed in float64. While a worker has
+        less than 0.9, the next shared runs are divided by speed times availability. In this way
+        they follow the load of other programs, which comes, goes or moves from core to core. All
+        values are 1 at first, and in an emulated pool.
 
         Examples
         --------
@@ -254,26 +282,41 @@ class Pool:
             Sizes in elements, >= 0.
         dtype : dtype_like
         method : str
-            "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the same with rows. "rectangles":
-            `partition` into columns of rectangles (section 3.2), which moves less data. Any other method of `partition`, with
-            the link costs as weights. "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
-            "sequential" and "parallel"). "domains": halves of C, along its longer side, for halves of the domains of the
-            platform by their speed, and so on; of a domain's zone columns or rows for each of its workers. "layers": each
-            worker gets columns of A and rows of B, and the m x n layers that come of it are summed. "cuboids": boxes of
-            `cuboids`, summed where they lie above each other. "auto": the one with the smallest predicted makespan. "triangle":
-            for B = A.T, whose product is symmetric: block columns of its lower triangle, with half the work, and its mirror
-            image; `matmul` takes it where it sees that, unless another method is asked for.
+            - "auto": the method with the smallest predicted makespan.
+            - "columns": block columns of C by `distribute` (2001 paper, section 2.2). "rows": the
+              same with rows.
+            - "rectangles": `partition` into columns of rectangles (section 3.2), which moves less
+              data. Any other method of `partition` is allowed, too, with the link costs as weights.
+            - "cannon": s^2 workers pass parts of A and B on to their neighbours, in s steps (only
+              with communication "sequential" or "parallel").
+            - "domains": the longer side of C is cut in two, in proportion to the speeds of two
+              halves of the platform's domains, and so on. The zone of a domain is divided into
+              columns or rows for its workers.
+            - "layers": each worker gets columns of A and rows of B, and the resulting m x n layers
+              are summed.
+            - "cuboids": boxes of `cuboids`, summed where they lie above each other.
+            - "triangle": for B = A.T, which gives a symmetric product: block columns of its lower
+              triangle, with half the work, and its mirror image. `matmul` uses it if it recognises
+              such a product, unless another method is given.
         block : int
-            Cuts are at multiples of it. In steps there may be 10**6 boxes, of all workers and steps together.
+            Cuts are at multiples of it. A plan in steps may have 10**6 boxes, of all workers and
+            steps together.
         communication : str
-            "once", or "sccs": every worker gets all its operands, then computes; one port serves the workers one after another.
-            "pccs": the same, all at the same time. "scss", "pcss": the work on operands starts with their transfer, and does not
-            end before it (sequential or parallel communication, consecutive or simultaneous start, in the words of the paper on
-            layers). "sequential" and "parallel" are the outer-product algorithm (section 3.1): step by step a pivot column of A
-            and a pivot row of B, `block` wide, go to the workers, one after another or at the same time, and each updates its
-            zone. A worker that computes does not receive. On a complete platform A and B lie as C does: a worker gets what it
-            does not own from the owners, over the link from each of them, one message after another; of layers and cuboids, for
-            which nobody owns anything, no message is counted.
+            - "once", or "sccs": each worker gets all its operands, then computes. One port serves
+              the workers one after another.
+            - "pccs": the same, with all transfers at the same time.
+            - "scss", "pcss": the work on operands starts when their transfer starts, and does not
+              end before the transfer ends. These names (sequential or parallel communication,
+              consecutive or simultaneous start) are from the paper on layers.
+            - "sequential", "parallel": the outer-product algorithm (section 3.1). In each step a
+              pivot column of A and a pivot row of B, `block` wide, go to the workers, one after
+              another or at the same time, and each worker updates its zone. A worker that computes
+              does not receive.
+
+            On a complete platform A and B are distributed like C. A worker gets the parts that it
+            does not own from their owners, over the link from each owner, one message after
+            another. The operands of layers and cuboids have no owner, so no message is counted for
+            them.
 
         Returns
         -------
@@ -282,11 +325,13 @@ class Pool:
 
         Notes
         -----
-        On real cores, method "auto" is a plan with shared tiles: slices by speed to begin with, and workers that are early
-        take over from those that are late. Where C is small and the inner dimension long it has shared layers.
+        On real cores, method "auto" is a plan with shared tiles: the workers begin with slices by
+        speed, and then balance the load by work stealing. If C is small and the inner dimension
+        long, it has shared layers.
 
-        The sum of layers: when all have ended, each worker adds up some rows of C, in proportion to its speed. What others hold
-        of them comes over its own link; an addition is one flop (two for complex numbers) by its cycle-time.
+        Layers are summed when all workers have ended: each worker adds up some rows of C, in
+        proportion to its speed. The parts of these rows that the other workers hold come over its
+        own link. An addition counts as one flop (two for complex numbers) by its cycle-time.
         """
         m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
         kind = check.dtype(dtype, DTYPES)
@@ -308,24 +353,26 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """alpha A B + beta out, by the workers of the pool.
+        """Compute alpha A B + beta out on the workers of the pool.
 
         Parameters
         ----------
         A, B : array_like
-            Numbers with any strides; 1-D and stacked operands as for numpy.matmul. Mixed dtypes are promoted as there. The
-            workers multiply float32, float64, complex64 and complex128; integers, booleans, half and extended precision and
-            objects are left to numpy.matmul, where no trace, method or emulated platform asks for a plan. Masked arrays and
-            sparse matrices are refused.
+            Numbers with any strides. 1-D and stacked operands are treated as in numpy.matmul, and
+            mixed dtypes are promoted as there. The workers multiply float32, float64, complex64 and
+            complex128. Integers, booleans, half and extended precision and objects are passed to
+            numpy.matmul, unless a trace, a method or an emulated platform needs a plan. Masked
+            arrays and sparse matrices are refused.
         out : ndarray, optional
-            Where the result goes: its shape and dtype, no memory in common with A or B.
+            Where the result goes. It must have the shape and dtype of the result and share no
+            memory with A or B.
         alpha, beta : number
-            beta needs out; with beta 0 the old content of out does not matter, NaN or not. Of integers and booleans they
-            must be such themselves.
+            beta needs out. With beta 0 the old content of out is ignored, even NaN. For integer and
+            boolean operands both must be numbers of that kind.
         method, block, communication :
-            As for `plan`.
+            See `plan`.
         trace, progress :
-            See `Pool`; a trace is for operands of at most two dimensions.
+            See `Pool`. A trace needs operands of at most two dimensions.
 
         Returns
         -------
@@ -384,63 +431,78 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """alpha A B + beta C by a given plan: one of `plan` or `plan_product`, a `partition` of C's elements or square blocks,
-        `cuboids` of the iterations, or `layers_star`, `layers_mesh` or `layers_network`, whose n are the elements or blocks of
-        the inner dimension.
-
-        Layers have their mode of communication; on a mesh or network they come over its links, as the plan routes them, at the
-        times that these have in the pool's platform (a mesh, or one with links between every two workers), and the messages of
-        their sum take no time. With layers= they are not summed: each worker's is written to a file in that folder, strip by
-        strip of its rows, and C is added up where it is read, by `LayerFiles.sum`. No memory is taken for C then, nor for
-        layers but the pages of the files that the system has not yet written, as for the operands only what they take
-        themselves. The files are there when all is done; what fails or is interrupted leaves none.
-
-        rebalance and drift are for a partition, whose zones then move between two stretches of the inner dimension: a step is a
-        block of it. As of `stencil`, the pool looks up every `rebalance` steps, and goes on with the cuts of `Partition.recut`,
-        or with a fresh partition, once moving C pays by `RentOrBuy`. Elements of C that change owner come over the new one's
-        link, one worker after another unless communication is "parallel". drift are the platforms of an emulated pool from those
-        steps on.
-
-        order is for a plan of `plan_product`: "plan" has the master serve the workers in the plan's order, "demand" the one whose
-        request is pending longest, decided as it runs. This thread is the master, with one port: it copies blocks into the
-        arenas of the workers, which are as large as their memory, and results back. The blocks are the smallest squares of which
-        the operands have r, s and t. An emulated platform's cycle-times are in seconds per block update, its link costs in
-        seconds per block, and the trace's prediction is the model's for them; at real speed there is none. The trace's peak is
-        the most blocks that each worker held.
-
-        For a plan of `max_tasks` or `min_time` A is a function of one task and B are the tasks, as many as planned; the result is
-        the list of what it gives, in their order. For one of `divisible_load` B is an array whose rows are the load, A a function
-        of some rows that gives as many; the result is the array of all. The function is called by a thread for each worker. This
-        thread is the master: messages take the plan's times on the one bus, there and back, the work those of the pool's
-        cycle-times. Shares are rounded to whole rows, which the trace's prediction knows. At real speed nothing is paced. What
-        the function raises for a task comes out of a TaskError.
+        """Compute alpha A B + beta C by a given plan, or run the tasks or the load of one.
 
         Parameters
         ----------
         plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan, StarPlan, MaxTasks, MinTime or DivisibleLoad
+            For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
+            square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
+            `layers_network`, with n elements or blocks of the inner dimension. For Python
+            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
-            The operands; of tasks and of loads a function and what it is for.
+            The operands. For tasks and loads A is a function and B are the data for it.
         C : ndarray, optional
-            Where the result goes, as `out` of `matmul`.
+            Where the result goes, like `out` of `matmul`.
         alpha, beta : number
-            As of `matmul`.
+            See `matmul`.
         communication : str
-            Of a partition, with its blocks as steps, and of cuboids: as of `plan`.
+            For a partition, with its blocks as steps, and for cuboids: see `plan`.
         order : {"plan", "demand"}
-            Of a StarPlan: who is served next.
+            For a StarPlan: which worker is served next.
         rebalance : int, optional
-            Of a partition: after how many steps each the zones may move.
+            For a partition: the number of steps after which the zones may move.
         drift : sequence of (int, Platform), optional
-            Of an emulated partition: the workers from those steps on.
+            For a partition in an emulated pool: the workers from these steps on.
         layers : path, optional
-            Of a plan of layers: a folder for files layer-0.npy, ... of the workers with layers.
+            For a plan of layers: a folder for the files layer-0.npy, ... of the workers with
+            layers.
         trace, progress :
             See `Pool`.
 
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            Of tasks a list in the place of the array, with layers= LayerFiles.
+            With tasks a list takes the place of the array, with layers= LayerFiles.
+
+        Notes
+        -----
+        Layers have their own mode of communication. On a mesh or network they travel over its
+        links, as the plan routes them, in the times that these links have in the pool's platform (a
+        mesh, or a platform with links between every two workers). The messages of their sum take no
+        time.
+
+        With layers= the layers are not summed. Each worker's layer is written to a file in that
+        folder, strip by strip of its rows. C is added up where it is read, by `LayerFiles.sum`.
+        Then no memory is used for C. Layers use only the pages of the files that the system has not
+        yet written, and operands only their own memory. The files appear when all work is done. A
+        run that fails or is interrupted leaves no file.
+
+        rebalance and drift are for a partition. Its zones then move between two stretches of the
+        inner dimension, of which a block is one step. As in `stencil`, the pool checks the speeds
+        every `rebalance` steps. It goes on with the cuts of `Partition.recut`, or with a new
+        partition, as soon as moving C pays by `RentOrBuy`. Elements of C that change owner come
+        over the link of the new owner, one worker after another unless communication is "parallel".
+        drift gives the platforms of an emulated pool from these steps on.
+
+        order is for a plan of `plan_product`. With "plan" the master serves the workers in the
+        plan's order. With "demand" it serves the worker with the longest pending request, decided
+        during the run. The calling thread is the master, with one port: it copies blocks into the
+        arenas of the workers, which are as large as their memory, and copies results back. The
+        blocks are the smallest squares of which the operands have r, s and t. The cycle-times of an
+        emulated platform are in seconds per block update, its link costs in seconds per block, and
+        the trace's prediction is the model's for them. At real speed there is no prediction. The
+        trace's peak is the largest number of blocks that each worker held.
+
+        For a plan of `max_tasks` or `min_time`, A is a function of one task and B are the tasks, as
+        many as planned. The result is the list of the returned values, in the order of the tasks.
+        For a plan of `divisible_load`, B is an array of which the rows are the load, and A is a
+        function of some rows that returns as many. The result is the array of all. A thread for
+        each worker calls the function, and the calling thread is the master. Messages take the
+        plan's times on the one bus, in both directions, and work takes the times of the pool's
+        cycle-times. Shares are rounded to whole rows, and the trace's prediction takes this into
+        account. At real speed nothing is paced. An exception that the function raises for a task
+        leads to a TaskError.
 
         Examples
         --------
@@ -510,34 +572,40 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """A recurrence over a matrix, tile by tile as a `wavefront` plans it.
+        """Compute a recurrence over a matrix, tile by tile, by a plan of `wavefront`.
 
         Parameters
         ----------
         plan : Wavefront
-            For as many workers as the pool has. Its tiles divide the image as evenly as integers allow.
+            For as many workers as the pool has. Its tiles divide the image as evenly as integers
+            allow.
         image : (m, n) array_like
-            At least one element per tile. With a Stencil float32 or float64, with any strides; else of any dtype.
+            At least one element per tile. With a Stencil float32 or float64, with any strides; else
+            any dtype.
         kernel : Stencil, callable, or (int, int)
-            What a tile does: a Stencil; a Python function of (array, row, column, height, width), which changes the array
-            in place and holds the GIL while it does; or the addresses of an hs_tile_function in C and of its context.
+            What a tile does: a Stencil; a Python function of (array, row, column, height, width),
+            which changes the array in place and holds the GIL while it does; or the addresses of an
+            hs_tile_function in C and of its context.
         out : ndarray, optional
-            Where the result goes: of the image's shape and dtype. Give the image itself to sweep it in place.
+            Where the result goes. It must have the shape and dtype of the image. Pass the image
+            itself to sweep it in place.
         flops : float, optional
-            Of the kernel for one element, which says how long an emulated worker takes. Default: those of the Stencil, else 1.
+            Flops of the kernel for one element, from which the time of an emulated worker follows.
+            Default: the flops of the Stencil, else 1.
         trace, progress :
-            See `Pool`; the trace has one event for each tile.
+            See `Pool`. The trace has one event for each tile.
 
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            With a Stencil the same bits as from a sequential sweep: row by row, or column by column where "SW" is in the
-            plan's mask. The trace's prediction is for the pool's cycle-times; on real cores for the Stencil's measured rate.
+            With a Stencil the same bits as a sequential sweep: row by row, or column by column if
+            "SW" is in the plan's mask. The trace's prediction is for the pool's cycle-times; on
+            real cores for the measured rate of the Stencil.
 
         Raises
         ------
         Exception
-            What the kernel raises. Ctrl-C is seen between tiles.
+            Any exception that the kernel raises. Ctrl-C takes effect between tiles.
 
         Examples
         --------
@@ -563,7 +631,9 @@ class Pool:
         dtype: DTypeLike = np.float64,
         ring: SliceRing | Sequence[int] | None = None,
     ) -> StencilPlan:
-        """The plan that `stencil` follows for a matrix of rows x cols: whole columns for each worker, and when steps end.
+        """The plan that `stencil` follows for a matrix of rows x cols.
+
+        It gives whole columns to each worker and predicts when the steps end.
 
         Parameters
         ----------
@@ -574,23 +644,27 @@ class Pool:
         dtype : dtype_like
             float32 or float64.
         ring : SliceRing or sequence of int, optional
-            The workers in the order of their slices. Default: those of `slice_ring` for the work of a step, 7 (rows - 2) cols
-            flops, and the column of rows - 2 elements that two neighbours send each other.
+            The workers in the order of their slices. Default: the ring of `slice_ring` for the work
+            of a step, 7 (rows - 2) cols flops, and the column of rows - 2 elements that two
+            neighbours send each other.
 
         Returns
         -------
         StencilPlan
-            The columns are divided so that a step ends as early as possible; a worker that would have none is left out. The lower
-            bound is that of `slice_ring`, for shares that need not be whole columns.
+            The columns are divided so that a step ends as early as possible. A worker that would
+            get no column is left out. The lower bound is the bound of `slice_ring`, for shares that
+            need not be whole columns.
 
         Raises
         ------
         ValueError, TypeError
-            Also for a star whose links have costs: neighbours on a ring need links of their own, `Platform.complete`.
+            Also for a star with link costs: neighbours on a ring need links of their own,
+            `Platform.complete`.
 
         Notes
         -----
-        On real cores messages are not predicted. Without a platform, the cycle-time is measured on a slice of about this size.
+        On real cores messages are not predicted. Without a platform, the cycle-time is measured on
+        a slice of about this size.
         """
         return stencil_run.plan_for(self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring)
 
@@ -607,10 +681,12 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """Steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of workers.
+        """Run steps of a Jacobi or heat iteration on a cylinder, in vertical slices on a ring of
+        workers.
 
-        Column 0 is beside the last one; the first and the last row stay as they are. In a step every other element becomes
-        x + weight * (((above + below) + left) + right - 4 * x), of the old ones.
+        Column 0 is adjacent to the last column. The first and the last row do not change. In a step
+        every other element becomes x + weight * (((above + below) + left) + right - 4 * x),
+        computed from the old elements.
 
         Parameters
         ----------
@@ -619,31 +695,40 @@ class Pool:
         steps : int
             0 <= steps < 2**30.
         weight : float
-            1/4 is Jacobi's method for Laplace's equation, less a step of the heat equation. It is rounded to the dtype.
+            1/4 gives Jacobi's method for Laplace's equation, a smaller weight a step of the heat
+            equation. It is rounded to the dtype.
         plan : StencilPlan or SliceRing, optional
-            The slices, of `plan_stencil`; or the ring, of `slice_ring`, which is given columns by the times of this pool.
-            Default: `plan_stencil`.
+            The slices, from `plan_stencil`; or the ring, from `slice_ring`, to which columns are
+            given by the times of this pool. Default: `plan_stencil`.
         out : ndarray, optional
-            Where the result goes: of the shape and dtype of U. It may be U itself or overlap it. It is written as a whole after
-            the last step: an interrupted call leaves it as it was, or complete.
+            Where the result goes. It must have the shape and dtype of U, and may be U itself or
+            overlap it. It is written as a whole after the last step: an interrupted call leaves it
+            unchanged or complete.
         rebalance : int, optional
-            Look up after so many steps: divide the columns anew for the speeds that the workers had since, once the loss of not
-            doing so adds up to what moving columns costs (`RentOrBuy`). Each look waits for all and copies the matrix twice.
+            Check the speeds every `rebalance` steps. The columns are divided anew for the speeds
+            that the workers had since the last check, once the accumulated loss of the old division
+            reaches the cost of moving columns (`RentOrBuy`). Each check waits for all workers and
+            copies the matrix twice.
         drift : sequence of (int, Platform), optional
-            The platforms that an emulated pool has from those steps on, with as many workers. The plan does not know of them.
+            The platforms that an emulated pool has from these steps on, with as many workers. The
+            plan does not know of them.
         trace, progress :
-            See `Pool`; the trace is of the steps, without the copies at both ends, during which Ctrl-C waits.
+            See `Pool`. The trace covers the steps, without the copies before and after them. Ctrl-C
+            waits during the copies.
 
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            The bits do not depend on plan and workers: they are those of the expression above in NumPy.
+            The bits do not depend on the plan or the workers: they are equal to the result of the
+            expression above in NumPy.
 
         Notes
         -----
-        Each worker has its slice in memory of its own and exchanges columns with its two neighbours; it waits for nobody else. An
-        emulated worker takes 7 flops for each element, then for its exchange with each neighbour the time of a column of m - 2
-        elements on the link from it to the neighbour (both columns travel at once): Renard, Robert, Vivien (2003), section 2.
+        Each worker has its slice in its own memory, exchanges columns with its two neighbours and
+        waits for no other worker. An emulated worker takes 7 flops for each element. Then, for its
+        exchange with each neighbour, it takes the time of a column of m - 2 elements on the link
+        from it to the neighbour (both columns travel at once). See Renard, Robert, Vivien (2003),
+        section 2.
 
         Examples
         --------
@@ -671,15 +756,15 @@ class Pool:
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
     ) -> FactorPlan:
-        """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix; see the function `plan_factor`, which takes
-        any platform.
+        """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix.
 
-        The links of the pool's platform count where it is emulated: real workers share their memory.
+        See the function `plan_factor`, which takes any platform. The links of the pool's platform
+        count only if the pool is emulated, because real workers share their memory.
 
         Parameters
         ----------
         m, n, kind, owner, block, dtype, panel_times, link_costs, look_ahead :
-            As of the function `plan_factor`.
+            See the function `plan_factor`.
 
         Returns
         -------
@@ -708,7 +793,7 @@ class Pool:
         Parameters
         ----------
         m, n, owner, block, dtype, panel_times, link_costs, look_ahead :
-            As of the function `plan_factor`.
+            See the function `plan_factor`.
 
         Returns
         -------
@@ -729,37 +814,41 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """LU factorisation with partial pivoting by the workers of the pool: P A = L U, as scipy.linalg.lu_factor has it.
+        """LU factorisation with partial pivoting on the workers of the pool, P A = L U, in the form
+        of scipy.linalg.lu_factor.
 
         Parameters
         ----------
         A : (m, n) array_like
-            float32, float64, complex64 or complex128 with any strides; integers become float64.
+            float32, float64, complex64 or complex128 with any strides. Integers become float64.
         overwrite_a : bool
-            Put the result into A where that is possible: an array of these dtypes whose columns lie side by side. After Ctrl-C
-            its content is undefined.
+            Store the result in A if possible, that is, if A is an array of these dtypes with
+            adjacent columns. After Ctrl-C its content is undefined.
         check_finite : bool
-            Look for infinities and NaN first.
+            Check for infinities and NaN first.
         owner : optional
-            The worker of each block of columns: a method of `lu_pattern`, its result, or an array. Default: "pattern", with equal
-            workers "cyclic". On real cores a worker that would wait takes tasks over; emulated ones never do. Or a plan of
-            `plan_lu`, with all that it says: an emulated run paces its panels and messages too. Or one of `plan_star_lu`, for a
-            pool as its plans of products need it: this thread is the master, and A is square.
+            The worker of each block of columns: a method of `lu_pattern`, its result, or an array.
+            Default: "pattern", or "cyclic" for equal workers. On real cores a worker that would
+            wait steals tasks; emulated workers never do. A plan of `plan_lu` is followed with all
+            its settings: an emulated run also paces its panels and messages. A plan of
+            `plan_star_lu` needs a square A and a pool like its plans of products; the calling
+            thread is the master.
         block : int, optional
-            Columns of a block. Default: such that the owners given have one each, else by the size of the matrix.
+            Columns of a block. Default: one block for each given owner, else by the size of the
+            matrix.
         trace, progress :
-            See `Pool`; the trace has the prediction of `plan_lu`.
+            See `Pool`. The trace has the prediction of `plan_lu`.
 
         Returns
         -------
         (lu, piv), or ((lu, piv), Trace)
-            lu: (m, n) array by columns, U and below its diagonal L without its ones. piv: (min(m, n),) int32 array, row i was
-            exchanged with row piv[i], one after the other.
+            lu: (m, n) array by columns, with U, and below its diagonal L without its ones. piv:
+            (min(m, n),) int32 array; row i was exchanged with row piv[i], one after the other.
 
         Warns
         -----
         RuntimeWarning
-            If U has a zero on its diagonal: scipy.linalg.LinAlgWarning, where SciPy is installed.
+            If U has a zero on its diagonal: scipy.linalg.LinAlgWarning, if SciPy is installed.
 
         Examples
         --------
@@ -785,16 +874,16 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """Cholesky factorisation by the workers of the pool: A = L L^H, or with lower=False U^H U.
+        """Cholesky factorisation on the workers of the pool: A = L L^H, or with lower=False U^H U.
 
         Parameters
         ----------
         A : (n, n) array_like
-            Of which one triangle is read.
+            Only one triangle is read.
         lower, overwrite_a, check_finite : bool
-            As of `hs.cholesky`.
+            See `hs.cholesky`.
         owner, block, trace, progress :
-            As of `lu_factor`; a plan is one of `plan_factor` of kind "cholesky".
+            See `lu_factor`. A plan must be from `plan_factor` with kind "cholesky".
 
         Returns
         -------
@@ -831,21 +920,21 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """QR factorisation by the workers of the pool, by blocks of Householder reflectors.
+        """QR factorisation on the workers of the pool, by blocks of Householder reflectors.
 
         Parameters
         ----------
         A : (m, n) array_like
         overwrite_a, mode, check_finite :
-            As of `hs.qr`.
+            See `hs.qr`.
         owner, block, trace, progress :
-            As of `lu_factor`; a plan is one of `plan_factor` of kind "qr". Q is made of the reflectors afterwards, at full speed,
-            and is not part of the trace.
+            See `lu_factor`. A plan must be from `plan_factor` with kind "qr". Q is formed from the
+            reflectors afterwards, at full speed, and is not part of the trace.
 
         Returns
         -------
         tuple, or (tuple, Trace)
-            (Q, R); (R,) of mode "r"; ((qr, tau), R) of mode "raw".
+            (Q, R); (R,) for mode "r"; ((qr, tau), R) for mode "raw".
 
         Examples
         --------
@@ -873,14 +962,16 @@ class Pool:
         progress: bool | Progress | None = False,
         trace: bool = False,
     ) -> Any:
-        """`hs.map_tasks` with a process for each worker of this pool, its platform's names and relative speeds.
+        """`hs.map_tasks` with a process for each worker of this pool, with the names and relative
+        speeds of its platform.
 
-        The threads of the pool have no part in it: a Python function needs processes to use several cores.
+        The threads of the pool are not used: a Python function needs processes to use several
+        cores.
 
         Parameters
         ----------
         function, tasks, order, cycle_times, send, start_method, progress, trace :
-            As of the function `map_tasks`.
+            See the function `map_tasks`.
 
         Returns
         -------
@@ -899,20 +990,24 @@ class Pool:
 
 
 def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: engine.Poll) -> None:
-    """C = alpha A B, or C += alpha A B; whatever the size not by NumPy, whose BLAS has buffers of its own."""
+    """Compute C = alpha A B, or C += alpha A B.
+
+    NumPy is not used for any size, because its BLAS has buffers of its own.
+    """
     engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
 
 
 class _Own(NamedTuple):
-    """Threads of a pool, with the process that they are in, and the cpus of the thread that started them."""
+    """The threads of a pool, with their process and the cpus of the thread that started them."""
 
     pid: int
-    stamp: int  # of these cpus, as it is quickly found out
+    stamp: int  # identifies these cpus, and is read quickly
     cpus: frozenset[int]
     threads: engine.Threads
 
 
-# For what a forked child and other cpus replace. A signal handler may multiply while it is held by the thread that it interrupts.
+# Held while the threads are replaced, after a fork or for other cpus. It is reentrant, because a
+# signal handler may multiply while the thread that it interrupts holds the lock.
 _lock = threading.RLock()
 
 

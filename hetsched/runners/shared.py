@@ -1,4 +1,4 @@
-"""The pool of this machine's cores, and the functions that use it."""
+"""The pool on the cores of this machine that a process shares, and the functions that use it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,29 @@ from .pool import Pool
 from .workers import here
 
 _shared: Pool | None = None
-_lock = threading.RLock()  # a signal handler may multiply while the thread that it interrupts makes the pool
-with suppress(ImportError, AttributeError):  # threadpoolctl is not there, or too old to be told of others
+# Reentrant: a signal handler may multiply while the thread that it interrupts makes the pool.
+_lock = threading.RLock()
+# threadpoolctl may be missing, or too old to register other libraries.
+with suppress(ImportError, AttributeError):
     from . import threadpool as threadpool
 
 
 class _Smaller(Pool):
-    """Some workers on no cpu in particular: other threads, or processes, have others."""
+    """Workers that are not pinned, because other threads or processes use the cpus, too."""
 
     def _started(self) -> engine.Threads:
-        blocks = everywhere(topology())  # those of the pool whose part they are: another depth would give other bits
+        # The block sizes of the whole pool: another depth would give other bits.
+        blocks = everywhere(topology())
         own = () if blocks is None else (blocks,)
         return engine.Threads(len(self), None, own, (0,) * len(self), deterministic=self.deterministic)
 
 
 class _Own(threading.local):
-    """Of a thread: the pools that limits have asked for, by their sizes, and the shared pool of which they are a part; and pools
-    of one worker, for calls inside a run of another pool."""
+    """Pools of one thread.
+
+    `pools` are the pools that limits have asked for, by their sizes. `whole` is the shared pool of
+    which they are a part. `nested` are pools of one worker, for calls inside a run of another pool.
+    """
 
     whole: Pool | None = None
     pools: dict[int, Pool]
@@ -51,10 +57,11 @@ _own = _Own()
 
 
 def shared_pool() -> Pool:
-    """The pool of this process, or where a limit is smaller a pool of this thread.
+    """The pool of this process, or a pool of this thread if a limit is smaller.
 
-    In a progress function, a tile, or a signal handler that interrupts one, the calling thread works on a run of that pool
-    already, whose workers are busy: then it is a pool of one worker, the calling thread alone.
+    In a progress function, in a tile, or in a signal handler that interrupts one, the calling
+    thread already works on a run of that pool, so its workers are busy. In this case the result is
+    a pool of one worker, the calling thread alone.
     """
     global _shared
     pool = _shared
@@ -64,7 +71,7 @@ def shared_pool() -> Pool:
                 _shared = Pool()
                 here.cache_clear()
             pool = _shared
-        _own.whole, _own.pools = None, {}  # parts of another one
+        _own.whole, _own.pools = None, {}  # the old ones are parts of another pool
     most = limits.most()
     if most is not None and most < len(pool):
         pool = _smaller(pool, most)
@@ -89,12 +96,15 @@ def _smaller(whole: Pool, size: int) -> Pool:
 
 
 def unpinned_pool(size: int) -> Pool:
-    """Some workers on no cpu in particular, beside other processes that have as many on the same cpus."""
+    """A pool of workers that are not pinned, because other processes have as many on the same cpus."""
     return _Smaller(size)
 
 
 def renew_shared_pool() -> None:
-    """The next call makes a new one, by what has been measured meanwhile; runs in progress end on the old one."""
+    """Make the next call create a new pool, for what has been measured meanwhile.
+
+    Runs in progress end on the old pool.
+    """
     global _shared
     with _lock:
         _shared = None
@@ -124,21 +134,24 @@ def matmul(
     trace: bool = False,
     progress: bool | Progress | None = None,
 ) -> Any:
-    """alpha A B + beta out on all cores that this process may use, by the speeds that `measure` found; see `Pool.matmul`.
+    """alpha A B + beta out on all cores that this process may use, by the speeds that `measure`
+    found.
 
-    Integers, booleans, half and extended precision and objects give what numpy.matmul gives, by NumPy.
+    See `Pool.matmul`. Integers, booleans, half and extended precision and objects are multiplied by
+    NumPy and give the result of numpy.matmul.
 
     Parameters
     ----------
     A, B, out, alpha, beta :
-        As of `Pool.matmul`.
+        See `Pool.matmul`.
     method : str
-        One of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto" shares tiles of C,
-        or, where C is small and the inner dimension long, layers that are summed in the end.
+        A method of `Pool.plan`: "columns", "rows", "rectangles", "layers", "cuboids", ... "auto"
+        shares tiles of C. If C is small and the inner dimension long, it shares layers, which are
+        summed at the end.
     trace : bool
         Return a Trace as well; for operands of at most two dimensions.
     progress :
-        As of `Pool.matmul`.
+        See `Pool.matmul`.
 
     Returns
     -------
@@ -160,29 +173,33 @@ def matmul(
 
 
 def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> Array:
-    """Inner products of the rows of A with each other, A Aᴴ, or of its columns, Aᴴ A: half the work of a product, on all cores.
+    """Inner products of the rows of A with each other, A Aᴴ, or of its columns, Aᴴ A.
+
+    It takes half the work of a product and uses all cores.
 
     Parameters
     ----------
     A : (..., m, n) array_like
-        Numbers with any strides; nothing is copied. Other dtypes than float32, float64, complex64 and complex128 go to NumPy.
+        Numbers with any strides; nothing is copied. NumPy computes dtypes other than float32,
+        float64, complex64 and complex128.
     out : ndarray, optional
-        Where the result goes: its shape and dtype, no memory in common with A.
+        Where the result goes. It must have the shape and dtype of the result and share no memory
+        with A.
     of : {"rows", "columns"}
 
     Returns
     -------
     (..., m, m) or (..., n, n) ndarray
-        Exactly symmetric; of complex numbers exactly Hermitian, with a real diagonal.
+        Exactly symmetric. For complex numbers exactly Hermitian, with a real diagonal.
 
     Raises
     ------
     ValueError, TypeError
-        The message names the argument; nothing has been changed.
+        The message names the argument. Nothing has been changed.
 
     See Also
     --------
-    matmul : `matmul(A, A.T)` is recognised and takes half the work, too; of complex numbers it is A Aᵀ.
+    matmul : `matmul(A, A.T)` is recognised and takes half the work, too. For complex numbers it is A Aᵀ.
 
     Examples
     --------

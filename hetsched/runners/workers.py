@@ -1,4 +1,4 @@
-"""The workers of a pool: how many, how fast, real or emulated; what this host can emulate, and what runs record of them."""
+"""The workers of a pool: their number and speeds, what this host can emulate, and what runs record."""
 
 from __future__ import annotations
 
@@ -31,33 +31,34 @@ if TYPE_CHECKING:
     from ..planners.product import ProductPlan
     from ..planners.stencil import StencilPlan
 
-#: Shares of the host's measured rate that emulated workers may ask for, of one core and of all together.
+#: Shares of the host's measured rate that emulated workers may use: on one core, and in total.
 _ONE_CORE, _ALL_CORES = 0.9, 0.8
 _DOUBLE = np.dtype(np.float64)
 
 
 class Workers:
-    """Checked arguments of `Pool`, and what they say of its workers.
+    """The checked arguments of `Pool`, and the properties of its workers.
 
     Attributes
     ----------
     given : Platform or None
-        The one that `Pool` was given.
+        The platform that `Pool` was given.
     measured : MeasuredPlatform or None
-        What `measure` has found of these cpus, where no platform is given.
+        What `measure` has found about these cpus, if no platform is given.
     cores : tuple of int or None
         The cpus that the workers are pinned to, if there are enough.
     domains : tuple of Blocking or None
-        How the workers of each domain of this machine multiply; None where all do as one gang.
+        How the workers of each domain of this machine multiply. None if all workers form one gang.
     domain_of : tuple of int or None
-        Which of these each worker is in.
+        The domain of each worker.
     shares : dict
-        dtype -> (p,) relative speeds, None where they are equal.
+        dtype -> (p,) relative speeds, or None if they are equal.
     emulated : bool
     time_scale : float
         Real seconds per second of an emulated platform; 1 at real speed.
     deterministic : bool
-        Nothing that changes how results are rounded may depend on how many workers there are; None: as the environment says.
+        Nothing that changes how results are rounded may depend on the number of workers. None: by
+        the environment.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Workers:
         if self.emulated:
             if self.given is None:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
-            if self._runs_products(self.given):  # else a run will say
+            if self._runs_products(self.given):  # else it is checked when a plan is run
                 self.require_products(np.dtype(np.float32))
         self.cores = None if self.emulated else host.pins(self._size)
         placed = not self.emulated and self._size <= len(host.places)
@@ -103,7 +104,10 @@ class Workers:
                 self.shares[kind] = None if self.measured is None else self.measured.relative(kind)
 
     def resized(self, size: int) -> Workers:
-        """So many on the cpus that there are now; as many as before if they are of a platform, the same if they are emulated."""
+        """The workers for the cpus that there are now, `size` of them.
+
+        Workers of a platform keep their number. Emulated workers stay the same.
+        """
         if self.emulated:
             return self
         return Workers(size if self.given is None else self.given, False, 1.0, self.deterministic)
@@ -122,8 +126,11 @@ class Workers:
 
     @staticmethod
     def _runs_products(given: Platform) -> bool:
-        """Whether the numbers are known to be per gigaflop, or can be; of those without a unit all that limit no memory are taken
-        to be, and the others to be for plans of blocks perhaps."""
+        """Whether the numbers are per gigaflop, or can be converted.
+
+        A platform without a unit and without memory limits is taken to be per gigaflop. One with a
+        memory limit may be meant for plans of blocks.
+        """
         if given.unit is None:
             return all(m is None for m in given.memory)
         return given.unit.flops is not None and given.unit.bytes is not None
@@ -139,7 +146,7 @@ class Workers:
         return self.platform_for(_DOUBLE)
 
     def platform_for(self, dtype: np.dtype[Any]) -> Platform:
-        """The same for a dtype."""
+        """The same for a given dtype."""
         if self.given is not None:
             return self._converted
         if self.measured is not None and dtype.name in self.measured.at_once:
@@ -147,22 +154,28 @@ class Workers:
         return _equal_workers(self._size, dtype, self._members)
 
     def require_as_many(self, names: Sequence[str], what: str = "plan is") -> None:
-        """Refuse the names of a plan for another number of workers."""
+        """Refuse a plan if it is for another number of workers."""
         if len(names) != self._size:
             raise ValueError(f"{what} for {len(names)} workers, the pool has {self._size}")
 
     # ---- what the host can emulate ----
 
     def require_products(self, dtype: np.dtype[Any]) -> None:
-        """Refuse workers whose products of that dtype this host cannot emulate, all at once. It is asked once for each, as
-        reading what the host is takes as long as a small run; where that changes, runs say that they were late."""
+        """Refuse workers if this host cannot emulate their products of this dtype, all at once.
+
+        It checks each dtype only once, because reading the properties of the host takes as long as
+        a small run. If the host changes later, runs report that they were late.
+        """
         if dtype not in self._possible:
             self.require_capacity(self.in_gigaflops.speeds, _rate(dtype), str(dtype))
             self._possible.add(dtype)
 
     def require_capacity(self, speeds: NDArray[np.float64], rate: float, what: str) -> None:
-        """Refuse workers, in gigaflops per second of the platform, that this host, with so many flops per second on a core,
-        cannot emulate."""
+        """Refuse workers that this host cannot emulate.
+
+        speeds are in gigaflops per second of the platform. rate is in flops per second of a core of
+        this host.
+        """
         wanted = speeds / self.time_scale
         one = rate / UNIT
         host = topology()
@@ -177,7 +190,7 @@ class Workers:
             )
 
     def require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
-        """Refuse links, in bytes per second, that are faster than this host copies."""
+        """Refuse links that are faster than this host copies; both in bytes per second."""
         excess = float(wanted.max()) / (_ONE_CORE * copied)
         if excess > 1.0:
             raise ValueError(
@@ -192,7 +205,7 @@ class Workers:
 
     @property
     def kind(self) -> str:
-        """Of traces."""
+        """The kind of traces."""
         return "emulated" if self.emulated else "real"
 
     def trace(
@@ -203,8 +216,11 @@ class Workers:
         ideal: float,
         finish: Iterable[float],
     ) -> Trace:
-        """What was recorded, beside what the plan predicts; label names the box of a worker's event of a kind. The work divided
-        perfectly and the worker's ends are in the plan's unit."""
+        """The trace of a run, with the predictions of the plan.
+
+        label names the box of a worker's event of a kind. ideal (the work divided perfectly) and
+        finish (the ends of the workers) are in the plan's unit.
+        """
         return Trace.from_steps(
             ((worker, kind, start, end, label(worker, kind, box)) for worker, kind, start, end, box in result.events),
             plan.names,
@@ -217,8 +233,13 @@ class Workers:
         )
 
     def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float, stacklevel: int = 4) -> None:
-        """Say on whose account an emulated run took longer than it should have: the workers', then the port's if there is one.
-        The function that calls this is called by a method of Pool, on the user's line; or stacklevel says how far up that is."""
+        """Warn if an emulated run took longer than it should, and name the worker or port that was
+        late.
+
+        late has the workers' times, followed by the port's if there is a port. The function that
+        calls this one is called by a method of Pool, and the warning points to the user's line.
+        Otherwise stacklevel says how far up that line is.
+        """
         if self.emulated and max(late) > max(0.01 * makespan, 0.005):
             i = int(np.argmax(late))
             who = f"worker {names[i]}" if i < len(names) else "the master's port"
@@ -242,5 +263,5 @@ def _equal_workers(p: int, dtype: np.dtype[Any], domains: tuple[int, ...]) -> Pl
 
 @cache
 def here() -> int:
-    """How many workers the shared pool has without a limit, or is going to have; no thread is started."""
+    """How many workers the shared pool has or will have without a limit. No thread is started."""
     return len(Workers(None, False, 1.0))
