@@ -420,6 +420,7 @@ def test_measured_platforms_have_domains(describe):
 
 def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp_path):
     monkeypatch.setattr(dropin, "library", lambda: tmp_path)
+    monkeypatch.setattr(dropin, "preloaded", lambda library, environment: str(library))
     own = topology().allowed[0]
     describe(f'[[domain]]\ncpus = "{own},60000"\n')
     assert dropin.environment()["HETSCHED_BLAS_CORES"] == str(own)
@@ -427,6 +428,7 @@ def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp
 
 def test_the_drop_in_library_gets_domains(describe, monkeypatch, tmp_path):
     monkeypatch.setattr(dropin, "library", lambda: tmp_path)
+    monkeypatch.setattr(dropin, "preloaded", lambda library, environment: str(library))
     assert "HETSCHED_BLAS_DOMAINS" not in dropin.environment(given={}) or len(topology().domains) > 1
     cpus = topology().allowed[:2]
     describe("".join(f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\nkernel = "plain"\n' for i, cpu in enumerate(cpus)))

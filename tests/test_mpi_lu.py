@@ -308,7 +308,7 @@ def test_nan():
             {"plan": hs.lu_pattern(4, [1, 1, 1]), "block": 2},
             "plan has 4 block columns, 12 columns make 6 blocks of 2",
         ),
-        (TypeError, {"plan": hs.distribute(12, [1, 1, 1])}, "plan must be of lu_pattern or plan_factor, got Distribution"),
+        (TypeError, {"plan": hs.distribute(12, [1, 1, 1])}, "plan must be a plan of lu_pattern or plan_factor, got Distribution"),
         (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], kind="qr")}, 'plan must be of kind "lu"'),
         (ValueError, {"plan": hs.plan_factor(13, 13, [1, 1, 1])}, "plan is for (13, 13) float64, A is (12, 12) float64"),
         (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], block=3), "block": 4}, "block must be the plan's, 3, or"),

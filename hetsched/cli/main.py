@@ -7,7 +7,8 @@ import dis
 import os
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from typing import Any
 
 from .._base.progress import no_bars
 from .._base.version import __version__
@@ -92,10 +93,19 @@ def _sentence(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that exits with its own status if the stream of a message is full.
+
+    Newer Pythons do the same; argparse of Python 3.11.2 raises OSError instead.
+    """
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        with suppress(OSError):
+            super()._print_message(message, file)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hetsched", description="Plan, simulate and run dense linear algebra on workers of unequal speed."
-    )
+    parser = _Parser(prog="hetsched", description="Plan, simulate and run dense linear algebra on workers of unequal speed.")
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
     parser.set_defaults(command=lambda _: parser.print_help())
     commands = parser.add_subparsers(metavar="COMMAND")
