@@ -216,6 +216,22 @@ print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[
     assert out == ["0", "[0, 5]"]
 
 
+@pytest.mark.parametrize("first", ["ours", "copy"])
+def test_two_copies_of_the_drop_in_library(build, pairs, first):
+    """As of two installations, one of which runs the other's `hetsched exec`: they do not call each other."""
+    copy = build.folder / "copy" / library().name
+    copy.parent.mkdir(exist_ok=True)
+    shutil.copy(library(), copy)
+    ours = calls.environment()["LD_PRELOAD"]
+    preload = f"{ours}:{copy}" if first == "ours" else f"{copy}:{ours}"
+    words = [path for found in pairs.values() for path in found]
+    out, counted = in_python(IN_TURNS, *words, LD_PRELOAD=preload)
+    assert out == ["[0, 0]"] * 4
+    assert counted == each("taken", 12)
+    program = build.program("with-copies", 64, build.blas("behind-copies", 64))
+    assert ran([program], LD_PRELOAD=preload) == (["0 0"], each("taken", 2))
+
+
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_library_that_becomes_global_too_late(pairs, bits):
     """The loader has bound the module to its own before."""

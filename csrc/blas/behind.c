@@ -63,15 +63,6 @@ static int find_object(const void *address, object *found)
     return dl_iterate_phdr(look_at_object, found);
 }
 
-static int is_ours(const void *function)
-{
-    object its, ours;
-    return find_object(function, &its) && find_object(&here, &ours) && its.order == ours.order;
-}
-
-/* Returns the function, or NULL if it is one of this library. */
-static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
-
 /* Returns a handle of a library, which then stays loaded. NULL for the program, and for a library
  * if its path now leads to another file. */
 static void *open_object(const object *library)
@@ -84,6 +75,24 @@ static void *open_object(const object *library)
     dlclose(handle);
     return NULL;
 }
+
+/* Returns whether a function is in a drop-in library: in this one, or in a copy from another
+ * installation (one `hetsched exec` runs another). A copy is never taken for the library behind:
+ * two of them would call each other without end. */
+static int is_ours(const void *function)
+{
+    object its, ours, signs;
+    if (!find_object(function, &its) || !find_object(&here, &ours)) return 0;
+    if (its.order == ours.order) return 1;
+    void *handle = open_object(&its);
+    void *sign = handle ? dlsym(handle, "hetsched_blas_get_num_threads") : NULL;
+    const int is_copy = sign && find_object(sign, &signs) && signs.order == its.order;
+    if (handle) dlclose(handle);
+    return is_copy;
+}
+
+/* Returns the function, or NULL if it is one of a drop-in library. */
+static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
 
 void hs__keep(const void *address)
 {
