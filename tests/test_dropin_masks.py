@@ -283,6 +283,27 @@ def test_threads_that_openmp_binds(runtime, binding, first):
         assert (workers, count) == ([[ONE], [OTHER]], 2)
 
 
+@pytest.mark.parametrize("narrowed", [False, True])
+@pytest.mark.parametrize("by", ["the drop-in library", "hetsched"])
+def test_looking_does_not_bind_a_thread(runtime, by, narrowed):
+    """LLVM's runtime binds a thread that asks for places, one that has not used OpenMP."""
+    look = "look()" if by == "the drop-in library" else "import hetsched; hetsched.matmul(A, A)"
+    code = f"""
+ctypes.CDLL({runtime!r})
+if {narrowed}:
+    os.sched_setaffinity(0, [{OTHER}])
+tell([sorted(os.sched_getaffinity(0))])
+{look}
+tell([sorted(os.sched_getaffinity(0))])
+thread = threading.Thread(target=lambda: (look(), tell([sorted(os.sched_getaffinity(0))])))
+thread.start()
+thread.join()
+"""
+    for binding in BINDINGS[:2]:
+        before, *after = results(code, **binding)
+        assert after == [before] * 2
+
+
 @needs_taskset
 @pytest.mark.parametrize("binding", BINDINGS[1:], ids=lambda x: "+".join(x))
 def test_one_cpu_remains_one_under_openmp(runtime, binding):

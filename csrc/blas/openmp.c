@@ -3,6 +3,7 @@
 #include "blas/openmp.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,15 +93,27 @@ static int widen(const hs__runtime *runtime, const hs__cpus *start, hs__cpus *ma
     return bound;
 }
 
-void hs__unbind(hs__openmp *known, const hs__cpus *start, hs__cpus *mask)
+static void look_at_places(const hs__openmp *known, const hs__cpus *start, hs__cpus *mask)
 {
-    if (!mask->set) return;
-    find_runtimes(known);
     for (int i = 0; i < known->count; i++) {
         const hs__runtime *runtime = &known->runtime[i];
         if (!runtime->proc_bind || !runtime->num_places || !runtime->place_num_procs ||
             !runtime->place_proc_ids)
             continue;
         if (widen(runtime, start, mask)) return;
+    }
+}
+
+void hs__unbind(hs__openmp *known, const hs__cpus *start, hs__cpus *mask)
+{
+    if (!mask->set || hs__cpus_same(mask, start)) return;
+    find_runtimes(known);
+    hs__cpus before, after;
+    if (known->count && hs__cpus_of(pthread_self(), &before)) {
+        look_at_places(known, start, mask);
+        if (hs__cpus_of(pthread_self(), &after) && !hs__cpus_same(&after, &before))
+            hs__confine(pthread_self(), &before);
+        free(after.set);
+        free(before.set);
     }
 }

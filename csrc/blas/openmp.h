@@ -35,7 +35,9 @@ int hs__is_in_parallel(hs__openmp *known);
  * runtime was loaded, so the single cpu of `taskset -c 0` remains a single cpu. Any other mask was
  * set by something else and is kept.
  *   start   the mask before there was a runtime. An explicit list of places may have more cpus than
- *           the process; cpus outside start are left out. No set: not known */
+ *           the process; cpus outside start are left out. No set: not known
+ * LLVM's and Intel's runtimes bind a thread that asks for their places. Therefore they are not asked
+ * while the mask is the same as at the start, and afterwards the thread gets its own mask back. */
 void hs__unbind(hs__openmp *known, const hs__cpus *start, hs__cpus *mask);
 
 #endif

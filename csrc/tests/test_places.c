@@ -17,14 +17,20 @@ hs__settings hs__set;
 
 static struct {
     int bind, parallel, places, kept;
-    int procs[4][8]; /* of each place, ended by a negative number */
+    int binds, asked; /* as LLVM's: who asks for places is on one cpu from then on */
+    int procs[4][8];  /* of each place, ended by a negative number */
 } runtime;
 
 #define VISIBLE __attribute__((visibility("default")))
 
 VISIBLE int omp_in_parallel(void) { return runtime.parallel; }
 VISIBLE int omp_get_proc_bind(void) { return runtime.bind; }
-VISIBLE int omp_get_num_places(void) { return runtime.places; }
+VISIBLE int omp_get_num_places(void)
+{
+    runtime.asked++;
+    if (runtime.binds) hs__pin(pthread_self(), sched_getcpu());
+    return runtime.places;
+}
 VISIBLE int omp_get_place_num_procs(int place)
 {
     int count = 0;
@@ -211,6 +217,24 @@ static void bound_threads(void)
     CHECK(!none.set);
 }
 
+static void a_runtime_that_binds_who_asks(void)
+{
+    hs__openmp known = {.count = 0};
+    hs__cpus before, mask, after;
+    CHECK(hs__cpus_of(pthread_self(), &before) && hs__cpus_of(pthread_self(), &mask));
+    runtime.binds = runtime.bind = runtime.places = 1;
+    runtime.asked = 0;
+    hs__unbind(&known, &before, &mask);
+    CHECK(!runtime.asked && hs__cpus_same(&mask, &before));
+    hs__unbind(&known, &(hs__cpus){0}, &mask);
+    CHECK(hs__cpus_of(pthread_self(), &after));
+    CHECK(runtime.asked && hs__cpus_same(&after, &before));
+    runtime.binds = 0;
+    free(before.set);
+    free(mask.set);
+    free(after.set);
+}
+
 static void parallel_regions(void)
 {
     hs__openmp known = {.count = 0};
@@ -229,6 +253,7 @@ int main(void)
     no_mask();
     domains_of_places();
     bound_threads();
+    a_runtime_that_binds_who_asks();
     parallel_regions();
     return check_result();
 }

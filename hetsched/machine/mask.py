@@ -25,9 +25,13 @@ def cpus() -> frozenset[int]:
     """
     own = _own()
     if own and any(name in os.environ for name in _BINDING):
-        for places in _places():
-            if own in places:
-                return frozenset().union(*places)
+        try:
+            for places in _places():
+                if own in places:
+                    return frozenset().union(*places)
+        finally:
+            if _own() != own:  # LLVM's and Intel's runtimes bind a thread that asks for places
+                os.sched_setaffinity(0, own)
     return own
 
 
