@@ -108,21 +108,34 @@ tell(len(done))
 
 @linux
 @needs_two
-def test_a_forked_child_with_another_mask():
+@pytest.mark.parametrize(("pool", "workers"), [("hs", 1), ("hs.Pool(2)", 2), ("hs.Pool(hs.Platform.star([1, 2]))", 2)])
+def test_a_forked_child_with_another_mask(pool, workers):
     code = f"""
-look()
+pool = {pool}
+look(pool)
 child = os.fork()
 if child == 0:
     BEFORE = tasks()
     os.sched_setaffinity(0, [{OTHER}])
-    tell(look())
+    tell(look(pool))
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-tell(look())
+tell(look(pool))
 """
     child, parent = results(code)
-    assert child == [[OTHER], [[OTHER]]]
+    assert child == [[OTHER], [[OTHER]] * workers]
     assert parent == [CPUS, [[ONE], [OTHER]]]
+
+
+@pytest.mark.parametrize("name", ["solve", "inv", "det", "gram", "cholesky", "qr", "lu_factor"])
+def test_a_small_call_looks_at_the_mask_once(monkeypatch, name):
+    """A look takes as long as the rest of such a call, and reads the mask by a system call."""
+    a, looks, stamp = 4.0 * np.eye(8), [], run.cpus_stamp
+    call = getattr(hs, name)
+    call(*[a] * (1 + (name == "solve")))
+    monkeypatch.setattr(run, "cpus_stamp", lambda: looks.append(name) or stamp())
+    call(*[a] * (1 + (name == "solve")))
+    assert looks == [name]
 
 
 @linux

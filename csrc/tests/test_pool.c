@@ -4,6 +4,7 @@
 #include "threads/pool.c"
 
 #include <math.h>
+#include <sys/wait.h>
 
 #include "check.h"
 #include "scarce.h"
@@ -264,6 +265,10 @@ static void checked_before_locked(void)
     CHECK(hs_gemm(pool, &bad, NULL, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_gemm(pool, &good, none, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_pool_trim(pool) == HS_ERROR_BUSY);
+    int child_status = 1;
+    const pid_t child = fork(); /* has none of the pool's jobs */
+    if (child == 0) _exit(hs_pool_is_inside(pool));
+    CHECK(waitpid(child, &child_status, 0) == child && child_status == 0);
     hs__pool_unlock(pool);
     hs_pool_destroy(pool);
 }

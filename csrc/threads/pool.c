@@ -194,7 +194,10 @@ static int is_inside(const hs_pool *pool)
            helper_of == pool;
 }
 
-int32_t hs_pool_is_inside(const hs_pool *pool) { return pool && is_inside(pool); }
+int32_t hs_pool_is_inside(const hs_pool *pool)
+{
+    return pool && is_inside(pool) && pool->pid == getpid();
+}
 
 uint64_t hs_cpus_stamp(void)
 {

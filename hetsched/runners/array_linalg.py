@@ -14,7 +14,7 @@ import numpy as np
 from .._engine.dtypes import DTYPES
 from . import cholesky, lstsq, qr, systems
 from .operands import Array
-from .shared import shared_pool
+from .shared import shared_pool, threads_of
 
 #: Calls with less work than one matrix with this many rows go to NumPy's LAPACK.
 FEW_ROWS = 256
@@ -67,7 +67,7 @@ def _solve(a: Any, b: Any) -> Any:
         return None
     pool = shared_pool()
     try:
-        found = systems.solution(pool._live(), x, y, False, False, False, False, "gen", False)
+        found = systems.solution(threads_of(pool), x, y, False, False, False, False, "gen", False)
     except np.linalg.LinAlgError:
         raise np.linalg.LinAlgError("Singular matrix") from None
     return np.ascontiguousarray(found)
@@ -77,7 +77,7 @@ def _inv(a: Any) -> Any:
     x = _square(a)
     if x is None:
         return None
-    found, singular = systems.run_inverse(shared_pool()._live(), x)
+    found, singular = systems.run_inverse(threads_of(shared_pool()), x)
     if (singular >= 0).any():
         raise np.linalg.LinAlgError("Singular matrix")
     return np.ascontiguousarray(found)
@@ -88,7 +88,7 @@ def _det(a: Any) -> Any:
     if x is None:
         return None
     pool = shared_pool()
-    return systems.det(pool._live(), x, False, False).astype(x.dtype)
+    return systems.det(threads_of(pool), x, False, False).astype(x.dtype)
 
 
 def _slogdet(a: Any) -> Any:
@@ -96,7 +96,7 @@ def _slogdet(a: Any) -> Any:
     if x is None:
         return None
     pool = shared_pool()
-    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(pool._live(), x)))
+    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(threads_of(pool), x)))
 
 
 def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
@@ -104,7 +104,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
     if x is None or not isinstance(upper, bool):
         return None
     out = np.zeros(x.shape, x.dtype)
-    if cholesky.run(shared_pool()._live(), x, out, not upper, True).any():
+    if cholesky.run(threads_of(shared_pool()), x, out, not upper, True).any():
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return out
 
@@ -113,7 +113,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     x, words = _plain(a), {"reduced": "economic", "complete": "full", "r": "economic", "raw": "raw"}
     if not isinstance(mode, str) or mode not in words or not _taken(x) or not _pays(x.shape) or not _finite(x):
         return None
-    threads = shared_pool()._live()
+    threads = threads_of(shared_pool())
     if mode == "r":
         return qr.by_item(x, lambda item: (qr.triangle(threads, item),))[0]
     found = qr.by_item(x, lambda item: qr.parts(threads, item, words[mode]))
@@ -136,7 +136,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     sides = y[:, None] if y.ndim == 1 else y
     cut = lstsq.cutoff(x.shape, wide, rcond)
     double = x.astype(wide, copy=False), sides.astype(wide, copy=False)
-    found = lstsq.least_squares(shared_pool()._live(), *double, cut, values=True)
+    found = lstsq.least_squares(threads_of(shared_pool()), *double, cut, values=True)
     real = dtype.type(0).real.dtype
     solution = np.ascontiguousarray(found.x.astype(dtype, copy=False))
     residues = found.residues.astype(real, copy=False)

@@ -15,7 +15,7 @@ from . import systems, triangular
 from .arguments import squares
 from .lstsq import LeastSquares
 from .operands import Array, as_array
-from .shared import shared_pool
+from .shared import shared_pool, threads_of
 
 # ---- LU -----------------------------------------------------------------------------------------------------------
 
@@ -45,8 +45,8 @@ def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     """
     pool, a = shared_pool(), as_array("A", A)
     if a.ndim > 2:
-        return lu_run.run_stack(pool._live(), a, overwrite_a, check_finite)
-    return lu_run.run(pool._live(), pool._workers, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
+        return lu_run.run_stack(threads_of(pool), a, overwrite_a, check_finite)
+    return lu_run.run(threads_of(pool), pool._workers, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
 
 
 def lu_solve(
@@ -79,7 +79,7 @@ def lu_solve(
     >>> hs.lu_solve(hs.lu_factor([[1.0, 2.0], [4.0, 6.0]]), [5.0, 16.0]).tolist()
     [1.0, 2.0]
     """
-    return lu_run.solution(shared_pool()._live(), lu_and_piv, b, trans, overwrite_b, check_finite)
+    return lu_run.solution(threads_of(shared_pool()), lu_and_piv, b, trans, overwrite_b, check_finite)
 
 
 def solve(
@@ -137,7 +137,7 @@ def solve(
     [1.0, 1.0]
     """
     pool = shared_pool()
-    return systems.solution(pool._live(), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed)
+    return systems.solution(threads_of(pool), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed)
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -168,7 +168,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     >>> hs.inv([[2.0, 0.0], [1.0, 4.0]]).tolist()
     [[0.5, 0.0], [-0.125, 0.25]]
     """
-    return systems.inverse(shared_pool()._live(), a, overwrite_a, check_finite)
+    return systems.inverse(threads_of(shared_pool()), a, overwrite_a, check_finite)
 
 
 def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -197,7 +197,7 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     np.float64(-2.0)
     """
     pool = shared_pool()
-    return systems.det(pool._live(), A, overwrite_a, check_finite)
+    return systems.det(threads_of(pool), A, overwrite_a, check_finite)
 
 
 def slogdet(a: ArrayLike) -> Any:
@@ -222,7 +222,7 @@ def slogdet(a: ArrayLike) -> Any:
     (-1.0, 0.693147)
     """
     pool = shared_pool()
-    return systems.slogdet(pool._live(), squares("a", a))
+    return systems.slogdet(threads_of(pool), squares("a", a))
 
 
 # ---- Cholesky and triangles ---------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_
     >>> hs.cholesky([[4.0, 2.0], [2.0, 10.0]]).tolist()
     [[2.0, 0.0], [1.0, 3.0]]
     """
-    return cholesky_run.factors(shared_pool()._live(), a, lower, overwrite_a, check_finite, clean=True)
+    return cholesky_run.factors(threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=True)
 
 
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, bool]:
@@ -293,7 +293,7 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
     >>> c[0].tolist(), lower
     ([2.0, 1.0], False)
     """
-    return cholesky_run.factors(shared_pool()._live(), a, lower, overwrite_a, check_finite, clean=False), bool(lower)
+    return cholesky_run.factors(threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=False), bool(lower)
 
 
 def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
@@ -321,7 +321,7 @@ def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: boo
     >>> hs.cho_solve(hs.cho_factor([[4.0, 2.0], [2.0, 10.0]]), [6.0, 12.0]).tolist()
     [1.0, 1.0]
     """
-    return cholesky_run.solution(shared_pool()._live(), c_and_lower, b, overwrite_b, check_finite)
+    return cholesky_run.solution(threads_of(shared_pool()), c_and_lower, b, overwrite_b, check_finite)
 
 
 def solve_triangular(
@@ -366,7 +366,7 @@ def solve_triangular(
     >>> hs.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True).tolist()
     [1.0, 2.0]
     """
-    return triangular.solution(shared_pool()._live(), a, b, trans, lower, unit_diagonal, overwrite_b, check_finite)
+    return triangular.solution(threads_of(shared_pool()), a, b, trans, lower, unit_diagonal, overwrite_b, check_finite)
 
 
 # ---- QR and least squares -----------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def qr(
     >>> Q.shape, np.round(abs(R), 12).tolist()
     ((3, 2), [[5.0, 2.2], [0.0, 2.039607805437]])
     """
-    return qr_run.decomposition(shared_pool()._live(), a, overwrite_a, mode, pivoting, check_finite)
+    return qr_run.decomposition(threads_of(shared_pool()), a, overwrite_a, mode, pivoting, check_finite)
 
 
 def lstsq(
@@ -463,4 +463,4 @@ def lstsq(
     >>> np.round(found.x, 12).tolist(), found.rank, found.method
     ([1.0, 2.0], 2, 'qr')
     """
-    return lstsq_run.solution(shared_pool()._live(), a, b, cond, overwrite_a, overwrite_b, check_finite)
+    return lstsq_run.solution(threads_of(shared_pool()), a, b, cond, overwrite_a, overwrite_b, check_finite)

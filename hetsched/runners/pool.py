@@ -195,12 +195,21 @@ class Pool:
 
     def _renewed(self) -> _Own | None:
         own = self._own
-        if own is None or own.pid != os.getpid():
-            return own and self._started_here()
-        if not self._is_elsewhere():
+        if own is None:
+            return None
+        if self._is_elsewhere():
+            self._workers = self._workers.resized(len(self))
+        elif own.pid == os.getpid():
             return own._replace(stamp=engine.cpus_stamp() or own.stamp)
-        self._workers = self._workers.resized(len(self))
         return self._started_here()
+
+    def _is_here(self) -> bool:
+        """Whether the mask of the calling thread is the one that the pool has last seen.
+
+        It is a quick look. If it says no, `_is_elsewhere` knows whether the cpus have changed.
+        """
+        own = self._own
+        return own is not None and engine.cpus_stamp() in (0, own.stamp)
 
     def _is_elsewhere(self) -> bool:
         """Whether the threads were started for other cpus than the calling thread has now.
@@ -213,7 +222,7 @@ class Pool:
     def _is_inside(self) -> bool:
         """Whether the calling thread works on a run of the pool."""
         own = self._own
-        return own is not None and own.pid == os.getpid() and own.threads.is_inside()
+        return own is not None and own.threads.is_inside()
 
     @property
     def closed(self) -> bool:

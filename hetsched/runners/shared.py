@@ -65,17 +65,27 @@ def shared_pool() -> Pool:
     """
     global _shared
     pool = _shared
-    if pool is None or pool._is_elsewhere():
+    if pool is None or not pool._is_here():
         with _lock:
             if _shared is None or _shared._is_elsewhere():
                 _shared = Pool()
                 here.cache_clear()
             pool = _shared
+            pool._live()  # it has seen this mask now
         _own.whole, _own.pools = None, {}  # the old ones are parts of another pool
     most = limits.most()
     if most is not None and most < len(pool):
         pool = _smaller(pool, most)
     return _nested(pool) if pool._is_inside() else pool
+
+
+def threads_of(pool: Pool) -> engine.Threads:
+    """The threads of a pool that `shared_pool` has just returned.
+
+    A second look at the mask would take as long as the rest of a small call.
+    """
+    own = pool._own
+    return own.threads if own is not None and pool is _shared else pool._live()
 
 
 def _nested(whole: Pool) -> Pool:
@@ -210,4 +220,4 @@ def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> 
     [[(1+0j), 2j], [-2j, (4+0j)]]
     """
     pool = shared_pool()
-    return product_run.gram(pool._live(), pool._workers, A, out, of)
+    return product_run.gram(threads_of(pool), pool._workers, A, out, of)

@@ -151,7 +151,8 @@ HS_API void hs_pool_availability(const hs_pool *pool, const double *speeds, doub
 HS_API void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
 
 /* Returns whether the calling thread works on a job of the pool, that is, it is in a poll function
- * or a tile function of one of its runs. There, another run of the pool returns HS_ERROR_BUSY. */
+ * or a tile function of one of its runs. There, another run of the pool returns HS_ERROR_BUSY. A
+ * child that was forked there is not inside: it has none of the pool's jobs. */
 HS_API int32_t hs_pool_is_inside(const hs_pool *pool);
 
 /* Returns a number that identifies the set of cpus on which the calling thread may run. It changes
