@@ -445,6 +445,92 @@ def test_a_closed_dataset():
         read(dataset)
 
 
+@pytest.mark.parametrize("made", ["anonymous", "unlinked"])
+@pytest.mark.parametrize("chunks", [None, (2, 2)])
+def test_a_dataset_without_a_name(made, chunks):
+    with h5py.File("a.h5", "w") as file:
+        dataset = file.create_dataset(None if made == "anonymous" else "A", data=A, chunks=chunks)
+        if made == "unlinked":
+            del file["A"]
+        np.testing.assert_array_equal(read(dataset)[0], A)
+        dataset.attrs["MATLAB_class"] = np.bytes_("cell")
+        with pytest.raises(TypeError, match="^A: a dataset without a name is of class cell"):
+            read(dataset)
+
+
+@pytest.mark.parametrize("chunks", [None, (2, 2), (3, 1)])
+@pytest.mark.parametrize("written", [np.s_[:0], np.s_[:1, :2]])
+@pytest.mark.parametrize("through", ["itself", "a virtual dataset"])
+def test_no_fill_value(monkeypatch, chunks, written, through):
+    """What was never written is zero, as h5py reads it, and not what the buffer held."""
+    plist = h5p.create(h5p.DATASET_CREATE)
+    plist.set_fill_time(h5d.FILL_TIME_NEVER)
+    if chunks:
+        plist.set_chunk(chunks)
+    with h5py.File("a.h5", "w", libver="latest") as file:
+        h5d.create(file.id, b"A", h5t.IEEE_F64LE, h5s.create_simple(A.shape), plist)
+        file["A"][written] = A[written]
+        layout = h5py.VirtualLayout(A.shape, "f8")
+        layout[...] = h5py.VirtualSource(file["A"])
+        file.create_virtual_dataset("V", layout)
+        want = file["A"][()]
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float, **_: np.full(shape, 77, dtype))
+    np.testing.assert_array_equal(read("a.h5:A" if through == "itself" else "a.h5:V")[0], want)
+
+
+@pytest.mark.parametrize("there", [[], ["1.raw"], ["2.raw"]])
+def test_external_files_that_are_elsewhere(there):
+    """They are missed before anything is written."""
+    with h5py.File("a.h5", "w") as file:
+        file.create_dataset("A", A.shape, "f8", external=[("1.raw", 0, 48), ("2.raw", 0, 48)])
+    for path in there:
+        Path(path).write_bytes(A.tobytes()[:48])
+    before = sorted(os.listdir())
+    with pytest.raises(ValueError, match="^A .*external"):
+        hs.matmul_files("a.h5:A", np.ones((4, 1)), "C.npy", memory="16M")
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("number", [307, 32001, 32015, 40000])
+def test_filters_that_are_not_installed(monkeypatch, number):
+    """They are missed before anything is written."""
+    known = h5py.h5z.filter_avail
+    monkeypatch.setattr(h5py.h5z, "filter_avail", lambda code: code != h5py.h5z.FILTER_SHUFFLE and known(code))
+    with h5py.File("a.h5", "w") as file:
+        file.create_dataset("shuffled", data=A, chunks=(2, 2), shuffle=True)
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_chunk((2, 2))
+        plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL)
+        h5d.create(file.id, b"other", h5t.IEEE_F64LE, h5s.create_simple(A.shape), plist)
+    for name, code in (("shuffled", h5py.h5z.FILTER_SHUFFLE), ("other", number)):
+        with pytest.raises(ValueError, match=f"^A .* has the filter {code} .*cannot find"):
+            hs.matmul_files(f"a.h5:{name}", np.ones((4, 1)), "C.npy", memory="16M")
+    assert os.listdir() == ["a.h5"]
+
+
+@pytest.mark.parametrize("suffix", [".h5ad", ".nc4", ".jld2", ".loom", ""])
+def test_names_of_files_that_are_there(suffix):
+    """What is there before a colon is the file, whatever its suffix."""
+    path = f"a{suffix}"
+    with h5py.File(path, "w") as file:
+        file["X"] = A
+        file["layers/x:y"] = 2 * A
+    np.testing.assert_array_equal(read(f"{path}:X")[0], A)
+    np.testing.assert_array_equal(read(f"{path}:/layers/x:y")[0], 2 * A)
+    with pytest.raises(ValueError, match="there is no dataset nope.*layers/x:y"):
+        read(f"{path}:nope")
+    with pytest.raises(FileNotFoundError):
+        read(f"b{suffix}:X")
+
+
+def test_a_small_dataset_takes_no_whole_cache():
+    """HDF5's cache holds no more than there is, so little memory is enough for a small dataset."""
+    with h5py.File("a.h5", "w", rdcc_nbytes=2**30) as file:
+        dataset = file.create_dataset("A", data=A, chunks=(2, 2))
+        hs.matmul_files(dataset, np.eye(4), "C.npy", memory="8M")
+    np.testing.assert_array_equal(np.load("C.npy"), A)
+
+
 def test_nothing_written_yet():
     """Room that is not allocated has the fill value."""
     with h5py.File("a.h5", "w") as file:

@@ -51,7 +51,7 @@ def is_dataset(given: Any) -> bool:
 def open_hdf5(name: str, path: str, inner: str | None, matlab: bool, opened: ExitStack) -> Matrix:
     """Open the dataset `inner`, or the only matrix. matlab: rows and columns are exchanged."""
     h5py = need("h5py", name)
-    with _refusing(name), ExitStack() as here:
+    with refusing(name), ExitStack() as here:
         file = here.enter_context(h5py.File(path, "r", rdcc_nbytes=2**20))
         matrix = open_dataset(name, _find_dataset(name, file, inner), matlab, opened)
         if isinstance(matrix, Dataset):
@@ -61,9 +61,8 @@ def open_hdf5(name: str, path: str, inner: str | None, matlab: bool, opened: Exi
 
 def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Matrix:
     """Open a dataset of an open file."""
-    if not dataset:
-        raise ValueError(f"{name} is a dataset of a file that is closed")
-    with _refusing(name):
+    require_open(name, dataset)
+    with refusing(name):
         if dataset.shape is None:
             raise ValueError(f"{name} has no elements, not even a shape")
         kind, path = class_of(name, dataset), _own_path(dataset)
@@ -80,7 +79,7 @@ def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Ma
 
 
 @contextmanager
-def _refusing(name: str) -> Iterator[None]:
+def refusing(name: str) -> Iterator[None]:
     """Convert errors of HDF5 for a damaged file to a ValueError with the argument's name."""
     try:
         yield
@@ -124,11 +123,17 @@ class _Elements(NamedTuple):
     parts: tuple[np.dtype[Any], ...]
 
 
-def _find_elements(name: str, dataset: Any) -> _Elements:
+def dtype_of(name: str, dataset: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a dataset; TypeError if NumPy has none for it."""
     try:
-        own = dataset.dtype
+        own: np.dtype[Any] = dataset.dtype
     except (TypeError, ValueError, KeyError) as error:
         raise TypeError(f"{name} has a type of HDF5 that NumPy has not: {error}") from error
+    return own
+
+
+def _find_elements(name: str, dataset: Any) -> _Elements:
+    own = dtype_of(name, dataset)
     if own.kind == "c":
         return _Elements(own, own, (own.type().real.dtype, own.type().imag.dtype))
     for names in (("real", "imag"), ("r", "i")):  # complex numbers of MATLAB, and of other programs
@@ -196,10 +201,16 @@ class Dataset(Matrix):
     """A dataset that is read by HDF5."""
 
     def __init__(self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None) -> None:
-        from h5py import h5t
+        from h5py import h5t, h5z
 
         if h5t.find(dataset.id.get_type(), h5t.py_create(elements.asked)) is None:
             raise TypeError(f"{name} has a type of HDF5 that it cannot convert to {elements.asked}")
+        if dataset.external and dataset.size:  # whose files may be elsewhere
+            _ = dataset[0, 0], dataset[-1, -1]
+        layout = dataset.id.get_create_plist()
+        for number, _, _, filter_name in map(layout.get_filter, range(layout.get_nfilters())):
+            if not h5z.filter_avail(number):
+                raise ValueError(f"{name} has the filter {number} ({filter_name.decode()}), which HDF5 cannot find here")
         handle = _handle(dataset)
         places = tuple(place for place in (path if handle is None else handle, *_other_files(dataset)) if place is not None)
         super().__init__(name, dataset.shape, elements.dtype, transposed, path, places)
@@ -208,9 +219,10 @@ class Dataset(Matrix):
         self.extra = 2**20  # HDF5's buffer for conversions
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
-            cache = dataset.id.get_access_plist().get_chunk_cache()[1]
-            # This includes the memory of filters.
-            self.extra += cache + 2 * math.prod(dataset.chunks) * self.dtype.itemsize
+            chunk = math.prod(dataset.chunks) * self.dtype.itemsize
+            count = math.prod(-(-length // edge) for length, edge in zip(dataset.shape, dataset.chunks, strict=True))
+            cache = min(dataset.id.get_access_plist().get_chunk_cache()[1], count * chunk)
+            self.extra += cache + 2 * chunk  # with the memory of filters
 
     def require_stored(self) -> None:
         """Raise ValueError if the file holds far fewer elements than the shape says.
@@ -231,7 +243,6 @@ class Dataset(Matrix):
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         if not block.size:
             return
-        target = block.view(self._asked)
         grain = self._dataset.chunks[0] if self._dataset.chunks else 1
         step = max(1, STRETCH // (block[0].nbytes * grain)) * grain
         place = line
@@ -239,8 +250,12 @@ class Dataset(Matrix):
             if stop():
                 raise InterruptedError
             end = min(line + len(block), (place // step + 1) * step)  # ends at whole chunks
+            part = block[place - line : end - line]
+            # Without a fill value HDF5 leaves elements that were never written as they are in memory.
+            # h5py reads zeros.
+            part[...] = 0
             try:
-                self._dataset.read_direct(target[place - line : end - line], np.s_[place:end, at : at + block.shape[1]])
+                self._dataset.read_direct(part.view(self._asked), np.s_[place:end, at : at + block.shape[1]])
             except (OSError, RuntimeError) as error:  # a damaged chunk
                 raise ValueError(f"{self.name} is not HDF5 that can be read: {error}") from error
             place = end
@@ -255,10 +270,17 @@ def _other_files(dataset: Any) -> set[str]:
     return {path for name in names for path in (name, os.path.join(folder, name)) if os.path.isfile(path)}
 
 
-def files_of(dataset: Any) -> set[str]:
-    """All files that hold elements of a dataset."""
-    path = _own_path(dataset)
-    return _other_files(dataset) | ({path} if path is not None else set())
+def files_of(dataset: Any) -> set[str | int]:
+    """All files that hold elements of a dataset: its own by the descriptor where HDF5 has one, else by name."""
+    handle = _handle(dataset)
+    own = _own_path(dataset) if handle is None else handle
+    return {*_other_files(dataset), *(() if own is None else (own,))}
+
+
+def require_open(name: str, dataset: Any) -> None:
+    """ValueError unless a dataset's file is open."""
+    if not dataset:
+        raise ValueError(f"{name} is a dataset of a file that is closed")
 
 
 def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ def class_of(name: str, item: Any) -> str | None:
     TypeError
         If variables of this class are not full matrices of numbers.
     """
-    variable, given = item.name.strip("/"), item.attrs.get("MATLAB_class")
+    variable, given = _variable_of(item), item.attrs.get("MATLAB_class")
     kind = None if given is None else _text(given)
     if "MATLAB_sparse" in item.attrs:
         require_numeric(name, variable, f"{kind}, sparse")
@@ -62,7 +62,12 @@ def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[
         fits = (own.kind != "f" or decode == [0]) and all(np.can_cast(part, own) for part in parts)
     if not fits:
         stored = " and ".join(map(str, parts))
-        raise TypeError(f"{name}: {dataset.name.strip('/')} is of class {kind}, but its elements are stored as {stored}")
+        raise TypeError(f"{name}: {_variable_of(dataset)} is of class {kind}, but its elements are stored as {stored}")
+
+
+def _variable_of(item: Any) -> str:
+    """The name of a dataset or group in its file; one without a link to it has none."""
+    return "a dataset without a name" if item.name is None else str(item.name.strip("/"))
 
 
 def _text(given: Any) -> str:

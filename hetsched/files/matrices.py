@@ -20,16 +20,20 @@ from .mat5 import open_old_mat, version_of
 from .npy import MAGIC, npy_header, open_npy
 from .stored import STAGE, Array, Held, Matrix, Raw, require_bytes
 
-#: Splits a.h5:/group/name into path and inner name.
+#: Splits a.h5:/group/name into path and inner name if there is no such file yet.
 _INNER = re.compile(r"(.+?\.(?:h5|hdf5|hdf|he5|mat|nc|npy)):(.+)", re.I | re.S)
 
 
 def split_name(given: str | bytes | os.PathLike[Any]) -> tuple[str, str | None]:
-    """Path and inner name of file.h5:/group/name."""
+    """Path and inner name of file.h5:/group/name. A file that exists may have any name."""
     path = os.fsdecode(given)
-    if not os.path.exists(path) and (found := _INNER.fullmatch(path)):
-        return found[1], found[2]
-    return path, None
+    if os.path.exists(path):
+        return path, None
+    for colon in re.finditer(":(?=.)", path, re.S):
+        if os.path.isfile(path[: colon.start()]):
+            return path[: colon.start()], path[colon.end() :]
+    found = _INNER.fullmatch(path)
+    return (found[1], found[2]) if found else (path, None)
 
 
 def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Matrix:

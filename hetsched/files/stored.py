@@ -121,10 +121,10 @@ class Matrix:
         except OSError:  # removed or closed
             return False
 
-    def is_in(self, path: str) -> bool:
-        """Whether the file of this name holds elements of the matrix."""
+    def is_in(self, place: str | int) -> bool:
+        """Whether the file of this name or descriptor holds elements of the matrix."""
         try:
-            status = os.stat(path)
+            status = os.stat(place)
         except OSError:
             return False
         return any(stamp[:2] == (status.st_dev, status.st_ino) for stamp in self._opened)
