@@ -267,6 +267,27 @@ def test_the_product_in_the_place_of_the_mapped_file(mode):
     assert Path("A.npy").read_bytes() == before
 
 
+def test_a_map_of_the_operand_under_another_name():
+    """The map of a file that was renamed still writes to it."""
+    np.save("X.npy", A)
+    out = np.load("X.npy", mmap_mode="r+")
+    os.rename("X.npy", "Y.npy")
+    for argument, operands in (("A", ("Y.npy", np.eye(A.shape[1]))), ("B", (np.eye(len(A)), "Y.npy"))):
+        with pytest.raises(ValueError, match=f"^out and {argument} are the same file"):
+            hs.matmul_files(*operands, out, memory="16M")
+    np.testing.assert_array_equal(np.load("Y.npy"), A)
+
+
+@pytest.mark.parametrize("size", [0, 128, 128 + A.nbytes - 1])
+def test_an_output_that_was_cut_short(size):
+    """To write to it would kill the process."""
+    np.save("X.npy", A)
+    out = np.load("X.npy", mmap_mode="r+")
+    os.truncate("X.npy", size)
+    with pytest.raises(ValueError, match="^out is cut short"):
+        hs.matmul_files(A, np.eye(A.shape[1]), out, memory="16M")
+
+
 def test_interrupted_products_go_on(monkeypatch):
     """The journal knows the operand again, mapped in another process or read from the file of that name."""
     from hetsched.files import plan

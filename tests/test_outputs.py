@@ -203,6 +203,17 @@ def test_a_trace_in_the_place_of_what_is_read(capsys, option):
     assert state() == before
 
 
+def test_a_trace_in_the_place_of_the_product(capsys):
+    os.symlink("C.npy", "t.json")
+    before = state()
+    for _ in range(2):
+        assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--trace", "t.json"]) == 1
+        assert "--trace and --output are the same file" in capsys.readouterr().err
+        assert state() == before
+        np.save("C.npy", A)
+        before = state()
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("given", ["path", "dataset"])
 @pytest.mark.parametrize("chunks", [None, (2, 2)])
@@ -215,3 +226,92 @@ def test_the_product_in_the_place_of_a_dataset(chunks, given, name):
     with h5py.File("X.h5", "r") as file, pytest.raises(ValueError, match="out and A are the same file"):
         hs.matmul_files("X.h5:C" if given == "path" else file["C"], B, out, memory="16M")
     assert state() == before
+
+
+@pytest.mark.parametrize("suffix", [".partial", ".journal"])
+def test_files_beside_the_output_that_cannot_be_replaced(monkeypatch, suffix):
+    path = Path(f"C.npy{suffix}")
+    path.touch()
+    mount_point(path, monkeypatch)
+    monkeypatch.setattr(product, "Journal", work)
+    with pytest.raises(OSError, match="mount point"):
+        hs.matmul_files(A, B, "C.npy", memory="16M")
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("C.h5:/", "'/' is not the name"), ("C.h5:.", "'.' is not"), ("C.h5:a\0b", "is not the name"),
+        ("C.h5:\udcff", "text in UTF-8"), ("C.mat:é", "MATLAB variable"), ("C.mat:_a", "MATLAB variable"),
+        ("C.mat:" + 64 * "a", "MATLAB variable"),
+    ],
+)  # fmt: skip
+def test_names_that_no_dataset_has(out, words):
+    pytest.importorskip("h5py")
+    before = state()
+    with pytest.raises(ValueError, match=f"^out .*{words}"):
+        hs.matmul_files(A, B, out, memory="16M")
+    assert state() == before
+
+
+@pytest.mark.parametrize("link", ["external", "soft", "soft in a group"])
+def test_links_that_would_be_lost(link):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("a.h5", "w") as file:
+        file["A"] = A
+    with h5py.File("X.h5", "w") as file:
+        name = "g/l" if link == "soft in a group" else "l"
+        file[name] = h5py.ExternalLink("a.h5", "/A") if link == "external" else h5py.SoftLink("/C")
+    before = state()
+    with pytest.raises(ValueError, match=f"also holds {name}, which would be lost"):
+        hs.matmul_files(A, B, "X.h5:C", memory="16M")
+    assert state() == before
+
+
+def test_a_broken_file_is_not_replaced():
+    pytest.importorskip("h5py")
+    Path("C.h5").write_bytes(b"\x89HDF\r\n\x1a\n".ljust(1000, b"x"))
+    before = state()
+    with pytest.raises(ValueError, match="^out .* is not HDF5 that can be read"):
+        hs.matmul_files(A, B, "C.h5", memory="16M")
+    assert state() == before
+
+
+def test_datasets_that_take_no_product():
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("X.h5", "w") as file:
+        closed = file.create_dataset("closed", (3, 2), "f8")
+        empty = file.create_dataset("empty", data=h5py.Empty("f8"))
+        time = h5py.h5d.create(file.id, b"time", h5py.h5t.UNIX_D64LE, h5py.h5s.create_simple((3, 2)))
+        with pytest.raises(ValueError, match="^out has shape None"):
+            hs.matmul_files(A, B, empty, memory="16M")
+        with pytest.raises(TypeError, match="^out has a type of HDF5 that NumPy has not"):
+            hs.matmul_files(A, B, h5py.Dataset(time), memory="16M")
+    with pytest.raises(ValueError, match="^out is a dataset of a file that is closed"):
+        hs.matmul_files(A, B, closed, memory="16M")
+
+
+@pytest.mark.parametrize("which", ["A", "B"])
+def test_a_dataset_in_memory_that_is_read(which):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("nowhere.h5", "w", driver="core", backing_store=False) as file:
+        file["X"] = np.eye(4)
+        a, b = (file["X"], np.eye(4)) if which == "A" else (np.eye(4), file["/X"])
+        with pytest.raises(ValueError, match=f"^out and {which} are the same dataset"):
+            hs.matmul_files(a, b, file["X"], memory="16M")
+
+
+def test_a_dataset_of_a_file_that_has_lost_its_name():
+    """The file is known by its descriptor: another one of its name may be read, itself by another name may not."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("X.h5", "w") as file:
+        out = file.create_dataset("C", (4, 4), "f8")
+        file["A"] = np.eye(4)
+        file.flush()
+        os.rename("X.h5", "old.h5")
+        np.save("X.npy", 3 * np.eye(4))
+        os.rename("X.npy", "X.h5")
+        hs.matmul_files("X.h5", np.eye(4), out, memory="16M")
+        np.testing.assert_array_equal(out, 3 * np.eye(4))
+        with pytest.raises(ValueError, match="^out and A are the same file"):
+            hs.matmul_files("old.h5:A", np.eye(4), out, memory="16M")

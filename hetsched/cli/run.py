@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import time
 import warnings
 from pathlib import Path
@@ -72,6 +73,8 @@ def _run(given: argparse.Namespace) -> None:
     if given.trace:
         require_trace("--trace", given.trace)
         require_others("--trace", given.trace, inputs | ({"--platform": given.platform} if given.platform else {}))
+        if os.path.realpath(given.trace) == os.path.realpath(given.output):
+            raise ValueError(f"--trace and --output are the same file, {given.output}; give --trace a name of its own")
     platform = Platform.load(given.platform) if given.platform else None
     a, b = read_matrix("A", given.A), read_matrix("B", given.B)
     if a.ndim != 2 or b.ndim != 2:

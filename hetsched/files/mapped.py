@@ -46,8 +46,41 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
     Raises
     ------
     ValueError
-        If the file has been cut short. Reading elements that it no longer has would end the process
-        by a signal.
+        See `require_whole`.
+    """
+    first = require_whole(name, array)
+    if first is None or not isinstance(array, np.memmap) or array.filename is None:
+        return None
+    try:
+        descriptor = open_file(array.filename, opened)
+    except OSError:  # it has lost its name, or cannot be opened by it
+        return None
+    mapped = _find_entry(first, descriptor)
+    if mapped is None:
+        return None
+    return MappedFile(os.fspath(array.filename), descriptor, mapped.offset + first - mapped.start, mapped.shared)
+
+
+def is_map_of(array: Array, path: str) -> bool:
+    """Whether an array maps the file of this name, even if the file had another name then."""
+    if not isinstance(array, np.memmap):
+        return False
+    with ExitStack() as opened:
+        try:
+            descriptor = open_file(path, opened)
+        except OSError:
+            return False
+        return _find_entry(_bounds(array)[0], descriptor) is not None
+
+
+def require_whole(name: str, array: Array) -> int | None:
+    """Address of the first byte of an array that maps a file; None for other arrays.
+
+    Raises
+    ------
+    ValueError
+        If the file has been cut short. Reading or writing elements that it no longer has would
+        end the process by a signal.
     """
     if not isinstance(array, np.memmap) or not array.size:
         return None
@@ -62,20 +95,7 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
         return None
     start = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
     require_bytes(name, start + end - base, mapping.size())
-    if array.filename is None:
-        return None
-    try:
-        descriptor = open_file(array.filename, opened)
-    except OSError:  # it has lost its name, or cannot be opened by it
-        return None
-    try:
-        with mmap.mmap(descriptor, 1, access=mmap.ACCESS_READ) as named:
-            mapped, candidate = _entries(first, _address(named))
-    except (OSError, ValueError):  # an empty file or a pipe, or a system without /proc/self/maps
-        return None
-    if mapped is None or candidate is None or mapped.file != candidate.file:
-        return None
-    return MappedFile(os.fspath(array.filename), descriptor, mapped.offset + first - mapped.start, mapped.shared)
+    return first
 
 
 def _bounds(array: Array) -> tuple[int, int]:
@@ -97,6 +117,18 @@ class _Entry(NamedTuple):
     offset: int
     shared: bool
     file: tuple[bytes, ...]
+
+
+def _find_entry(first: int, descriptor: int) -> _Entry | None:
+    """The entry of /proc/self/maps with this address; None unless it is of the open file."""
+    import mmap
+
+    try:
+        with mmap.mmap(descriptor, 1, access=mmap.ACCESS_READ) as named:
+            mapped, candidate = _entries(first, _address(named))
+    except (OSError, ValueError):  # an empty file or a pipe, or a system without /proc/self/maps
+        return None
+    return mapped if mapped is not None and candidate is not None and mapped.file == candidate.file else None
 
 
 def _entries(*addresses: int) -> list[_Entry | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Callable
@@ -19,14 +20,15 @@ from typing import Any
 import numpy as np
 
 from .._base.need import need
-from .._base.regular import require_regular
 from .._base.replace import require_replaceable
 from ..runners.operands import require_unmasked
-from .hdf5 import files_of, is_dataset
+from .hdf5 import dtype_of, files_of, is_dataset, refusing, require_open
+from .mapped import is_map_of, require_whole
 from .matrices import split_name
 from .stored import Array, Matrix, Range, Raw, open_file
 
 _SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
+_VARIABLE = re.compile("[A-Za-z][A-Za-z0-9_]{0,62}")  # what MATLAB loads
 _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
 
 
@@ -36,8 +38,8 @@ class OutputFile:
     Attributes
     ----------
     path, partial, journal : str
-    places : set of str
-        All three paths.
+    places : set of (str or int)
+        The three paths, or an open descriptor.
     transposed : bool
         Whether columns are contiguous, as in .mat files.
     identity : dict
@@ -57,26 +59,35 @@ class OutputFile:
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
         require_replaceable(path)
         self.partial, self.journal = f"{self.path}.partial", f"{self.path}.journal"
-        self.places = {self.path, self.partial, self.journal}
+        self.places: set[str | int] = {self.path, self.partial, self.journal}
         for there in (self.partial, self.journal):
             if os.path.exists(there):
-                require_regular(there, there)
+                require_replaceable(there)
         self.shape, self.dtype, self._kind = shape, dtype, kind
         self.transposed = kind == "mat"
-        self._inner = (inner or "C").strip("/")
+        self._inner = _inner_name(self.name, inner or "C")
         if kind != "npy":
             self._require_alone(need("h5py", self.name))
         self.identity: dict[str, Any] = {"path": self.path, "kind": kind, "inner": self._inner}
 
     def _require_alone(self, h5py: Any) -> None:
         """Raise ValueError if replacing the file would delete other matrices in it."""
-        if self._kind == "mat" and not self._inner.isidentifier():
+        if self._kind == "mat" and not _VARIABLE.fullmatch(self._inner):
             raise ValueError(f"{self.name}: {self._inner!r} is not the name of a MATLAB variable")
         if not os.path.exists(self.path) or not h5py.is_hdf5(self.path):
             return
         others: list[str] = []
-        with h5py.File(self.path, "r") as file:
-            file.visititems(lambda name, item: others.append(name) if hasattr(item, "shape") and name != self._inner else None)
+
+        def visit(path: str, group: Any) -> None:
+            for entry in group:
+                inside = f"{path}/{entry}".strip("/")
+                link = group.get(entry, getlink=True)
+                if inside != self._inner and (not isinstance(link, h5py.HardLink) or hasattr(group[entry], "shape")):
+                    others.append(inside)
+
+        with refusing(self.name), h5py.File(self.path, "r") as file:
+            visit("", file)
+            file.visititems(lambda path, item: visit(path, item) if isinstance(item, h5py.Group) else None)
         if others:
             raise ValueError(f"{self.name} exists and also holds {', '.join(others[:5])}, which would be lost; give a new file")
 
@@ -166,22 +177,39 @@ class OutputFile:
         os.close(folder)
 
 
+def _inner_name(name: str, given: str) -> str:
+    """The name of a dataset in its file, in the form that HDF5 accepts."""
+    parts = [part for part in given.split("/") if part not in ("", ".")]
+    try:
+        encoded = given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}: the name of the dataset must be text in UTF-8") from None
+    if not parts or b"\0" in encoded:
+        raise ValueError(f"{name}: {given!r} is not the name of a dataset")
+    return "/".join(parts)
+
+
 class OutputArray:
     """An array or HDF5 dataset, written in place. An interrupted call leaves it half written."""
 
     def __init__(self, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.name = "out"
         require_unmasked(self.name, given)
-        if tuple(given.shape) != shape:
-            raise ValueError(f"out has shape {tuple(given.shape)}, the product has {shape}")
-        if given.dtype != dtype:
-            raise TypeError(f"out has dtype {given.dtype}, the product has {dtype}")
+        if not isinstance(given, np.ndarray):
+            require_open(self.name, given)
+        if given.shape != shape:
+            raise ValueError(f"out has shape {given.shape}, the product has {shape}")
+        own = given.dtype if isinstance(given, np.ndarray) else dtype_of(self.name, given)
+        if own != dtype:
+            raise TypeError(f"out has dtype {own}, the product has {dtype}")
         writable = given.flags.writeable if isinstance(given, np.ndarray) else given.file.mode == "r+"
         if not writable:
             raise ValueError("out is read-only")
         self._array = given
         self.transposed = False
+        self.places: set[str | int]
         if isinstance(given, np.ndarray):
+            require_whole(self.name, given)
             file = getattr(given, "filename", None)
             self.places = set() if file is None else {os.fspath(file)}
         else:
@@ -209,8 +237,11 @@ def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs
     else:
         raise TypeError(f"out must be a path, an array or an HDF5 dataset, got {type(given).__name__}")
     for argument, (value, matrix) in inputs.items():
-        if any(matrix.is_in(place) for place in output.places):
+        mapped = isinstance(given, np.ndarray) and matrix.path is not None and is_map_of(given, matrix.path)
+        if mapped or any(matrix.is_in(place) for place in output.places):
             raise ValueError(f"out and {argument} are the same file, {matrix.path}")
         if isinstance(value, np.ndarray) and isinstance(given, np.ndarray) and np.may_share_memory(value, given):
             raise ValueError(f"out overlaps {argument}; give it memory of its own")
+        if is_dataset(value) and is_dataset(given) and value == given:  # in a file without a name, such as one in memory
+            raise ValueError(f"out and {argument} are the same dataset")
     return output
