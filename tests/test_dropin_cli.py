@@ -75,6 +75,13 @@ def environment_of(*words, **changes):
     return json.loads(exec_(*words, sys.executable, "-c", program, **changes).stdout)
 
 
+def test_nothing_is_said_of_the_cpus_of_another_exec():
+    """What one `hetsched exec` has found out of its cpus is not that of the cpus of one inside it."""
+    names = ["HETSCHED_BLAS_CORES", "HETSCHED_BLAS_SPEEDS", "HETSCHED_BLAS_DOMAINS", "HETSCHED_BLAS_BLOCKS"]
+    outer = dict.fromkeys(names, "the outer one's")
+    assert dropin.environment(given=outer) == dropin.environment(given={})
+
+
 def test_the_programs_environment():
     host = hs.topology()
     found = environment_of("--threads", "1", "--least", "gemm=5", "--report", LD_PRELOAD="/nowhere/other.so", KEPT="a=b")

@@ -48,6 +48,8 @@ def environment(
     made["LD_PRELOAD"] = ":".join([preloaded(library(), made), *filter(None, [made.get("LD_PRELOAD")])])
     there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
     made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
+    for name in ("HETSCHED_BLAS_DOMAINS", "HETSCHED_BLAS_BLOCKS", "HETSCHED_BLAS_SPEEDS"):
+        made.pop(name, None)  # of other cpus, if this process itself was started by `hetsched exec`
     blocks, of = gangs(host, count)
     if blocks and of:
         made["HETSCHED_BLAS_DOMAINS"] = ",".join(str(of[i]) for i in there)
