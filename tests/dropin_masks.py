@@ -1,5 +1,6 @@
 """Inside a program with the drop-in library before its BLAS: which cpus its threads may run on while it multiplies."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -35,8 +36,15 @@ RIGHT = np.einsum("ik,kj->ij", A, A)  # by no BLAS
 
 def masks():
     """The cpus of each worker, as the kernel tells them. A new one may not have its name yet."""
-    texts = [Path(f"/proc/self/task/{task}/status").read_text().splitlines() for task in tasks() - BEFORE]
-    return sorted(cpus(line.split()[1]) for text in texts for line in text if line.startswith("Cpus_allowed_list:"))
+    lines = [line for task in tasks() - BEFORE for line in status(task)]
+    return sorted(cpus(line.split()[1]) for line in lines if line.startswith("Cpus_allowed_list:"))
+
+
+def status(task):
+    """Nothing of a worker that has ended, for a call of another thread with another mask."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/self/task/{task}/status").read_text().splitlines()
+    return []
 
 
 def cpus(text):

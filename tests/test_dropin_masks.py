@@ -327,8 +327,15 @@ REFUSING = """
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-static int left = -1;
+#include <stddef.h>
+static int left = -1, has_memory = 1;
 void threads_left(int count) { left = count; }
+void memory(int there) { has_memory = there; }
+int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    int (*next)(void **, size_t, size_t) = dlsym(RTLD_NEXT, "posix_memalign");
+    return has_memory ? next(memory, alignment, bytes) : ENOMEM;
+}
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
     int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
@@ -372,6 +379,17 @@ library.threads_left({left})
     }
     for _, found, count in results(code, **changes):
         assert (len(found), count) == (workers, 4)
+
+
+def test_no_memory_for_a_pool_is_no_refusal_of_threads(refusing):
+    """The call goes to the library behind, and the next one has all workers again."""
+    code = f"library.memory(0)\n{LOOK}\nlibrary.memory(1)\n{LOOK}"
+    changes = {
+        "HETSCHED_BLAS_CORES": f"{ONE},{OTHER},{ONE},{OTHER}",
+        "LD_PRELOAD": f"{refusing}:{dropin.library()}",
+        "TEST_THREADS": "4",
+    }
+    assert [len(workers) for _, workers, _ in results(code, **changes)] == [0, 4]
 
 
 def test_the_report_tells_of_threads_that_were_refused(refusing):

@@ -39,7 +39,8 @@ static void in_child(void)
         if (!in_use) hs_pool_destroy(pools[p]);
         pools[p] = NULL;
     }
-    if (in_use) { /* another thread may have been reading the mask */
+    if (in_use) { /* another thread may have been in the middle of these */
+        now.openmp = (hs__openmp){.count = 0};
         now.mask = (hs__cpus){0};
         now.seen = (hs__cpus){0};
     }
@@ -110,10 +111,12 @@ static int32_t open_pool(int32_t workers)
     const int32_t most = hs__startable > 2 ? hs__startable : 2;
     hs_status status = hs_kernel_init();
     if (workers > most) workers = most;
-    for (; !status && workers > 1; hs__startable = --workers) {
+    for (; !status && workers > 1; workers--) {
         if (!pools[workers]) status = create_pool(workers, &pools[workers]);
         if (!status) return workers;
-        if (status == HS_ERROR_THREAD) status = HS_OK;
+        if (status != HS_ERROR_THREAD) return 0;
+        status = HS_OK;
+        hs__startable = workers - 1;
     }
     return 0;
 }
