@@ -19,12 +19,12 @@ _MOUNTS = "/proc/self/mountinfo"
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise OSError with that name unless `replace_file` can write it, for calls that work long before they write; nothing is
-    changed.
+    """Raise OSError with the given name unless `replace_file` can write the file. Nothing is changed.
 
-    A file that may not be written is not replaced, though the system allows that in a folder that may be written: who took its
-    permission to write away meant its content. Nor can a file that is a mount point be replaced, as a container has them
-    (docker -v file:file).
+    Calls that compute for a long time before they write use this check at their start. A read-only
+    file is refused although the system allows a rename to it in a writable folder: the missing
+    permission protects its content. A mount point cannot be replaced; containers mount single
+    files (docker -v file:file).
     """
     target, name = os.path.realpath(path), os.fspath(path)
     folder = os.path.dirname(target)
@@ -35,7 +35,7 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
     if not os.path.lexists(target):
         return
     require_regular(target, path)
-    if not os.stat(target).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):  # the superuser could write it all the same
+    if not os.stat(target).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):  # root could write it
         raise PermissionError(errno.EACCES, "is read-only", name)
     try:
         os.close(os.open(target, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)))
@@ -58,13 +58,13 @@ def _is_mount_point(target: str) -> bool:
 
 
 def _is_kept(target: str, folder: str) -> bool:
-    """Whether only its owner, the folder's owner and the superuser can rename another file to it."""
+    """Whether only the owner of the file, the owner of the folder and root can replace the file."""
     own, around = os.stat(target), os.stat(folder)
     return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in (0, own.st_uid, around.st_uid)
 
 
 def require_others(name: str, path: str | os.PathLike[str], inputs: Mapping[str, str | os.PathLike[str]]) -> None:
-    """ValueError where the file that is to be written is one of the files that are read, by whatever names."""
+    """Raise ValueError if the output file is also one of the input files, under any name."""
     for argument, given in inputs.items():
         if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise ValueError(f"{name} and {argument} are the same file, {os.fspath(given)}; give {name} a name of its own")
