@@ -1,10 +1,11 @@
-"""Files that are read: regular ones only, which cannot keep a reader waiting and have an end."""
+"""Reading regular files only: a pipe could block the reader for ever, a device may have no end."""
 
 from __future__ import annotations
 
 import codecs
 import errno
 import os
+import re
 import stat
 from typing import BinaryIO
 
@@ -13,8 +14,7 @@ MOST = 2**30
 
 
 def require_regular(where: int | str | os.PathLike[str], name: str | os.PathLike[str]) -> None:
-    """OSError with that name unless the path, or the open file, is a regular file: to read a pipe may wait for ever, a device may
-    have no end."""
+    """Raise OSError with the given name unless the path, or the open file, is a regular file."""
     mode = os.stat(where).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(name))
@@ -23,8 +23,8 @@ def require_regular(where: int | str | os.PathLike[str], name: str | os.PathLike
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file, to be read; OSError for anything else."""
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # else opening a pipe may wait
+    """Open a regular file for reading; OSError for anything else."""
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # without it, opening a pipe may block
     descriptor = os.open(path, flags)
     try:
         require_regular(descriptor, path)
@@ -35,7 +35,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_regular(path: str | os.PathLike[str], most: int = MOST) -> bytes:
-    """All that is in a regular file; OSError for anything else, and for one with more bytes."""
+    """The content of a regular file; OSError for anything else, and for a larger file."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"has more than {most} bytes", os.fspath(path))
@@ -59,3 +59,11 @@ def read_text(path: str | os.PathLike[str], most: int = MOST) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"it must be text in UTF-8, and has the byte 0x{data[error.start]:02x} at {error.start}") from None
+
+
+def unescape_mount(field: str) -> str:
+    """A path from /proc/self/mountinfo or /proc/mounts.
+
+    The kernel writes white space and backslashes in it as octal numbers.
+    """
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field)

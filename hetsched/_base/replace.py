@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from .regular import require_regular
+from .regular import require_regular, unescape_mount
 
 #: Disk errors for which the system does not name the file.
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -51,10 +50,10 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
 def _is_mount_point(target: str) -> bool:
     try:
         with open(_MOUNTS, "rb") as mounts:
-            points = [line.split()[4] for line in mounts]
+            points = [unescape_mount(os.fsdecode(line.split(b" ")[4])) for line in mounts]
     except OSError:  # not Linux
         return os.stat(target).st_dev != os.stat(os.path.dirname(target)).st_dev
-    return os.fsencode(target) in (re.sub(rb"\\(\d{3})", lambda code: bytes([int(code[1], 8)]), point) for point in points)
+    return target in points
 
 
 def _is_kept(target: str, folder: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from .._base.regular import read_regular
+from .._base.regular import read_regular, unescape_mount
 from .cpus import Cache, Cpu
 from .mask import cpus as cpus_of_thread
 
@@ -22,7 +22,6 @@ _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower":
 #: Cores with a ratio of speeds below this are of two types. Favoured cores of one type differ by
 #: less: boost by 10 %, ranks step by step.
 _GAP = 0.8
-_ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\"))  # the backslash last
 MOST_CPUS = 2**20  # a text that claims more is not a list of cpus
 MOST_ONLINE = 2**16  # cpus of a machine: eight times what Linux can be built for
 _MOST_BYTES = 2**26  # of a file in a tree: several times the /proc/cpuinfo of the largest machine
@@ -390,13 +389,13 @@ def _mounts(root: str) -> Iterator[tuple[str, str, str, list[str]]]:
             head, _, tail = line.partition(" - ")
             fields, source = head.split(" "), tail.split(" ")
             if len(fields) >= 6 and len(source) >= 3:
-                yield _unescape(fields[4]), _unescape(fields[3]), source[0], source[2].split(",")
+                yield unescape_mount(fields[4]), unescape_mount(fields[3]), source[0], source[2].split(",")
         return
     # hwloc-gather-topology records this file instead.
     for line in read(root, "proc/mounts").splitlines():
         fields = line.split(" ")
         if len(fields) >= 4:
-            yield _unescape(fields[1]), "/", fields[2], fields[3].split(",")
+            yield unescape_mount(fields[1]), "/", fields[2], fields[3].split(",")
 
 
 def _inside(path: str, top: str) -> list[str] | None:
@@ -404,12 +403,6 @@ def _inside(path: str, top: str) -> list[str] | None:
     prefix = top.rstrip("/") + "/"
     names = [name for name in path[len(prefix) :].split("/") if name]
     return names if (path + "/").startswith(prefix) and ".." not in names else None
-
-
-def _unescape(field: str) -> str:
-    for code, character in _ESCAPES:
-        field = field.replace(code, character)
-    return field
 
 
 # ---- text -------------------------------------------------------------------------------------------------------
