@@ -1,4 +1,5 @@
-"""hs.assign against scipy.optimize.linear_sum_assignment: CPU time, in turns, the least of the runs. Sizes as arguments."""
+"""hs.assign against scipy.optimize.linear_sum_assignment: CPU time, in turns, the least of the
+runs. Sizes as arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def instances(n: int) -> dict[str, NDArray[np.float64]]:
         "integers < 10": rng.integers(0, 10, (n, n)).astype(float),
         "integers < 100": rng.integers(0, 100, (n, n)).astype(float),
         "a_i b_j": np.outer(rng.random(n), rng.random(n)),
-        "a_i b_j, integers": np.outer(rng.integers(1, n + 1, n), rng.integers(1, n + 1, n)).astype(float),
+        "a_i b_j, integers": (
+            np.outer(rng.integers(1, n + 1, n), rng.integers(1, n + 1, n)).astype(float)
+        ),
         "distances": np.hypot(*(points[:, None] - others[None]).transpose(2, 0, 1)),
         "a_i + b_j": np.add.outer(rng.random(n), rng.random(n)),
         "all equal": np.ones((n, n)),
@@ -37,17 +40,31 @@ def cpu(function: Callable[[], object], repeats: int) -> float:
 
 def main() -> None:
     for n in [int(size) for size in sys.argv[1:]] or [10, 100, 1000, 4000]:
-        print(f"n = {n:4}                 hetsched      SciPy   SciPy / hetsched   difference of the optima")
+        print(
+            f"n = {n:4}                 hetsched      SciPy   SciPy / hetsched   difference of the"
+            " optima"
+        )
         for name, costs in instances(n).items():
             repeats, rounds = max(1, min(500, 300_000 // n**2)), 1 if n > 2000 else 5
             pairs = [
-                (cpu(lambda c=costs: hs.assign(c), repeats), cpu(lambda c=costs: linear_sum_assignment(c), repeats))
+                (
+                    cpu(lambda c=costs: hs.assign(c), repeats),
+                    cpu(lambda c=costs: linear_sum_assignment(c), repeats),
+                )
                 for _ in range(rounds)
             ]
             own, scipys = (min(times) for times in zip(*pairs, strict=True))
             found = hs.assign(costs)
-            off = found.cost - costs[linear_sum_assignment(costs)].sum() if n < 2000 else found.cost - found.bound
-            print(f"  {name:18} {own * 1e3:9.4g} ms {scipys * 1e3:7.4g} ms {scipys / own:10.2f} {off:20.2g}", flush=True)
+            off = (
+                found.cost - costs[linear_sum_assignment(costs)].sum()
+                if n < 2000
+                else found.cost - found.bound
+            )
+            print(
+                f"  {name:18} {own * 1e3:9.4g} ms {scipys * 1e3:7.4g} ms {scipys / own:10.2f}"
+                f" {off:20.2g}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Dense linear algebra of hetsched against SciPy's and NumPy's, in one run with equal numbers of threads, beside our own dgemm.
+"""Dense linear algebra of hetsched against SciPy's and NumPy's, in one run with equal numbers of
+threads, beside our own dgemm.
 
-OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take turns: a
-pause until the last one's threads have gone to sleep, one call to warm up, then timed calls; times are of the fastest call of
-each (what a busy machine leaves of it). Input by columns, nobody looks for NaN where that can be said. With --busy somebody
-else's program computes on the first core all the time, and times are medians.
+OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor).
+The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm
+up, then timed calls; times are of the fastest call of each (what a busy machine leaves of it).
+Input by columns, nobody looks for NaN where that can be said. With --busy somebody else's program
+computes on the first core all the time, and times are medians.
 """
 
 from __future__ import annotations
@@ -21,9 +23,13 @@ from typing import Any
 
 PAUSE = 0.25
 DEFAULT = [
-    "lu:100,250,500,1000,2000", "cholesky:1000,3000,6000", "qr:1000,3000,20000x200,200000x50", "lstsq:20000x200",
-    "triangular:3000", "inv:1000,3000",
-]  # fmt: skip
+    "lu:100,250,500,1000,2000",
+    "cholesky:1000,3000,6000",
+    "qr:1000,3000,20000x200,200000x50",
+    "lstsq:20000x200",
+    "triangular:3000",
+    "inv:1000,3000",
+]
 
 
 def operations(
@@ -37,17 +43,30 @@ def operations(
         return lambda: hs.lu_factor(a, **quick), lambda: linalg.lu_factor(a, **quick), 2 / 3 * n**3
     if name == "cholesky":
         p = np.asfortranarray(a @ a.T + n * np.eye(n, dtype=dtype))
-        return lambda: hs.cholesky(p, **quick), lambda: linalg.cholesky(p, lower=True, **quick), n**3 / 3
+        return (
+            lambda: hs.cholesky(p, **quick),
+            lambda: linalg.cholesky(p, lower=True, **quick),
+            n**3 / 3,
+        )
     if name == "qr":
-        return (lambda: hs.qr(a, mode="economic", **quick), lambda: linalg.qr(a, mode="economic", **quick),
-                4 * m * n**2 - 4 / 3 * n**3)  # fmt: skip
+        return (
+            lambda: hs.qr(a, mode="economic", **quick),
+            lambda: linalg.qr(a, mode="economic", **quick),
+            4 * m * n**2 - 4 / 3 * n**3,
+        )
     if name == "lstsq":
         b = rng.standard_normal(m).astype(dtype)
         return lambda: hs.lstsq(a, b), lambda: np.linalg.lstsq(a, b, rcond=None), 2 * m * n**2
     if name == "triangular":
-        t, b = np.asfortranarray(np.tril(a) / n + 2 * np.eye(n, dtype=dtype)), np.asfortranarray(rng.standard_normal((n, n)))
-        return (lambda: hs.solve_triangular(t, b, lower=True, **quick),
-                lambda: linalg.solve_triangular(t, b, lower=True, **quick), float(n**3))  # fmt: skip
+        t, b = (
+            np.asfortranarray(np.tril(a) / n + 2 * np.eye(n, dtype=dtype)),
+            np.asfortranarray(rng.standard_normal((n, n))),
+        )
+        return (
+            lambda: hs.solve_triangular(t, b, lower=True, **quick),
+            lambda: linalg.solve_triangular(t, b, lower=True, **quick),
+            float(n**3),
+        )
     if name == "inv":
         return lambda: hs.inv(a, **quick), lambda: np.linalg.inv(a), 2.0 * n**3
     raise SystemExit(f"no such operation: {name}")
@@ -55,7 +74,12 @@ def operations(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--operations", nargs="*", default=DEFAULT, help="name:size,size,... of " + " ".join(DEFAULT))
+    parser.add_argument(
+        "--operations",
+        nargs="*",
+        default=DEFAULT,
+        help="name:size,size,... of " + " ".join(DEFAULT),
+    )
     parser.add_argument("--threads", type=int, nargs="*", default=[2, 1])
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--rounds", type=int, default=4)
@@ -64,11 +88,16 @@ def main() -> None:
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one is None:
-        for threads in given.threads:  # a process for each: the pool of this machine's cores is made once
+        # a process for each: the pool of this machine's cores is made once
+        for threads in given.threads:
             more = {"HETSCHED_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
             if "avx512f" in Path("/proc/cpuinfo").read_text():
                 more.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
-            subprocess.run([sys.executable, *sys.argv, "--one", str(threads)], env={**more, **os.environ, **more}, check=True)
+            subprocess.run(
+                [sys.executable, *sys.argv, "--one", str(threads)],
+                env={**more, **os.environ, **more},
+                check=True,
+            )
         return
     measure(given)
 
@@ -79,11 +108,24 @@ def measure(given: argparse.Namespace) -> None:
 
     import hetsched as hs
 
-    print(f"{hs.topology().model}; Linux {platform.release()}, load {os.getloadavg()[0]:.1f}; hetsched {hs.__version__}")
-    print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}")
-    print(f"{given.one} thread{'s' if given.one > 1 else ''}, {given.dtype}{', a busy program on core 0' if given.busy else ''}")
+    print(
+        f"{hs.topology().model}; Linux {platform.release()}, load {os.getloadavg()[0]:.1f};"
+        f" hetsched {hs.__version__}"
+    )
+    print(
+        f"SciPy {scipy.__version__}, NumPy {np.__version__},"
+        f" OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}"
+    )
+    print(
+        f"{given.one} thread{'s' if given.one > 1 else ''},"
+        f" {given.dtype}{', a busy program on core 0' if given.busy else ''}"
+    )
     print("                         ours ms   GFLOP/s    peer ms   ratio   of our matmul")
-    hog = subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"]) if given.busy else None
+    hog = (
+        subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"])
+        if given.busy
+        else None
+    )
     try:
         for what in given.operations:
             name, sizes = what.split(":")
@@ -95,7 +137,9 @@ def measure(given: argparse.Namespace) -> None:
             hog.kill()
 
 
-def row(hs: Any, np: Any, linalg: Any, name: str, m: int, n: int, given: argparse.Namespace) -> None:
+def row(
+    hs: Any, np: Any, linalg: Any, name: str, m: int, n: int, given: argparse.Namespace
+) -> None:
     ours, peer, flops = operations(hs, np, linalg, name, m, n, given.dtype)
     side = min(m, 4000) if m == n else 2000
     c = np.ones((side, side), given.dtype)
@@ -115,9 +159,10 @@ def row(hs: Any, np: Any, linalg: Any, name: str, m: int, n: int, given: argpars
     of = {key: (statistics.median if given.busy else min)(each) for key, each in times.items()}
     rate, gemm = flops / of["ours"] / 1e9, 2 * side**3 / of["matmul"] / 1e9
     print(
-        f"{name:>11} {m:>7} x {n:<5} {of['ours'] * 1e3:9.2f} {rate:9.1f} {of['peer'] * 1e3:10.2f} {of['peer'] / of['ours']:7.2f}"
-        f" {rate / gemm:10.2f}", flush=True,
-    )  # fmt: skip
+        f"{name:>11} {m:>7} x {n:<5} {of['ours'] * 1e3:9.2f} {rate:9.1f} {of['peer'] * 1e3:10.2f}"
+        f" {of['peer'] / of['ours']:7.2f} {rate / gemm:10.2f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

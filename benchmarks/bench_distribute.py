@@ -1,7 +1,9 @@
-"""Time of `distribute` for many workers beside numpy.sort of as many doubles in the same run: CPU time, medians of turns.
+"""Time of `distribute` for many workers beside numpy.sort of as many doubles in the same run: CPU
+time, medians of turns.
 
-NumPy sorts with AVX-512 or AVX2 where there is one, at some 5 ns a double: to read and write an array of doubles a few times is
-as much. What the C function takes is shown by itself; the rest is Python's.
+NumPy sorts with AVX-512 or AVX2 where there is one, at some 5 ns a double: to read and write an
+array of doubles a few times is as much. What the C function takes is shown by itself; the rest is
+Python's.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from hetsched.machine.topology import topology
 TARGET = 10.0
 
 
-def ratios(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
+def ratios(
+    functions: dict[str, Callable[[], object]], rounds: int
+) -> dict[str, tuple[float, float]]:
     """Median CPU seconds, and the median over the rounds of the CPU time over that of the first."""
     taken: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
@@ -32,7 +36,10 @@ def ratios(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str,
             taken[name].append(time.process_time() - start)
     first = next(iter(taken.values()))
     return {
-        name: (statistics.median(own), statistics.median(a / b for a, b in zip(own, first, strict=True)))
+        name: (
+            statistics.median(own),
+            statistics.median(a / b for a, b in zip(own, first, strict=True)),
+        )
         for name, own in taken.items()
     }
 
@@ -43,8 +50,9 @@ def main() -> None:
     given = parser.parse_args()
     host = topology()
     print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
-        f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
+        f" cpus; hetsched {hs.__version__}, Python {platform.python_version()}, NumPy"
+        f" {np.__version__}"
     )
     p, n = 10**5, 10**15
     rng = np.random.default_rng(5)
@@ -61,7 +69,11 @@ def main() -> None:
             "hs.distribute": lambda times=times: hs.distribute(n, times),  # type: ignore[misc]
         }
         for name, (seconds, ratio) in ratios(functions, given.rounds).items():
-            goal = f"  target {TARGET:g}  {'met' if ratio <= TARGET else 'MISSED'}" if name == "hs.distribute" else ""
+            goal = (
+                f"  target {TARGET:g}  {'met' if ratio <= TARGET else 'MISSED'}"
+                if name == "hs.distribute"
+                else ""
+            )
             print(f"  {name:16} {1e3 * seconds:8.2f} ms  {ratio:6.1f} x numpy.sort{goal}")
 
 

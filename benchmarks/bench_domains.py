@@ -1,11 +1,14 @@
-"""One gang against a gang for each domain: what they would move, counted, and what two kernels reach together.
+"""One gang against a gang for each domain: what they would move, counted, and what two kernels
+reach together.
 
-The counts, of float64 products n x n x n with panels 256 deep and 4096 columns wide: bytes of packed panels; bytes read from
-other nodes where A and B are interleaved over them, and how often a worker waits for others. The panels of one gang lie evenly
-on all nodes; the cache of each domain reads those of B whole, and those of A are read where they were packed. Nothing is run.
+The counts, of float64 products n x n x n with panels 256 deep and 4096 columns wide: bytes of
+packed panels; bytes read from other nodes where A and B are interleaved over them, and how often a
+worker waits for others. The panels of one gang lie evenly on all nodes; the cache of each domain
+reads those of B whole, and those of A are read where they were packed. Nothing is run.
 
-The runs: two domains of a core each, as HETSCHED_TOPOLOGY describes them, with our AVX-512 and our AVX2 kernels on one machine.
-The calls of all ways take turns; a figure is the median. "sum" is that of the two kernels, each alone on its own core.
+The runs: two domains of a core each, as HETSCHED_TOPOLOGY describes them, with our AVX-512 and our
+AVX2 kernels on one machine. The calls of all ways take turns; a figure is the median. "sum" is that
+of the two kernels, each alone on its own core.
 """
 
 from __future__ import annotations
@@ -55,7 +58,11 @@ def of_one_gang(n: int, platform: hs.Platform) -> tuple[float, float, int]:
 def of_domains(n: int, platform: hs.Platform) -> tuple[float, float, int]:
     """The same."""
     found = hs.plan_matmul(n, n, n, platform, method="domains").domains
-    return float(found.packed.sum()), float(found.traffic[:, 1].sum()), int(found.synchronisations.sum())
+    return (
+        float(found.packed.sum()),
+        float(found.traffic[:, 1].sum()),
+        int(found.synchronisations.sum()),
+    )
 
 
 def counts() -> None:
@@ -66,14 +73,19 @@ def counts() -> None:
         for n in SIZES:
             pairs = zip(of_one_gang(n, platform), of_domains(n, platform), strict=True)
             (one, own), (far, near), (all_wait, own_wait) = pairs
-            print(f"{n:6} {one / 1e9:9.3f} {own / 1e9:9.3f} {far / 1e9:9.3f} {near / 1e9:9.3f} {all_wait:9} {own_wait:9}")
+            print(
+                f"{n:6} {one / 1e9:9.3f} {own / 1e9:9.3f} {far / 1e9:9.3f} {near / 1e9:9.3f}"
+                f" {all_wait:9} {own_wait:9}"
+            )
 
 
 @contextmanager
 def described(domains: list[tuple[str, str]], folder: Path) -> Iterator[None]:
     """With HETSCHED_TOPOLOGY of such (cpus, kernel) domains."""
     path = folder / "machine.toml"
-    path.write_text("\n".join(f'[[domain]]\ncpus = "{cpus}"\nkernel = "{name}"' for cpus, name in domains))
+    path.write_text(
+        "\n".join(f'[[domain]]\ncpus = "{cpus}"\nkernel = "{name}"' for cpus, name in domains)
+    )
     os.environ["HETSCHED_TOPOLOGY"] = str(path)
     try:
         yield
@@ -95,7 +107,9 @@ def calls(operation: str, n: int, dtype: type) -> tuple[float, Callable[[hs.Pool
     }[operation]
 
 
-def rates(pools: dict[str, hs.Pool], operation: str, n: int, dtype: type, rounds: int) -> dict[str, float]:
+def rates(
+    pools: dict[str, hs.Pool], operation: str, n: int, dtype: type, rounds: int
+) -> dict[str, float]:
     """GFLOP/s of each pool; their calls take turns."""
     flops, call = calls(operation, n, dtype)
     times: dict[str, list[float]] = {name: [] for name in pools}
@@ -118,21 +132,34 @@ def measured(operation: str, n: int, dtype: type, rounds: int, folder: Path) -> 
     first, second = map(str, hs.topology().places[:2])
     with ExitStack() as stack:
         own = zip((first, second), KERNELS, strict=True)
-        alone = {name: stack.enter_context(pool_of([(cpu, name)], [1.0], folder)) for cpu, name in own}
+        alone = {
+            name: stack.enter_context(pool_of([(cpu, name)], [1.0], folder)) for cpu, name in own
+        }
         speeds = list(rates(alone, operation, n, dtype, 3).values())
         pools = alone | {
-            f"2 x {name}": stack.enter_context(pool_of([(f"{first},{second}", name)], [1.0, 1.0], folder)) for name in KERNELS
+            f"2 x {name}": stack.enter_context(
+                pool_of([(f"{first},{second}", name)], [1.0, 1.0], folder)
+            )
+            for name in KERNELS
         }
         both = [(first, KERNELS[0]), (second, KERNELS[1])]
         pools["both"] = stack.enter_context(pool_of(both, speeds, folder))
         found = rates(pools, operation, n, dtype, rounds)
-    total, best = sum(found[name] for name in KERNELS), max(found[f"2 x {name}"] for name in KERNELS)
+    total, best = (
+        sum(found[name] for name in KERNELS),
+        max(found[f"2 x {name}"] for name in KERNELS),
+    )
     line = " ".join(f"{found[name]:9.1f}" for name in pools)
-    print(f"{operation:>8} {np.dtype(dtype).name:>8} {n:6} {line} {found['both'] / total:12.2f} {found['both'] / best:12.2f}")
+    print(
+        f"{operation:>8} {np.dtype(dtype).name:>8} {n:6} {line} {found['both'] / total:12.2f}"
+        f" {found['both'] / best:12.2f}"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=9, help="timed calls of each way")
     parser.add_argument("--counts", action="store_true", help="only what is counted, without runs")
     given = parser.parse_args()
@@ -144,10 +171,18 @@ def main() -> None:
     except NotImplementedError:
         sys.exit(f"this processor does not have both {' and '.join(KERNELS)}: nothing is run")
     names = [*KERNELS, *(f"2 x {name}" for name in KERNELS), "both"]
-    print(f"\nGFLOP/s on 2 cores, own kernels of {', '.join(KERNELS)} (in use otherwise: {kernel()['name']})")
-    print(f"{'':>17} {'n':>6} {' '.join(f'{name:>9}' for name in names)} {'both / sum':>12} {'both / best':>12}")
+    print(
+        f"\nGFLOP/s on 2 cores, own kernels of {', '.join(KERNELS)} (in use otherwise:"
+        f" {kernel()['name']})"
+    )
+    print(
+        f"{'':>17} {'n':>6} {' '.join(f'{name:>9}' for name in names)} {'both / sum':>12}"
+        f" {'both / best':>12}"
+    )
     with tempfile.TemporaryDirectory() as folder:
-        for operation, dtype, n in itertools.product(OPERATIONS, (np.float64, np.float32), (2000, 4000)):
+        for operation, dtype, n in itertools.product(
+            OPERATIONS, (np.float64, np.float32), (2000, 4000)
+        ):
             measured(operation, n, dtype, given.rounds, Path(folder))
 
 

@@ -1,5 +1,5 @@
-"""Emulated platforms: measured against predicted makespan, for block columns and for layers in four modes; and the CPU time that
-waiting takes. Medians of five."""
+"""Emulated platforms: measured against predicted makespan, for block columns and for layers in four
+modes; and the CPU time that waiting takes. Medians of five."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ PLATFORMS = {
     "t = (1, 2, 4)": [1, 2, 4],
     "8 workers, 1:4": list(np.linspace(1, 4, 8)),
 }
-N, BLOCK, SECONDS = 2496, 32, 1.5  # the 2001 paper's matrices; the time that a perfect division would take
+# the 2001 paper's matrices; the time that a perfect division would take
+N, BLOCK, SECONDS = 2496, 32, 1.5
 STAR = hs.Platform.star([3, 5, 8, 4], link_costs=[20, 30, 10, 25])
 SHAPE = 400, 300, 6000  # m, n, k of the layers
 WORKERS = 2, 64  # of the pools whose CPU time is looked at; the host may have fewer cores
-PAUSE = 0.05  # seconds after each product, as between those of a program: real workers look for the next one, then sleep
+# seconds after each product, as between those of a program: real workers look for the next one,
+# then sleep
+PAUSE = 0.05
 
 
 def layers() -> None:
@@ -36,11 +39,17 @@ def layers() -> None:
     for mode in ("scss", "sccs", "pccs", "pcss"):
         with hs.Pool(STAR, emulate=True) as pool:
             plan = pool.plan(m, n, k, method="layers", communication=mode)
-            traces = [pool.matmul(A, B, method="layers", communication=mode, trace=True)[1] for _ in range(5)]
+            traces = [
+                pool.matmul(A, B, method="layers", communication=mode, trace=True)[1]
+                for _ in range(5)
+            ]
         measured = statistics.median(trace.makespan for trace in traces)
         counts = np.bincount(plan.boxes[:, 0], plan.boxes[:, 6], len(STAR)).astype(int).tolist()
         off = measured / plan.makespan - 1
-        print(f"{mode:15}  predicted {plan.makespan:.4f} s, measured {measured:.4f} s ({off:+.3%}), counts {counts}")
+        print(
+            f"{mode:15}  predicted {plan.makespan:.4f} s, measured {measured:.4f} s ({off:+.3%}),"
+            f" counts {counts}"
+        )
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:
@@ -64,7 +73,8 @@ def of_zones(pool: hs.Pool, plan: hs.ProductPlan, A: Matrix, B: Matrix, C: Matri
 
 
 def of_product(n: int) -> None:
-    """CPU seconds of a product: real workers beside one, emulated ones beside one that does their zones."""
+    """CPU seconds of a product: real workers beside one, emulated ones beside one that does their
+    zones."""
     rng = np.random.default_rng(0)
     A, B, C = rng.standard_normal((n, n)), rng.standard_normal((n, n)), np.empty((n, n))
     with hs.Pool(1) as one:
@@ -75,11 +85,17 @@ def of_product(n: int) -> None:
                 spent = cpu_seconds(partial(pool.matmul, A, B, out=C))
             print(f"{p:2} real workers      {spent:.4f} ({spent / alone - 1:+.1%})")
         for p in WORKERS:
-            with hs.Pool(hs.Platform.star([p * n / 1000 / (2e-9 * n**3)] * p), emulate=True) as pool:  # n / 1000 seconds
+            # n / 1000 seconds
+            with hs.Pool(
+                hs.Platform.star([p * n / 1000 / (2e-9 * n**3)] * p), emulate=True
+            ) as pool:
                 plan = pool.plan(n, n, n)
                 spent = cpu_seconds(partial(pool.run, plan, A, B, C))
             needed = cpu_seconds(partial(of_zones, one, plan, A, B, C))
-            print(f"{p:2} emulated workers  {spent:.4f}, their zones {needed:.4f} ({spent / needed - 1:+.1%})")
+            print(
+                f"{p:2} emulated workers  {spent:.4f}, their zones {needed:.4f}"
+                f" ({spent / needed - 1:+.1%})"
+            )
 
 
 def of_sleep(n: int) -> None:
@@ -100,12 +116,17 @@ def main() -> None:
         scale = SECONDS * float(platform.speeds.sum()) / (2e-9 * N**3)
         with hs.Pool(platform, emulate=True, time_scale=scale) as pool:
             plan = pool.plan(N, N, N, method="columns", block=BLOCK)
-            traces = [pool.matmul(A, B, method="columns", block=BLOCK, trace=True)[1] for _ in range(5)]
+            traces = [
+                pool.matmul(A, B, method="columns", block=BLOCK, trace=True)[1] for _ in range(5)
+            ]
         measured = statistics.median(trace.makespan for trace in traces)
         predicted = plan.makespan * scale
         counts = (plan.boxes[:, 5] // BLOCK).tolist()
         off = measured / predicted - 1
-        print(f"{name:15}  predicted {predicted:.4f} s, measured {measured:.4f} s ({off:+.3%}), counts {counts}")
+        print(
+            f"{name:15}  predicted {predicted:.4f} s, measured {measured:.4f} s ({off:+.3%}),"
+            f" counts {counts}"
+        )
     layers()
     for n in (1000, 2000):
         of_product(n)

@@ -1,8 +1,10 @@
-"""Products of files larger than memory: hetsched against numpy.memmap and dask.array under the same hard limit.
+"""Products of files larger than memory: hetsched against numpy.memmap and dask.array under the same
+hard limit.
 
-Each contender runs in a process of its own, in a memory cgroup of its own: the limit counts everything, the interpreter and the
-cached pages of files as well. Before each run the system's cache of files is dropped, where that is permitted. The contenders
-take turns; the others with each of several chunk sizes, of which the best counts. What is timed does not include the imports.
+Each contender runs in a process of its own, in a memory cgroup of its own: the limit counts
+everything, the interpreter and the cached pages of files as well. Before each run the system's
+cache of files is dropped, where that is permitted. The contenders take turns; the others with each
+of several chunk sizes, of which the best counts. What is timed does not include the imports.
 """
 
 from __future__ import annotations
@@ -20,28 +22,35 @@ from pathlib import Path
 import numpy as np
 
 CODE = {
-    "hetsched": """
+    "hetsched": (
+        """
 import hetsched as hs
 start()
 done = hs.matmul_files("A.npy", "B.npy", "C.npy", memory=limit - PROGRAM)
 print(done.plan.describe(), file=sys.stderr)
-""",
-    "numpy": """
+"""
+    ),
+    "numpy": (
+        """
 A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
 start()
 np.matmul(A, B, out=C)
 C.flush()
-""",
-    "numpy slabs": """
+"""
+    ),
+    "numpy slabs": (
+        """
 A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
 start()
 for row in range(0, len(A), chunk):  # what one would write by hand
     np.matmul(A[row : row + chunk], B, out=C[row : row + chunk])
 C.flush()
-""",
-    "dask": """
+"""
+    ),
+    "dask": (
+        """
 import dask, dask.array as da
 A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
@@ -49,8 +58,10 @@ start()
 with dask.config.set(scheduler="threads"):
     da.store(da.matmul(da.from_array(A, chunks=chunk), da.from_array(B, chunks=chunk)), C, lock=False)
 C.flush()
-""",
-    "dask panels": """
+"""
+    ),
+    "dask panels": (
+        """
 import dask, dask.array as da
 A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
@@ -58,7 +69,8 @@ start()
 with dask.config.set(scheduler="threads"):
     da.store(da.matmul(da.from_array(A, chunks=(chunk, -1)), da.from_array(B, chunks=(-1, chunk))), C, lock=False)
 C.flush()
-""",
+"""
+    ),
 }
 CHUNKED = ("numpy slabs", "dask", "dask panels")
 FRAME = """
@@ -79,7 +91,8 @@ print(seconds, int(status["VmHWM"].split()[0]) / 1024)
 
 
 class Limit:
-    """A memory cgroup with a limit: version 1 directly, version 2 by way of systemd-run; else no limit."""
+    """A memory cgroup with a limit: version 1 directly, version 2 by way of systemd-run; else no
+    limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.group = limit, Path(f"/sys/fs/cgroup/memory/hetsched-bench-{os.getpid()}")
@@ -91,8 +104,19 @@ class Limit:
             self.how = "cgroup v1"
         except OSError:
             self.group, self.prefix = Path("/nonexistent"), []
-            scope = ["systemd-run", "--scope", "-q", "-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0"]
-            if shutil.which("systemd-run") and subprocess.run([*scope, "true"], capture_output=True).returncode == 0:
+            scope = [
+                "systemd-run",
+                "--scope",
+                "-q",
+                "-p",
+                f"MemoryMax={limit}",
+                "-p",
+                "MemorySwapMax=0",
+            ]
+            if (
+                shutil.which("systemd-run")
+                and subprocess.run([*scope, "true"], capture_output=True).returncode == 0
+            ):
                 self.prefix, self.how = scope, "cgroup v2 by systemd-run"
 
     def close(self) -> None:
@@ -107,14 +131,17 @@ def drop_caches() -> None:
 
 
 def run(name: str, limit: Limit, folder: str, chunk: int, timeout: float) -> tuple[float, float]:
-    """Seconds and peak resident MiB; infinite seconds for one that was killed, or took longer than the timeout."""
+    """Seconds and peak resident MiB; infinite seconds for one that was killed, or took longer than
+    the timeout."""
     for path in Path(folder).glob("C.npy*"):
         path.unlink()
     drop_caches()
     code = FRAME.format(code=CODE[name])
     command = [*limit.prefix, sys.executable, "-c", code, str(limit.limit), str(chunk)]
     try:
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout)
+        result = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
         return float("inf"), 0.0
     if result.returncode:
@@ -138,12 +165,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", "--size", type=int, default=8000)
     parser.add_argument(
-        "--limit", type=int, default=256, metavar="MIB", help="of everything a contender takes (default: %(default)s)"
+        "--limit",
+        type=int,
+        default=256,
+        metavar="MIB",
+        help="of everything a contender takes (default: %(default)s)",
     )
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--chunks", type=int, nargs="*", default=[500, 1000], help="of dask, and rows of a slab")
+    parser.add_argument(
+        "--chunks", type=int, nargs="*", default=[500, 1000], help="of dask, and rows of a slab"
+    )
     parser.add_argument("--contenders", nargs="*", default=list(CODE), choices=list(CODE))
-    parser.add_argument("--folder", default=".", help="where the files go; three of them of size^2 x 8 bytes")
+    parser.add_argument(
+        "--folder", default=".", help="where the files go; three of them of size^2 x 8 bytes"
+    )
     parser.add_argument("--timeout", type=float, default=600.0)
     given = parser.parse_args()
     n, limit = given.size, Limit(given.limit * 2**20)
@@ -155,8 +190,16 @@ def main() -> None:
             for row in range(0, n, 500):
                 matrix[row : row + 500] = rng.standard_normal((min(500, n - row), n))
             del matrix
-        print(f"{n} x {n} float64, {3 * 8 * n * n / 1e9:.3g} GB of files, limit {given.limit} MiB ({limit.how})", flush=True)
-        contenders = [(name, c) for name in given.contenders for c in (given.chunks if name in CHUNKED else [0])]
+        print(
+            f"{n} x {n} float64, {3 * 8 * n * n / 1e9:.3g} GB of files, limit {given.limit} MiB"
+            f" ({limit.how})",
+            flush=True,
+        )
+        contenders = [
+            (name, c)
+            for name in given.contenders
+            for c in (given.chunks if name in CHUNKED else [0])
+        ]
         times: dict[tuple[str, int], list[float]] = {contender: [] for contender in contenders}
         for _ in range(given.rounds):
             for name, chunk in contenders:
@@ -170,13 +213,18 @@ def main() -> None:
                     print(f"{label:<16} killed, or longer than {given.timeout:.0f} s", flush=True)
                     continue
                 rate = f"{seconds:7.2f} s {flops / seconds / 1e9:7.1f} GFLOP/s"
-                print(f"{label:<16} {rate}, resident at most {peak:.0f} MiB, error {check(folder):.0e}", flush=True)
+                print(
+                    f"{label:<16} {rate}, resident at most {peak:.0f} MiB, error"
+                    f" {check(folder):.0e}",
+                    flush=True,
+                )
         ours = times.pop(("hetsched", 0))
         for what, of in (("median", statistics.median), ("fastest", min)):
             best = min(times, key=lambda contender: of(times[contender]))
             own, rest = of(ours), of(times[best])
             print(
-                f"{what}: hetsched {own:.2f} s, best of the others {best[0]} {best[1] or ''} {rest:.2f} s: ratio {rest / own:.2f}"
+                f"{what}: hetsched {own:.2f} s, best of the others {best[0]} {best[1] or ''}"
+                f" {rest:.2f} s: ratio {rest / own:.2f}"
             )
     limit.close()
 

@@ -1,9 +1,11 @@
-"""A Aᵀ by hetsched against numpy (A @ A.T), scipy.linalg.blas and BLIS's syrk, in one run, each at its best kernel and with equal
-numbers of threads; and against hetsched's own product of two matrices of these sizes.
+"""A Aᵀ by hetsched against numpy (A @ A.T), scipy.linalg.blas and BLIS's syrk, in one run, each at
+its best kernel and with equal numbers of threads; and against hetsched's own product of two
+matrices of these sizes.
 
-The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. A figure
-is the median over all rounds; the ratios are hetsched's rate over that of the fastest peer and over that of its own product.
-SciPy and BLIS write one triangle only; "one triangle" is hetsched's engine doing the same, and its ratio to the faster of them.
+The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm
+up, then timed calls. A figure is the median over all rounds; the ratios are hetsched's rate over
+that of the fastest peer and over that of its own product. SciPy and BLIS write one triangle only;
+"one triangle" is hetsched's engine doing the same, and its ratio to the faster of them.
 """
 
 from __future__ import annotations
@@ -37,9 +39,25 @@ class BlisSyrk(Blis):
 
     def gram(self, a: np.ndarray, c: np.ndarray) -> None:
         double = c.dtype == np.float64
-        real, syrk = (ctypes.c_double, self.library.cblas_dsyrk) if double else (ctypes.c_float, self.library.cblas_ssyrk)
+        real, syrk = (
+            (ctypes.c_double, self.library.cblas_dsyrk)
+            if double
+            else (ctypes.c_float, self.library.cblas_ssyrk)
+        )
         n, k = a.shape
-        syrk(101, 122, 111, n, k, real(1), ctypes.c_void_p(a.ctypes.data), k, real(0), ctypes.c_void_p(c.ctypes.data), n)
+        syrk(
+            101,
+            122,
+            111,
+            n,
+            k,
+            real(1),
+            ctypes.c_void_p(a.ctypes.data),
+            k,
+            real(0),
+            ctypes.c_void_p(c.ctypes.data),
+            n,
+        )
 
 
 def peers(threads: int, dtype: type) -> dict[str, Peer]:
@@ -63,7 +81,9 @@ class Triangle:
     def __call__(self, a: np.ndarray, c: np.ndarray) -> None:
         (n, k), product = a.shape, ffi.new("hs_product *")
         operands = [ffi.from_buffer(x) for x in (a, a, c)]
-        lib.hs_product_default(product, lib.HS_FLOAT64 if c.dtype == np.float64 else lib.HS_FLOAT32, n, n, k, *operands)
+        lib.hs_product_default(
+            product, lib.HS_FLOAT64 if c.dtype == np.float64 else lib.HS_FLOAT32, n, n, k, *operands
+        )
         product.b_row_stride, product.b_col_stride, product.triangle = 1, k, lib.HS_TRIANGLE_LOWER
         check_status(lib.hs_gemm(self.threads.handle, product, ffi.NULL, ffi.NULL, ffi.NULL))
 
@@ -72,15 +92,22 @@ def table(threads: int, dtype: type, scale: float) -> None:
     """One block of the report."""
     rng = np.random.default_rng(0)
     others, triangle = peers(threads, dtype), Triangle(threads)
-    print(f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: milliseconds (median)")
+    print(
+        f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: milliseconds"
+        " (median)"
+    )
     print(
         f"{'n x k':>12} {'hetsched':>9} "
         + " ".join(f"{name:>9}" for name in others)
-        + "   product  one triangle  to the best peer  to the product  one triangle to SciPy's and BLIS's"
+        + "   product  one triangle  to the best peer  to the product  one triangle to SciPy's and"
+        " BLIS's"
     )
     with ours(threads) as multiply:
         for n, k in SHAPES:
-            a, b = rng.standard_normal((n, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+            a, b = (
+                rng.standard_normal((n, k)).astype(dtype),
+                rng.standard_normal((k, n)).astype(dtype),
+            )
             c = np.zeros((n, n), dtype)
             rounds = max(3, int(scale * (9 if n * n * k < 2e9 else 5)))
             repeats = max(1, min(100, int(0.1 / (n * n * k / 5e10))))
@@ -93,21 +120,35 @@ def table(threads: int, dtype: type, scale: float) -> None:
             alike = min(seconds[name] for name in others if name != "numpy")
             best = min(seconds[name] for name in others)
             times = " ".join(f"{1e3 * t:9.3f}" for t in seconds.values())
-            print(f"{f'{n} x {k}':>12} {times}  {best / own:22.3f}  {product / own:14.3f}  {alike / half:14.3f}", flush=True)
+            print(
+                f"{f'{n} x {k}':>12} {times}  {best / own:22.3f}  {product / own:14.3f} "
+                f" {alike / half:14.3f}",
+                flush=True,
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="rounds, relative to the usual number")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="rounds, relative to the usual number"
+    )
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
     given = parser.parse_args()
     kernel = kernels.kernel()
     found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     host = topology()
-    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
-    print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; ", end="")
-    print(f"NumPy {np.__version__} with {found['name']} {found['version']}, SciPy {scipy.__version__}")
+    print(
+        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
+        f" {platform.python_version()}"
+    )
+    print(
+        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; ",
+        end="",
+    )
+    print(
+        f"NumPy {np.__version__} with {found['name']} {found['version']}, SciPy {scipy.__version__}"
+    )
     from threadpoolctl import threadpool_limits
 
     for threads in given.threads:

@@ -1,8 +1,9 @@
-"""Layers on a star: time of the exact planner beside a table in NumPy and a MILP in HiGHS; what a search over orders gains.
+"""Layers on a star: time of the exact planner beside a table in NumPy and a MILP in HiGHS; what a
+search over orders gains.
 
-CPU time of this process, the least of three runs. Stars as in section 6.1 of the paper; links are 1, 30 and 100 times as slow,
-and slower still for a larger n, so that the messages stay as long beside the work. One message after the other. `--quick` is a
-short run.
+CPU time of this process, the least of three runs. Stars as in section 6.1 of the paper; links are
+1, 30 and 100 times as slow, and slower still for a larger n, so that the messages stay as long
+beside the work. One message after the other. `--quick` is a short run.
 """
 
 from __future__ import annotations
@@ -44,26 +45,38 @@ def table(n: int, work: Times, message: Times) -> float:
     least = np.full(n + 1, np.inf)
     least[0] = 0.0
     for a, b in zip(work[::-1], message[::-1], strict=True):
-        least = np.array([np.maximum(k[: m + 1] * (a + b), k[: m + 1] * b + least[m::-1]).min() for m in range(n + 1)])
+        least = np.array(
+            [
+                np.maximum(k[: m + 1] * (a + b), k[: m + 1] * b + least[m::-1]).min()
+                for m in range(n + 1)
+            ]
+        )
     return float(least[n])
 
 
 def integer_program(n: int, work: Times, message: Times, limit: float) -> float:
-    """The same as a MILP, solved by HiGHS to a gap of 1e-9 or until the time is over; infinite if it has nothing then."""
+    """The same as a MILP, solved by HiGHS to a gap of 1e-9 or until the time is over; infinite if
+    it has nothing then."""
     p = len(work)
     rows = np.tril(np.tile(message, (p, 1)), -1) + np.diag(work + message)
     ends = LinearConstraint(np.hstack((rows, -np.ones((p, 1)))), -np.inf, 0)
     sums = LinearConstraint(np.append(np.ones(p), 0.0)[None], n, n)
     cost, whole = np.append(np.zeros(p), 1.0), np.append(np.ones(p), 0.0)
     found = milp(
-        cost, constraints=[ends, sums], integrality=whole, bounds=Bounds(0, np.append(np.full(p, float(n)), np.inf)),
+        cost,
+        constraints=[ends, sums],
+        integrality=whole,
+        bounds=Bounds(0, np.append(np.full(p, float(n)), np.inf)),
         options={"time_limit": limit, "mip_rel_gap": 1e-9},
-    )  # fmt: skip
+    )
     return np.inf if found.x is None else float(found.fun)
 
 
 def speed(sizes: list[int], workers: list[int], limit: float) -> None:
-    print('\nmode "sccs", method "exact": CPU ms; the table in NumPy; HiGHS (time limit), and its excess over ours')
+    print(
+        '\nmode "sccs", method "exact": CPU ms; the table in NumPy; HiGHS (time limit), and its'
+        " excess over ours"
+    )
     for p in workers:
         for n in sizes:
             for slow in (1, 30, 100):
@@ -83,11 +96,17 @@ def speed(sizes: list[int], workers: list[int], limit: float) -> None:
                     spent = time.process_time() - start
                     row += f"   HiGHS {1e3 * spent:9.1f} ({found / plan.makespan - 1:+.1e})"
                 proof = "proven" if plan.scope else "not proven"
-                print(f"  p = {p:4}, n = {n:<10} links x {slow:<4} {row}   {proof} for its order", flush=True)
+                print(
+                    f"  p = {p:4}, n = {n:<10} links x {slow:<4} {row}   {proof} for its order",
+                    flush=True,
+                )
 
 
 def orders(workers: list[int], seeds: int) -> None:
-    print('\nmode "sccs", n = 1000, links x 100: makespan over the lower bound, means; CPU ms of the search')
+    print(
+        '\nmode "sccs", n = 1000, links x 100: makespan over the lower bound, means; CPU ms of the'
+        " search"
+    )
     print(f"{'p':>6}{'as given':>12}{'fastest link first':>22}{'best':>10}{'proven':>10}{'ms':>10}")
     for p in workers:
         rows, proofs, spent = [], 0, []
@@ -98,12 +117,17 @@ def orders(workers: list[int], seeds: int) -> None:
             start = time.process_time()
             best = hs.layers_star(1000, cycle, link, "sccs", "best")
             spent.append(time.process_time() - start)
-            plain = [hs.layers_star(1000, cycle[i], link[i], "sccs").makespan for i in (np.arange(p), up)]
+            plain = [
+                hs.layers_star(1000, cycle[i], link[i], "sccs").makespan for i in (np.arange(p), up)
+            ]
             bound = min(best.lower_bound, hs.layers_star(1000, cycle, link, "sccs").lower_bound)
             rows.append([x / bound - 1 for x in (*plain, best.makespan)])
             proofs += best.optimal
         given, ascending, found = np.mean(rows, axis=0)
-        print(f"{p:6}{given:12.3%}{ascending:22.3%}{found:10.3%}{proofs:7}/{seeds}{1e3 * np.mean(spent):10.1f}", flush=True)
+        print(
+            f"{p:6}{given:12.3%}{ascending:22.3%}{found:10.3%}{proofs:7}/{seeds}{1e3 * np.mean(spent):10.1f}",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -112,11 +136,15 @@ def main() -> None:
     quick = parser.parse_args().quick
     host = hs.topology()
     print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
-        f"{platform.system()} {platform.release()}; "
-        f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
+        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
+        f" {platform.python_version()}, NumPy {np.__version__}"
     )
-    speed([100, 1000] if quick else [100, 1000, 10**5, 10**9], [4, 16] if quick else [4, 16, 100], 2.0 if quick else 10.0)
+    speed(
+        [100, 1000] if quick else [100, 1000, 10**5, 10**9],
+        [4, 16] if quick else [4, 16, 100],
+        2.0 if quick else 10.0,
+    )
     orders([4, 8, 16] if quick else [4, 8, 12, 16, 20, 40, 100], 5 if quick else 10)
 
 

@@ -1,13 +1,15 @@
-"""hetsched.lu_factor against scipy.linalg.lu_factor, StarPU and ScaLAPACK, in one run, with equal numbers of threads, and beside
-our own dgemm.
+"""hetsched.lu_factor against scipy.linalg.lu_factor, StarPU and ScaLAPACK, in one run, with equal
+numbers of threads, and beside our own dgemm.
 
-SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor). The libraries take
-turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. Rates are
-of the fastest call of each (what a busy machine leaves of it). Input by columns, both look for NaN.
+SciPy's OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every
+processor). The libraries take turns: a pause until the last one's threads have gone to sleep, one
+call to warm up, then timed calls. Rates are of the fastest call of each (what a busy machine leaves
+of it). Input by columns, both look for NaN.
 
-StarPU is its lu_implicit_example (Debian's starpu-examples), which does not pivot, with the block size that is fastest;
-ScaLAPACK is pdgetrf (libscalapack-openmpi-dev, openmpi-bin) with a process for each thread, built from scalapack.c. Both use
-the system's BLAS, one thread per worker. Those that are not there are left out.
+StarPU is its lu_implicit_example (Debian's starpu-examples), which does not pivot, with the block
+size that is fastest; ScaLAPACK is pdgetrf (libscalapack-openmpi-dev, openmpi-bin) with a process
+for each thread, built from scalapack.c. Both use the system's BLAS, one thread per worker. Those
+that are not there are left out.
 """
 
 from __future__ import annotations
@@ -30,8 +32,15 @@ PAUSE = 0.25
 
 
 def peer_environment(**more: str) -> dict[str, str]:
-    """One thread of the system's BLAS, which may be BLIS or an OpenBLAS, with the kernels that suit this processor."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1", **more}
+    """One thread of the system's BLAS, which may be BLIS or an OpenBLAS, with the kernels that suit
+    this processor."""
+    environment = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "BLIS_NUM_THREADS": "1",
+        **more,
+    }
     if kind := blis_arch_type():
         environment.setdefault("BLIS_ARCH_TYPE", kind)
     try:
@@ -51,7 +60,9 @@ def output_of(command: list[str], environment: dict[str, str]) -> str:
 def starpu_example(name: str) -> str | None:
     """Where Debian's starpu-examples or the PATH has a program."""
     places = [Path(path) for path in ("/usr/lib", "/usr/local/lib") if Path(path).exists()]
-    return shutil.which(name) or next((str(path) for place in places for path in place.glob(f"**/starpu/examples/{name}")), None)
+    return shutil.which(name) or next(
+        (str(path) for place in places for path in place.glob(f"**/starpu/examples/{name}")), None
+    )
 
 
 def starpu_environment(threads: int, scheduler: str, home: str) -> dict[str, str]:
@@ -73,13 +84,23 @@ def starpu(dtype: str, threads: int) -> Callable[[int], float] | str:
     found = starpu_example(name)
     if kind is None or found is None:
         return f"no {name}: apt install starpu-examples" if kind else f"not for {dtype}"
-    home = tempfile.TemporaryDirectory(prefix="starpu-")  # removed with the function that is returned
+    # removed with the function that is returned
+    home = tempfile.TemporaryDirectory(prefix="starpu-")
     environment = starpu_environment(threads, "lws", home.name)
     best: dict[int, int] = {}
 
     def rate(n: int, blocks: int) -> float:
-        lines = output_of([found, "-size", str(n), "-nblocks", str(blocks)], environment).split("\n")
-        return max((float(line.split()[2]) for line in lines if line[:1].isdigit() and len(line.split()) == 3), default=0.0)
+        lines = output_of([found, "-size", str(n), "-nblocks", str(blocks)], environment).split(
+            "\n"
+        )
+        return max(
+            (
+                float(line.split()[2])
+                for line in lines
+                if line[:1].isdigit() and len(line.split()) == 3
+            ),
+            default=0.0,
+        )
 
     def run(n: int, _: object = home) -> float:
         if n not in best:
@@ -117,12 +138,23 @@ PEERS = {"starpu": starpu, "scalapack": scalapack}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[500, 1000, 3000, 6000, 10000], help="n = 10000 needs 4 GB")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="*",
+        default=[500, 1000, 3000, 6000, 10000],
+        help="n = 10000 needs 4 GB",
+    )
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument("--peer-rounds", type=int, default=3, help="of the rounds, those in which the peers take part")
+    parser.add_argument(
+        "--peer-rounds",
+        type=int,
+        default=3,
+        help="of the rounds, those in which the peers take part",
+    )
     given = parser.parse_args()
 
     import numpy as np
@@ -134,13 +166,22 @@ def main() -> None:
     from hetsched._engine import dtypes, kernels
 
     kernel = kernels.kernel()
-    print(f"{hs.topology().model}, {hs.topology().worth} workers; Linux {platform.release()}, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{hs.topology().model}, {hs.topology().worth} workers; Linux {platform.release()}, load"
+        f" {os.getloadavg()[0]:.1f}"
+    )
     print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}")
-    print(f"SciPy {scipy.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}; {given.dtype}")
+    print(
+        f"SciPy {scipy.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')};"
+        f" {given.dtype}"
+    )
     rng = np.random.default_rng(0)
     work = dtypes.flops_per_update(np.dtype(given.dtype)) / 3
     for threads in given.threads:
-        print(f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians), share of our dgemm")
+        print(
+            f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians),"
+            " share of our dgemm"
+        )
         peers: dict[str, Callable[[int], float]] = {}
         for name in given.peers:
             made = PEERS[name](given.dtype, threads)
@@ -176,9 +217,18 @@ def main() -> None:
                 middle = {name: statistics.median(own) for name, own in times.items()}
                 rate = {name: work * n**3 / t / 1e9 for name, t in best.items()}
                 rate["matmul"] *= 3
-                ratio, medians = rate["hetsched"] / rate["scipy"], middle["scipy"] / middle["hetsched"]
-                rates = " ".join(f"{value:9.1f}" for value in (*(rate[name] for name in calls), *others.values()))
-                print(f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})   {rate['hetsched'] / rate['matmul']:5.3f}", flush=True)
+                ratio, medians = (
+                    rate["hetsched"] / rate["scipy"],
+                    middle["scipy"] / middle["hetsched"],
+                )
+                rates = " ".join(
+                    f"{value:9.1f}" for value in (*(rate[name] for name in calls), *others.values())
+                )
+                print(
+                    f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})  "
+                    f" {rate['hetsched'] / rate['matmul']:5.3f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""hetsched against numpy.matmul and plain BLIS, in one run, each at its best kernel and with equal numbers of threads.
+"""hetsched against numpy.matmul and plain BLIS, in one run, each at its best kernel and with equal
+numbers of threads.
 
-The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm up, then timed calls. A
-figure is the median over all rounds; the ratio is hetsched's rate over that of the faster peer.
+The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm
+up, then timed calls. A figure is the median over all rounds; the ratio is hetsched's rate over that
+of the faster peer.
 """
 
 from __future__ import annotations
@@ -29,18 +31,28 @@ from hetsched._engine import kernels
 from hetsched.machine.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
-SHAPES = [(n, n, n) for n in CUBES] + [(8000, 200, 8000), (200, 8000, 200), (100, 100_000, 100), (32, 300_000, 32)]  # m, k, n
+# m, k, n
+SHAPES = [(n, n, n) for n in CUBES] + [
+    (8000, 200, 8000),
+    (200, 8000, 200),
+    (100, 100_000, 100),
+    (32, 300_000, 32),
+]
 PAUSE = 0.25  # OpenBLAS's threads keep their cores busy for more than 50 ms after a call
 
 
 class Blis:
-    """The shared library by way of its CBLAS interface, with the kernels that suit this processor."""
+    """The shared library by way of its CBLAS interface, with the kernels that suit this
+    processor."""
 
     def __init__(self, threads: int) -> None:
-        # hetsched has BLIS inside; the peer must be told the same kernel set, and reads it when it initialises itself.
+        # hetsched has BLIS inside; the peer must be told the same kernel set, and reads it when it
+        # initialises itself.
         if kind := blis_arch_type():
             os.environ.setdefault("BLIS_ARCH_TYPE", kind)
-        found = glob.glob("/usr/lib/*/blis-pthread/libblis.so*") or [ctypes.util.find_library("blis")]
+        found = glob.glob("/usr/lib/*/blis-pthread/libblis.so*") or [
+            ctypes.util.find_library("blis")
+        ]
         self.library = ctypes.CDLL(found[0])
         self.library.bli_thread_set_num_threads(ctypes.c_long(threads))
 
@@ -56,7 +68,9 @@ class Blis:
 
 def peers(threads: int) -> dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], object]]:
     """Name -> c = a b."""
-    found: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], object]] = {"numpy": lambda a, b, c: np.matmul(a, b, out=c)}
+    found: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], object]] = {
+        "numpy": lambda a, b, c: np.matmul(a, b, out=c)
+    }
     with contextlib.suppress(OSError, TypeError, IndexError):
         found["blis"] = Blis(threads).matmul
     return found
@@ -72,7 +86,9 @@ def ours(threads: int) -> Iterator[Callable[[np.ndarray, np.ndarray, np.ndarray]
             yield lambda a, b, c: pool.matmul(a, b, c)
 
 
-def medians(functions: dict[str, Callable[[], object]], rounds: int, repeats: int) -> dict[str, float]:
+def medians(
+    functions: dict[str, Callable[[], object]], rounds: int, repeats: int
+) -> dict[str, float]:
     """Seconds per call."""
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
@@ -90,35 +106,63 @@ def table(threads: int, dtype: type, scale: float) -> None:
     """One block of the report."""
     rng = np.random.default_rng(0)
     others = peers(threads)
-    print(f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s (median)")
-    print(f"{'m x k x n':>16} {'hetsched':>9} " + " ".join(f"{name:>9}" for name in others) + "  ratio to the best peer")
+    print(
+        f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s (median)"
+    )
+    print(
+        f"{'m x k x n':>16} {'hetsched':>9} "
+        + " ".join(f"{name:>9}" for name in others)
+        + "  ratio to the best peer"
+    )
     with ours(threads) as multiply:
         for m, k, n in SHAPES:
-            a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+            a, b = (
+                rng.standard_normal((m, k)).astype(dtype),
+                rng.standard_normal((k, n)).astype(dtype),
+            )
             c = np.zeros((m, n), dtype)
             flops = 2.0 * m * n * k
             rounds = max(3, int(scale * (9 if flops < 5e9 else 5)))
             repeats = max(1, min(200, int(0.15 / (flops / 5e10))))
-            calls = {name: (lambda f=f, a=a, b=b, c=c: f(a, b, c)) for name, f in {"hetsched": multiply, **others}.items()}
+            calls = {
+                name: lambda f=f, a=a, b=b, c=c: f(a, b, c)
+                for name, f in {"hetsched": multiply, **others}.items()
+            }
             seconds = medians(calls, rounds, repeats)
             best = min(t for name, t in seconds.items() if name != "hetsched")
             rates = " ".join(f"{flops / t / 1e9:9.1f}" for t in seconds.values())
             extra = ""
             if m == 64:
-                extra = f"   ({1e6 * (seconds['hetsched'] - seconds['numpy']):+.1f} microseconds over NumPy)"
-            print(f"{f'{m} x {k} x {n}':>16} {rates}  {best / seconds['hetsched']:.3f}{extra}", flush=True)
+                extra = (
+                    f"   ({1e6 * (seconds['hetsched'] - seconds['numpy']):+.1f} microseconds over"
+                    " NumPy)"
+                )
+            print(
+                f"{f'{m} x {k} x {n}':>16} {rates}  {best / seconds['hetsched']:.3f}{extra}",
+                flush=True,
+            )
 
 
 def import_time() -> None:
     """Seconds that the import adds to NumPy's."""
 
     def seconds(module: str) -> float:
-        code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-        runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(9)]
+        code = (
+            f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+        )
+        runs = [
+            float(
+                subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+            )
+            for _ in range(9)
+        ]
         return statistics.median(runs)
 
     numpy, whole = seconds("numpy"), seconds("hetsched")
-    print(f"\nimport: numpy {numpy:.3f} s, hetsched {whole:.3f} s: {whole - numpy:.3f} s more (median of 9)")
+    print(
+        f"\nimport: numpy {numpy:.3f} s, hetsched {whole:.3f} s: {whole - numpy:.3f} s more (median"
+        " of 9)"
+    )
 
 
 def extra_memory() -> None:
@@ -134,13 +178,19 @@ hs.matmul(A, B, out=C)
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (3 * A.nbytes))
 """
     for n in (1000, 2000, 4000):
-        share = float(subprocess.run([sys.executable, "-c", code, str(n)], capture_output=True, check=True).stdout)
+        share = float(
+            subprocess.run(
+                [sys.executable, "-c", code, str(n)], capture_output=True, check=True
+            ).stdout
+        )
         print(f"extra memory, n = {n}: {share:.1%} of the operands")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="rounds, relative to the usual number")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="rounds, relative to the usual number"
+    )
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
     given = parser.parse_args()
@@ -148,8 +198,14 @@ def main() -> None:
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
     host = topology()
-    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
-    print(f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']} {blas['version']}")
+    print(
+        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
+        f" {platform.python_version()}"
+    )
+    print(
+        f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']}"
+        f" {blas['version']}"
+    )
     from threadpoolctl import threadpool_limits
 
     for threads in given.threads:

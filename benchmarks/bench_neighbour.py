@@ -1,15 +1,19 @@
-"""Products and factorisations beside other work: hetsched against numpy.matmul, plain BLIS, StarPU and scipy.linalg.lu_factor.
+"""Products and factorisations beside other work: hetsched against numpy.matmul, plain BLIS, StarPU
+and scipy.linalg.lu_factor.
 
-For each situation a library computes without a pause for some seconds. A rate is given as a fraction of what was to be had:
-that of hetsched on idle cores (`idle`, measured first), times the share of the cores' time that the scheduler leaves to a process
-with a busy thread of normal priority on each. Quotas need root and a cgroup (version 1): there a hog of the highest priority
+For each situation a library computes without a pause for some seconds. A rate is given as a
+fraction of what was to be had: that of hetsched on idle cores (`idle`, measured first), times the
+share of the cores' time that the scheduler leaves to a process with a busy thread of normal
+priority on each. Quotas need root and a cgroup (version 1): there a hog of the highest priority
 takes a part of each 10 ms on one core.
 
-StarPU is its dgemm and sgemm (Debian's starpu-examples) with the schedulers dmda, which goes by measured times of its tasks, and
-lws, which steals work: one process of as many workers as there are cores, the system's BLAS with one thread in each task, the
-number of blocks that is fastest for each n on idle cores, in runs that also calibrate dmda. A figure is the rate that the program
-reports: the mean of all products of one run of about those seconds, without its start, the partition of the matrices, or any
-warming up. The others are called from Python, and what a call costs counts. Without those programs the columns are left out.
+StarPU is its dgemm and sgemm (Debian's starpu-examples) with the schedulers dmda, which goes by
+measured times of its tasks, and lws, which steals work: one process of as many workers as there are
+cores, the system's BLAS with one thread in each task, the number of blocks that is fastest for each
+n on idle cores, in runs that also calibrate dmda. A figure is the rate that the program reports:
+the mean of all products of one run of about those seconds, without its start, the partition of the
+matrices, or any warming up. The others are called from Python, and what a call costs counts.
+Without those programs the columns are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench_lu import output_of, starpu_environment, starpu_example  # sets the peers' BLAS up before NumPy comes
+# sets the peers' BLAS up before NumPy comes
+from bench_lu import output_of, starpu_environment, starpu_example
 
 # isort: split
 import numpy as np
@@ -76,7 +81,9 @@ def running(code: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def hog(cpus: list[int], nice: int = 0, busy: float = 1.0, idle: float = 0.0, moves: bool = False) -> Iterator[None]:
+def hog(
+    cpus: list[int], nice: int = 0, busy: float = 1.0, idle: float = 0.0, moves: bool = False
+) -> Iterator[None]:
     with running(HOG, repr((cpus, nice, busy, idle, moves))):
         yield
 
@@ -109,7 +116,10 @@ def situations(cpus: list[int]) -> dict[str, tuple[Callable[[], Any], float]]:
     }
     if os.geteuid() == 0 and CGROUP.parent.joinpath("cpu.cfs_quota_us").exists():
         for share in (0.25, 0.5, 0.75):
-            found[f"a core at {share:.0%}"] = (lambda share=share: taken(cpus[-1], 1 - share), p - 1 + share)
+            found[f"a core at {share:.0%}"] = (
+                lambda share=share: taken(cpus[-1], 1 - share),
+                p - 1 + share,
+            )
     else:
         print("no quotas: they need root and a cgroup of version 1")
     return found
@@ -134,21 +144,36 @@ class StarPU:
         self.home = tempfile.TemporaryDirectory(prefix="starpu-")
         self.environment = starpu_environment(threads, scheduler, self.home.name)
         self.unit = 1
-        if self.run(100, 1, 1) == 0.0:  # as Debian builds it a tenth of the iterations that were asked for are done
+        # as Debian builds it a tenth of the iterations that were asked for are done
+        if self.run(100, 1, 1) == 0.0:
             self.unit = 10
-        self.best: dict[int, tuple[float, int]] = {}  # n -> GFLOP/s on idle cores, blocks in each direction
+        # n -> GFLOP/s on idle cores, blocks in each direction
+        self.best: dict[int, tuple[float, int]] = {}
 
     def run(self, n: int, blocks: int, products: int, calibrate: bool = False) -> float:
         """GFLOP/s that it reports; 0.0 without any."""
-        sizes = [self.program, "-size", str(n), "-nblocks", str(blocks), "-iter", str(products * self.unit)]
-        lines = output_of(sizes, {**self.environment, "STARPU_CALIBRATE": str(int(calibrate))}).splitlines()
+        sizes = [
+            self.program,
+            "-size",
+            str(n),
+            "-nblocks",
+            str(blocks),
+            "-iter",
+            str(products * self.unit),
+        ]
+        lines = output_of(
+            sizes, {**self.environment, "STARPU_CALIBRATE": str(int(calibrate))}
+        ).splitlines()
         return max((float(line.split()[-1]) for line in lines if line[:1].isdigit()), default=0.0)
 
     def rate(self, n: int, seconds: float) -> float:
         """The first time for n, when the cores are idle, it looks for the best number of blocks."""
         if n not in self.best:
-            choices = [b for b in range(2, n) if n % b == 0 and b * b >= 2 * self.threads and n // b >= 100][:5] or [1]
-            self.best[n] = max((self.run(n, b, 3, calibrate=True), b) for b in choices)  # tasks are known after ten
+            choices = [
+                b for b in range(2, n) if n % b == 0 and b * b >= 2 * self.threads and n // b >= 100
+            ][:5] or [1]
+            # tasks are known after ten
+            self.best[n] = max((self.run(n, b, 3, calibrate=True), b) for b in choices)
         expected, blocks = self.best[n]
         return self.run(n, blocks, max(1, round(seconds * expected * 1e9 / (2.0 * n**3))))
 
@@ -159,7 +184,9 @@ def starpu_peers(dtype: str, threads: int) -> dict[str, StarPU]:
     if program is None:
         print(f"no {name} of StarPU: apt install starpu-examples")
         return {}
-    return {f"StarPU {scheduler}": StarPU(program, threads, scheduler) for scheduler in ("dmda", "lws")}
+    return {
+        f"StarPU {scheduler}": StarPU(program, threads, scheduler) for scheduler in ("dmda", "lws")
+    }
 
 
 Rates = dict[str, Callable[[float], float]]
@@ -174,7 +201,10 @@ def rates_of(n: int, dtype: str, others: dict[str, StarPU]) -> dict[str, Rates]:
     c = np.zeros((n, n), dtype)
     flops = 2.0 * n**3
     products: Rates = {"hetsched": partial(rate, lambda: hs.matmul(a, b, c), flops)}
-    products |= {name: partial(rate, partial(f, a, b, c), flops) for name, f in peers(topology().worth).items()}
+    products |= {
+        name: partial(rate, partial(f, a, b, c), flops)
+        for name, f in peers(topology().worth).items()
+    }
     products |= {name: partial(other.rate, n) for name, other in others.items()}
     factors: Rates = {
         "hetsched": partial(rate, lambda: hs.lu_factor(a, check_finite=False), flops / 3),
@@ -186,14 +216,28 @@ def rates_of(n: int, dtype: str, others: dict[str, StarPU]) -> dict[str, Rates]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 2000, 4000])
-    parser.add_argument("--dtypes", nargs="*", choices=["float64", "float32"], default=["float64", "float32"])
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement; of whole periods of the hogs")
+    parser.add_argument(
+        "--dtypes", nargs="*", choices=["float64", "float32"], default=["float64", "float32"]
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=4.0,
+        help="of each measurement; of whole periods of the hogs",
+    )
     parser.add_argument("--only", nargs="*", help="situations, by the start of their names")
     given = parser.parse_args()
     kernel, host = kernels.kernel(), topology()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    print(f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python {platform.python_version()}")
-    print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy {np.__version__}", end=" ")
+    print(
+        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
+        f" {platform.python_version()}"
+    )
+    print(
+        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy"
+        f" {np.__version__}",
+        end=" ",
+    )
     print(f"with {blas['name']} {blas['version']}")
     peers(host.worth)  # it chooses the kernels of BLIS, for the processes that are started here too
     for dtype in given.dtypes:
@@ -201,18 +245,36 @@ def main() -> None:
         for n in given.sizes:
             for what, functions in rates_of(n, dtype, others).items():
                 names = list(functions)
-                print(f"\n{what}, n = {n}, {dtype}: GFLOP/s, fraction of what was to be had, hetsched / best peer")
-                print(f"{'':>16} {'cores':>6} " + " ".join(f"{name:>16}" for name in names) + "  ratio", flush=True)
+                print(
+                    f"\n{what}, n = {n}, {dtype}: GFLOP/s, fraction of what was to be had, hetsched"
+                    " / best peer"
+                )
+                print(
+                    f"{'':>16} {'cores':>6} "
+                    + " ".join(f"{name:>16}" for name in names)
+                    + "  ratio",
+                    flush=True,
+                )
                 whole = 0.0
                 for situation, (make, cores) in situations(list(host.places)).items():
-                    if given.only and situation != "idle" and not any(situation.startswith(word) for word in given.only):
+                    if (
+                        given.only
+                        and situation != "idle"
+                        and not any(situation.startswith(word) for word in given.only)
+                    ):
                         continue
                     with make():
                         rates = [functions[name](given.seconds) for name in names]
                     whole = whole or rates[0]
                     fractions = [rate / (whole * cores / host.worth) for rate in rates]
-                    cells = " ".join(f"{rate:9.1f} ({fraction:4.2f})" for rate, fraction in zip(rates, fractions, strict=True))
-                    print(f"{situation:>16} {cores:6.2f} {cells}  {rates[0] / max(rates[1:]):5.2f}", flush=True)
+                    cells = " ".join(
+                        f"{rate:9.1f} ({fraction:4.2f})"
+                        for rate, fraction in zip(rates, fractions, strict=True)
+                    )
+                    print(
+                        f"{situation:>16} {cores:6.2f} {cells}  {rates[0] / max(rates[1:]):5.2f}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Cost of `partition` over the bound 2 sum sqrt(area) beside what it should be, and the time that planning takes.
+"""Cost of `partition` over the bound 2 sum sqrt(area) beside what it should be, and the time that
+planning takes.
 
-A figure is the mean over random platforms: speeds uniform in (1, 10), or lognormal with sigma 1.6; or one platform of two
-classes. Times are medians, CPU and wall clock. `--draws 5 --quick` is a short run.
+A figure is the mean over random platforms: speeds uniform in (1, 10), or lognormal with sigma 1.6;
+or one platform of two classes. Times are medians, CPU and wall clock. `--draws 5 --quick` is a
+short run.
 """
 
 from __future__ import annotations
@@ -31,15 +33,30 @@ RANDOM = (
 )
 CLASSES = (
     ("1 of 20, 1 of 1", [20.0, 1.0], {"columns": None, "nonrectangular": 1.02, "best": 1.02}),
-    ("1 of 100, 3 of 1", [100.0, 1.0, 1.0, 1.0], {"columns": None, "nonrectangular": 1.012, "best": 1.012}),
-    ("32 of 20, 32 of 1", [20.0] * 32 + [1.0] * 32, {"columns": None, "nonrectangular": None, "best": None}),
-    ("1 of 20, 63 of 1", [20.0] + [1.0] * 63, {"columns": None, "nonrectangular": None, "best": None}),
+    (
+        "1 of 100, 3 of 1",
+        [100.0, 1.0, 1.0, 1.0],
+        {"columns": None, "nonrectangular": 1.012, "best": 1.012},
+    ),
+    (
+        "32 of 20, 32 of 1",
+        [20.0] * 32 + [1.0] * 32,
+        {"columns": None, "nonrectangular": None, "best": None},
+    ),
+    (
+        "1 of 20, 63 of 1",
+        [20.0] + [1.0] * 63,
+        {"columns": None, "nonrectangular": None, "best": None},
+    ),
 )
 
 
 def draws(kind: str, p: int, count: int) -> list[Areas]:
     rng = np.random.default_rng(p)
-    return [rng.uniform(1, 10, p) if kind == "uniform" else rng.lognormal(0, 1.6, p) for _ in range(count)]
+    return [
+        rng.uniform(1, 10, p) if kind == "uniform" else rng.lognormal(0, 1.6, p)
+        for _ in range(count)
+    ]
 
 
 def ratio(areas: Areas, method: str) -> float:
@@ -47,8 +64,11 @@ def ratio(areas: Areas, method: str) -> float:
     return plan.cost / float(2 * np.sqrt(plan.areas).sum())
 
 
-def row(name: str, value: float, target: float | None, form: str = ".4f", error: float | None = None) -> None:
-    """Met is what is not above the target in its digits, three at least; error is the standard error of the mean."""
+def row(
+    name: str, value: float, target: float | None, form: str = ".4f", error: float | None = None
+) -> None:
+    """Met is what is not above the target in its digits, three at least; error is the standard
+    error of the mean."""
     spread = "" if error is None else f" +- {error:.4f}"
     goal = ""
     if target is not None:
@@ -85,22 +105,38 @@ def many(count: int) -> None:
     """Beyond 128 workers "best" tries some of the cuts of "interval"."""
     print(f"\np = 200: cost of best / cost of interval, the worst of {count} random platforms")
     for kind in ("uniform", "lognormal"):
-        costs = [[hs.partition(areas, method).cost for method in ("best", "interval")] for areas in draws(kind, 200, count)]
+        costs = [
+            [hs.partition(areas, method).cost for method in ("best", "interval")]
+            for areas in draws(kind, 200, count)
+        ]
         row(f"{kind}, p = 200", max(best / interval for best, interval in costs), 1.0002, ".5f")
 
 
 def matrices(count: int) -> None:
-    print(f"\n24 x 24 cells, p = 16, uniform speeds: mean of the largest cells / ideal, {count} random platforms")
+    print(
+        f"\n24 x 24 cells, p = 16, uniform speeds: mean of the largest cells / ideal, {count}"
+        " random platforms"
+    )
     for method, target in (("columns", None), ("interval", 1.116), ("best", 1.116)):
         plans = (hs.partition(areas, method, (24, 24)) for areas in draws("uniform", 16, count))
         row(method, statistics.mean(plan.imbalance for plan in plans), target)
-    print(f"\nspeeds drift by 5 % (normal), p = 8: moved fraction of the matrix, mean over {count} random platforms")
+    print(
+        f"\nspeeds drift by 5 % (normal), p = 8: moved fraction of the matrix, mean over {count}"
+        " random platforms"
+    )
     rng = np.random.default_rng(5)
-    changes = [hs.partition(s).recut(s * np.exp(0.05 * rng.standard_normal(8))) for s in draws("uniform", 8, count)]
+    changes = [
+        hs.partition(s).recut(s * np.exp(0.05 * rng.standard_normal(8)))
+        for s in draws("uniform", 8, count)
+    ]
     row("recut", statistics.mean(c.moved for c in changes), 0.025)
     row("nothing can move less than", statistics.mean(c.moved_bound for c in changes), None)
     row("a fresh partition", statistics.mean(c.fresh_moved for c in changes), None)
-    row("cost of recut / cost of fresh", statistics.mean(c.plan.cost / c.fresh.cost for c in changes), None)
+    row(
+        "cost of recut / cost of fresh",
+        statistics.mean(c.plan.cost / c.fresh.cost for c in changes),
+        None,
+    )
 
 
 def times(quick: bool) -> None:
@@ -132,7 +168,9 @@ def times(quick: bool) -> None:
         "hs_partition_columns": lambda: engine.partition_columns(shares, 1.0, p, p),
         "hs_column_sides": lambda: engine.column_sides(shares, order, starts),
         "hs.partition, method columns": lambda: hs.partition(areas, "columns"),
-        "the same with pieces and names": lambda: (plan := hs.partition(areas, "columns")).pieces is plan.names,
+        "the same with pieces and names": lambda: (
+            (plan := hs.partition(areas, "columns")).pieces is plan.names
+        ),
     }
     targets = {"hs_partition_columns": 10.0, "hs.partition, method columns": 15.0}
     for name, function in functions.items():
@@ -146,13 +184,20 @@ def stacks(quick: bool) -> None:
     rows = 10_000 if quick else 100_000
     speeds = np.random.default_rng(16).lognormal(0, 1, (rows, 16))
     numbers = np.random.default_rng(17).random(10**6 if quick else 10**7)
-    print(f"\n{rows} platforms of 16 workers at once, wall clock, ms, and over that of 3 numpy.sort of {numbers.size} doubles")
+    print(
+        f"\n{rows} platforms of 16 workers at once, wall clock, ms, and over that of 3 numpy.sort"
+        f" of {numbers.size} doubles"
+    )
     sort = 3 * timed(lambda: np.sort(numbers), 9)[1]
     row("3 numpy.sort", 1e3 * sort, None, ".1f")
     for name, function, target in (
         ("columns: rectangles, costs, bounds", lambda: hs.partition(speeds, "columns"), 1.0),
         ("interval, a tenth of them", lambda: hs.partition(speeds[::10], "interval"), None),
-        ("columns one by one, a tenth of them", lambda: [hs.partition(own, "columns").cost for own in speeds[::10]], None),
+        (
+            "columns one by one, a tenth of them",
+            lambda: [hs.partition(own, "columns").cost for own in speeds[::10]],
+            None,
+        ),
     ):
         wall = timed(function, 5)[1]  # type: ignore[arg-type]
         row(name, 1e3 * wall, None, ".1f")
@@ -166,9 +211,9 @@ def main() -> None:
     given = parser.parse_args()
     host = topology()
     print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
-        f"{platform.system()} {platform.release()}; "
-        f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
+        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
+        f" {platform.python_version()}, NumPy {np.__version__}"
     )
     times(given.quick)
     stacks(given.quick)

@@ -1,4 +1,5 @@
-"""Exact profiles against a yardstick: numpy.sort of 5 million random doubles in the same run. Fastest of five."""
+"""Exact profiles against a yardstick: numpy.sort of 5 million random doubles in the same run.
+Fastest of five."""
 
 from __future__ import annotations
 
@@ -42,13 +43,25 @@ def main() -> None:
     print(f"distribute_profile, p = {P}, n = {N}")
     for name, table in tables.items():
         seconds = fastest(lambda table=table: hs.distribute_profile(N, table))  # type: ignore[misc]
-        print(f"  {name:30} {seconds * 1e3:8.2f} ms  ({yardstick / seconds:.1f} times faster than the sort)")
+        print(
+            f"  {name:30} {seconds * 1e3:8.2f} ms  ({yardstick / seconds:.1f} times faster than the"
+            " sort)"
+        )
 
     big = rng.uniform(1.0, 4.0, 100_000)
-    print(f"distribute, p = 1e5, n = 1e15    {fastest(lambda: hs.distribute(10**15, big)) * 1e3:8.2f} ms")
+    print(
+        "distribute, p = 1e5, n = 1e15   "
+        f" {fastest(lambda: hs.distribute(10**15, big)) * 1e3:8.2f} ms"
+    )
     stack = rng.uniform(1.0, 4.0, (100_000, 8))
-    print(f"distribute, 100 000 rows of 8    {fastest(lambda: hs.distribute(1000, stack)) * 1e3:8.2f} ms")
-    print(f"lu_pattern, n = 1e6, p = 64      {fastest(lambda: hs.lu_pattern(10**6, big[:64])) * 1e3:8.2f} ms")
+    print(
+        "distribute, 100 000 rows of 8   "
+        f" {fastest(lambda: hs.distribute(1000, stack)) * 1e3:8.2f} ms"
+    )
+    print(
+        "lu_pattern, n = 1e6, p = 64     "
+        f" {fastest(lambda: hs.lu_pattern(10**6, big[:64])) * 1e3:8.2f} ms"
+    )
 
 
 if __name__ == "__main__":

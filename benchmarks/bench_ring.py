@@ -1,7 +1,9 @@
-"""Rings: time of the exact method, the search against the optimum at p = 14, and what a search reaches for up to 2000 workers.
+"""Rings: time of the exact method, the search against the optimum at p = 14, and what a search
+reaches for up to 2000 workers.
 
-CPU time of this process, the least of three runs for the exact method. Problems at p = 14: five kinds of platform, work / volume
-from 0.1 to 100; only those where the best ring has more than one worker, most of which leave some out. `--quick` is a short run.
+CPU time of this process, the least of three runs for the exact method. Problems at p = 14: five
+kinds of platform, work / volume from 0.1 to 100; only those where the best ring has more than one
+worker, most of which leave some out. `--quick` is a short run.
 """
 
 from __future__ import annotations
@@ -30,21 +32,28 @@ def plane(rng: np.random.Generator, p: int) -> NDArray[np.float64]:
 
 
 def draws(p: int) -> Iterator[Problem]:
-    """Lognormal times and links; times that differ by orders of magnitude; links by a factor of each end; few fast workers
-    without links to speak of; points in the plane."""
+    """Lognormal times and links; times that differ by orders of magnitude; links by a factor of
+    each end; few fast workers without links to speak of; points in the plane."""
     rng = np.random.default_rng(p)
     while True:
         yield rng.lognormal(0, 1.5, p), rng.lognormal(0, 1.5, (p, p)), 10 ** rng.uniform(-1, 2)
         yield rng.lognormal(0, 2.5, p), rng.uniform(0.5, 1.5, (p, p)), 10 ** rng.uniform(-1, 2)
         factor = rng.uniform(0.1, 1, p)
-        yield rng.uniform(1, 3, p), rng.choice([1, 1.1, 1.2], (p, p)) * np.add.outer(factor, factor), 10 ** rng.uniform(-1, 2)
+        yield (
+            rng.uniform(1, 3, p),
+            rng.choice([1, 1.1, 1.2], (p, p)) * np.add.outer(factor, factor),
+            10 ** rng.uniform(-1, 2),
+        )
         sides = rng.uniform(0.1, 1, (p, 1)) + rng.uniform(0, 0.1, (p, p))
         yield rng.choice([0.1, 0.1, 0.1, 10.0], p), sides, 10 ** rng.uniform(-1, 2)
         yield rng.uniform(1, 10, p), plane(rng, p), 10 ** rng.uniform(-1, 2)
 
 
 def exact_times(sizes: list[int]) -> None:
-    print("\nexact, all workers or most in the best ring: CPU ms for work / volume = 3, 30, 300, least of three; memory")
+    print(
+        "\nexact, all workers or most in the best ring: CPU ms for work / volume = 3, 30, 300,"
+        " least of three; memory"
+    )
     for p in sizes:
         rng = np.random.default_rng(p)
         times, links, row = rng.uniform(1, 10, p), plane(rng, p), []
@@ -79,9 +88,14 @@ def quality(count: int) -> None:
     print(f"  the best ring leaves some out in {sum(size < 14 for size in sizes)} of them")
     for method, off in found.items():
         beyond = sum(x > 0.002 for x in off)
-        print(f"  {method:10} mean {statistics.mean(off):8.4%}   worst {max(off):8.3%}   above 0.2 %: {beyond}")
+        print(
+            f"  {method:10} mean {statistics.mean(off):8.4%}   worst {max(off):8.3%}   above 0.2 %:"
+            f" {beyond}"
+        )
     spent, median = 1e3 * statistics.mean(seconds), statistics.median(gaps)
-    print(f"  search: {spent:.1f} ms CPU; certified gap, median {median:.2%}, worst {max(gaps):.1%}")
+    print(
+        f"  search: {spent:.1f} ms CPU; certified gap, median {median:.2%}, worst {max(gaps):.1%}"
+    )
 
 
 def large(sizes: list[int]) -> None:
@@ -95,7 +109,9 @@ def large(sizes: list[int]) -> None:
             plan = hs.slice_ring(times, links, work, 1.0, "search")
             spent = cpu() - start
             row = f"{plan.makespan:10.5f} {len(plan.ring):5} {plan.gap:9.3%} {spent:8.2f} s"
-            print(f"  p = {p:4}, work / volume {work:5g}: {row}   greedy {greedy:10.5f}", flush=True)
+            print(
+                f"  p = {p:4}, work / volume {work:5g}: {row}   greedy {greedy:10.5f}", flush=True
+            )
 
 
 def main() -> None:
@@ -104,9 +120,9 @@ def main() -> None:
     quick = parser.parse_args().quick
     host = hs.topology()
     print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus, "
-        f"{platform.system()} {platform.release()}; "
-        f"hetsched {hs.__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
+        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
+        f" {platform.python_version()}, NumPy {np.__version__}"
     )
     exact_times([10, 14, 16] if quick else [10, 14, 16, 18, 20, 22])
     quality(20 if quick else 200)

@@ -1,6 +1,8 @@
-"""What a small call costs beyond NumPy's own: microseconds, medians of paired rounds (each times both, one after the other).
+"""What a small call costs beyond NumPy's own: microseconds, medians of paired rounds (each times
+both, one after the other).
 
-`empty subclass` is the same call on a class derived from numpy.ndarray with nothing in it: what NumPy takes for any subclass.
+`empty subclass` is the same call on a class derived from numpy.ndarray with nothing in it: what
+NumPy takes for any subclass.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ def seconds(call: Callable[..., object], args: tuple[Any, ...], calls: int) -> f
 
 
 def beyond(
-    ours: Callable[..., object], our_args: tuple[Any, ...], plain: Callable[..., object], args: tuple[Any, ...], rounds: int
+    ours: Callable[..., object],
+    our_args: tuple[Any, ...],
+    plain: Callable[..., object],
+    args: tuple[Any, ...],
+    rounds: int,
 ) -> tuple[float, float]:
     """Microseconds that ours takes longer than plain, and those of plain."""
     differences, times = [], []
@@ -53,13 +59,17 @@ def plain_sum(A: Any, B: Any) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
     hs.matmul(np.eye(200), np.eye(200))  # starts the pool
     print(f"{'':26}" + "".join(f"{f'n = {n}':>16}" for n in SIZES))
     print(f"{'':26}" + "".join(f"{'more':>9}{'NumPy':>7}" for _ in SIZES))
-    rows: dict[str, tuple[Callable[..., object], Callable[..., object], Callable[[Any], tuple[Any, ...]]]] = {
+    rows: dict[
+        str, tuple[Callable[..., object], Callable[..., object], Callable[[Any], tuple[Any, ...]]]
+    ] = {
         "hs.matmul(X, Y)": (hs.matmul, np.matmul, lambda a: (a, a.copy())),
         "hs.Pool.matmul(X, Y)": (hs.Pool().matmul, np.matmul, lambda a: (a, a.copy())),
         "hs.asarray(X) + Y": (wrapped_sum, plain_sum, lambda a: (a, a.copy())),
@@ -67,9 +77,17 @@ def main() -> None:
     for name, wrap in (("A", hs.asarray), ("empty subclass", lambda a: a.view(Empty))):
         rows[f"{name} + Y"] = (operator.add, operator.add, lambda a, wrap=wrap: (wrap(a), a.copy()))
         rows[f"{name} * 2.0"] = (operator.mul, operator.mul, lambda a, wrap=wrap: (wrap(a), 2.0))
-        rows[f"{name} @ Y"] = (operator.matmul, operator.matmul, lambda a, wrap=wrap: (wrap(a), a.copy()))
+        rows[f"{name} @ Y"] = (
+            operator.matmul,
+            operator.matmul,
+            lambda a, wrap=wrap: (wrap(a), a.copy()),
+        )
         rows[f"numpy.exp({name})"] = (np.exp, np.exp, lambda a, wrap=wrap: (wrap(a),))
-        rows[f"{name}.sum()"] = (operator.methodcaller("sum"), operator.methodcaller("sum"), lambda a, wrap=wrap: (wrap(a),))
+        rows[f"{name}.sum()"] = (
+            operator.methodcaller("sum"),
+            operator.methodcaller("sum"),
+            lambda a, wrap=wrap: (wrap(a),),
+        )
     rng = np.random.default_rng(0)
     for name, (ours, plain, arguments) in rows.items():
         line = f"{name:26}"

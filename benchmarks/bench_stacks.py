@@ -1,7 +1,8 @@
-"""Stacks of small matrices: products, solutions, inverses and Cholesky factors by hetsched's workers and by NumPy.
+"""Stacks of small matrices: products, solutions, inverses and Cholesky factors by hetsched's
+workers and by NumPy.
 
-Milliseconds, the least of several rounds (each times both, after a pause), and NumPy's over hetsched's. With --threads 1 set
-OPENBLAS_NUM_THREADS=1 as well.
+Milliseconds, the least of several rounds (each times both, after a pause), and NumPy's over
+hetsched's. With --threads 1 set OPENBLAS_NUM_THREADS=1 as well.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def least(ours: Callable[[], object], numpys: Callable[[], object], rounds: int) -> tuple[float, float]:
+def least(
+    ours: Callable[[], object], numpys: Callable[[], object], rounds: int
+) -> tuple[float, float]:
     first, second = [], []
     for _ in range(rounds):
         time.sleep(PAUSE)
@@ -44,20 +47,36 @@ def calls(
     positive = a @ a.conj().swapaxes(-1, -2) + a.shape[-1] * np.eye(a.shape[-1], dtype=a.dtype)
     return {
         "product": (lambda: pool.matmul(a, b), lambda: np.matmul(a, b)),
-        "solve": (lambda: stack.solve(threads, a, b, np.empty_like(b), None), lambda: np.linalg.solve(a, b)),
-        "inverse": (lambda: stack.inverse(threads, a, np.empty_like(a), None), lambda: np.linalg.inv(a)),
-        "Cholesky": (lambda: stack.cholesky(threads, positive, np.zeros_like(a), None), lambda: np.linalg.cholesky(positive)),
+        "solve": (
+            lambda: stack.solve(threads, a, b, np.empty_like(b), None),
+            lambda: np.linalg.solve(a, b),
+        ),
+        "inverse": (
+            lambda: stack.inverse(threads, a, np.empty_like(a), None),
+            lambda: np.linalg.inv(a),
+        ),
+        "Cholesky": (
+            lambda: stack.cholesky(threads, positive, np.zeros_like(a), None),
+            lambda: np.linalg.cholesky(positive),
+        ),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
-    pool, threads = hs.Pool(options.threads), engine.Threads(options.threads, list(range(options.threads)))
-    print(f"{'':28}" + "".join(f"{name:>20}" for name in ("product", "solve", "inverse", "Cholesky")))
+    pool, threads = (
+        hs.Pool(options.threads),
+        engine.Threads(options.threads, list(range(options.threads))),
+    )
+    print(
+        f"{'':28}" + "".join(f"{name:>20}" for name in ("product", "solve", "inverse", "Cholesky"))
+    )
     for count, n in SHAPES:
         for dtype in DTYPES:
             a, b = (rng.standard_normal((count, n, n)).astype(dtype) for _ in range(2))

@@ -1,4 +1,5 @@
-"""The one-port simulator in messages per second, and the planning of products on a star. CPU time, the least of five runs."""
+"""The one-port simulator in messages per second, and the planning of products on a star. CPU time,
+the least of five runs."""
 
 from __future__ import annotations
 
@@ -30,9 +31,15 @@ def main() -> None:
     print("million messages per second, chunks given, log written")
     print(f"{'workers':>8}" + "".join(f"{order:>12}" for order in ORDERS if order))
     for p in (2, 8, 20, 100):
-        costs, times, memory = rng.uniform(1, 4, p), 50 * rng.uniform(1, 4, p), rng.integers(100, 2000, p)
+        costs, times, memory = (
+            rng.uniform(1, 4, p),
+            50 * rng.uniform(1, 4, p),
+            rng.integers(100, 2000, p),
+        )
         shape = 300, 600, 400
-        plan = hs.plan_product(*shape, hs.Platform.star(times, link_costs=costs, memory=memory), "oddoml")
+        plan = hs.plan_product(
+            *shape, hs.Platform.star(times, link_costs=costs, memory=memory), "oddoml"
+        )
         star, served = Star(shape, times, costs, memory), plan.messages["worker"].copy()
         rates = []
         for order, name in enumerate(ORDERS):
@@ -44,13 +51,24 @@ def main() -> None:
 
     print("\nseconds of planning; makespan over the lower bound")
     print(f"{'r, s, t':>18}{'workers':>8}" + "".join(f"{method:>16}" for method in METHODS))
-    for shape, p in (((100, 1000, 100), 8), ((100, 4000, 100), 20), ((1000, 1000, 1000), 20), ((100, 1000, 100), 100)):
-        costs, times, memory = rng.uniform(1, 4, p), 0.15 * rng.uniform(1, 4, p), rng.integers(1000, 20000, p)
+    for shape, p in (
+        ((100, 1000, 100), 8),
+        ((100, 4000, 100), 20),
+        ((1000, 1000, 1000), 20),
+        ((100, 1000, 100), 100),
+    ):
+        costs, times, memory = (
+            rng.uniform(1, 4, p),
+            0.15 * rng.uniform(1, 4, p),
+            rng.integers(1000, 20000, p),
+        )
         platform, cells = hs.Platform.star(times, link_costs=costs, memory=memory), []
         for method in METHODS:
             start = time.process_time()
             plan = hs.plan_product(*shape, platform, method)
-            cells.append(f"{time.process_time() - start:9.3f} {plan.makespan / plan.lower_bound:6.3f}")
+            cells.append(
+                f"{time.process_time() - start:9.3f} {plan.makespan / plan.lower_bound:6.3f}"
+            )
         print(f"{shape!s:>18}{p:8}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
 
 

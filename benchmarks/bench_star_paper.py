@@ -1,7 +1,8 @@
 """The 2008 paper's claims over many draws of its ten random platforms, which it does not print.
 
-`hetsched reproduce ppopp2008` has the draw of hetsched.datasets; here is how much of its figures is that draw. A row has the
-median and the range of what differs between draws, beside the paper's number and that of hetsched's draw. About 0.1 s a draw.
+`hetsched reproduce ppopp2008` has the draw of hetsched.datasets; here is how much of its figures is
+that draw. A row has the median and the range of what differs between draws, beside the paper's
+number and that of hetsched's draw. About 0.1 s a draw.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
     count = parser.parse_args().draws
-    rows = [firsts(reproduce_ppopp2008(PAPER, datasets._platforms(seed).__getitem__, 0)) for seed in range(count)]
+    rows = [
+        firsts(reproduce_ppopp2008(PAPER, datasets._platforms(seed).__getitem__, 0))
+        for seed in range(count)
+    ]
     print(f"{'claim':46}  {'paper':14}  {'ours':14}  median  least  most of {count} draws")
-    for claim, found in zip(reproduce_ppopp2008(PAPER, run_seconds=0).claims(), zip(*rows, strict=True), strict=True):
+    for claim, found in zip(
+        reproduce_ppopp2008(PAPER, run_seconds=0).claims(), zip(*rows, strict=True), strict=True
+    ):
         if min(found) < max(found):
             spread = f"{statistics.median(found):6g} {min(found):6g} {max(found):6g}"
             print(f"{claim.what:46}  {claim.paper:14}  {claim.here:14}  {spread}")

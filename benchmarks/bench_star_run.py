@@ -1,4 +1,5 @@
-"""Plans for workers with limited memory, run on emulated stars: measured against predicted makespan, median of five."""
+"""Plans for workers with limited memory, run on emulated stars: measured against predicted
+makespan, median of five."""
 
 from __future__ import annotations
 
@@ -25,14 +26,22 @@ BLOCK, SECONDS = 48, 0.3  # the makespan of "het"
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    print(f"blocks of {BLOCK} x {BLOCK} float64; peaks: blocks by the plan, measured, of the memory")
+    print(
+        f"blocks of {BLOCK} x {BLOCK} float64; peaks: blocks by the plan, measured, of the memory"
+    )
     for name, ((r, s, t), costs, times, memory) in PLATFORMS.items():
         platform = hs.Platform.star(times, link_costs=costs, memory=memory)
-        A, B = rng.standard_normal((r * BLOCK, t * BLOCK)), rng.standard_normal((t * BLOCK, s * BLOCK))
+        A, B = (
+            rng.standard_normal((r * BLOCK, t * BLOCK)),
+            rng.standard_normal((t * BLOCK, s * BLOCK)),
+        )
         scale = SECONDS / hs.plan_product(r, s, t, platform, "het").makespan
         print(f"{name}: r, s, t = {r}, {s}, {t}")
         with hs.Pool(platform, emulate=True, time_scale=scale) as pool:
-            for method, order in [(method, "plan") for method in METHODS] + [("oddoml", "demand"), ("bmm", "demand")]:
+            for method, order in [(method, "plan") for method in METHODS] + [
+                ("oddoml", "demand"),
+                ("bmm", "demand"),
+            ]:
                 plan = hs.plan_product(r, s, t, platform, method)
                 traces = []
                 for _ in range(5):
@@ -43,10 +52,17 @@ def main() -> None:
                 predicted = traces[0].predicted
                 peaks = [max(trace.peak[i] for trace in traces) for i in range(len(memory))]
                 assert all(peak <= limit for peak, limit in zip(peaks, memory, strict=True))
-                held = " ".join(f"{x}/{y}/{m}" for x, y, m in zip(traces[0].predicted_peak, peaks, memory, strict=True) if y)
+                held = " ".join(
+                    f"{x}/{y}/{m}"
+                    for x, y, m in zip(traces[0].predicted_peak, peaks, memory, strict=True)
+                    if y
+                )
                 label = method if order == "plan" else f"{method} *"
                 off = measured / predicted - 1
-                print(f"  {label:9} predicted {predicted:.4f} s, measured {measured:.4f} s ({off:+.2%})  {held}")
+                print(
+                    f"  {label:9} predicted {predicted:.4f} s, measured {measured:.4f} s"
+                    f" ({off:+.2%})  {held}"
+                )
     print("* order decided at run time")
 
 

@@ -1,7 +1,8 @@
 """A large matrix times a vector or a few: hetsched's workers and NumPy.
 
-Milliseconds, the least of several rounds (each times both, after a pause), and NumPy's over hetsched's. With --threads 1 set
-OPENBLAS_NUM_THREADS=1 as well. "by columns" is the transpose of a matrix that is stored by rows.
+Milliseconds, the least of several rounds (each times both, after a pause), and NumPy's over
+hetsched's. With --threads 1 set OPENBLAS_NUM_THREADS=1 as well. "by columns" is the transpose of a
+matrix that is stored by rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def least(ours: Callable[[], object], numpys: Callable[[], object], rounds: int) -> tuple[float, float]:
+def least(
+    ours: Callable[[], object], numpys: Callable[[], object], rounds: int
+) -> tuple[float, float]:
     first, second = [], []
     for _ in range(rounds):
         time.sleep(PAUSE)
@@ -35,7 +38,9 @@ def least(ours: Callable[[], object], numpys: Callable[[], object], rounds: int)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("-n", "--size", type=int, default=4000)
@@ -48,7 +53,11 @@ def main() -> None:
             line = f"{f'{dtype} {name}':28}"
             for k in COLUMNS:
                 b = rng.standard_normal(n if k == 1 else (n, k)).astype(dtype)
-                first, second = least(lambda a=a, b=b: pool.matmul(a, b), lambda a=a, b=b: np.matmul(a, b), options.rounds)
+                first, second = least(
+                    lambda a=a, b=b: pool.matmul(a, b),
+                    lambda a=a, b=b: np.matmul(a, b),
+                    options.rounds,
+                )
                 line += f"{1e3 * first:9.2f} ({second / first:5.2f})"
             print(line, flush=True)
 

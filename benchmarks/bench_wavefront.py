@@ -1,4 +1,5 @@
-"""Wavefronts: measured against predicted makespan on emulated workers, and a Gauss-Seidel sweep on real cores; median of five."""
+"""Wavefronts: measured against predicted makespan on emulated workers, and a Gauss-Seidel sweep on
+real cores; median of five."""
 
 from __future__ import annotations
 
@@ -24,17 +25,30 @@ def emulated(tiles: int, size: int) -> None:
     platform = hs.Platform.star(TIMES)
     flops = SECONDS * float(platform.speeds.sum()) * 1e9 / size**2
     print(f"t = {TIMES}, {tiles} x {tiles} tiles of a {size} x {size} image")
-    print("  plan            makespan  predicted   measured    off      to cyclic: predicted, measured")
+    print(
+        "  plan            makespan  predicted   measured    off      to cyclic: predicted,"
+        " measured"
+    )
     rows = []
     with hs.Pool(platform, emulate=True) as pool:
         for name, keywords in PLANS.items():
             plan = hs.wavefront(tiles, tiles, platform, **keywords)
             traces = [pool.sweep(plan, image, KERNEL, flops=flops, trace=True)[1] for _ in range(5)]
-            rows.append((name, plan.makespan, traces[0].predicted, statistics.median(trace.makespan for trace in traces)))
+            rows.append(
+                (
+                    name,
+                    plan.makespan,
+                    traces[0].predicted,
+                    statistics.median(trace.makespan for trace in traces),
+                )
+            )
     cyclic = next(row for row in rows if row[0] == "cyclic")
     for name, makespan, predicted, measured in rows:
         ratios = f"{predicted / cyclic[2]:.4f}, {measured / cyclic[3]:.4f}"
-        print(f"  {name:14}  {makespan:8g}  {predicted:8.4f} s  {measured:8.4f} s  {measured / predicted - 1:+.3%}  {ratios}")
+        print(
+            f"  {name:14}  {makespan:8g}  {predicted:8.4f} s  {measured:8.4f} s "
+            f" {measured / predicted - 1:+.3%}  {ratios}"
+        )
 
 
 def real(size: int) -> None:
@@ -45,9 +59,15 @@ def real(size: int) -> None:
             for tiles in (25, 50, 100):
                 plan = hs.wavefront(tiles, tiles, [1.0] * workers, tiles)
                 traces = [pool.sweep(plan, image, KERNEL, image, trace=True)[1] for _ in range(5)]
-                measured, predicted = statistics.median(trace.makespan for trace in traces), traces[0].predicted
+                measured, predicted = (
+                    statistics.median(trace.makespan for trace in traces),
+                    traces[0].predicted,
+                )
                 rate = f"{size**2 / measured / 1e6:.0f} M updates/s"
-                print(f"  {workers} workers, {tiles:3} x {tiles:<3} tiles  {measured:.4f} s, predicted {predicted:.4f}  {rate}")
+                print(
+                    f"  {workers} workers, {tiles:3} x {tiles:<3} tiles  {measured:.4f} s,"
+                    f" predicted {predicted:.4f}  {rate}"
+                )
 
 
 def main() -> None:

@@ -1,14 +1,17 @@
-"""One machine made into an unequal cluster: hosts are network namespaces on a bridge, with limits of CPU, link and memory.
+"""One machine made into an unequal cluster: hosts are network namespaces on a bridge, with limits
+of CPU, link and memory.
 
     with Cluster([Host(cpu=0.4, rate="100mbit"), Host(cpu=0.1, memory="200M")]) as cluster:
         print(cluster.run([sys.executable, "program.py"]))
 
-For root, on Linux. A host's link is limited in both directions by tbf, of which programs see about 0.956 (the rest are headers);
-its CPU by a quota per 10 ms of its control group, which comes before what others do on the machine (a quota is a ceiling, and
-would be missed on a busy one), its memory by the group's limit. Programs are started by Open MPI, whose remote
-shell is replaced by one that enters the namespace and the group. MPI is told to use TCP alone: shared memory would go around the
-links. Debian's Open MPI 4.1 and Open MPI 5.0 (PyPI) both do. The bridge lies in a namespace of its own, so that nothing of
-the machine's own network is touched and several clusters may stand beside each other.
+For root, on Linux. A host's link is limited in both directions by tbf, of which programs see about
+0.956 (the rest are headers); its CPU by a quota per 10 ms of its control group, which comes before
+what others do on the machine (a quota is a ceiling, and would be missed on a busy one), its memory
+by the group's limit. Programs are started by Open MPI, whose remote shell is replaced by one that
+enters the namespace and the group. MPI is told to use TCP alone: shared memory would go around the
+links. Debian's Open MPI 4.1 and Open MPI 5.0 (PyPI) both do. The bridge lies in a namespace of its
+own, so that nothing of the machine's own network is touched and several clusters may stand beside
+each other.
 """
 
 from __future__ import annotations
@@ -44,8 +47,9 @@ class ClusterError(RuntimeError):
 class Host:
     """Limits of a host; None is without a limit.
 
-    cpu: fraction of a core, of all its processes together. rate, burst: of its link in each direction, as tc writes them; a
-    message that fits the burst is not slowed. memory: of all its processes, such as "200M".
+    cpu: fraction of a core, of all its processes together. rate, burst: of its link in each
+    direction, as tc writes them; a message that fits the burst is not slowed. memory: of all its
+    processes, such as "200M".
     """
 
     cpu: float | None = None
@@ -65,7 +69,9 @@ class Host:
 def _do(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ClusterError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip() or done.returncode}")
+        raise ClusterError(
+            f"{' '.join(command)}: {(done.stderr or done.stdout).strip() or done.returncode}"
+        )
     return done.stdout
 
 
@@ -78,7 +84,8 @@ def rate_of(text: str) -> float:
 
 
 def _burst_of(rate: str) -> str:
-    """A millisecond of the rate, and at least ten packets: less would not reach the rate, more hide it from single messages."""
+    """A millisecond of the rate, and at least ten packets: less would not reach the rate, more hide
+    it from single messages."""
     return str(max(16_000, int(rate_of(rate) / 8e3)))
 
 
@@ -86,21 +93,30 @@ def bytes_of(text: str) -> int:
     """Bytes of 200M, 1G or 4096K."""
     match = re.fullmatch(r"(\d+)([KMG]?)", text)
     if match is None:
-        raise ValueError(f"memory: a number of bytes, with K, M or G, was expected, {text!r} was given")
+        raise ValueError(
+            f"memory: a number of bytes, with K, M or G, was expected, {text!r} was given"
+        )
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
 
 
 class _Group:
-    """A control group of a host: of version 1, where each controller has a folder, or of version 2."""
+    """A control group of a host: of version 1, where each controller has a folder, or of version
+    2."""
 
     def __init__(self, name: str, host: Host) -> None:
-        self.folders = [GROUPS / kind / name for kind in ("cpu", "memory")] if self.version() == 1 else [GROUPS / name]
+        self.folders = (
+            [GROUPS / kind / name for kind in ("cpu", "memory")]
+            if self.version() == 1
+            else [GROUPS / name]
+        )
         self.host = host
 
     @staticmethod
     def version() -> int:
         """0: there is none whose CPU can be limited."""
-        if (GROUPS / "cpu/cpu.cfs_quota_us").exists() or list((GROUPS / "cpu").glob("*/cpu.cfs_quota_us")):
+        if (GROUPS / "cpu/cpu.cfs_quota_us").exists() or list(
+            (GROUPS / "cpu").glob("*/cpu.cfs_quota_us")
+        ):
             return 1
         controllers = GROUPS / "cgroup.controllers"
         return 2 if controllers.exists() and "cpu" in controllers.read_text().split() else 0
@@ -123,7 +139,11 @@ class _Group:
                 (cpu / "cpu.cfs_period_us").write_text(str(PERIOD))
                 (cpu / "cpu.cfs_quota_us").write_text(str(quota))
         if self.host.memory is not None:
-            for name in ("memory.max",) if second else ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+            for name in (
+                ("memory.max",)
+                if second
+                else ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+            ):
                 if (memory / name).exists():  # the last where swap is counted
                     (memory / name).write_text(str(bytes_of(self.host.memory)))
 
@@ -176,7 +196,11 @@ def _in_namespace(name: str) -> list[int]:
 
 
 def _namespaces() -> list[str]:
-    return [line.split()[0] for line in _do("ip", "netns", "list").split("\n") if line.startswith(PREFIX)]
+    return [
+        line.split()[0]
+        for line in _do("ip", "netns", "list").split("\n")
+        if line.startswith(PREFIX)
+    ]
 
 
 def remove_stale() -> None:
@@ -191,17 +215,22 @@ def remove_stale() -> None:
         for folder in (GROUPS / place).glob(f"{PREFIX}-*"):
             if stale(folder.name):
                 _remove_group(folder)
-    for folder in filter(lambda folder: stale(folder.name), Path(tempfile.gettempdir()).glob(f"{PREFIX}-*")):
+    for folder in filter(
+        lambda folder: stale(folder.name), Path(tempfile.gettempdir()).glob(f"{PREFIX}-*")
+    ):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class Cluster:
     """Hosts on a bridge; in a with statement they are taken down at its end, however it ends.
 
-    hosts: their limits. mpirun: Open MPI's; without, the system's. address: the first three bytes of the network.
+    hosts: their limits. mpirun: Open MPI's; without, the system's. address: the first three bytes
+    of the network.
     """
 
-    def __init__(self, hosts: Sequence[Host], *, mpirun: str | None = None, address: str = "10.77.0") -> None:
+    def __init__(
+        self, hosts: Sequence[Host], *, mpirun: str | None = None, address: str = "10.77.0"
+    ) -> None:
         if not 1 <= len(hosts) <= 250:
             raise ValueError(f"hosts: 1 to 250 were expected, {len(hosts)} were given")
         self.hosts = list(hosts)
@@ -216,7 +245,12 @@ class Cluster:
         """Why no cluster can be had here; "" where it can."""
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
             return "only root makes network namespaces"
-        for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("nsenter", "util-linux"), ("unshare", "util-linux")):
+        for tool, package in (
+            ("ip", "iproute2"),
+            ("tc", "iproute2"),
+            ("nsenter", "util-linux"),
+            ("unshare", "util-linux"),
+        ):
             if shutil.which(tool) is None:
                 return f"{tool} is missing: apt install {package}"
         if not (mpirun or system_mpirun()):
@@ -274,12 +308,36 @@ class Cluster:
             name = self._of(i)
             _do("ip", "netns", "add", name)
             _do("ip", "-n", name, "link", "set", "lo", "up")
-            _do("ip", "link", "add", "eth0", "netns", name, "type", "veth", "peer", "name", f"v{i}", "netns", bridge)
+            _do(
+                "ip",
+                "link",
+                "add",
+                "eth0",
+                "netns",
+                name,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"v{i}",
+                "netns",
+                bridge,
+            )
             _do("ip", "-n", name, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
             _do("ip", "-n", name, "link", "set", "eth0", "up")
             _do("ip", "-n", bridge, "link", "set", f"v{i}", "master", "br0", "up")
-            # little is sent before it is on the link: else a message is "sent" while most of it waits, and the next one passes it
-            _do("ip", "netns", "exec", name, "sysctl", "-q", "-w", f"net.ipv4.tcp_wmem=4096 16384 {WAITING}")
+            # little is sent before it is on the link: else a message is "sent" while most of it
+            # waits, and the next one passes it
+            _do(
+                "ip",
+                "netns",
+                "exec",
+                name,
+                "sysctl",
+                "-q",
+                "-w",
+                f"net.ipv4.tcp_wmem=4096 16384 {WAITING}",
+            )
             self.limit(i, host.rate, host.burst)
 
     def limit(self, host: int, rate: str | None, burst: str | None = None) -> None:
@@ -303,18 +361,27 @@ class Cluster:
             "case $host in",
         ]
         for i, group in enumerate(self._groups):
-            enter = "; ".join(f"echo $$ >{shlex.quote(str(folder / 'cgroup.procs'))}" for folder in group.folders)
+            enter = "; ".join(
+                f"echo $$ >{shlex.quote(str(folder / 'cgroup.procs'))}" for folder in group.folders
+            )
             lines.append(f"  {self.address(i)}|h{i}) {enter}; name={self._of(i)}; host=h{i};;")
         lines += ['  *) echo "no host $host" >&2; exit 1;;', "esac"]
         lines += [
-            "exec nsenter --net=/run/netns/$name unshare --uts /bin/sh -c 'hostname '$host'; exec /bin/sh -c \"$0\"' \"$*\"",
+            (
+                "exec nsenter --net=/run/netns/$name unshare --uts /bin/sh -c 'hostname '$host';"
+                ' exec /bin/sh -c "$0"\' "$*"'
+            ),
             "",
         ]
         (self._place / "agent").write_text("\n".join(lines))
         (self._place / "agent").chmod(0o755)
 
     def _start(
-        self, host: int, command: Sequence[str], environment: Mapping[str, str], limited: bool = True
+        self,
+        host: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limited: bool = True,
     ) -> subprocess.Popen[str]:
         words = [str(self._place / "agent"), f"h{host}", *(shlex.quote(word) for word in command)]
         if not limited:
@@ -324,24 +391,34 @@ class Cluster:
         return subprocess.Popen(words, env=environment, text=True, start_new_session=True, **pipes)
 
     def finish(self, process: subprocess.Popen[str], what: str, timeout: float) -> str:
-        """What a program that was started prints; where it fails or is not done in time, all programs are ended."""
+        """What a program that was started prints; where it fails or is not done in time, all
+        programs are ended."""
         try:
             out, err = process.communicate(timeout=timeout)
         except BaseException as error:
             self._end()
             out, err = process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
-                raise ClusterError(f"{what}: not done in {timeout:g} s\n{out[-2000:]}{err[-2000:]}") from None
+                raise ClusterError(
+                    f"{what}: not done in {timeout:g} s\n{out[-2000:]}{err[-2000:]}"
+                ) from None
             raise
         if process.returncode != 0:
-            raise ClusterError(f"{what}: exit status {process.returncode}\n{out[-2000:]}{err[-2000:]}")
+            raise ClusterError(
+                f"{what}: exit status {process.returncode}\n{out[-2000:]}{err[-2000:]}"
+            )
         return out
 
     def start(
-        self, host: int, command: Sequence[str], *, environment: Mapping[str, str] | None = None, limited: bool = True
+        self,
+        host: int,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        limited: bool = True,
     ) -> subprocess.Popen[str]:
-        """A program alone on a host, without MPI, ended with the cluster at the latest. Not limited: at the host's place in the
-        network, but with the CPU and memory of the machine."""
+        """A program alone on a host, without MPI, ended with the cluster at the latest. Not
+        limited: at the host's place in the network, but with the CPU and memory of the machine."""
         return self._start(host, command, {**os.environ, **(environment or {})}, limited)
 
     def run(
@@ -356,13 +433,19 @@ class Cluster:
     ) -> str:
         """What an MPI program prints; ranks go over the hosts in turn, rank 0 is on the first.
 
-        Raises ClusterError with the end of what it printed if it fails or is not done in `timeout` seconds; then all is ended.
+        Raises ClusterError with the end of what it printed if it fails or is not done in `timeout`
+        seconds; then all is ended.
         """
         chosen = list(range(len(self.hosts))) if hosts is None else list(hosts)
         hostfile = self._place / "hosts"
         hostfile.write_text("".join(f"h{i} slots={ranks_per_host}\n" for i in chosen))
         given = {**environment_of(self.mpirun), **(environment or {})}
-        exports = [word for name in given if not name.startswith(("OMPI_", "PRTE_")) for word in ("-x", name)]
+        exports = [
+            word
+            for name in given
+            if not name.startswith(("OMPI_", "PRTE_"))
+            for word in ("-x", name)
+        ]
         mpirun = [
             self.mpirun,
             *_options(self.mpirun, self._place, f"{self._address}.0/24"),
@@ -387,9 +470,15 @@ def version_of(mpirun: str) -> str:
 
 
 def environment_of(mpirun: str) -> dict[str, str]:
-    """What programs under this mpirun need: root's permission, and that mpi4py's wheel takes the library that belongs to it."""
+    """What programs under this mpirun need: root's permission, and that mpi4py's wheel takes the
+    library that belongs to it."""
     given = dict.fromkeys(
-        ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"),
+        (
+            "OMPI_ALLOW_RUN_AS_ROOT",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+            "PRTE_ALLOW_RUN_AS_ROOT",
+            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
+        ),
         "1",
     )
     given["OMPI_MCA_pml"] = "ob1"  # here, as options come before it
@@ -404,8 +493,27 @@ def _options(mpirun: str, place: Path, network: str) -> list[str]:
     both = {"btl": "tcp,self", "btl_tcp_if_include": network, "mpi_yield_when_idle": "1"}
     agent = str(place / "agent")
     if version_of(mpirun).startswith("5"):
-        kinds = {"--mca": both, "--prtemca": {"plm_ssh_agent": agent, "prte_if_include": network, "prte_tmpdir_base": str(place)}}
+        kinds = {
+            "--mca": both,
+            "--prtemca": {
+                "plm_ssh_agent": agent,
+                "prte_if_include": network,
+                "prte_tmpdir_base": str(place),
+            },
+        }
     else:
-        kinds = {"--mca": {**both, "plm_rsh_agent": agent, "oob_tcp_if_include": network, "orte_tmpdir_base": str(place)}}
-    words = [word for kind, values in kinds.items() for name, value in values.items() for word in (kind, name, value)]
+        kinds = {
+            "--mca": {
+                **both,
+                "plm_rsh_agent": agent,
+                "oob_tcp_if_include": network,
+                "orte_tmpdir_base": str(place),
+            }
+        }
+    words = [
+        word
+        for kind, values in kinds.items()
+        for name, value in values.items()
+        for word in (kind, name, value)
+    ]
     return [*words, "--bind-to", "none", "--map-by", "node"]

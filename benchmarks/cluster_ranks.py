@@ -1,4 +1,5 @@
-"""What bench_cluster.py runs on the ranks of a cluster: jobs as JSON in, one line of JSON for each out, by rank 0.
+"""What bench_cluster.py runs on the ranks of a cluster: jobs as JSON in, one line of JSON for each
+out, by rank 0.
 
 Every result is checked: C x against A (B x), and A against the product of its factors, at the root.
 """
@@ -35,14 +36,15 @@ def rate(job: Job) -> Job:
 
 
 def ended(request: MPI.Request) -> None:
-    """Waits asleep: a rank that polls spends its quota on that, and is then not there when a message comes."""
+    """Waits asleep: a rank that polls spends its quota on that, and is then not there when a
+    message comes."""
     while not request.Test():
         time.sleep(1e-4)
 
 
 def links(job: Job) -> Job:
-    """Seconds per byte of long messages from the root to each rank, one at a time, with what each costs by itself; that of empty
-    ones. Half of a round trip of both."""
+    """Seconds per byte of long messages from the root to each rank, one at a time, with what each
+    costs by itself; that of empty ones. Half of a round trip of both."""
     data, answer = np.ones(job["bytes"], np.uint8), np.ones(job["bytes"], np.uint8)
     costs, latencies = [0.0], [0.0]
     for other in range(1, COMM.size):
@@ -64,7 +66,8 @@ def links(job: Job) -> Job:
 
 
 def updates(job: Job) -> Job:
-    """Seconds that each worker needs for C += A B of blocks, all at once; the root, which is the master, sleeps."""
+    """Seconds that each worker needs for C += A B of blocks, all at once; the root, which is the
+    master, sleeps."""
     q, spent = job["block"], 0.0
     COMM.Barrier()
     if COMM.rank == 0:
@@ -84,7 +87,11 @@ def updates(job: Job) -> Job:
 
 def matrix(rng: np.random.Generator, rows: int, cols: int, dtype: str) -> Any:
     values = rng.standard_normal((rows, cols))
-    return values + 1j * rng.standard_normal((rows, cols)) if dtype == "complex128" else values.astype(dtype)
+    return (
+        values + 1j * rng.standard_normal((rows, cols))
+        if dtype == "complex128"
+        else values.astype(dtype)
+    )
 
 
 def operands(n: int, count: int) -> list[Any]:
@@ -114,10 +121,13 @@ def require(residual: float) -> None:
 
 
 def product(job: Job) -> Job:
-    """A product by a plan of the measured rates and links, with the matrices at the root or in zones."""
+    """A product by a plan of the measured rates and links, with the matrices at the root or in
+    zones."""
     n = job["n"]
     links = hs.mpi.measure(COMM, seconds=2.0, pool=POOL).platform.link_costs
-    platform = hs.Platform.star([1.0 / rate for rate in job["gflops"]], links, unit=hs.Unit.gigaflop())
+    platform = hs.Platform.star(
+        [1.0 / rate for rate in job["gflops"]], links, unit=hs.Unit.gigaflop()
+    )
     plan = hs.plan_matmul(n, n, n, platform, method=job.get("method", "best"))
     a, b = operands(n, 2)
     x, y = (a, b) if job["from_root"] else (hs.mpi.scatter(COMM, m, plan) for m in (a, b))
@@ -141,13 +151,21 @@ def product(job: Job) -> Job:
 
 
 def star(job: Job) -> Job:
-    """A product by each method of the 2008 paper: the root is the master, the others are its workers."""
+    """A product by each method of the 2008 paper: the root is the master, the others are its
+    workers."""
     (r, s, t), q = job["shape"], job["block"]
     platform = hs.Platform.star(
-        job["cycle_times"], link_costs=job["link_costs"], memory=job["memory"], unit=hs.Unit.block_update(q, job["dtype"])
+        job["cycle_times"],
+        link_costs=job["link_costs"],
+        memory=job["memory"],
+        unit=hs.Unit.block_update(q, job["dtype"]),
     )
     rng = np.random.default_rng(1)
-    a, b = (matrix(rng, x * q, y * q, job["dtype"]) for x, y in ((r, t), (t, s))) if COMM.rank == 0 else (None, None)
+    a, b = (
+        (matrix(rng, x * q, y * q, job["dtype"]) for x, y in ((r, t), (t, s)))
+        if COMM.rank == 0
+        else (None, None)
+    )
     found = {}
     for method in job["methods"]:
         plan = hs.plan_product(r, s, t, platform, method)
@@ -163,11 +181,18 @@ def star(job: Job) -> Job:
             blocks = int(np.rint(spent / plan.link_costs[plan.messages["worker"]]).sum())
             last = traces[-1]
             found[method] = {
-                "simulated": plan.makespan, "measured": [trace.makespan for trace in traces], "bound": plan.lower_bound,
-                "enrolled": plan.enrolled.tolist(), "updates": plan.updates.tolist(), "messages": len(plan.messages),
-                "blocks": blocks, "cpu": last.cpu, "busy": last.total("compute"), "peak": last.peak,
+                "simulated": plan.makespan,
+                "measured": [trace.makespan for trace in traces],
+                "bound": plan.lower_bound,
+                "enrolled": plan.enrolled.tolist(),
+                "updates": plan.updates.tolist(),
+                "messages": len(plan.messages),
+                "blocks": blocks,
+                "cpu": last.cpu,
+                "busy": last.total("compute"),
+                "peak": last.peak,
                 "predicted_peak": last.predicted_peak,
-            }  # fmt: skip
+            }
     return {"methods": found}
 
 
@@ -175,7 +200,13 @@ def scatter(job: Job) -> Job:
     """A matrix in equal zones from the root, which keeps none."""
     n = job["n"]
     (a,) = operands(n, 1)
-    plan = hs.plan_matmul(n, n, n, hs.Platform.star([1e9] + [1.0] * (COMM.size - 1), unit=hs.Unit.gigaflop()), method="columns")
+    plan = hs.plan_matmul(
+        n,
+        n,
+        n,
+        hs.Platform.star([1e9] + [1.0] * (COMM.size - 1), unit=hs.Unit.gigaflop()),
+        method="columns",
+    )
     hs.mpi.scatter(COMM, a, plan)
     times, _ = timed(job["rounds"], lambda: hs.mpi.scatter(COMM, a, plan))
     others = plan.boxes[plan.boxes[:, 0] > 0]
@@ -187,7 +218,9 @@ def lu(job: Job) -> Job:
     n = job["n"]
     (a,) = operands(n, 1)
     platform = hs.Platform.star([1.0 / rate for rate in job["gflops"]], unit=hs.Unit.gigaflop())
-    times, value = timed(job["rounds"], lambda: hs.mpi.lu_factor(COMM, a, platform=platform, pool=POOL))
+    times, value = timed(
+        job["rounds"], lambda: hs.mpi.lu_factor(COMM, a, platform=platform, pool=POOL)
+    )
     if COMM.rank == 0:
         factors, pivots = value
         v = np.random.default_rng(2).standard_normal(n)
@@ -200,7 +233,15 @@ def lu(job: Job) -> Job:
 
 
 def main() -> None:
-    kinds = {"rate": rate, "links": links, "updates": updates, "product": product, "star": star, "scatter": scatter, "lu": lu}
+    kinds = {
+        "rate": rate,
+        "links": links,
+        "updates": updates,
+        "product": product,
+        "star": star,
+        "scatter": scatter,
+        "lu": lu,
+    }
     for job in json.loads(sys.argv[1]):
         found = kinds[job["kind"]](job)
         if COMM.rank == 0:

@@ -1,8 +1,9 @@
-"""The 2008 paper's algorithms on its kinds of platform, in small: what bench_cluster.py --parts star runs.
+"""The 2008 paper's algorithms on its kinds of platform, in small: what bench_cluster.py --parts
+star runs.
 
-A master that does not compute and four workers with limited memory, whose links, speeds or memories differ. Cycle-times and link
-costs are measured there first, the former of all workers at once, and the plans are made of them; the makespan is from
-the master's first message to its last.
+A master that does not compute and four workers with limited memory, whose links, speeds or memories
+differ. Cycle-times and link costs are measured there first, the former of all workers at once, and
+the plans are made of them; the makespan is from the master's first message to its last.
 """
 
 from __future__ import annotations
@@ -36,14 +37,20 @@ class Workers:
 PLATFORMS = {
     "links 10 : 5 : 1": Workers((0.25, 0.25, 0.25, 0.25), (400, 400, 200, 40), (45, 45, 45, 45)),
     "speeds 4 : 2 : 1": Workers((0.4, 0.2, 0.1, 0.1), (400, 400, 400, 400), (45, 45, 45, 45)),
-    "memories 21 to 140": Workers((0.25, 0.25, 0.25, 0.25), (400, 400, 400, 400), (21, 45, 96, 140)),
+    "memories 21 to 140": Workers(
+        (0.25, 0.25, 0.25, 0.25), (400, 400, 400, 400), (21, 45, 96, 140)
+    ),
     "all of these": Workers((0.4, 0.2, 0.1, 0.1), (200, 400, 400, 40), (21, 96, 45, 140)),
 }
 
 
 def inversions(simulated: list[float], measured: list[float]) -> tuple[int, int]:
     """Pairs that are in another order than simulated, of those that the model has clearly apart."""
-    pairs = [pair for pair in itertools.combinations(zip(simulated, measured, strict=True), 2) if _clear(pair[0][0], pair[1][0])]
+    pairs = [
+        pair
+        for pair in itertools.combinations(zip(simulated, measured, strict=True), 2)
+        if _clear(pair[0][0], pair[1][0])
+    ]
     return sum((x[0] < y[0]) != (x[1] < y[1]) for x, y in pairs), len(pairs)
 
 
@@ -56,7 +63,13 @@ def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> li
     rows = []
     for name in names or PLATFORMS:
         workers = PLATFORMS[name]
-        hosts = [Host(cpu=0.7), *(Host(cpu=cpu, rate=f"{rate}mbit") for cpu, rate in zip(workers.cpu, workers.rate, strict=True))]
+        hosts = [
+            Host(cpu=0.7),
+            *(
+                Host(cpu=cpu, rate=f"{rate}mbit")
+                for cpu, rate in zip(workers.cpu, workers.rate, strict=True)
+            ),
+        ]
         with Cluster(hosts) as cluster:
             measure = [
                 {"kind": "updates", "block": BLOCK, "dtype": DTYPE, "seconds": 3},
@@ -64,10 +77,16 @@ def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> li
             ]
             updates, links = on_ranks(cluster, measure)
             job = {
-                "kind": "star", "shape": SHAPE, "block": BLOCK, "dtype": DTYPE, "methods": methods or METHODS, "rounds": rounds,
-                "memory": workers.memory, "cycle_times": updates["cycle_times"][1:],
+                "kind": "star",
+                "shape": SHAPE,
+                "block": BLOCK,
+                "dtype": DTYPE,
+                "methods": methods or METHODS,
+                "rounds": rounds,
+                "memory": workers.memory,
+                "cycle_times": updates["cycle_times"][1:],
                 "link_costs": [BYTES * cost for cost in links["seconds_per_byte"][1:]],
-            }  # fmt: skip
+            }
             (row,) = on_ranks(cluster, [job], timeout=600)
         rows.append({"platform": name, **row})
         _print(rows[-1])
@@ -75,16 +94,25 @@ def star(on_ranks: Any, rounds: int, names: list[str], methods: list[str]) -> li
 
 
 def _print(row: Row) -> None:
-    times, costs = (" ".join(f"{1e3 * x:.2f}" for x in row[name]) for name in ("cycle_times", "link_costs"))
+    times, costs = (
+        " ".join(f"{1e3 * x:.2f}" for x in row[name]) for name in ("cycle_times", "link_costs")
+    )
     print(f"{row['platform']}: cycle-times {times} ms, link costs {costs} ms", flush=True)
-    found = {name: (each["simulated"], statistics.median(each["measured"])) for name, each in row["methods"].items()}
+    found = {
+        name: (each["simulated"], statistics.median(each["measured"]))
+        for name, each in row["methods"].items()
+    }
     for name, (simulated, measured) in sorted(found.items(), key=lambda item: item[1]):
         each = row["methods"][name]
         peak = max(x / limit for x, limit in zip(each["peak"], row["memory"], strict=True))
         print(
-            f"  {name:8}{simulated:8.2f} s simulated {measured:8.2f} s measured {measured / simulated - 1:+7.1%}"
-            f"  {len(each['enrolled'])} workers, {each['messages']} messages, {each['blocks']} blocks, {peak:.0%} of a memory",
+            f"  {name:8}{simulated:8.2f} s simulated {measured:8.2f} s measured"
+            f" {measured / simulated - 1:+7.1%}  {len(each['enrolled'])} workers,"
+            f" {each['messages']} messages, {each['blocks']} blocks, {peak:.0%} of a memory",
             flush=True,
         )
     wrong, pairs = inversions(*(list(column) for column in zip(*found.values(), strict=True)))
-    print(f"  order: {wrong} of {pairs} pairs that are {CLEAR:.0%} apart are not as simulated", flush=True)
+    print(
+        f"  order: {wrong} of {pairs} pairs that are {CLEAR:.0%} apart are not as simulated",
+        flush=True,
+    )

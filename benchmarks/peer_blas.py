@@ -1,4 +1,5 @@
-"""The peers' BLAS at its best setting on this machine, whatever the environment says. To be imported before NumPy."""
+"""The peers' BLAS at its best setting on this machine, whatever the environment says. To be
+imported before NumPy."""
 
 from __future__ import annotations
 
@@ -20,11 +21,22 @@ print(min(times))
 
 
 def fastest_openblas() -> str:
-    """The OPENBLAS_CORETYPE with the fastest product; "" for its own choice: it does not know every processor."""
+    """The OPENBLAS_CORETYPE with the fastest product; "" for its own choice: it does not know every
+    processor."""
     times = {}
     for kind in KINDS:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **({"OPENBLAS_CORETYPE": kind} if kind else {})}
-        done = subprocess.run([sys.executable, "-c", PRODUCT], env=environment, capture_output=True, text=True, check=False)
+        environment = {
+            **os.environ,
+            "OPENBLAS_NUM_THREADS": "1",
+            **({"OPENBLAS_CORETYPE": kind} if kind else {}),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PRODUCT],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode == 0:  # another one is an instruction that this processor does not have
             times[kind] = float(done.stdout)
     best = min(times, key=times.__getitem__)
@@ -39,7 +51,8 @@ def use_best() -> None:
 
 
 def blis_arch_type() -> str | None:
-    """BLIS_ARCH_TYPE of the kernels that hetsched has chosen for this processor; None where BLIS chooses them itself."""
+    """BLIS_ARCH_TYPE of the kernels that hetsched has chosen for this processor; None where BLIS
+    chooses them itself."""
     from hetsched._engine import kernels
 
     names = {"skx": "0", "knl": "1", "haswell": "3", "zen3": "6", "zen2": "7", "zen": "8"}

@@ -1,7 +1,9 @@
-"""A product by Dask's distributed workers, matrices at the client: scheduler, n, blocks per side, rounds, workers.
+"""A product by Dask's distributed workers, matrices at the client: scheduler, n, blocks per side,
+rounds, workers.
 
-Run by the Python that has dask, as the client. Blocks of A and B go straight to the workers, in turn; those of C come back and
-are put together, all in the time. Prints the seconds of each round, and then a residual.
+Run by the Python that has dask, as the client. Blocks of A and B go straight to the workers, in
+turn; those of C come back and are put together, all in the time. Prints the seconds of each round,
+and then a residual.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ def distributed_array(client: Client, a: np.ndarray, blocks: int) -> da.Array:
         row = []
         for j in range(blocks):
             part = np.ascontiguousarray(a[cuts[i] : cuts[i + 1], cuts[j] : cuts[j + 1]])
-            future = client.scatter(part, workers=[workers[(i * blocks + j) % len(workers)]], direct=True, hash=False)
+            future = client.scatter(
+                part, workers=[workers[(i * blocks + j) % len(workers)]], direct=True, hash=False
+            )
             row.append(da.from_delayed(future, part.shape, part.dtype))
         rows.append(row)
     return da.block(rows)

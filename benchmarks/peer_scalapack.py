@@ -1,4 +1,5 @@
-"""ScaLAPACK (libscalapack-openmpi-dev) as a peer: the program of scalapack.c, which times pdgemm and pdgetrf."""
+"""ScaLAPACK (libscalapack-openmpi-dev) as a peer: the program of scalapack.c, which times pdgemm
+and pdgetrf."""
 
 from __future__ import annotations
 
@@ -36,14 +37,18 @@ def build(place: str | Path) -> str:
     program = str(Path(place, "scalapack"))
     source = str(Path(__file__).with_name("scalapack.c"))
     done = subprocess.run(
-        [compiler, "-O2", source, "-lscalapack-openmpi", "-lblas", "-lm", "-o", program], capture_output=True, check=False
+        [compiler, "-O2", source, "-lscalapack-openmpi", "-lblas", "-lm", "-o", program],
+        capture_output=True,
+        check=False,
     )
     if done.returncode != 0:
         raise RuntimeError("scalapack.c does not link: apt install libscalapack-openmpi-dev")
     return program
 
 
-def command(program: str, kind: str, n: int, setting: Setting, rounds: int, *, from_root: bool = False) -> list[str]:
+def command(
+    program: str, kind: str, n: int, setting: Setting, rounds: int, *, from_root: bool = False
+) -> list[str]:
     """What mpirun is given: `kind` is "product" or "lu"."""
     rows, cols, block = setting
     return [program, kind, *map(str, (n, block, rows, cols, rounds, int(from_root)))]

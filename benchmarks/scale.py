@@ -1,4 +1,5 @@
-"""Plans for thousands of workers and matrices of a million rows, on paper. Writes the tables of docs/scale.md.
+"""Plans for thousands of workers and matrices of a million rows, on paper. Writes the tables of
+docs/scale.md.
 
 python benchmarks/scale.py [--write docs/scale.md]
 """
@@ -45,15 +46,42 @@ def master(counts: Sequence[int], memory: Sequence[int], blocks: int = N // Q) -
             port = float((plan.messages["end"] - plan.messages["start"]).sum()) / plan.makespan
             share = ideal / plan.makespan
             most = p if share >= ENOUGH else most
-            rows.append((m, p, int(plan.mu.max()), f"{plan.makespan:.3g}", f"{port:.0%}", f"{share:.0%}", plan.binding))
+            rows.append(
+                (
+                    m,
+                    p,
+                    int(plan.mu.max()),
+                    f"{plan.makespan:.3g}",
+                    f"{port:.0%}",
+                    f"{share:.0%}",
+                    plan.binding,
+                )
+            )
         limits.append(f"{most} with {m} blocks" if most else f"none of these with {m} blocks")
-    text = table(("blocks of memory", "workers", "mu", "seconds", "port busy", "of the speeds used", "bound"), rows)
-    return text, f"The most workers, of those in the table, of which one master uses half the speed: {', '.join(limits)}."
+    text = table(
+        (
+            "blocks of memory",
+            "workers",
+            "mu",
+            "seconds",
+            "port busy",
+            "of the speeds used",
+            "bound",
+        ),
+        rows,
+    )
+    return (
+        text,
+        (
+            "The most workers, of those in the table, of which one master uses half the speed:"
+            f" {', '.join(limits)}."
+        ),
+    )
 
 
 def two_levels(p: int, groups: int) -> dict[str, float]:
-    """Half perimeters of zones in the unit square: flat, and groups first and then their workers; and of the groups alone, flat
-    with each worker's zone fetched from outside of its group."""
+    """Half perimeters of zones in the unit square: flat, and groups first and then their workers;
+    and of the groups alone, flat with each worker's zone fetched from outside of its group."""
     own = speeds(p).reshape(groups, -1)
     flat = hs.partition(own.reshape(-1), "columns")
     outer = hs.partition(own.sum(axis=1), "columns")
@@ -71,16 +99,38 @@ def zones(cases: Sequence[tuple[int, int]]) -> tuple[str, str]:
         found = two_levels(p, groups)
         sent = 8.0 * N**2 * found["flat"] / p / LINK  # of a worker, on average
         work = 2.0 * N**3 / speeds(p).sum()
-        rows.append((
-            p, groups, f"{found['flat']:.1f}", f"{found['flat'] / found['bound'] - 1:.2%}", f"{found['levels']:.1f}",
-            f"{found['levels'] / found['flat'] - 1:+.1%}", f"{found['between']:.1f}", f"{work:.0f}", f"{sent:.0f}",
-        ))  # fmt: skip
-        gains.append(f"{found['flat'] / found['between']:.1f} times less between {groups} groups of {p // groups}")
+        rows.append(
+            (
+                p,
+                groups,
+                f"{found['flat']:.1f}",
+                f"{found['flat'] / found['bound'] - 1:.2%}",
+                f"{found['levels']:.1f}",
+                f"{found['levels'] / found['flat'] - 1:+.1%}",
+                f"{found['between']:.1f}",
+                f"{work:.0f}",
+                f"{sent:.0f}",
+            )
+        )
+        gains.append(
+            f"{found['flat'] / found['between']:.1f} times less between {groups} groups of"
+            f" {p // groups}"
+        )
     head = (
-        "workers", "groups", "flat", "over the bound", "two levels", "beside flat", "between groups", "seconds of work",
+        "workers",
+        "groups",
+        "flat",
+        "over the bound",
+        "two levels",
+        "beside flat",
+        "between groups",
+        "seconds of work",
         "seconds of a worker's link",
-    )  # fmt: skip
-    return table(head, rows), f"With two levels, where a group fetches once what its workers share: {'; '.join(gains)}."
+    )
+    return (
+        table(head, rows),
+        f"With two levels, where a group fetches once what its workers share: {'; '.join(gains)}.",
+    )
 
 
 def lu(counts: Sequence[int], blocks: Sequence[int]) -> tuple[str, str]:
@@ -94,7 +144,10 @@ def lu(counts: Sequence[int], blocks: Sequence[int]) -> tuple[str, str]:
     best = {p: max(float(row[3][:-1]) for row in rows if row[0] == p) for p in counts}
     said = ", ".join(f"{share:.0f} % of {p}" for p, share in best.items())
     head = ("workers", "block columns", "columns of each", "of the speeds used", "optimal")
-    return table(head, rows), f"Updates alone, with the best of these widths: {said} workers' speed."
+    return (
+        table(head, rows),
+        f"Updates alone, with the best of these widths: {said} workers' speed.",
+    )
 
 
 def planning(counts: Sequence[int]) -> str:
@@ -103,7 +156,9 @@ def planning(counts: Sequence[int]) -> str:
         "distribute(10^6)": lambda s: hs.distribute(10**6, speeds=s),
         "lu_pattern(10^4)": lambda s: hs.lu_pattern(10**4, speeds=s),
         'partition("columns")': lambda s: hs.partition(s, "columns"),
-        "layers_star(10^4)": lambda s: hs.layers_star(10**4, hs.Platform.star(speeds=s, link_costs=1e-3)),
+        "layers_star(10^4)": lambda s: hs.layers_star(
+            10**4, hs.Platform.star(speeds=s, link_costs=1e-3)
+        ),
     }
     rows = []
     for name, call in calls.items():
@@ -140,7 +195,10 @@ def main() -> None:
     for name, text in sections().items():
         print(f"{name}\n\n{text}\n")
         page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page, flags=re.S
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
+            lambda found, text=text: f"{found[1]}{text}\n{found[2]}",
+            page,
+            flags=re.S,
         )
     if given.write:
         given.write.write_text(page)

@@ -1,12 +1,15 @@
-"""Kernel ridge regression in NumPy, and the one line that makes it hold its own beside a busy neighbour.
+"""Kernel ridge regression in NumPy, and the one line that makes it hold its own beside a busy
+neighbour.
 
-The program learns a function of 40 variables from samples: a Gaussian kernel (a product), a system of equations, predictions
-(another product). NumPy's library splits each of them equally over the cores, and so ends when that core ends on which another
-program runs. With `X = hs.asarray(X)` the same program uses hetsched's pool, whose workers take tiles over from each other.
+The program learns a function of 40 variables from samples: a Gaussian kernel (a product), a system
+of equations, predictions (another product). NumPy's library splits each of them equally over the
+cores, and so ends when that core ends on which another program runs. With `X = hs.asarray(X)` the
+same program uses hetsched's pool, whose workers take tiles over from each other.
 
     python examples/neighbour.py [--neighbour] [--size N] [--rounds R]
 
-Times each of the two, in turns, alone; with --neighbour also beside a program of its own that keeps one core busy.
+Times each of the two, in turns, alone; with --neighbour also beside a program of its own that keeps
+one core busy.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ import numpy as np
 
 import hetsched as hs
 
-HOG = "import os, sys\nif hasattr(os, 'sched_setaffinity'): os.sched_setaffinity(0, [int(sys.argv[1])])\nwhile True: pass"
+HOG = (
+    "import os, sys\nif hasattr(os, 'sched_setaffinity'): os.sched_setaffinity(0,"
+    " [int(sys.argv[1])])\nwhile True: pass"
+)
 
 
 def learn(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -53,14 +59,17 @@ def neighbour(cpu: int) -> Iterator[None]:
 
 
 def clocked(function: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Seconds, result; after a pause, for OpenBLAS's threads keep their cores busy for a while after a call."""
+    """Seconds, result; after a pause, for OpenBLAS's threads keep their cores busy for a while
+    after a call."""
     time.sleep(0.25)
     start = time.perf_counter()
     result = function()
     return time.perf_counter() - start, result
 
 
-def timed(X: np.ndarray, y: np.ndarray, new: np.ndarray, rounds: int) -> tuple[list[float], list[float], float]:
+def timed(
+    X: np.ndarray, y: np.ndarray, new: np.ndarray, rounds: int
+) -> tuple[list[float], list[float], float]:
     """Seconds of plain NumPy and of hs.asarray, in turns, and how far their results are apart."""
     plain, ours, apart = [], [], 0.0
     for _ in range(rounds):
@@ -73,10 +82,18 @@ def timed(X: np.ndarray, y: np.ndarray, new: np.ndarray, rounds: int) -> tuple[l
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--neighbour", action="store_true", help="also beside a program that keeps one core busy")
-    parser.add_argument("--size", type=int, default=2000, help="samples to learn from (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="repetitions of each (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--neighbour", action="store_true", help="also beside a program that keeps one core busy"
+    )
+    parser.add_argument(
+        "--size", type=int, default=2000, help="samples to learn from (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="repetitions of each (default: %(default)s)"
+    )
     given = parser.parse_args()
 
     rng = np.random.default_rng(0)
@@ -85,7 +102,10 @@ def main() -> None:
     learn(X[:300], y[:300], new), learn(hs.asarray(X[:300]), y[:300], new)  # the threads of both
 
     cpu = hs.topology().places[-1]
-    print(f"kernel ridge regression, {given.size} samples, median (least, most) of {given.rounds}, seconds")
+    print(
+        f"kernel ridge regression, {given.size} samples, median (least, most) of {given.rounds},"
+        " seconds"
+    )
     print(f"{'':<34}{'plain NumPy':>22}{'hs.asarray':>22}{'ratio':>8}")
     for label in ("alone", "beside a neighbour")[: 1 + given.neighbour]:
         if label == "alone":

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from . import _engine as _engine  # imported here, so that an engine that is not built is an error of the import
+# imported here, so that an engine that is not built is an error of the import
+from . import _engine as _engine
 from ._base.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -110,7 +111,17 @@ _PUBLIC = {
     "runners.array": ("Array", "asarray"),
     "runners.coverage": ("Coverage", "coverage"),
     "runners.linalg": (
-        "cho_factor", "cho_solve", "cholesky", "det", "inv", "lstsq", "lu_factor", "lu_solve", "qr", "slogdet", "solve",
+        "cho_factor",
+        "cho_solve",
+        "cholesky",
+        "det",
+        "inv",
+        "lstsq",
+        "lu_factor",
+        "lu_solve",
+        "qr",
+        "slogdet",
+        "solve",
         "solve_triangular",
     ),
     "runners.layers": ("LayerFiles",),
@@ -121,7 +132,7 @@ _PUBLIC = {
     "runners.tasks": ("map_tasks",),
     "studies.study": ("study",),
     "trace": ("Trace",),
-}  # fmt: skip
+}
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
@@ -233,7 +244,8 @@ if not TYPE_CHECKING:  # a type checker would take any name for a name of the pa
     def __getattr__(name: str) -> Any:
         """Load a public name, or a module of the package (PEP 562)."""
         if name in _MODULE_OF:
-            with _loading:  # threads that import NumPy together could see half of it: it imports itself in circles
+            # threads that import NumPy together could see half of it: it imports itself in circles
+            with _loading:
                 import_module("numpy.typing")
             value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
             globals()[name] = value
@@ -244,7 +256,8 @@ if not TYPE_CHECKING:  # a type checker would take any name for a name of the pa
 
 
 if "threadpoolctl" in sys.modules:  # otherwise this happens when the shared pool is first used
-    with suppress(ImportError, AttributeError):  # threadpoolctl is too old to be told of other libraries
+    # threadpoolctl is too old to be told of other libraries
+    with suppress(ImportError, AttributeError):
         import_module(".runners.threadpool", __name__)
 
 

@@ -16,7 +16,8 @@ from .platform import Platform, Unit
 
 __all__ = ["lyon", "ppopp2008", "ppopp2008_instances", "random", "strasbourg"]
 
-# 2008 paper, q = 80: the unit of data is a block, the unit of work a block update, the unit of time the second
+# 2008 paper, q = 80: the unit of data is a block, the unit of work a block update, the unit of time
+# the second
 _UPDATE = 0.76e-3  # 1.35 GFLOP/s
 _BLOCK = 5.12e-3  # 10 MB/s: the "10 Mbps" in print does not agree with the run times in print
 _BUFFERS = {256: 5242, 512: 10485, 1024: 20971}  # MB of memory: blocks that fit
@@ -86,15 +87,24 @@ def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
     >>> len(hs.datasets.ppopp2008_instances()), hs.datasets.ppopp2008_instances()[0]
     (29, ('memory', (100, 800, 100)))
     """
-    columns = {"memory": _SIZES, "links": _SIZES, "speeds": _SIZES, "real2007": (4000,), "real2006": (4000,)}
-    return tuple((name, (100, s, 100)) for name in _platforms(_SEED) for s in columns.get(name, (1000,)))
+    columns = {
+        "memory": _SIZES,
+        "links": _SIZES,
+        "speeds": _SIZES,
+        "real2007": (4000,),
+        "real2006": (4000,),
+    }
+    return tuple(
+        (name, (100, s, 100)) for name in _platforms(_SEED) for s in columns.get(name, (1000,))
+    )
 
 
 @cache
 def _platforms(seed: int) -> dict[str, Platform]:
     """Platforms by name; the random ones are drawn with this seed."""
     small, middle, large = _BUFFERS.values()
-    rows: dict[str, list[tuple[float, float, int]]] = {  # relative cycle-time, relative link cost, blocks
+    # relative cycle-time, relative link cost, blocks
+    rows: dict[str, list[tuple[float, float, int]]] = {
         "memory": [(1.0, 1.0, m) for m in (small,) * 2 + (middle,) * 4 + (large,) * 2],
         "links": [(1.0, c, large) for c in (1.0,) * 2 + (2.0,) * 4 + (10.0,) * 2],
         "speeds": [(w, 1.0, large) for w in (1.0,) * 2 + (2.0,) * 4 + (4.0,) * 2],
@@ -105,12 +115,17 @@ def _platforms(seed: int) -> dict[str, Platform]:
     draw = Random(seed).random  # the only generator that Python promises to keep as it is
     for k in range(10):
         drawn = [tuple(0.25 + 0.75 * draw() for _ in range(3)) for _ in range(8)]
-        rows[f"random{k}"] = [(1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn]
+        rows[f"random{k}"] = [
+            (1 / speed, 1 / bandwidth, int(large * share)) for speed, bandwidth, share in drawn
+        ]
     rows["real2007"] = [(1.0, 1.0, large)] * 20
     rows["real2006"] = [(1.0, 1.0, m) for m in (small,) * 5 + (large,) * 10 + (small,) * 5]
     return {
         name: Platform.star(
-            [_UPDATE * w for w, _, _ in own], [_BLOCK * c for _, c, _ in own], [m for *_, m in own], unit=Unit.block_update(80)
+            [_UPDATE * w for w, _, _ in own],
+            [_BLOCK * c for _, c, _ in own],
+            [m for *_, m in own],
+            unit=Unit.block_update(80),
         )
         for name, own in rows.items()
     }
@@ -119,7 +134,10 @@ def _platforms(seed: int) -> dict[str, Platform]:
 # Renard, Robert, Vivien, "Static Load-Balancing Techniques for Iterative Computations on
 # Heterogeneous Clusters", HiPC 2003, tables 1 to 4: seconds per megaflop, and milliseconds per
 # megabit; "-" is the diagonal.
-_LYON_TIMES = "0.0291 0.00874 0.0206 0.0451 0.0206 0.0291 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206"
+_LYON_TIMES = (
+    "0.0291 0.00874 0.0206 0.0451 0.0206 0.0291 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206 0.0206"
+    " 0.0206"
+)
 _LYON_LINKS = """
 - 198 1702 1702 262 198 1702 1702 262 262 262 262 262 262
 198 - 1702 1702 262 198 1702 1702 262 262 262 262 262 262
@@ -136,7 +154,10 @@ _LYON_LINKS = """
 262 262 248 248 248 262 248 248 248 248 248 248 - 248
 262 262 248 248 248 262 248 248 248 248 248 248 248 -
 """
-_STRASBOURG_TIMES = "0.00874 0.00874 0.0102 0.00728 0.00728 0.0262 0.00583 0.016 0.00728 0.00874 0.0131 0.00583 0.0131"
+_STRASBOURG_TIMES = (
+    "0.00874 0.00874 0.0102 0.00728 0.00728 0.0262 0.00583 0.016 0.00728 0.00874 0.0131 0.00583"
+    " 0.0131"
+)
 _STRASBOURG_LINKS = """
 - 48 19 17 19 147 151 154 147 48 17 16 151
 48 - 48 48 48 147 151 154 147 17 48 48 151
@@ -170,7 +191,8 @@ def lyon() -> Platform:
     --------
     >>> import hetsched as hs
     >>> hs.datasets.lyon()
-    <Platform: complete, 14 workers, cycle-times 0.0291, 0.00874, 0.0206, 0.0451, 0.0206, 0.0291, ...>
+    <Platform: complete, 14 workers, cycle-times 0.0291, 0.00874, 0.0206, 0.0451, 0.0206, 0.0291,
+    ...>
     """
     return _complete(_LYON_TIMES, _LYON_LINKS)
 
@@ -199,7 +221,9 @@ def strasbourg() -> Platform:
 def _complete(times: str, links: str) -> Platform:
     table = [line.replace("-", "0").split() for line in links.strip().splitlines()]
     unit = Unit("megaflop", "megabit", 1e6, 1e6 / 8)
-    return Platform.complete([float(time) for time in times.split()], np.array(table, np.float64) / 1000.0, unit=unit)
+    return Platform.complete(
+        [float(time) for time in times.split()], np.array(table, np.float64) / 1000.0, unit=unit
+    )
 
 
 #: Distributions of the speeds in `random`.
@@ -279,12 +303,21 @@ def random(
     unit = check.number("cycle_time", cycle_time, above=0.0)
     if not math.isfinite(1.001 * unit * ratio):
         raise ValueError(f"cycle_time times ratio overflows, got {unit!r} and {ratio!r}")
-    link, buffers = _between("link_costs", link_costs), None if memory is None else _between("memory", memory)
+    link, buffers = (
+        _between("link_costs", link_costs),
+        None if memory is None else _between("memory", memory),
+    )
     if buffers is not None:
         if topology != "star":
             raise ValueError(f"memory is for a star, not for the topology {topology!r}")
         check.integers("memory", memory, low=0)
-    times = unit / _speeds(kind, _uniform(seed, 0, p), _uniform(seed, 1, p).argsort(kind="stable"), ratio, round(fast * p))
+    times = unit / _speeds(
+        kind,
+        _uniform(seed, 0, p),
+        _uniform(seed, 1, p).argsort(kind="stable"),
+        ratio,
+        round(fast * p),
+    )
 
     def links(*shape: int) -> NDArray[np.float64]:
         return link[0] + (link[1] - link[0]) * _uniform(seed, 2, math.prod(shape)).reshape(shape)
@@ -298,7 +331,9 @@ def random(
         along = links(rows * (columns - 1) + (rows - 1) * columns)
         cut = rows * (columns - 1)
         return Platform.mesh(
-            times.reshape(rows, columns), along[:cut].reshape(rows, columns - 1), along[cut:].reshape(rows - 1, columns)
+            times.reshape(rows, columns),
+            along[:cut].reshape(rows, columns - 1),
+            along[cut:].reshape(rows - 1, columns),
         )
     if buffers is None:
         return Platform.star(times, links(p))
@@ -307,7 +342,9 @@ def random(
     return Platform.star(times, links(p), [int(blocks) for blocks in held])
 
 
-def _speeds(kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: float, fast: int) -> NDArray[np.float64]:
+def _speeds(
+    kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: float, fast: int
+) -> NDArray[np.float64]:
     """Speeds in [1 / ratio, 1], from uniform numbers or from a random order of the workers."""
     p, low = len(u), 1.0 / ratio
     if kind == "equal":
@@ -319,7 +356,9 @@ def _speeds(kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: f
     if kind == "lognormal":
         normal = NormalDist()
         tail = normal.cdf(-_DEVIATIONS)
-        found = np.array([normal.inv_cdf(tail + (1.0 - 2.0 * tail) * x) for x in u.tolist()]).clip(-_DEVIATIONS, _DEVIATIONS)
+        found = np.array([normal.inv_cdf(tail + (1.0 - 2.0 * tail) * x) for x in u.tolist()]).clip(
+            -_DEVIATIONS, _DEVIATIONS
+        )
         return np.maximum(ratio ** (found / (2.0 * _DEVIATIONS) - 0.5), low)
     speeds = np.empty(p)
     if kind == "two-kinds":
@@ -341,9 +380,13 @@ def _uniform(seed: int, what: int, count: int) -> NDArray[np.float64]:
 
 def _between(name: str, given: ArrayLike) -> tuple[float, float]:
     """The least and the largest value."""
-    values = np.atleast_1d(check.reals(f"{name} must be a number, or the least and the largest, got {given!r}", given))
+    values = np.atleast_1d(
+        check.reals(f"{name} must be a number, or the least and the largest, got {given!r}", given)
+    )
     if values.ndim != 1 or not 1 <= len(values) <= 2:
-        raise ValueError(f"{name} must be a number, or the least and the largest, got shape {values.shape}")
+        raise ValueError(
+            f"{name} must be a number, or the least and the largest, got shape {values.shape}"
+        )
     check.not_negative(name, values)
     if values[0] > values[-1]:
         raise ValueError(f"{name} must be the least and the largest, got {given!r}")

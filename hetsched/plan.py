@@ -106,10 +106,21 @@ class Certificate(NamedTuple):
     method: str
 
     def __str__(self) -> str:
-        proof = "optimal" if self.optimal else f"optimal among {self.scope}" if self.scope else "not proven optimal"
+        proof = (
+            "optimal"
+            if self.optimal
+            else f"optimal among {self.scope}"
+            if self.scope
+            else "not proven optimal"
+        )
         side = "upper" if self.sense == "max" else "lower"
-        value, bound = (str(x) if isinstance(x, int) else f"{x:.6g}" for x in (self.value, self.bound))
-        return f"{self.objective} {value}, {side} bound {bound}, gap {self.gap:.2%}, {proof} ({self.method})"
+        value, bound = (
+            str(x) if isinstance(x, int) else f"{x:.6g}" for x in (self.value, self.bound)
+        )
+        return (
+            f"{self.objective} {value}, {side} bound {bound}, gap {self.gap:.2%}, {proof}"
+            f" ({self.method})"
+        )
 
 
 class _Load:
@@ -134,7 +145,9 @@ class _Load:
             If the file is not such a plan; the message names the file and the key.
         """
         try:
-            content = json.loads(read_text(path), object_pairs_hook=_object, parse_constant=_constant)
+            content = json.loads(
+                read_text(path), object_pairs_hook=_object, parse_constant=_constant
+            )
             if not isinstance(content, dict) or not {"format", "version"} <= set(content):
                 raise ValueError("not a hetsched plan file, or written by a newer hetsched")
             return kind.from_dict(content)
@@ -146,15 +159,24 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object with unique keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"the key {schema.shown(check.repeated(key for key, _ in pairs))} occurs twice")
+        raise ValueError(
+            f"the key {schema.shown(check.repeated(key for key, _ in pairs))} occurs twice"
+        )
     return found
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f'{name} is not a JSON number: write infinities as the strings "Infinity" and "-Infinity"')
+    raise ValueError(
+        f'{name} is not a JSON number: write infinities as the strings "Infinity" and "-Infinity"'
+    )
 
 
-_UNIT = {"work": schema.Text(), "data": schema.Text(), "flops": schema.Real(), "bytes": schema.Real()}
+_UNIT = {
+    "work": schema.Text(),
+    "data": schema.Text(),
+    "flops": schema.Real(),
+    "bytes": schema.Real(),
+}
 
 
 class _Unit(schema.Field):
@@ -226,11 +248,16 @@ class Plan(Frozen, Drawn):
         "unit": schema.Maybe(_Unit()),
         "names": schema.Tuple(schema.Text(), "p"),
     }
-    _checks: ClassVar[list[tuple[str, schema.Field]]] = []  # the fields in the order in which they are checked
+    # the fields in the order in which they are checked
+    _checks: ClassVar[list[tuple[str, schema.Field]]] = []
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls._table = {name: field for kind in reversed(cls.__mro__) for name, field in vars(kind).get("_table", {}).items()}
+        cls._table = {
+            name: field
+            for kind in reversed(cls.__mro__)
+            for name, field in vars(kind).get("_table", {}).items()
+        }
         cls._checks = schema.ordered(cls._table)
 
     def __post_init__(self) -> None:
@@ -275,7 +302,9 @@ class Plan(Frozen, Drawn):
     def lower_bound(self) -> float:
         """Lower bound on a value that is minimised."""
         if self.sense != "min":
-            raise AttributeError(f"the {self._value} of a {type(self).__name__} are maximised: use upper_bound")
+            raise AttributeError(
+                f"the {self._value} of a {type(self).__name__} are maximised: use upper_bound"
+            )
         return self.bound
 
     @property
@@ -288,7 +317,16 @@ class Plan(Frozen, Drawn):
     @property
     def certificate(self) -> Certificate:
         """The value, the bound, the gap, and what is proven about the plan."""
-        return Certificate(self._value, self.sense, self.value, self.bound, self.gap, self.optimal, self.scope, self.method)
+        return Certificate(
+            self._value,
+            self.sense,
+            self.value,
+            self.bound,
+            self.gap,
+            self.optimal,
+            self.scope,
+            self.method,
+        )
 
     def steps(self) -> list[Step]:
         """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
@@ -318,9 +356,13 @@ class Plan(Frozen, Drawn):
         if not isinstance(platform, Platform):
             raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
         if self._fixed:
-            raise TypeError(f"plan, a {type(self).__name__}, cannot be put on another platform: {self._fixed}")
+            raise TypeError(
+                f"plan, a {type(self).__name__}, cannot be put on another platform: {self._fixed}"
+            )
         if len(platform) != len(self.names):
-            raise ValueError(f"platform has {len(platform)} workers, the plan is for {len(self.names)}")
+            raise ValueError(
+                f"platform has {len(platform)} workers, the plan is for {len(self.names)}"
+            )
         return self._on(platform if self.unit is None else platform.per(self.unit, "the plan"))
 
     def _on(self, platform: Platform) -> Plan:
@@ -333,19 +375,30 @@ class Plan(Frozen, Drawn):
         """
         if self.link_costs.any() and (platform.links is not None or platform.shape is not None):  # type: ignore[attr-defined]
             kind = "a mesh" if platform.links is None else "complete"
-            raise ValueError(f"platform must be a star, with a link from the master to each worker, but it is {kind}")
+            raise ValueError(
+                "platform must be a star, with a link from the master to each worker, but it is"
+                f" {kind}"
+            )
         return check.frozen(platform.link_costs)
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:
         """The plan on another platform: names, cycle-times, other changed fields, certificate."""
-        given = certified(bound, **{self._value: value}) | {"method": "given", "asked": "given", "scope": ""}
+        given = certified(bound, **{self._value: value}) | {
+            "method": "given",
+            "asked": "given",
+            "scope": "",
+        }
         if self.sense == "max":
             given |= {"bound": max(bound, value), "optimal": value == bound}
         return replace(self, **{**self._workers(platform), **given, **changed})
 
     def _workers(self, platform: Platform) -> dict[str, Any]:
         """The fields that come from a platform in every kind of plan."""
-        own = {"names": platform.names, "unit": platform.unit, "cycle_times": check.frozen(platform.cycle_times)}
+        own = {
+            "names": platform.names,
+            "unit": platform.unit,
+            "cycle_times": check.frozen(platform.cycle_times),
+        }
         return {f.name: own[f.name] for f in fields(self) if f.name in own}
 
     # ---- work of each worker ----
@@ -382,10 +435,16 @@ class Plan(Frozen, Drawn):
         P2        14  17.95%   112
         """
         load, busy = self.load, self._busy()
-        columns = {"worker": self.names, "load": load.tolist(), "share": (load / max(load.sum(), 1e-300)).tolist()}
+        columns = {
+            "worker": self.names,
+            "load": load.tolist(),
+            "share": (load / max(load.sum(), 1e-300)).tolist(),
+        }
         if busy is not None:
             columns["busy"] = busy.tolist()
-        return Table(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        return Table(
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        )
 
     # ---- files and comparison ----
 
@@ -395,7 +454,12 @@ class Plan(Frozen, Drawn):
         Infinities are the strings "Infinity" and "-Infinity".
         """
         content = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
-        return {"type": type(self).__name__, **content, "gap": plain(self.gap), "certificate": str(self.certificate)}
+        return {
+            "type": type(self).__name__,
+            **content,
+            "gap": plain(self.gap),
+            "certificate": str(self.certificate),
+        }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
@@ -412,10 +476,14 @@ class Plan(Frozen, Drawn):
             If content is not such a plan; the message names the key.
         """
         if not isinstance(content, Mapping):
-            raise ValueError(f"content must be a table of names and values, got {schema.shown(content)}")
+            raise ValueError(
+                f"content must be a table of names and values, got {schema.shown(content)}"
+            )
         name = content.get("type")
         if not isinstance(name, str) or name not in KINDS:
-            raise ValueError(f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}")
+            raise ValueError(
+                f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}"
+            )
         for key, wanted in _FORMAT.items():
             if type(found := content.get(key, wanted)) is not type(wanted) or found != wanted:
                 raise ValueError(
@@ -424,10 +492,22 @@ class Plan(Frozen, Drawn):
                 )
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
-            raise ValueError(f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any type")
+            raise ValueError(
+                f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any type"
+            )
         content = kind._completed(content)
-        if unknown := set(content) - {*kind._table, *kind._derived, "type", "gap", "certificate", *_FORMAT}:
-            raise ValueError(f"content has an unknown key {schema.shown(min(unknown, key=str))}: a {name} does not have it")
+        if unknown := set(content) - {
+            *kind._table,
+            *kind._derived,
+            "type",
+            "gap",
+            "certificate",
+            *_FORMAT,
+        }:
+            raise ValueError(
+                f"content has an unknown key {schema.shown(min(unknown, key=str))}: a {name} does"
+                " not have it"
+            )
         if missing := {f.name for f in fields(kind) if f.default is MISSING} - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
         given = {}
@@ -482,7 +562,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, Plan):
         return value.to_dict()
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {"type": type(value).__name__, **{key: plain(inner) for key, inner in value._asdict().items()}}
+        return {
+            "type": type(value).__name__,
+            **{key: plain(inner) for key, inner in value._asdict().items()},
+        }
     if isinstance(value, Unit):
         return {key: plain(inner) for key, inner in vars(value).items() if inner is not None}
     if isinstance(value, tuple | list):
@@ -547,7 +630,13 @@ def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
     makespan = max((step.end for step in steps), default=0.0)
     speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]
     total = sum(speeds)
-    done = [(speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"]
+    done = [
+        (speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"
+    ]
     work = sum(speed * time for speed, time in done)
-    ideal = work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
-    return Trace.from_steps(steps, plan.names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal)
+    ideal = (
+        work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
+    )
+    return Trace.from_steps(
+        steps, plan.names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal
+    )

@@ -86,7 +86,9 @@ class Unit:
             Type of the elements.
         """
         q, kind = check.integer("q", q, low=1, high=2**31 - 1), check.dtype(dtype, DTYPES)
-        return cls("block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize))
+        return cls(
+            "block update", "block", flops_per_update(kind) * q**3, float(q * q * kind.itemsize)
+        )
 
     @classmethod
     def multiply_add(cls, dtype: DTypeLike = np.float64) -> Unit:
@@ -101,7 +103,10 @@ class Unit:
         return cls("multiply-add", "element", flops_per_update(kind), float(kind.itemsize))
 
     def __str__(self) -> str:
-        flops, data = ("" if x is None else f" of {x:g} {name}" for x, name in ((self.flops, "flops"), (self.bytes, "bytes")))
+        flops, data = (
+            "" if x is None else f" of {x:g} {name}"
+            for x, name in ((self.flops, "flops"), (self.bytes, "bytes"))
+        )
         return f"seconds per {self.work}{flops} and per {self.data}{data}"
 
 
@@ -161,7 +166,9 @@ class Worker:
     @property
     def speed(self) -> float:
         """1 / cycle_time; infinite if the cycle-time is too small for that."""
-        return 1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
+        return (
+            1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
+        )
 
 
 def _domain(given: Any, argument: str = "domain") -> int | str | None:
@@ -253,7 +260,11 @@ class Platform(Frozen):
         assign(self, "workers", members)
         assign(self, "unit", unit)
         assign(self, "nodes", None if nodes is None else _node_names("nodes", nodes, p, "worker"))
-        assign(self, "blocks", _blocks_of({} if blocks is None else blocks, {worker.domain for worker in members}))
+        assign(
+            self,
+            "blocks",
+            _blocks_of({} if blocks is None else blocks, {worker.domain for worker in members}),
+        )
         assign(self, "links", None if links is None else check.frozen(link_matrix(links, p)))
         assign(self, "shape", grid)
         for name, costs in zip(("right", "down"), along, strict=True):
@@ -296,10 +307,19 @@ class Platform(Frozen):
             name, wanted = ("cycle_times", "finite") if speeds is None else ("speeds", "positive")
             raise ValueError(f"{name}[{int(np.argmax(bad))}] must be {wanted} in a Platform")
         costs = check.each("link_costs", 0.0 if link_costs is None else link_costs, p)
-        buffers = check.as_many("memory", list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p, p)
+        buffers = check.as_many(
+            "memory", list(memory) if isinstance(memory, Sequence | np.ndarray) else [memory] * p, p
+        )
         labels = [None] * p if names is None else check.names(p, names)
-        given = check.entries("domains", domains, "a sequence of numbers or names") if domains is not None else [None] * p
-        of = [_domain(own, f"domains[{i}]") for i, own in enumerate(check.as_many("domains", given, p))]
+        given = (
+            check.entries("domains", domains, "a sequence of numbers or names")
+            if domains is not None
+            else [None] * p
+        )
+        of = [
+            _domain(own, f"domains[{i}]")
+            for i, own in enumerate(check.as_many("domains", given, p))
+        ]
         columns = zip(times.tolist(), costs.tolist(), buffers, labels, of, strict=True)
         return cls((Worker(*own, domain=domain) for *own, domain in columns), unit=unit)
 
@@ -366,7 +386,11 @@ class Platform(Frozen):
 
     @classmethod
     def join(
-        cls, platforms: Iterable[Platform], names: Sequence[str] | None = None, *, links: ArrayLike | None = None
+        cls,
+        platforms: Iterable[Platform],
+        names: Sequence[str] | None = None,
+        *,
+        links: ArrayLike | None = None,
     ) -> Platform:
         """Make one platform of the workers of several computers, named "node/core".
 
@@ -409,16 +433,29 @@ class Platform(Frozen):
             if not isinstance(part, Platform):
                 raise TypeError(f"platforms[{i}] must be a Platform, got {type(part).__name__}")
             if part.shape is not None:
-                raise ValueError(f"platforms[{i}] is a mesh: a mesh cannot be part of a larger platform")
+                raise ValueError(
+                    f"platforms[{i}] is a mesh: a mesh cannot be part of a larger platform"
+                )
             if part.links is not None and links is None:
-                raise ValueError(f"platforms[{i}] has links between its workers: links between the nodes are needed too")
+                raise ValueError(
+                    f"platforms[{i}] has links between its workers: links between the nodes are"
+                    " needed too"
+                )
         unit = parts[0].unit
         for i, part in enumerate(parts):
             if (unit is None) != (part.unit is None):
-                raise ValueError(f"platforms[0] is in {unit or _UNNAMED}, platforms[{i}] in {part.unit or _UNNAMED}")
+                raise ValueError(
+                    f"platforms[0] is in {unit or _UNNAMED}, platforms[{i}] in"
+                    f" {part.unit or _UNNAMED}"
+                )
             if unit is not None:
                 parts[i] = part.per(unit, f"platforms[0], to which platforms[{i}] is joined,")
-        labels = _node_names("names", [f"node{i}" for i in range(len(parts))] if names is None else names, len(parts), "node")
+        labels = _node_names(
+            "names",
+            [f"node{i}" for i in range(len(parts))] if names is None else names,
+            len(parts),
+            "node",
+        )
         if twice := check.repeated(labels):
             raise ValueError(f"names must be unique, got {twice!r} twice")
         workers, nodes = [], []
@@ -426,7 +463,11 @@ class Platform(Frozen):
         for label, part in zip(labels, parts, strict=True):
             if twice := check.repeated(part.names):
                 raise ValueError(f"names of workers must be unique, {label} has {twice!r} twice")
-            nodes += [label] * len(part) if part.nodes is None else [f"{label}/{node}" for node in part.nodes]
+            nodes += (
+                [label] * len(part)
+                if part.nodes is None
+                else [f"{label}/{node}" for node in part.nodes]
+            )
             workers += [
                 Worker(
                     w.cycle_time, w.link_cost, w.memory, f"{label}/{name}",
@@ -434,8 +475,18 @@ class Platform(Frozen):
                 )
                 for w, name in zip(part.workers, part.names, strict=True)
             ]  # fmt: skip
-            blocks |= {f"{label}/{domain}": own for domain, own in part.blocks.items() if domain is not None}
-        return cls(workers, None if links is None else _joined_links(parts, links), unit=unit, nodes=nodes, blocks=blocks)
+            blocks |= {
+                f"{label}/{domain}": own
+                for domain, own in part.blocks.items()
+                if domain is not None
+            }
+        return cls(
+            workers,
+            None if links is None else _joined_links(parts, links),
+            unit=unit,
+            nodes=nodes,
+            blocks=blocks,
+        )
 
     def to(self, unit: Unit) -> Platform:
         """The same platform in other units.
@@ -460,18 +511,40 @@ class Platform(Frozen):
             raise TypeError(f"unit must be a Unit, got {type(unit).__name__}")
         if own == unit:
             return self
-        if own is None or own.flops is None or own.bytes is None or unit.flops is None or unit.bytes is None:
-            raise ValueError(f"the platform is in {own or _UNNAMED}, which cannot be converted to {unit}")
+        if (
+            own is None
+            or own.flops is None
+            or own.bytes is None
+            or unit.flops is None
+            or unit.bytes is None
+        ):
+            raise ValueError(
+                f"the platform is in {own or _UNNAMED}, which cannot be converted to {unit}"
+            )
         work, data = unit.flops / own.flops, unit.bytes / own.bytes
         workers = [
             Worker(
-                w.cycle_time * work, w.link_cost * data, None if w.memory is None else int(w.memory / data), w.name,
+                w.cycle_time * work,
+                w.link_cost * data,
+                None if w.memory is None else int(w.memory / data),
+                w.name,
                 domain=w.domain,
             )
             for w in self.workers
-        ]  # fmt: skip
-        links, right, down = (None if x is None else x * data for x in (self.links, self.right, self.down))
-        return Platform(workers, links, shape=self.shape, right=right, down=down, unit=unit, nodes=self.nodes, blocks=self.blocks)
+        ]
+        links, right, down = (
+            None if x is None else x * data for x in (self.links, self.right, self.down)
+        )
+        return Platform(
+            workers,
+            links,
+            shape=self.shape,
+            right=right,
+            down=down,
+            unit=unit,
+            nodes=self.nodes,
+            blocks=self.blocks,
+        )
 
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform in the unit that `what` needs.
@@ -493,7 +566,12 @@ class Platform(Frozen):
         if not isinstance(unit, Unit):
             raise TypeError(f"unit must be a Unit, got {unit!r}")
         own = self.unit
-        if own is None or own == unit or (own.work, own.data) == (unit.work, unit.data) and None in (own.flops, unit.flops):
+        if (
+            own is None
+            or own == unit
+            or (own.work, own.data) == (unit.work, unit.data)
+            and None in (own.flops, unit.flops)
+        ):
             return self
         try:
             return self.to(unit)
@@ -530,7 +608,8 @@ class Platform(Frozen):
         """Names of the workers; P0, P1, ... if not given, with a prime if another worker has it."""
         given = {w.name for w in self.workers}
         return tuple(
-            (f"P{i}'" if f"P{i}" in given else f"P{i}") if w.name is None else w.name for i, w in enumerate(self.workers)
+            (f"P{i}'" if f"P{i}" in given else f"P{i}") if w.name is None else w.name
+            for i, w in enumerate(self.workers)
         )
 
     def __len__(self) -> int:
@@ -546,16 +625,29 @@ class Platform(Frozen):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{t:g}" for t in self.cycle_times[:6]) + (", ..." if len(self) > 6 else "")
-        kind = "complete" if self.links is not None else "star" if self.shape is None else "{} x {} mesh".format(*self.shape)
+        times = ", ".join(f"{t:g}" for t in self.cycle_times[:6]) + (
+            ", ..." if len(self) > 6 else ""
+        )
+        kind = (
+            "complete"
+            if self.links is not None
+            else "star"
+            if self.shape is None
+            else "{} x {} mesh".format(*self.shape)
+        )
         return f"<Platform: {kind}, {len(self)} workers, cycle-times {times}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The plain Python values that `save` writes."""
-        workers = [{key: value for key, value in vars(worker).items() if value is not None} for worker in self.workers]
+        workers = [
+            {key: value for key, value in vars(worker).items() if value is not None}
+            for worker in self.workers
+        ]
         content: dict[str, Any] = {"format": "hetsched-platform", "version": 1, "worker": workers}
         if self.unit is not None:
-            content["unit"] = {key: value for key, value in vars(self.unit).items() if value is not None}
+            content["unit"] = {
+                key: value for key, value in vars(self.unit).items() if value is not None
+            }
         if self.nodes is not None:
             content["nodes"] = list(self.nodes)
         if self.blocks:
@@ -563,7 +655,11 @@ class Platform(Frozen):
         if self.links is not None:
             content["links"] = self.links.tolist()
         if self.shape is not None and self.right is not None and self.down is not None:
-            content |= {"shape": list(self.shape), "right": self.right.tolist(), "down": self.down.tolist()}
+            content |= {
+                "shape": list(self.shape),
+                "right": self.right.tolist(),
+                "down": self.down.tolist(),
+            }
         return content
 
     @classmethod
@@ -577,10 +673,17 @@ class Platform(Frozen):
         """
         if not isinstance(content, dict):
             raise ValueError("a platform needs a list 'worker' of tables")
-        if content.get("format", "hetsched-platform") != "hetsched-platform" or content.get("version", 1) != 1:
-            raise ValueError(f"unknown format {content.get('format')!r}, version {content.get('version')!r}")
+        if (
+            content.get("format", "hetsched-platform") != "hetsched-platform"
+            or content.get("version", 1) != 1
+        ):
+            raise ValueError(
+                f"unknown format {content.get('format')!r}, version {content.get('version')!r}"
+            )
         places = ("links", "shape", "right", "down", "nodes")
-        check.keys(content, ("format", "version", "worker", *places, "unit", "blocks"), " in a platform")
+        check.keys(
+            content, ("format", "version", "worker", *places, "unit", "blocks"), " in a platform"
+        )
         if not isinstance(content.get("worker"), list):
             raise ValueError("a platform needs a list 'worker' of tables")
         workers = []
@@ -593,7 +696,9 @@ class Platform(Frozen):
             except (TypeError, ValueError) as error:
                 raise ValueError(f"worker {i}: {error}") from error
         unit, blocks = _unit_of(content.get("unit")), _blocks_from(content.get("blocks", []))
-        return cls(workers, **{name: content.get(name) for name in places}, unit=unit, blocks=blocks)
+        return cls(
+            workers, **{name: content.get(name) for name in places}, unit=unit, blocks=blocks
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file (first beside it, then renamed).
@@ -636,7 +741,9 @@ class Platform(Frozen):
         """
         kind = file_kind(path)
         try:
-            return cls.from_dict(json.loads(read_text(path)) if kind == ".json" else read_toml(path))
+            return cls.from_dict(
+                json.loads(read_text(path)) if kind == ".json" else read_toml(path)
+            )
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -652,7 +759,8 @@ def file_kind(path: str | PathLike[str]) -> str:
 def names_of(platform: Any, p: int) -> tuple[str, ...]:
     """The names of a Platform's workers; P0, P1, ... if it is something else."""
     names: tuple[str, ...] | None = getattr(platform, "names", None)
-    return tuple(f"P{i}" for i in range(p)) if names is None else names  # a generator, because Ctrl-C can end it
+    # a generator, because Ctrl-C can end it
+    return tuple(f"P{i}" for i in range(p)) if names is None else names
 
 
 def _unit_of(table: Any) -> Unit | None:
@@ -661,7 +769,9 @@ def _unit_of(table: Any) -> Unit | None:
         return None
     try:
         if not isinstance(table, dict):
-            raise TypeError(f"it must be a table with work, data, flops and bytes, got {table!r:.60}")
+            raise TypeError(
+                f"it must be a table with work, data, flops and bytes, got {table!r:.60}"
+            )
         check.keys(table, [f.name for f in fields(Unit)])
         return Unit(**table)
     except (TypeError, ValueError) as error:
@@ -683,7 +793,11 @@ def _blocks_of(given: Any, domains: set[int | str | None]) -> dict[int | str | N
 def _blocks_table(domain: int | str | None, own: Blocking) -> dict[str, Any]:
     """Table of blocks for a file, without the values that are None."""
     table = {"domain": domain, **vars(own)}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in table.items()
+        if value is not None
+    }
 
 
 def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
@@ -694,12 +808,17 @@ def _blocks_from(tables: Any) -> dict[int | str | None, Blocking]:
     for i, table in enumerate(tables):
         try:
             if not isinstance(table, dict):
-                raise TypeError(f"it must be a table with domain, kernel, depth, rows and cols, got {table!r:.60}")
+                raise TypeError(
+                    "it must be a table with domain, kernel, depth, rows and cols, got"
+                    f" {table!r:.60}"
+                )
             check.keys(table, ("domain", *(f.name for f in fields(Blocking))))
             domain = _domain(table.get("domain"))
             if domain in found:
                 raise ValueError(f"domain {domain!r} occurs twice")
-            found[domain] = Blocking(**{key: value for key, value in table.items() if key != "domain"})
+            found[domain] = Blocking(
+                **{key: value for key, value in table.items() if key != "domain"}
+            )
         except (TypeError, ValueError) as error:
             raise ValueError(f"blocks {i}: {error}") from error
     return found
@@ -741,7 +860,9 @@ def link_matrix(links: ArrayLike, p: int, name: str = "links") -> NDArray[np.flo
 
 def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tuple[str, ...]:
     """One name for each worker or node, not empty; only names of nodes of nodes may contain "/"."""
-    found = check.as_many(argument, check.entries(argument, given, "a sequence of strings"), count, of)
+    found = check.as_many(
+        argument, check.entries(argument, given, "a sequence of strings"), count, of
+    )
     for i, name in enumerate(found):
         if not isinstance(name, str):
             raise TypeError(f"{argument}[{i}] must be a string, got {name!r}")
@@ -753,7 +874,9 @@ def _node_names(argument: str, given: Sequence[str], count: int, of: str) -> tup
 def _joined_links(parts: Sequence[Platform], links: ArrayLike) -> NDArray[np.float64]:
     """(p, p) link costs between the workers of all nodes, from the costs between the nodes."""
     k = len(parts)
-    between = link_matrix(np.full((k, k), check.number("links", links, low=0.0)) if np.isscalar(links) else links, k)
+    between = link_matrix(
+        np.full((k, k), check.number("links", links, low=0.0)) if np.isscalar(links) else links, k
+    )
     of = np.repeat(np.arange(k), [len(part) for part in parts])
     joined: NDArray[np.float64] = between[of][:, of]  # 0 within a node
     first = 0
@@ -786,12 +909,17 @@ def mesh_links(
     x, y = shape
     found = []
     for name, given, wanted in (("right", right, (x, y - 1)), ("down", down, (x - 1, y))):
-        costs = check.reals(f"{name} must be an array of real numbers, got {given!r}", [] if given is None else given)
+        costs = check.reals(
+            f"{name} must be an array of real numbers, got {given!r}",
+            [] if given is None else given,
+        )
         if 0 in wanted and costs.size == 0:
             costs = np.zeros(wanted)
         if costs.shape != wanted:
             was = "None" if given is None else f"shape {costs.shape}"
-            raise ValueError(f"{name} must have shape {wanted} for a mesh of {x} x {y} nodes, got {was}")
+            raise ValueError(
+                f"{name} must have shape {wanted} for a mesh of {x} x {y} nodes, got {was}"
+            )
         found.append(check.not_negative(name, costs))
     return found[0], found[1]
 
@@ -802,7 +930,11 @@ def _toml(content: dict[str, Any]) -> str:
     def line(key: str, value: Any) -> str:
         return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
 
-    lines = [line(key, value) for key, value in content.items() if key not in ("worker", "unit", "blocks")]
+    lines = [
+        line(key, value)
+        for key, value in content.items()
+        if key not in ("worker", "unit", "blocks")
+    ]
     if "unit" in content:
         lines += ["", "[unit]"] + [line(key, value) for key, value in content["unit"].items()]
     for name in ("worker", "blocks"):

@@ -133,9 +133,17 @@ class Trace(Frozen, Drawn):
             None if ideal is None else check.number("ideal", ideal),
             rates,
             None if cpu is None else _per_worker("cpu", cpu, len(workers)),
-            None if predicted_finish is None else _per_worker("predicted_finish", predicted_finish, len(workers)),
-            clock_error=None if clock_error is None else check.number("clock_error", clock_error, low=0.0),
-            received=None if received is None else tuple(_as_many("received", received, len(workers))),
+            (
+                None
+                if predicted_finish is None
+                else _per_worker("predicted_finish", predicted_finish, len(workers))
+            ),
+            clock_error=(
+                None if clock_error is None else check.number("clock_error", clock_error, low=0.0)
+            ),
+            received=(
+                None if received is None else tuple(_as_many("received", received, len(workers)))
+            ),
         )
 
     @cached_property
@@ -191,7 +199,9 @@ class Trace(Frozen, Drawn):
         if self.ideal is not None:
             return self.ideal / self.makespan
         weights = sum(self.speeds)
-        return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (weights * self.makespan)
+        return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (
+            weights * self.makespan
+        )
 
     def to_chrome(self, path: str | PathLike[str]) -> None:
         """Write Chrome-trace JSON, for Perfetto and chrome://tracing. Waiting shows as a gap.
@@ -204,12 +214,15 @@ class Trace(Frozen, Drawn):
         """
         other = {"kind": self.kind, "unit": self.unit, "predicted": self.predicted}
         records = [_metadata("process_name", 0, {"name": f"hetsched ({self.kind})"})]
-        for tid, lane in enumerate(lanes(self), 1):  # Perfetto takes thread 0 for the idle thread of the kernel
+        # Perfetto takes thread 0 for the idle thread of the kernel
+        for tid, lane in enumerate(lanes(self), 1):
             records.append(_metadata("thread_name", tid, {"name": lane.name}))
             records.append(_metadata("thread_sort_index", tid, {"sort_index": tid}))
             records += [_slice(tid, event) for event in lane.events if event.kind != "wait"]
         with _text_file(path) as file:
-            file.write(f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n')
+            file.write(
+                f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n'
+            )
             file.write(",\n".join(map(json.dumps, records)))
             file.write("\n]}\n")
 
@@ -229,7 +242,8 @@ class Trace(Frozen, Drawn):
             file.write(text)
 
     def to_paje(self, path: str | PathLike[str]) -> None:
-        """Write a Paje trace, for ViTE: one container per worker, which computes, transfers or waits.
+        """Write a Paje trace, for ViTE: one container per worker, which computes, transfers or
+        waits.
 
         Parameters
         ----------
@@ -241,7 +255,9 @@ class Trace(Frozen, Drawn):
             starts = [e.start for e in lane.events[1:]]
             for event, later in zip(lane.events, [*starts, math.inf], strict=False):
                 what = _quoted(event.what or event.kind)
-                changes.append((event.start, f"5 {_decimal(event.start)} state lane{i} {event.kind} {what}\n"))
+                changes.append(
+                    (event.start, f"5 {_decimal(event.start)} state lane{i} {event.kind} {what}\n")
+                )
                 if later > event.end:
                     changes.append((event.end, f"6 {_decimal(event.end)} state lane{i}\n"))
         changes.sort(key=lambda change: change[0])  # stable: a lane's own changes stay in order
@@ -249,7 +265,9 @@ class Trace(Frozen, Drawn):
         with _text_file(path) as file:
             file.write(_paje_header())
             file.write(f"3 0.0 all program 0 {_quoted(f'hetsched ({self.kind})')}\n")
-            file.writelines(f"3 0.0 lane{i} worker all {_quoted(lane.name)}\n" for i, lane in enumerate(tracks))
+            file.writelines(
+                f"3 0.0 lane{i} worker all {_quoted(lane.name)}\n" for i, lane in enumerate(tracks)
+            )
             file.writelines(line for _, line in changes)
             file.writelines(f"4 {end} worker lane{i}\n" for i in range(len(tracks)))
             file.write(f"4 {end} program all\n")
@@ -281,9 +299,16 @@ def _event(i: int, step: Any, workers: int) -> Event:
     try:
         event = Event(*step)
     except TypeError:
-        raise TypeError(f"steps[{i}] must be (worker, kind, start, end, what), got {step!r}") from None
+        raise TypeError(
+            f"steps[{i}] must be (worker, kind, start, end, what), got {step!r}"
+        ) from None
     worker, kind, start, end, what = event
-    if type(worker) is int and 0 <= worker < workers and type(start) is type(end) is float and math.isfinite(end - start):
+    if (
+        type(worker) is int
+        and 0 <= worker < workers
+        and type(start) is type(end) is float
+        and math.isfinite(end - start)
+    ):
         return event  # without slower checks: there may be a million events
     worker = check.integer(f"steps[{i}]: worker", worker, low=0, high=workers - 1)
     start, end = check.number(f"steps[{i}]: start", start), check.number(f"steps[{i}]: end", end)
@@ -291,7 +316,9 @@ def _event(i: int, step: Any, workers: int) -> Event:
 
 
 def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
-    return tuple(check.number(f"{name}[{i}]", x) for i, x in enumerate(_as_many(name, values, workers)))
+    return tuple(
+        check.number(f"{name}[{i}]", x) for i, x in enumerate(_as_many(name, values, workers))
+    )
 
 
 def _as_many(name: str, values: Any, workers: int) -> list[Any]:
@@ -324,7 +351,10 @@ _PAJE_TYPES = """\
 def _paje_header() -> str:
     lines = []
     for number, (event, names) in enumerate(_PAJE_EVENTS):
-        fields = [f"% {name} {({'Time': 'date', 'Color': 'color'}).get(name, 'string')}" for name in names.split()]
+        fields = [
+            f"% {name} {({'Time': 'date', 'Color': 'color'}).get(name, 'string')}"
+            for name in names.split()
+        ]
         lines += [f"%EventDef {event} {number}", *fields, "%EndEventDef"]
     return "\n".join(lines) + f"\n{_PAJE_TYPES}"
 
@@ -368,7 +398,15 @@ def _metadata(name: str, tid: int, args: dict[str, Any]) -> dict[str, Any]:
 def _slice(tid: int, event: Event) -> dict[str, Any]:
     start, end = _microseconds(event.start), _microseconds(event.end)
     name = event.what or event.kind
-    return {"ph": "X", "pid": 1, "tid": tid, "ts": start, "dur": end - start, "name": name, "cat": event.kind}
+    return {
+        "ph": "X",
+        "pid": 1,
+        "tid": tid,
+        "ts": start,
+        "dur": end - start,
+        "name": name,
+        "cat": event.kind,
+    }
 
 
 def _microseconds(seconds: float) -> float:
@@ -378,7 +416,8 @@ def _microseconds(seconds: float) -> float:
 
 
 def _decimal(time: float) -> str:
-    return np.format_float_positional(time, trim="0")  # PajeNG reads no exponents and needs the point
+    # PajeNG reads no exponents and needs the point
+    return np.format_float_positional(time, trim="0")
 
 
 def _quoted(text: str) -> str:

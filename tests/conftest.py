@@ -5,12 +5,14 @@ import os
 import signal
 from itertools import count
 
-# What is compared with is computed by one thread: more of them would spin on cores that others need. Before NumPy is loaded.
+# What is compared with is computed by one thread: more of them would spin on cores that others
+# need. Before NumPy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
-pytest.register_assert_rewrite("interrupted")  # a failure in it shows its values, as those of tests do
+# a failure in it shows its values, as those of tests do
+pytest.register_assert_rewrite("interrupted")
 
 _tests = count()
 
@@ -28,22 +30,26 @@ LONG = (
     "test_reproduce",
 )
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: programs that a test interrupts inherit it
+# as in a shell's background: programs that a test interrupts inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    """A process that dies ends the run with an error. With `--dist loadfile` the others may wait for ever for its successor."""
+    """A process that dies ends the run with an error. With `--dist loadfile` the others may wait
+    for ever for its successor."""
     config.option.maxworkerrestart = "0"
 
 
 def pytest_collection(session):
-    """Thousands of tests and what they import stay until the end: no collection of garbage goes through them, now or later."""
+    """Thousands of tests and what they import stay until the end: no collection of garbage goes
+    through them, now or later."""
     gc.disable()
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files first, so that at the end no process waits for the other: xdist takes the files in this order."""
+    """The longest files first, so that at the end no process waits for the other: xdist takes the
+    files in this order."""
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 
@@ -54,5 +60,8 @@ def pytest_collection_finish(session):
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory, monkeypatch):
-    """No measurement of this machine's speeds: neither the user's nor another test's, nor do theirs reach the user."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_tests)}"))
+    """No measurement of this machine's speeds: neither the user's nor another test's, nor do theirs
+    reach the user."""
+    monkeypatch.setenv(
+        "XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_tests)}")
+    )

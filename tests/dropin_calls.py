@@ -1,4 +1,5 @@
-"""Calls of the drop-in library's functions as compilers make them, from within this process, with arrays between guards."""
+"""Calls of the drop-in library's functions as compilers make them, from within this process, with
+arrays between guards."""
 
 import contextlib
 import ctypes
@@ -20,7 +21,8 @@ GUARDS = 40  # elements around each array
 
 
 def skip_without_library():
-    """For the top of a test module: the functions that it calls are those of SciPy's and NumPy's wheels."""
+    """For the top of a test module: the functions that it calls are those of SciPy's and NumPy's
+    wheels."""
     pytest.importorskip("scipy.linalg")
     try:
         library()
@@ -43,7 +45,8 @@ def loaded(word):
 
 
 def _reference(name):
-    """The reference library where Debian has it: the system's own may be OpenBLAS, which in 0.3.21 refuses small letters."""
+    """The reference library where Debian has it: the system's own may be OpenBLAS, which in 0.3.21
+    refuses small letters."""
     found = sorted(Path("/usr/lib").glob(f"*/{name}/lib{name}.so.3"))
     return found[0] if found else f"lib{name}.so.3"
 
@@ -85,7 +88,10 @@ def told_threads(count):
     for path in loaded("openblas"):
         found = ctypes.CDLL(path)
         for suffix in ("", "64_"):
-            get, set_ = (getattr(found, f"scipy_openblas_{verb}_num_threads{suffix}", None) for verb in ("get", "set"))
+            get, set_ = (
+                getattr(found, f"scipy_openblas_{verb}_num_threads{suffix}", None)
+                for verb in ("get", "set")
+            )
             if get and set_:
                 told.append((set_, get()))
                 set_(count)
@@ -102,7 +108,9 @@ def every_call_taken(found):
     try:
         yield found
     finally:
-        found.hetsched_blas_set_least(",".join(f"{name}={value!r}" for name, value in before.items()).encode())
+        found.hetsched_blas_set_least(
+            ",".join(f"{name}={value!r}" for name, value in before.items()).encode()
+        )
         for set_, count in told:
             set_(count)
 
@@ -128,18 +136,28 @@ class Caller:
         return next(getattr(source, name) for source in self.sources if hasattr(source, name))
 
     def fortran(self, letter, routine, *arguments):
-        """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind them."""
-        prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_")}.get(self.width, ("", "_"))
+        """Letters, integers, numbers (a NumPy scalar) and arrays; no lengths of the letters behind
+        them."""
+        prefix, suffix = {"wheel64": ("scipy_", "_64_"), "wheel32": ("scipy_", "_")}.get(
+            self.width, ("", "_")
+        )
         kept = [self._pointed(argument) for argument in arguments]
-        self._find(prefix + usual(letter, routine) + suffix)(*(ctypes.c_void_p(each.ctypes.data) for each in kept))
+        self._find(prefix + usual(letter, routine) + suffix)(
+            *(ctypes.c_void_p(each.ctypes.data) for each in kept)
+        )
 
     def _pointed(self, argument):
         if isinstance(argument, str):
             return np.frombuffer(argument.encode() + b"?", np.uint8).copy()
-        return np.array([argument], self.integer) if isinstance(argument, int) else at_least_an_array(argument)
+        return (
+            np.array([argument], self.integer)
+            if isinstance(argument, int)
+            else at_least_an_array(argument)
+        )
 
     def cblas(self, letter, routine, *arguments, real=False):
-        """Enumerations and integers as Python's, by value; real numbers by value, complex ones by address, unless `real`."""
+        """Enumerations and integers as Python's, by value; real numbers by value, complex ones by
+        address, unless `real`."""
         wheels = {"wheel64": ("scipy_cblas_", "64_"), "wheel32": ("scipy_cblas_", "")}
         prefix, suffix = wheels.get(self.width, ("cblas_", ""))
         integer = ctypes.c_int64 if self.integer is np.int64 else ctypes.c_int32
@@ -150,7 +168,9 @@ class Caller:
             elif isinstance(argument, int):
                 passed.append(integer(argument))
             elif isinstance(argument, np.generic) and (real or not is_complex(letter)):
-                passed.append((ctypes.c_float if letter in "sc" else ctypes.c_double)(argument.real))
+                passed.append(
+                    (ctypes.c_float if letter in "sc" else ctypes.c_double)(argument.real)
+                )
             else:
                 kept.append(at_least_an_array(argument))
                 passed.append(ctypes.c_void_p(kept[-1].ctypes.data))
@@ -176,12 +196,16 @@ def enumerated(table, letter):
 
 
 def at_least_an_array(argument):
-    return argument.memory if isinstance(argument, (Guarded, Integers)) else np.atleast_1d(np.asarray(argument))
+    return (
+        argument.memory
+        if isinstance(argument, (Guarded, Integers))
+        else np.atleast_1d(np.asarray(argument))
+    )
 
 
 class Guarded:
-    """A matrix as it lies in memory, between guards: NaN, which whoever reads them gives away. `form` rows: row by row. A vector
-    is a matrix with one column and a `step`."""
+    """A matrix as it lies in memory, between guards: NaN, which whoever reads them gives away.
+    `form` rows: row by row. A vector is a matrix with one column and a `step`."""
 
     def __init__(self, values, form="columns", more=3, step=None):
         values = np.asarray(values)
@@ -191,14 +215,19 @@ class Guarded:
             assert values.shape[1] == 1
             self.lead = (max(self.length - 1, 0)) * abs(step) + 1
         self.store = np.full(
-            2 * GUARDS + self.lead * max(lines, 1), np.nan * (1 + 0j if values.dtype.kind == "c" else 1), values.dtype
+            2 * GUARDS + self.lead * max(lines, 1),
+            np.nan * (1 + 0j if values.dtype.kind == "c" else 1),
+            values.dtype,
         )
         self.memory = self.store[GUARDS:]
-        inside = self.store[GUARDS : GUARDS + self.lead * max(lines, 1)].reshape(max(lines, 1), self.lead)[:lines]
+        inside = self.store[GUARDS : GUARDS + self.lead * max(lines, 1)].reshape(
+            max(lines, 1), self.lead
+        )[:lines]
         if step is None:
             self.values = inside[:, : self.length]
         else:
-            self.values = inside[:, ::step] if self.length else inside[:, :0]  # a negative step begins at the end
+            # a negative step begins at the end
+            self.values = inside[:, ::step] if self.length else inside[:, :0]
         if form != "rows":
             self.values = self.values.T
         self.values[...] = values
@@ -216,7 +245,9 @@ class Guarded:
         self.store[...] = store
 
     def check_unchanged(self):
-        assert self.store.tobytes() == self._before.tobytes(), "an array that is only read, or nothing of, has changed"
+        assert self.store.tobytes() == self._before.tobytes(), (
+            "an array that is only read, or nothing of, has changed"
+        )
 
 
 class Integers:
@@ -263,13 +294,15 @@ def assert_near(found, expected, scale, letter, terms):
     assert (error <= bound).all(), f"at {worst}: {found[worst]} for {expected[worst]}"
 
 
-# ---- usual calls of each ---------------------------------------------------------------------------------------------
+# ---- usual calls of each -------------------------------------------------------------------------
 
 
 def products_of(letter, n=70):
     """Arguments of the BLAS's functions in Fortran's order, matrices by columns."""
     rng = np.random.default_rng(n)
-    A, B, C = (Guarded(random(rng, letter, n, n) + 2 * np.eye(n, dtype=LETTERS[letter])) for _ in "abc")
+    A, B, C = (
+        Guarded(random(rng, letter, n, n) + 2 * np.eye(n, dtype=LETTERS[letter])) for _ in "abc"
+    )
     x, y = (Guarded(random(rng, letter, n, 1), step=1) for _ in "xy")
     one = LETTERS[letter](1)
     found = {
@@ -322,7 +355,8 @@ def in_c(routine, arguments, order="C"):
 
 
 def call_each():
-    """Each function of each width that there is, once in each form, in a process that reports; prints how often in all."""
+    """Each function of each width that there is, once in each form, in a process that reports;
+    prints how often in all."""
     with every_call_taken(load()) as found:
         present = [width for width in WIDTHS if behind(width)]
         for who in [Caller([found], width) for width in present]:
@@ -330,15 +364,25 @@ def call_each():
                 for routine, arguments in products_of(letter).items():
                     who.fortran(letter, routine, *arguments)
                     for order in "CR":
-                        who.cblas(letter, routine, *in_c(routine, arguments, order), real=routine == "herk")
+                        who.cblas(
+                            letter,
+                            routine,
+                            *in_c(routine, arguments, order),
+                            real=routine == "herk",
+                        )
                 for routine in ROUTINES[4:]:  # each with matrices of its own
-                    who.fortran(letter, routine, *systems_of(letter, who.integer)[routine], Integers(1, who.integer))
+                    who.fortran(
+                        letter,
+                        routine,
+                        *systems_of(letter, who.integer)[routine],
+                        Integers(1, who.integer),
+                    )
     print(len(present))
 
 
 def bad_arguments(ours):
-    """Each function with each argument wrong, one after the other: prints what LAPACK's info says; what the BLAS itself says is
-    on standard output as well. Nothing may be written."""
+    """Each function with each argument wrong, one after the other: prints what LAPACK's info says;
+    what the BLAS itself says is on standard output as well. Nothing may be written."""
     found = load()
     with every_call_taken(found):
         for width in [width for width in ("wheel64", "wheel32") if behind(width)]:
@@ -363,7 +407,11 @@ def bad_arguments(ours):
 
 def _each_wrong(arguments):
     for i, argument in enumerate(arguments):
-        wrong = {str: "X", Enumerated: Enumerated(7), int: 0 if argument in (1, 73) else -5 if i + 1 < len(arguments) else 0}
+        wrong = {
+            str: "X",
+            Enumerated: Enumerated(7),
+            int: 0 if argument in (1, 73) else -5 if i + 1 < len(arguments) else 0,
+        }
         if type(argument) in wrong:
             yield [*arguments[:i], wrong[type(argument)], *arguments[i + 1 :]]
 
@@ -374,26 +422,36 @@ def _check_unchanged(arguments):
             argument.check_unchanged()
 
 
-# ---- programs --------------------------------------------------------------------------------------------------------
+# ---- programs ------------------------------------------------------------------------------------
 
 COLUMNS = ["taken", "small", "1-thread", "busy", "parallel", "refused"]
 
 
 def environment(report=True, **changes):
     """Two workers, every call taken, and two threads of OpenBLAS; None takes a variable away."""
-    given = {key: value for key, value in os.environ.items() if not key.startswith(("HETSCHED_BLAS", "OMP_"))}
+    given = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("HETSCHED_BLAS", "OMP_"))
+    }
     given["OPENBLAS_NUM_THREADS"] = "2"
     made = dropin.environment(least="0", report=report, given=given)
     made.pop("HETSCHED_BLAS_SPEEDS", None)
     made["HETSCHED_BLAS_CORES"] = two_cores()
     made["PYTHONPATH"] = str(Path(__file__).parent)
     made.update({name: value for name, value in changes.items() if value is not None})
-    return {name: value for name, value in made.items() if name not in changes or changes[name] is not None}
+    return {
+        name: value
+        for name, value in made.items()
+        if name not in changes or changes[name] is not None
+    }
 
 
 def table(text):
     """Calls by function and fate, of all tables."""
     found = {}
     for name, numbers in re.findall(r"^([sdcz][a-z]+) +((?:\d+ +){6})", text, re.MULTILINE):
-        found[name] = {column: int(count) for column, count in zip(COLUMNS, numbers.split(), strict=True)}
+        found[name] = {
+            column: int(count) for column, count in zip(COLUMNS, numbers.split(), strict=True)
+        }
     return found

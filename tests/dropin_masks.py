@@ -1,4 +1,5 @@
-"""Inside a program with the drop-in library before its BLAS: which cpus its threads may run on while it multiplies."""
+"""Inside a program with the drop-in library before its BLAS: which cpus its threads may run on
+while it multiplies."""
 
 import contextlib
 import ctypes
@@ -18,7 +19,11 @@ def tell_openblas(threads):
     for line in Path("/proc/self/maps").read_text().splitlines():
         if "openblas" in line.rpartition("/")[2]:
             found = ctypes.CDLL(line.split(maxsplit=5)[5])
-            names = (f"{prefix}openblas_set_num_threads{suffix}" for prefix in ("", "scipy_") for suffix in ("", "64_"))
+            names = (
+                f"{prefix}openblas_set_num_threads{suffix}"
+                for prefix in ("", "scipy_")
+                for suffix in ("", "64_")
+            )
             for name in names:
                 if hasattr(found, name):
                     getattr(found, name)(threads)
@@ -54,7 +59,8 @@ def cpus(text):
 
 
 def look():
-    """After a product that is right: the mask, those of the workers, and how many there are to be."""
+    """After a product that is right: the mask, those of the workers, and how many there are to
+    be."""
     BEFORE.add(threading.get_native_id())
     assert np.allclose(A @ A, RIGHT)
     return [sorted(os.sched_getaffinity(0)), masks(), library.hetsched_blas_get_num_threads()]

@@ -1,8 +1,10 @@
-"""Each function of a library, called through the drop-in library and called alone: the same results?
+"""Each function of a library, called through the drop-in library and called alone: the same
+results?
 
-python tests/dropin_widths.py WIDTH LIBRARY ... with the drop-in library in LD_PRELOAD. WIDTH is plain32, plain64, wheel32 or
-wheel64: the names, and how wide integers are. The libraries are opened in that order, each for all that follow (RTLD_GLOBAL); the
-names are looked for in them in that order. Prints a line for each difference, and in the end how many calls there were.
+python tests/dropin_widths.py WIDTH LIBRARY ... with the drop-in library in LD_PRELOAD. WIDTH is
+plain32, plain64, wheel32 or wheel64: the names, and how wide integers are. The libraries are opened
+in that order, each for all that follow (RTLD_GLOBAL); the names are looked for in them in that
+order. Prints a line for each difference, and in the end how many calls there were.
 """
 
 import ctypes
@@ -50,13 +52,19 @@ def made(parts, integer):
 
 def products(letter, rng):
     one = calls.LETTERS[letter](1)
-    a, b, c = (matrix(calls.random(rng, letter, N, N) + 2 * np.eye(N, dtype=calls.LETTERS[letter])) for _ in "abc")
+    a, b, c = (
+        matrix(calls.random(rng, letter, N, N) + 2 * np.eye(N, dtype=calls.LETTERS[letter]))
+        for _ in "abc"
+    )
     x, y = (vector(calls.random(rng, letter, N)) for _ in "xy")
     yield "gemm", ("N", "T", N, N, N, one, a, b, one, c)
     yield "syrk", ("L", "N", N, N, one, a, one, c)
     if calls.is_complex(letter):
         yield "herk", ("L", "N", N, N, one, a, one, c)
-    yield "trsm", ("L", "U", "N", "N", N, N, one, matrix(np.array(a) + N * np.eye(N, dtype=a.dtype)), b)
+    yield (
+        "trsm",
+        ("L", "U", "N", "N", N, N, one, matrix(np.array(a) + N * np.eye(N, dtype=a.dtype)), b),
+    )
     yield "gemv", ("T", N, N, one, a, x, 1, one, y, 1)
 
 
@@ -64,7 +72,11 @@ def systems(letter, rng, factor):
     """`factor` calls a function of the library alone, and gives its arguments back."""
     dtype = calls.LETTERS[letter]
     values = calls.random(rng, letter, N, N)
-    a, b, tall = matrix(values), matrix(calls.random(rng, letter, N, COLS)), matrix(calls.random(rng, letter, N + MORE, N))
+    a, b, tall = (
+        matrix(values),
+        matrix(calls.random(rng, letter, N, COLS)),
+        matrix(calls.random(rng, letter, N + MORE, N)),
+    )
     tall_b = matrix(calls.random(rng, letter, N + MORE, COLS))
     positive = matrix((values @ values.conj().T + N * np.eye(N)).astype(dtype))
     triangle = matrix(np.triu(values) + N * np.eye(N, dtype=dtype))
@@ -104,7 +116,8 @@ def systems(letter, rng, factor):
 
 
 def difference(letter, found, expected, failed):
-    """What differs between the arguments of two calls, or "". A factorisation that failed has pivots and info alone."""
+    """What differs between the arguments of two calls, or "". A factorisation that failed has
+    pivots and info alone."""
     for at, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
         if isinstance(ours, calls.Integers):
             ours.check_guards()
@@ -126,12 +139,16 @@ class Comparison:
 
     def __init__(self, width, libraries):
         self.width, self.libraries = width, libraries
-        self.ours, self.alone = (calls.Caller(sources, width) for sources in ([ctypes.CDLL(None)], libraries))
+        self.ours, self.alone = (
+            calls.Caller(sources, width) for sources in ([ctypes.CDLL(None)], libraries)
+        )
         self.lines, self.count = [], 0
 
     def has(self, name):
         """Of plain names; the libraries in wheels are whole."""
-        return self.width.startswith("wheel") or any(hasattr(library, name) for library in self.libraries)
+        return self.width.startswith("wheel") or any(
+            hasattr(library, name) for library in self.libraries
+        )
 
     def call(self, who, letter, routine, parts, order=None):
         """Its arguments afterwards. `order`: of C."""
@@ -139,13 +156,17 @@ class Comparison:
         if routine in calls.ROUTINES[4:]:
             arguments.append(calls.Integers(1, who.integer))
         if order:
-            who.cblas(letter, routine, *calls.in_c(routine, arguments, order), real=routine == "herk")
+            who.cblas(
+                letter, routine, *calls.in_c(routine, arguments, order), real=routine == "herk"
+            )
         else:
             who.fortran(letter, routine, *arguments)
         return arguments
 
     def compare(self, letter, routine, parts, order=None):
-        found, expected = (self.call(who, letter, routine, parts, order) for who in (self.ours, self.alone))
+        found, expected = (
+            self.call(who, letter, routine, parts, order) for who in (self.ours, self.alone)
+        )
         failed = routine in calls.ROUTINES[4:] and expected[-1].values[0] != 0
         said = difference(letter, found, expected, failed)
         self.count += 1
@@ -159,12 +180,16 @@ class Comparison:
                 for order in (None, "C", "R") if self.has("cblas_dgemm") else (None,):
                     self.compare(letter, routine, parts, order)
             if self.has("dgetrf_"):
-                for routine, parts in systems(letter, rng, functools.partial(self.call, self.alone, letter)):
+                for routine, parts in systems(
+                    letter, rng, functools.partial(self.call, self.alone, letter)
+                ):
                     self.compare(letter, routine, parts)
 
 
 if __name__ == "__main__":
-    comparison = Comparison(sys.argv[1], [ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for path in sys.argv[2:]])
+    comparison = Comparison(
+        sys.argv[1], [ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for path in sys.argv[2:]]
+    )
     comparison.compare_all()
     for line in comparison.lines:
         print(line)

@@ -1,7 +1,9 @@
-"""Programs that end while a daemon thread computes: `[hetsched exec] python tests/ends.py [REPEATS [PHASE ...]]`.
+"""Programs that end while a daemon thread computes: `[hetsched exec] python tests/ends.py [REPEATS
+[PHASE ...]]`.
 
-A child is forked for each phase and moment. It starts a thread that computes for ever, sleeps until the moment, and ends as any
-program does. What a child says, and one that ends badly or not at all, is printed."""
+A child is forked for each phase and moment. It starts a thread that computes for ever, sleeps until
+the moment, and ends as any program does. What a child says, and one that ends badly or not at all,
+is printed."""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ tall, many = rng.standard_normal((60000, 20)), rng.standard_normal((20000, 12, 1
 emulated = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.1, 0.1, 0.1])
 sweep = hs.wavefront(40, 40, [1.0, 1.0])
 shortest = hs.Stencil([[np.inf, 1, np.inf], [1, 0, np.inf], [np.inf] * 3], "min")
-mesh = hs.Platform.mesh(rng.random((12, 12)) + 0.5, np.full((12, 11), 0.01), np.full((11, 12), 0.01))
+mesh = hs.Platform.mesh(
+    rng.random((12, 12)) + 0.5, np.full((12, 11), 0.01), np.full((11, 12), 0.01)
+)
 tasks = hs.max_tasks(5.0, [0.01, 0.02], send=0.001)
 
 
@@ -80,21 +84,27 @@ PHASES: dict[str, Callable[[], None]] = {
     "stacks": lambda: again(lambda: hs.matmul(many, many)),
     "stacks of systems": lambda: again(lambda: hs.solve(many, many)),
     "progress": lambda: again(lambda: hs.matmul(A, B, progress=lambda _: sum(range(20000)))),
-    "slow progress": lambda: again(lambda: hs.matmul(big, big, progress=lambda _: time.sleep(0.02))),
+    "slow progress": lambda: again(
+        lambda: hs.matmul(big, big, progress=lambda _: time.sleep(0.02))
+    ),
     "sweep": lambda: pooled(lambda pool: pool.sweep(sweep, np.zeros((400, 400)), tile), 2),
     "stencil": lambda: pooled(lambda pool: pool.sweep(sweep, np.ones((2000, 2000)), shortest), 2),
-    "emulated": lambda: pooled(lambda pool: pool.matmul(A, B, trace=True), emulated, emulate=True, time_scale=100.0),
+    "emulated": lambda: pooled(
+        lambda pool: pool.matmul(A, B, trace=True), emulated, emulate=True, time_scale=100.0
+    ),
     "measure": lambda: again(lambda: hs.measure(seconds=0.5, refresh=True)),
     "planner": lambda: again(lambda: hs.partition(rng.random(40), "best", budget=2.0)),
     "exact planner": lambda: again(lambda: hs.partition(rng.random(12), "guillotine")),
     "stack of plans": lambda: again(lambda: hs.partition(rng.random((20000, 8)), "columns")),
     "plans one by one": lambda: again(lambda: hs.partition(rng.random((500, 6)), "recursive")),
     "linear programs": lambda: again(lambda: hs.layers_mesh(2000, mesh)),
-    "bus": lambda: pooled(lambda pool: pool.run(tasks, lambda _: hs.matmul(A, B), range(tasks.tasks)), 2),
+    "bus": lambda: pooled(
+        lambda pool: pool.run(tasks, lambda _: hs.matmul(A, B), range(tasks.tasks)), 2
+    ),
     "map_tasks": lambda: again(lambda: hs.map_tasks(abs, range(200), workers=2)),
 }
-#: The same for `hetsched exec`. Without it, and where OpenBLAS has one thread, these end badly by themselves: OpenBLAS gives its
-#: memory back at the end, whoever is at work in it.
+#: The same for `hetsched exec`. Without it, and where OpenBLAS has one thread, these end badly by
+#: themselves: OpenBLAS gives its memory back at the end, whoever is at work in it.
 EXECUTED: dict[str, Callable[[], None]] = {
     "numpy: products": lambda: again(lambda: big @ big),
     "numpy: systems": lambda: again(lambda: np.linalg.solve(A, B)),
@@ -103,8 +113,8 @@ EXECUTED: dict[str, Callable[[], None]] = {
 
 
 class Last:
-    """What Python takes away after it has ended all other threads: no run of theirs goes on then. It takes a while, in which they
-    could be seen to do harm."""
+    """What Python takes away after it has ended all other threads: no run of theirs goes on then.
+    It takes a while, in which they could be seen to do harm."""
 
     def __init__(self) -> None:
         self.known = engine._living, engine.lib, os.write, time.sleep
@@ -112,14 +122,17 @@ class Last:
     def __del__(self) -> None:
         living, lib, write, sleep = self.known
         for ref in living.valuerefs():
-            if (pool := ref()) is not None and lib.hs_pool_claim(pool.handle, 0.0) == lib.HS_ERROR_BUSY:
+            if (pool := ref()) is not None and lib.hs_pool_claim(
+                pool.handle, 0.0
+            ) == lib.HS_ERROR_BUSY:
                 write(2, b"a run goes on\n")
         sleep(0.1)
 
 
 def begin(phase: str, moment: float) -> None:
     sys.kept_to_the_end = Last()  # type: ignore[attr-defined]  # a name of this program would live as long as the thread
-    threading.stack_size(64 << 20)  # more than is kept for later threads: who reads the stack of one that has ended fails
+    # more than is kept for later threads: who reads the stack of one that has ended fails
+    threading.stack_size(64 << 20)
     threading.Thread(target=(PHASES | EXECUTED)[phase], daemon=True).start()
     time.sleep(moment)
 
@@ -138,7 +151,8 @@ def complain(child: Child, status: int | None) -> None:
 
 
 def run(cases: Sequence[tuple[str, float]]) -> tuple[str, float] | None:
-    """Have a child for each, some at once. In a child the case, in the parent None when all have ended."""
+    """Have a child for each, some at once. In a child the case, in the parent None when all have
+    ended."""
     left, children = list(cases), dict[int, Child]()
     while left or children:
         while left and len(children) < _AT_ONCE:
@@ -163,10 +177,19 @@ def run(cases: Sequence[tuple[str, float]]) -> tuple[str, float] | None:
 
 def main() -> None:
     executed = "hetsched_blas" in os.environ.get("LD_PRELOAD", "")
-    repeats, phases = int((sys.argv[1:2] or ["1"])[0]), sys.argv[2:] or list(EXECUTED if executed else PHASES)
+    repeats, phases = (
+        int((sys.argv[1:2] or ["1"])[0]),
+        sys.argv[2:] or list(EXECUTED if executed else PHASES),
+    )
     chance = random.Random(repeats)
     warnings.simplefilter("ignore")  # of forks beside threads
-    case = run([(phase, chance.random() * chance.choice([0.03, 0.15, 0.5])) for _ in range(repeats) for phase in phases])
+    case = run(
+        [
+            (phase, chance.random() * chance.choice([0.03, 0.15, 0.5]))
+            for _ in range(repeats)
+            for phase in phases
+        ]
+    )
     if case:
         begin(*case)
     else:

@@ -1,11 +1,14 @@
-"""Hostile calls of every public function: nothing but documented exceptions, and plans that hold what they claim.
+"""Hostile calls of every public function: nothing but documented exceptions, and plans that hold
+what they claim.
 
     .venv/bin/python tests/fuzz.py [--seconds N] [--calls N] [--seed S] [--only NAME]
 
-Calls are drawn from what the functions declare (fuzz_values.py), and run in child processes with limits of memory and of time per
-call, warnings as errors. A finding is any other exception than those documented, an exception that the package did not mean to
-raise or whose message names no argument, a warning, a signal, a call without end, an argument that is changed, or a plan that
-does not hold. The line printed with a finding repeats it, after the line of imports at the end. Exit status 1 on findings.
+Calls are drawn from what the functions declare (fuzz_values.py), and run in child processes with
+limits of memory and of time per call, warnings as errors. A finding is any other exception than
+those documented, an exception that the package did not mean to raise or whose message names no
+argument, a warning, a signal, a call without end, an argument that is changed, or a plan that does
+not hold. The line printed with a finding repeats it, after the line of imports at the end. Exit
+status 1 on findings.
 """
 
 from __future__ import annotations
@@ -46,29 +49,74 @@ from hetsched.plan import Plan
 #: Public names that are not called, and why.
 LEFT_OUT = {
     "Array.dot": "NumPy's, of a NumPy array; the products that it leads to are those of matmul",
-    **dict.fromkeys(("Array.var", "Array.std"), "NumPy's, of a NumPy array, with its arguments, errors and warnings"),
+    **dict.fromkeys(
+        ("Array.var", "Array.std"),
+        "NumPy's, of a NumPy array, with its arguments, errors and warnings",
+    ),
     "thread_limit": "a context, whose one argument tests/test_threads.py has",
     "coverage": "a context without arguments",
     "datasets": "a module, whose functions are fuzzed",
     **dict.fromkeys(
-        ("Assignment", "AtOnce", "Cache", "Certificate", "Coverage", "Cpu", "Domain",
-         "Cuboids", "Distribution", "DistributionStack", "DivisibleLoad", "FilesPlan",
-         "FactorPlan", "FilesProduct", "InstallmentPlan",
-         "LayersPlan", "LuGrid", "LuPattern", "MaxTasks", "MeshPlan", "MinTime", "Partition",
-         "Plan", "PlanStack",
-         "ProductPlan", "ProfileDistribution", "Recut", "RingProfile", "SliceRing", "SpeedProfile", "StarLuPlan", "StarPlan",
-         "StencilPlan",
-         "Topology", "Trace", "Wavefront", "WorkersWorth", "MeasuredPlatform", "Array", "LeastSquares"),
+        (
+            "Assignment",
+            "AtOnce",
+            "Cache",
+            "Certificate",
+            "Coverage",
+            "Cpu",
+            "Domain",
+            "Cuboids",
+            "Distribution",
+            "DistributionStack",
+            "DivisibleLoad",
+            "FilesPlan",
+            "FactorPlan",
+            "FilesProduct",
+            "InstallmentPlan",
+            "LayersPlan",
+            "LuGrid",
+            "LuPattern",
+            "MaxTasks",
+            "MeshPlan",
+            "MinTime",
+            "Partition",
+            "Plan",
+            "PlanStack",
+            "ProductPlan",
+            "ProfileDistribution",
+            "Recut",
+            "RingProfile",
+            "SliceRing",
+            "SpeedProfile",
+            "StarLuPlan",
+            "StarPlan",
+            "StencilPlan",
+            "Topology",
+            "Trace",
+            "Wavefront",
+            "WorkersWorth",
+            "MeasuredPlatform",
+            "Array",
+            "LeastSquares",
+        ),
         "a result, which users are given; its methods and attributes are fuzzed",
     ),
-    **dict.fromkeys(("EmulationWarning", "InfeasibleError", "TaskError"), "an exception or a warning"),
-}  # fmt: skip
+    **dict.fromkeys(
+        ("EmulationWarning", "InfeasibleError", "TaskError"), "an exception or a warning"
+    ),
+}
 #: Chances: functions 3, methods 1, but less for what takes long or is small.
 WEIGHTS = {
-    "map_tasks": 0.1, "Pool.map_tasks": 0.03, "measure": 0.05, "MeasuredPlatform": 0.1, "SpeedProfile": 0.1, "Trace": 0.3,
+    "map_tasks": 0.1,
+    "Pool.map_tasks": 0.03,
+    "measure": 0.05,
+    "MeasuredPlatform": 0.1,
+    "SpeedProfile": 0.1,
+    "Trace": 0.3,
     "Platform": 0.6,
-    "ring_profile": 1.0, "plan_product": 1.5,
-}  # fmt: skip
+    "ring_profile": 1.0,
+    "plan_product": 1.5,
+}
 #: Computed by NumPy where it can: its errors and its warnings about data are then the right ones.
 AS_NUMPY = {
     "asarray",
@@ -98,9 +146,13 @@ KNOWN = (
     r"cannot be simulated",
     r"os\.PathLike object",  # Python's words
     r"array must not contain infs or NaNs",  # NumPy's and SciPy's words
-    r"-th leading minor of the array is not positive|^singular matrix: resolution failed at diagonal|SVD did not converge",
+    (
+        r"-th leading minor of the array is not positive|^singular matrix: resolution failed at"
+        r" diagonal|SVD did not converge"
+    ),
     r"^file\.\w+: ",  # what is wrong with a file
-    r"^a platform needs a list|in a platform$|^unknown format|^worker \d+: ",  # and with what was read from it
+    # and with what was read from it
+    r"^a platform needs a list|in a platform$|^unknown format|^worker \d+: ",
     r"^link costs: the link from node",  # of a mesh, right and down
     r"^the (makespan|cost) overflows: give ",
     r"^task \d+ failed",
@@ -114,14 +166,21 @@ _MEMORY = 3 << 30
 
 @cache
 def weighted(only: str | None) -> tuple[list[str], list[float]]:
-    names = [n for n in targets() if n not in LEFT_OUT and (only is None or n == only or n.startswith(only + "."))]
+    names = [
+        n
+        for n in targets()
+        if n not in LEFT_OUT and (only is None or n == only or n.startswith(only + "."))
+    ]
     if not names:
         raise SystemExit(f"nothing public is called {only!r}")
-    return names, [WEIGHTS.get(n, WEIGHTS.get(n.partition(".")[0], 1.0 if "." in n else 3.0)) for n in names]
+    return names, [
+        WEIGHTS.get(n, WEIGHTS.get(n.partition(".")[0], 1.0 if "." in n else 3.0)) for n in names
+    ]
 
 
 def drawn(seed: int, number: int, only: str | None) -> tuple[Target, Call]:
-    """The call of that number: it depends on nothing else, so that a batch can go on after a crash."""
+    """The call of that number: it depends on nothing else, so that a batch can go on after a
+    crash."""
     rng = Random(f"{seed}/{number}")
     names, weights = weighted(only)
     target = targets()[rng.choices(names, weights)[0]]
@@ -147,7 +206,11 @@ class Finding(Exception):
 def _documented(target: Target) -> tuple[type[BaseException], ...]:
     """What the docstring lists under "Raises", beside what everything may raise."""
     found: set[type[BaseException]] = {ValueError, TypeError, hs.InfeasibleError, MemoryError}
-    section = re.search(r"Raises\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-{3,}|\Z)", inspect.getdoc(target.function) or "", re.S)
+    section = re.search(
+        r"Raises\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-{3,}|\Z)",
+        inspect.getdoc(target.function) or "",
+        re.S,
+    )
     for word in re.findall(r"^\S.*$", section[1], re.M) if section else ():
         for name in re.findall(r"\w+", word):
             kind = getattr(hs, name, getattr(builtins, name, getattr(np.linalg, name, None)))
@@ -158,14 +221,17 @@ def _documented(target: Target) -> tuple[type[BaseException], ...]:
 
 @cache
 def _has_path(target: Target) -> bool:
-    return OSError in _documented(target) or any("path" in declaration(target, p)[0].lower() for p in target.parameters)
+    return OSError in _documented(target) or any(
+        "path" in declaration(target, p)[0].lower() for p in target.parameters
+    )
 
 
 _PACKAGE = str(Path(hs.__file__).parent) + os.sep
 
 
 def _where(error: BaseException) -> tuple[str, bool, bool]:
-    """The innermost line of the package, whether that line raised, and whether NumPy or the caller's function did."""
+    """The innermost line of the package, whether that line raised, and whether NumPy or the
+    caller's function did."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [i for i, f in enumerate(frames) if f.filename.startswith(_PACKAGE)]
     if not own:
@@ -173,7 +239,11 @@ def _where(error: BaseException) -> tuple[str, bool, bool]:
     frame = frames[own[-1]]
     line = linecache.getline(frame.filename, frame.lineno or 0).strip()
     meant = own[-1] == len(frames) - 1 and line.startswith("raise")
-    return f"{frame.filename.removeprefix(_PACKAGE)}:{frame.lineno}", meant, not meant and own[-1] < len(frames) - 1
+    return (
+        f"{frame.filename.removeprefix(_PACKAGE)}:{frame.lineno}",
+        meant,
+        not meant and own[-1] < len(frames) - 1,
+    )
 
 
 def judged(target: Target, error: BaseException) -> str:
@@ -184,10 +254,13 @@ def judged(target: Target, error: BaseException) -> str:
     where, meant, _ = _where(error)
     if isinstance(error, MemoryError):
         return "refused"
-    if "<lambda>() " in text or "<fuzz>" in "".join(f.filename for f in traceback.extract_tb(error.__traceback__)[1:][-1:]):
+    if "<lambda>() " in text or "<fuzz>" in "".join(
+        f.filename for f in traceback.extract_tb(error.__traceback__)[1:][-1:]
+    ):
         return "refused"  # the caller's own function is at fault
     theirs = (
-        isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError) and "truth value" not in text
+        isinstance(error, RuntimeWarning | np.exceptions.ComplexWarning | ValueError | TypeError)
+        and "truth value" not in text
     )
     if target.name in AS_NUMPY and not meant and theirs:
         return "refused"
@@ -200,19 +273,32 @@ def judged(target: Target, error: BaseException) -> str:
     if not meant:
         raise Finding(f"{kind.__name__} not meant", where, text)
     names = {p.name for p in target.parameters}
-    names |= {word for p in target.parameters for word in re.findall(r"\w+", " ".join(re.findall(r"\(([^()]*)\)", p.declared)))}
+    names |= {
+        word
+        for p in target.parameters
+        for word in re.findall(r"\w+", " ".join(re.findall(r"\(([^()]*)\)", p.declared)))
+    }
     if target.owner:
-        names |= {p.name for p in getattr(targets().get(target.owner), "parameters", ())} | {"self", target.owner.lower()}
+        names |= {p.name for p in getattr(targets().get(target.owner), "parameters", ())} | {
+            "self",
+            target.owner.lower(),
+        }
     if any(p.kind is p.kind.VAR_KEYWORD for p in target.parameters):
         names |= {p.name for p in targets()["partition"].parameters}
-    if not any(re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.I) for name in names):
+    if not any(
+        re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.I) for name in names
+    ):
         raise Finding(f"{kind.__name__} names no argument", where, text)
     return "refused"
 
 
 def _snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
+        return (
+            value.dtype.str,
+            value.shape,
+            repr(value.tolist()) if value.dtype.hasobject else value.tobytes(),
+        )
     return repr(value) if isinstance(value, list | tuple | dict | set) else None
 
 
@@ -244,15 +330,26 @@ def attempt(target: Target, call: Call) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _overwritten(values: dict[str, Any]) -> list[str]:
-    return [name for name in values if name.startswith("overwrite_") and isinstance(values[name], numbers.Real | np.bool_)]
+    return [
+        name
+        for name in values
+        if name.startswith("overwrite_") and isinstance(values[name], numbers.Real | np.bool_)
+    ]
 
 
 # ---- what is returned ----
 
 
 def examine(target: Target, call: Call, result: Any, number: int) -> None:
-    """Every attribute and every method without arguments of what is returned; of plans what they claim."""
-    for item in result if isinstance(result, tuple | list) else result.values() if isinstance(result, dict) else (result,):
+    """Every attribute and every method without arguments of what is returned; of plans what they
+    claim."""
+    for item in (
+        result
+        if isinstance(result, tuple | list)
+        else result.values()
+        if isinstance(result, dict)
+        else (result,)
+    ):
         if type(item).__module__.startswith("hetsched.") and not isinstance(item, np.ndarray):
             _examine_one(target, item, small=_is_small(call), plot=number % 100 == 0)
             if isinstance(item, hs.Pool):
@@ -261,7 +358,8 @@ def examine(target: Target, call: Call, result: Any, number: int) -> None:
 
 def _is_small(call: Call) -> bool:
     return not re.search(
-        r"\d{4,}(?![\d.]*e)(?<!\.\d{4})|2\*\*|10\*\*", re.sub(r"\d*\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+", "1", str(call))
+        r"\d{4,}(?![\d.]*e)(?<!\.\d{4})|2\*\*|10\*\*",
+        re.sub(r"\d*\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+", "1", str(call)),
     )
 
 
@@ -277,7 +375,16 @@ def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
             continue
         if name == "lower_bound" and item.sense == "max":
             continue
-        if not small and name in ("steps", "to_dict", "plot", "_repr_html_", "starts", "describe", "label", "table"):
+        if not small and name in (
+            "steps",
+            "to_dict",
+            "plot",
+            "_repr_html_",
+            "starts",
+            "describe",
+            "label",
+            "table",
+        ):
             continue
         if name in ("plot", "_repr_html_"):
             if not plot:
@@ -315,8 +422,13 @@ def _examine_one(target: Target, item: Any, small: bool, plot: bool) -> None:
 
 
 def _relates(target: Target, call: Call, values: dict[str, Any]) -> bool:
-    """Whether the same call can be made again: not with what was used up, nor by what is measured anew."""
-    if target.name not in CALLS or not _is_small(call) or any(isinstance(value, Iterator) for value in values.values()):
+    """Whether the same call can be made again: not with what was used up, nor by what is measured
+    anew."""
+    if (
+        target.name not in CALLS
+        or not _is_small(call)
+        or any(isinstance(value, Iterator) for value in values.values())
+    ):
         return False
     return target.name != "workers_worth" or values.get("platform") is not None
 
@@ -345,20 +457,27 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
-    faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)  # says where, then ends the process
+    # says where, then ends the process
+    faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
     warnings.simplefilter("error")
     warnings.filterwarnings("default", "the host could not keep up", RuntimeWarning)
     out, sys.stdout = sys.stdout, sys.stderr
     for name in ("platform.json", "platform.toml"):  # to be loaded
         hs.Platform.star([3, 5, 8], [1, 2, 3]).save(name)
-    hs.distribute(3, [1, 2]).plot()  # what is loaded once, matplotlib and its list of fonts, is no call's time
+    # what is loaded once, matplotlib and its list of fonts, is no call's time
+    hs.distribute(3, [1, 2]).plot()
     sys.modules["matplotlib.pyplot"].close("all")
     for number in range(start, stop):
-        signal.setitimer(signal.ITIMER_PROF, limit)  # of processor time: other programs do not matter
+        # of processor time: other programs do not matter
+        signal.setitimer(signal.ITIMER_PROF, limit)
         faulthandler.dump_traceback_later(10 * limit, exit=True)  # of what waits
         print(json.dumps({"number": number}), file=out, flush=True)
         target, call = drawn(seed, number, only)
-        print(json.dumps({"number": number, "name": target.name, "call": str(call)}), file=out, flush=True)
+        print(
+            json.dumps({"number": number, "name": target.name, "call": str(call)}),
+            file=out,
+            flush=True,
+        )
         began = time.perf_counter()
         report: dict[str, Any] = {}
         try:
@@ -371,70 +490,139 @@ def child(seed: int, start: int, stop: int, only: str | None, limit: float) -> N
                 except MemoryError:
                     pass
                 except BaseException as error:
-                    raise Finding(f"{type(error).__name__} in the result", _where(error)[0], str(error)) from error
+                    raise Finding(
+                        f"{type(error).__name__} in the result", _where(error)[0], str(error)
+                    ) from error
         except Finding as finding:
-            report |= {"outcome": "finding", "kind": finding.kind, "where": finding.where, "text": str(finding)[:300]}
+            report |= {
+                "outcome": "finding",
+                "kind": finding.kind,
+                "where": finding.where,
+                "text": str(finding)[:300],
+            }
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
-        print(json.dumps(report | {"number": number, "seconds": time.perf_counter() - began}), file=out, flush=True)
+        print(
+            json.dumps(report | {"number": number, "seconds": time.perf_counter() - began}),
+            file=out,
+            flush=True,
+        )
 
 
-def batch(seed: int, start: int, stop: int, only: str | None, limit: float) -> Iterator[dict[str, Any]]:
+def batch(
+    seed: int, start: int, stop: int, only: str | None, limit: float
+) -> Iterator[dict[str, Any]]:
     """The reports of calls start .. stop - 1, by as many children as it takes."""
     while start < stop:
         with tempfile.TemporaryDirectory() as folder:
-            environment = os.environ | {"XDG_CACHE_HOME": folder, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-            command = [sys.executable, __file__, "--child", str(start), str(stop), "--seed", str(seed), "--limit", str(limit)]
+            environment = os.environ | {
+                "XDG_CACHE_HOME": folder,
+                "MPLBACKEND": "Agg",
+                "OPENBLAS_NUM_THREADS": "1",
+            }
+            command = [
+                sys.executable,
+                __file__,
+                "--child",
+                str(start),
+                str(stop),
+                "--seed",
+                str(seed),
+                "--limit",
+                str(limit),
+            ]
             command += ["--only", only] if only else []
             with open(Path(folder, "errors"), "w+b") as errors:
-                done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=errors, check=False)
+                done = subprocess.run(
+                    command,
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    check=False,
+                )
                 errors.seek(0)
                 said = errors.read().decode(errors="replace")
         report: dict[str, Any] = {}
         for line in done.stdout.decode().splitlines():
             if not line.startswith("{"):  # from C, and so out of order
                 printed = {"name": "draw", "call": "?", "number": start, "seconds": 0.0}
-                yield printed | {"outcome": "finding", "kind": "prints", "where": "outside", "text": line}
+                yield printed | {
+                    "outcome": "finding",
+                    "kind": "prints",
+                    "where": "outside",
+                    "text": line,
+                }
                 continue
             report = (report if '"outcome"' in line or '"call"' in line else {}) | json.loads(line)
             if "outcome" in report:
                 yield report
         if not report:
-            raise RuntimeError(f"the child for calls {start} to {stop} did not start:\n{said[-2000:]}")
+            raise RuntimeError(
+                f"the child for calls {start} to {stop} did not start:\n{said[-2000:]}"
+            )
         if "outcome" not in report:
             kind = (
                 "no end"
                 if "Timeout (" in said or done.returncode == -signal.SIGPROF
-                else f"signal {-done.returncode}"
-                if done.returncode < 0
-                else f"exit {done.returncode}"
+                else (
+                    f"signal {-done.returncode}"
+                    if done.returncode < 0
+                    else f"exit {done.returncode}"
+                )
             )
-            lines = re.findall(rf'File "{re.escape(_PACKAGE)}(\S+)", line (\d+)', said[said.rfind("most recent call first") :])
+            lines = re.findall(
+                rf'File "{re.escape(_PACKAGE)}(\S+)", line (\d+)',
+                said[said.rfind("most recent call first") :],
+            )
             where = ":".join(lines[0]) if lines else "outside"
-            yield {"name": "draw", "call": "?"} | report | {
-                "outcome": "finding", "kind": kind, "where": where, "text": said[-300:], "seconds": limit,
-            }  # fmt: skip
+            yield (
+                {"name": "draw", "call": "?"}
+                | report
+                | {
+                    "outcome": "finding",
+                    "kind": kind,
+                    "where": where,
+                    "text": said[-300:],
+                    "seconds": limit,
+                }
+            )
         start = report["number"] + 1
 
 
-def fuzz(seed: int, calls: int | None, seconds: float | None, only: str | None, limit: float, out: Any = None) -> dict[Any, Any]:
-    """Run that many calls, or that long; prints a table and the findings. Returns (name, kind, line) -> reports."""
+def fuzz(
+    seed: int,
+    calls: int | None,
+    seconds: float | None,
+    only: str | None,
+    limit: float,
+    out: Any = None,
+) -> dict[Any, Any]:
+    """Run that many calls, or that long; prints a table and the findings. Returns (name, kind,
+    line) -> reports."""
     counts: Counter[tuple[str, str]] = Counter()
     times: Counter[str] = Counter()
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     began, number = time.monotonic(), 0
-    while (calls is None or number < calls) and (seconds is None or time.monotonic() - began < seconds):
+    while (calls is None or number < calls) and (
+        seconds is None or time.monotonic() - began < seconds
+    ):
         size = 1000 if seconds is None else 250
         stop = number + size if calls is None else min(calls, number + size)
         for report in batch(seed, number, stop, only, limit):
             counts[report["name"], report["outcome"]] += 1
             times[report["name"]] += report["seconds"]
             if report["outcome"] == "finding":
-                text = re.sub(r"[\d.]+(e[+-]?\d+)?", "#", report["text"]) if report["kind"].startswith("Assertion") else ""
+                text = (
+                    re.sub(r"[\d.]+(e[+-]?\d+)?", "#", report["text"])
+                    if report["kind"].startswith("Assertion")
+                    else ""
+                )
                 key = report["name"], report["kind"], report["where"] + text[:60]
                 if key not in found:
                     print(
-                        f"{key[0]}: {key[1]} at {report['where']}: {report['text'][:200]}\n    {report['call']}",
+                        f"{key[0]}: {key[1]} at {report['where']}: {report['text'][:200]}\n   "
+                        f" {report['call']}",
                         file=out,
                         flush=True,
                     )
@@ -444,23 +632,35 @@ def fuzz(seed: int, calls: int | None, seconds: float | None, only: str | None, 
     print(f"{'':26}" + "".join(f"{o:>10}" for o in ("calls", *outcomes, "ms each")), file=out)
     for name in sorted({n for n, _ in counts}):
         row = [counts[name, o] for o in outcomes]
-        print(f"{name:26}" + "".join(f"{c:10}" for c in (sum(row), *row)) + f"{1e3 * times[name] / sum(row):10.1f}", file=out)
+        print(
+            f"{name:26}"
+            + "".join(f"{c:10}" for c in (sum(row), *row))
+            + f"{1e3 * times[name] / sum(row):10.1f}",
+            file=out,
+        )
     totals = [sum(c for (_, o), c in counts.items() if o == outcome) for outcome in outcomes]
     print(f"{'together':26}" + "".join(f"{c:10}" for c in (sum(totals), *totals)), file=out)
-    print(f"seed {seed}: {len(found)} different findings, {time.monotonic() - began:.0f} s", file=out)
+    print(
+        f"seed {seed}: {len(found)} different findings, {time.monotonic() - began:.0f} s", file=out
+    )
     if found:
         print(f"To repeat one: {IMPORTS}", file=out)
     return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--calls", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one function, or the methods of one class")
     parser.add_argument(
-        "--limit", type=float, default=10.0, help="seconds of processor time for one call; ten times as long if it waits"
+        "--limit",
+        type=float,
+        default=10.0,
+        help="seconds of processor time for one call; ten times as long if it waits",
     )
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,7 +1,9 @@
-"""Arguments for tests/fuzz.py: Python expressions, drawn from what the public functions declare of their parameters.
+"""Arguments for tests/fuzz.py: Python expressions, drawn from what the public functions declare of
+their parameters.
 
-A declaration is the type in the numpydoc section "Parameters" (`(p,) array_like`, `{"best", "fifo"}`, `Platform or ...`), else
-the annotation, else what another function declares of a parameter of that name. So a new function needs no edit here.
+A declaration is the type in the numpydoc section "Parameters" (`(p,) array_like`, `{"best",
+"fifo"}`, `Platform or ...`), else the annotation, else what another function declares of a
+parameter of that name. So a new function needs no edit here.
 """
 
 from __future__ import annotations
@@ -23,14 +25,22 @@ from hetsched.plan import Plan
 
 #: What the expressions are made of, and how a program gets it.
 SPACE = {
-    "np": np, "hs": hs, "nan": math.nan, "inf": math.inf, "Fraction": Fraction, "Decimal": Decimal, "datetime": datetime,
+    "np": np,
+    "hs": hs,
+    "nan": math.nan,
+    "inf": math.inf,
+    "Fraction": Fraction,
+    "Decimal": Decimal,
+    "datetime": datetime,
     "frozen": lambda array: (array.setflags(write=False), array)[1],
-}  # fmt: skip
+}
 IMPORTS = (
-    "import datetime; from decimal import Decimal; from fractions import Fraction; from math import inf, nan; "
-    "import numpy as np; import hetsched as hs; frozen = lambda a: (a.setflags(write=False), a)[1]"
+    "import datetime; from decimal import Decimal; from fractions import Fraction; from math import"
+    " inf, nan; import numpy as np; import hetsched as hs; frozen = lambda a:"
+    " (a.setflags(write=False), a)[1]"
 )
-#: What no declaration says: benign values by name. Those of `_LIMITS` are seconds or work, so that a large one is no fault.
+#: What no declaration says: benign values by name. Those of `_LIMITS` are seconds or work, so that
+#: a large one is no fault.
 _LIMITS = {
     "budget": ["0.01", "None"],
     "seconds": ["0.001"],
@@ -43,7 +53,10 @@ _HINTS = _LIMITS | {
     "lu_and_piv": ["hs.lu_factor(np.eye(<n>) + 1.0)", "(np.eye(<n>), range(<n>))"],
     "c_and_lower": ["hs.cho_factor(np.eye(<n>) + 1.0)", "(np.eye(<n>), True)"],
     "cond": ["None", "1e-10", "0.5"],
-    "Pool.sweep.kernel": ["hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])", "lambda a, i, j, h, w: None"],
+    "Pool.sweep.kernel": [
+        "hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])",
+        "lambda a, i, j, h, w: None",
+    ],
     "MeasuredPlatform.profile.kernel": ["'gemm'"],
     "MeasuredPlatform.chunk_profiles.kernel": ["'gemm'"],
     "worker": ["0", "1"],
@@ -68,7 +81,10 @@ _HINTS = _LIMITS | {
         "hs.layers_star(<k>, [1, 2])",
     ],
     "Pool.run.layers": ["None", "None", "'.'", "'missing'"],
-    "LayerFiles.files": ["[np.save('layer.npy', np.ones((<m>, <n>))) or 'layer.npy']", "['missing.npy']"],
+    "LayerFiles.files": [
+        "[np.save('layer.npy', np.ones((<m>, <n>))) or 'layer.npy']",
+        "['missing.npy']",
+    ],
     "LayerFiles.sum.rows": ["None", "slice(0, 2)", "slice(5, 1)"],
     "Pool.sweep.plan": ["hs.wavefront(1, 2, [1, 1])", "hs.wavefront(<m> + 1, <n> + 1, [1, 1])"],
     "Pool.sweep.image": ["np.ones((<m> + 1, <n> + 2))"],
@@ -78,7 +94,8 @@ _HINTS = _LIMITS | {
     "topology.source": ["'/'"],
     "layers_network.source": ["0"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
-    **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},  # a million blocks take minutes
+    # a million blocks take minutes
+    **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},
     "plan_star_lu.n": ["1", "2", "3", "6"],
     "plan_star_lu.method": ["'oddoml'", "'maxreuse'", "'overlap'", "'bmm'", "'best'"],
     "wavefront.rows": ["1", "2", "3", "10", "17", "100", "1000"],  # 100,000 take a minute
@@ -88,14 +105,27 @@ _HINTS = _LIMITS | {
     "progress": ["None", "lambda fraction: None"],
     "sizes": ["None", "{'gemm': [8]}"],
     "mask": ["('W', 'N')", "'W N'", "('W', 'N', 'NW')", "'W,N,NE'", "('W', 'N', 'SW')"],
-    "Trace.from_steps.steps": ["[(0, 'compute', 0.0, 1.0, 'x')]", "hs.distribute(5, [1, 2]).steps()"],
+    "Trace.from_steps.steps": [
+        "[(0, 'compute', 0.0, 1.0, 'x')]",
+        "hs.distribute(5, [1, 2]).steps()",
+    ],
     "content": ["hs.Platform.star([1, 2]).to_dict()", "{'worker': [{'cycle_time': 1.0}]}"],
     "dtypes": ["('float64',)", "('float32', 'complex128')"],
-    "profiles": ["[3, 5]", "[[0, 1, 2, 3], 4]", "[([1, 10, 60], [8, 10, 30]), 3, 4]", "[lambda x: 2.0 * x, 5]"],
+    "profiles": [
+        "[3, 5]",
+        "[[0, 1, 2, 3], 4]",
+        "[([1, 10, 60], [8, 10, 30]), 3, 4]",
+        "[lambda x: 2.0 * x, 5]",
+    ],
     "map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "Pool.map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "ax": ["None"],
-    "study.function": ["lambda x=1, seed=0: x", "lambda **cell: cell", "lambda x, y=1: 1 / 0", "hs.distribute"],
+    "study.function": [
+        "lambda x=1, seed=0: x",
+        "lambda **cell: cell",
+        "lambda x, y=1: 1 / 0",
+        "hs.distribute",
+    ],
     "grid": [
         "{'x': [1, 2.5]}",
         "{'x': ['a', None], 'y': (True, 1)}",
@@ -110,32 +140,121 @@ _HINTS = _LIMITS | {
 }
 #: Shapes of operands that are declared as array_like only, in the letters of the sizes of one call.
 _SHAPES = {
-    "A": "m, k", "B": "k, n", "out": "m, n", "a": "m, k", "plan_files.b": "k, n", "matmul_files.b": "k, n",
-    "C": "m, n", "U": "m, n", "image": "m, n", "cycle_times": "p", "speeds": "p",
-    "link_costs": "p", "panel_times": "p", "links": "p, p", "right": "X, Y - 1", "down": "X - 1, Y", "min_chunk": "p",
-}  # fmt: skip
+    "A": "m, k",
+    "B": "k, n",
+    "out": "m, n",
+    "a": "m, k",
+    "plan_files.b": "k, n",
+    "matmul_files.b": "k, n",
+    "C": "m, n",
+    "U": "m, n",
+    "image": "m, n",
+    "cycle_times": "p",
+    "speeds": "p",
+    "link_costs": "p",
+    "panel_times": "p",
+    "links": "p, p",
+    "right": "X, Y - 1",
+    "down": "X - 1, Y",
+    "min_chunk": "p",
+}
 #: Of these functions A is square.
 _SQUARE = {"det", "solve"}
 _FLOATS = ["0.0", "0.25", "0.5", "1.0", "2.0", "3.5", "10.0", "1000.0"]
 _SIZES = ["0", "1", "2", "3", "3", "4", "6", "10", "10", "17", "100", "1000", "100000"]
 _HOSTILE_NUMBERS = [
-    "nan", "inf", "-inf", "0", "0.0", "-0.0", "5e-324", "1e-312", "2.3e-308", "1e308", "1.7e308", "-1e308", "1e-300", "2**31 - 1",
-    "2**31", "2**53", "2**53 + 1", "2**63 - 1", "2**63", "2**64", "10**30", "10**400", "-1", "-2.5", "0.5", "1.5", "285.0",
-    "np.float32(3)", "np.int8(100)", "np.uint64(2**63)", "np.float16(0.5)", "Fraction(1, 3)", "Decimal('1.5')", "1j", "True",
-    "np.bool_(True)", "np.longdouble(2)",
-]  # fmt: skip
+    "nan",
+    "inf",
+    "-inf",
+    "0",
+    "0.0",
+    "-0.0",
+    "5e-324",
+    "1e-312",
+    "2.3e-308",
+    "1e308",
+    "1.7e308",
+    "-1e308",
+    "1e-300",
+    "2**31 - 1",
+    "2**31",
+    "2**53",
+    "2**53 + 1",
+    "2**63 - 1",
+    "2**63",
+    "2**64",
+    "10**30",
+    "10**400",
+    "-1",
+    "-2.5",
+    "0.5",
+    "1.5",
+    "285.0",
+    "np.float32(3)",
+    "np.int8(100)",
+    "np.uint64(2**63)",
+    "np.float16(0.5)",
+    "Fraction(1, 3)",
+    "Decimal('1.5')",
+    "1j",
+    "True",
+    "np.bool_(True)",
+    "np.longdouble(2)",
+]
 _HOSTILE = [
-    "None", "'x'", "''", "'auto'", "b'x'", "[]", "()", "{}", "set()", "object()", "[[1, 2], [3]]", "[1, [2, 3]]", "[1, None]",
-    "['a', 'b']", "[True, False]", "np.array([])", "np.zeros((0, 3))", "np.zeros((3, 0))", "np.array(3.0)",
+    "None",
+    "'x'",
+    "''",
+    "'auto'",
+    "b'x'",
+    "[]",
+    "()",
+    "{}",
+    "set()",
+    "object()",
+    "[[1, 2], [3]]",
+    "[1, [2, 3]]",
+    "[1, None]",
+    "['a', 'b']",
+    "[True, False]",
+    "np.array([])",
+    "np.zeros((0, 3))",
+    "np.zeros((3, 0))",
+    "np.array(3.0)",
     "np.array([1, 2], object)",
-    "np.array([[1, 'a'], [None, 2]], object)", "np.ones((2, 2, 2))", "np.array([1.0, 2.0], '>f8')", "np.array([1, 2], '>i4')",
-    "np.array(['1', '2'])", "np.array([1 + 2j, 3])", "np.array([1, 2], np.longdouble)", "np.array([1, 2], 'M8[s]')", "lambda: 0",
-    "range(3)", "iter([1, 2])", "(x for x in [1.0, 2.0])", "[nan, 1.0]", "[inf, 1.0]", "[inf, inf]", "[0.0, 0.0]", "[-1.0, 2.0]",
-    "[1e308, 1e308]", "[5e-324, 1.0]", "[1e-320, 1e308]", "[10**400, 1]", "[2**63, 1]",
+    "np.array([[1, 'a'], [None, 2]], object)",
+    "np.ones((2, 2, 2))",
+    "np.array([1.0, 2.0], '>f8')",
+    "np.array([1, 2], '>i4')",
+    "np.array(['1', '2'])",
+    "np.array([1 + 2j, 3])",
+    "np.array([1, 2], np.longdouble)",
+    "np.array([1, 2], 'M8[s]')",
+    "lambda: 0",
+    "range(3)",
+    "iter([1, 2])",
+    "(x for x in [1.0, 2.0])",
+    "[nan, 1.0]",
+    "[inf, 1.0]",
+    "[inf, inf]",
+    "[0.0, 0.0]",
+    "[-1.0, 2.0]",
+    "[1e308, 1e308]",
+    "[5e-324, 1.0]",
+    "[1e-320, 1e308]",
+    "[10**400, 1]",
+    "[2**63, 1]",
     "np.ma.masked_array([1.0, 2.0], [True, False])",
-    "np.recarray((2,), [('a', float)])", "memoryview(b'ab')", "Ellipsis", "[np.ones(2), np.ones(3)]", "{'a': 1}", "{1.0, 2.0}",
-    "slice(0, 3)", "datetime.date(2020, 1, 1)", "NotImplemented",
-]  # fmt: skip
+    "np.recarray((2,), [('a', float)])",
+    "memoryview(b'ab')",
+    "Ellipsis",
+    "[np.ones(2), np.ones(3)]",
+    "{'a': 1}",
+    "{1.0, 2.0}",
+    "slice(0, 3)",
+    "datetime.date(2020, 1, 1)",
+    "NotImplemented",
+]
 
 
 class Parameter(NamedTuple):
@@ -158,7 +277,8 @@ class Call(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A public callable: `call` is its expression, with "self." first for a method of an instance of `owner`."""
+    """A public callable: `call` is its expression, with "self." first for a method of an instance
+    of `owner`."""
 
     name: str
     owner: str | None
@@ -171,7 +291,9 @@ class Target(NamedTuple):
 def _section(function: Any) -> dict[str, tuple[str, str]]:
     """name -> (type, description) of the numpydoc section "Parameters"."""
     found = {}
-    text = re.search(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-{3,}|\Z)", inspect.getdoc(function) or "", re.S)
+    text = re.search(
+        r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-{3,}|\Z)", inspect.getdoc(function) or "", re.S
+    )
     for entry in re.split(r"\n(?=\S)", text[1]) if text else ():
         head, _, description = entry.partition("\n")
         names, _, declared = head.partition(":")
@@ -190,15 +312,19 @@ def _target(name: str, owner: str | None, call: str, function: Any) -> Target:
         declared, text = section.get(p.name, ("", ""))
         optional = p.default is not p.empty
         parameters.append(Parameter(p.name, p.kind, optional, declared or annotation, text))
-    returns = inspect.signature(function).return_annotation if not inspect.isclass(function) else name
+    returns = (
+        inspect.signature(function).return_annotation if not inspect.isclass(function) else name
+    )
     return Target(name, owner, call, function, tuple(parameters), str(returns))
 
 
 @cache
 def targets() -> dict[str, Target]:
-    """Every public function, constructor with declared parameters, and public method with parameters, by its name.
+    """Every public function, constructor with declared parameters, and public method with
+    parameters, by its name.
 
-    What a class has from another public class is fuzzed there; methods without parameters are called on every result.
+    What a class has from another public class is fuzzed there; methods without parameters are
+    called on every result.
     """
     found = {}
     for name in hs.__all__:
@@ -206,17 +332,26 @@ def targets() -> dict[str, Target]:
         if inspect.ismodule(thing):
             for member in getattr(thing, "__all__", ()):
                 if inspect.isfunction(function := getattr(thing, member)):
-                    found[f"{name}.{member}"] = _target(f"{name}.{member}", None, f"hs.{name}.{member}", function)
+                    found[f"{name}.{member}"] = _target(
+                        f"{name}.{member}", None, f"hs.{name}.{member}", function
+                    )
         elif not inspect.isclass(thing):
             found[name] = _target(name, None, f"hs.{name}", thing)
         elif not issubclass(thing, Exception):
             if _section(thing):
                 found[name] = _target(name, None, f"hs.{name}", thing)
             for member, value in vars(thing).items():
-                if member.startswith("_") or not (inspect.isfunction(value) or isinstance(value, classmethod | staticmethod)):
+                if member.startswith("_") or not (
+                    inspect.isfunction(value) or isinstance(value, classmethod | staticmethod)
+                ):
                     continue
                 full, own = f"{name}.{member}", inspect.isfunction(value)
-                target = _target(full, name if own else None, f"self.{member}" if own else f"hs.{full}", getattr(thing, member))
+                target = _target(
+                    full,
+                    name if own else None,
+                    f"self.{member}" if own else f"hs.{full}",
+                    getattr(thing, member),
+                )
                 if {p.name for p in target.parameters} - {"ax"}:
                     found[full] = target
     return found
@@ -224,7 +359,8 @@ def targets() -> dict[str, Target]:
 
 @cache
 def _elsewhere(name: str) -> tuple[str, str] | None:
-    """What another function declares in numpydoc of a parameter of this name; the functions in their order."""
+    """What another function declares in numpydoc of a parameter of this name; the functions in
+    their order."""
     for target in targets().values():
         declared, text = _section(target.function).get(name, ("", ""))
         if declared:
@@ -239,10 +375,18 @@ def _refers(text: str) -> bool:
 
 @cache
 def declaration(target: Target, p: Parameter) -> tuple[str, str]:
-    """Type and description: its own, that of a function which its docstring refers to, or of any parameter of that name."""
-    if p.declared and (p.text or re.search(r"[{(]", p.declared)) and not _refers(p.text) and "ArrayLike" not in p.declared:
+    """Type and description: its own, that of a function which its docstring refers to, or of any
+    parameter of that name."""
+    if (
+        p.declared
+        and (p.text or re.search(r"[{(]", p.declared))
+        and not _refers(p.text)
+        and "ArrayLike" not in p.declared
+    ):
         return p.declared, p.text
-    for name in re.findall(r"`(?:hs\.)?([\w.]+)`", p.text + (inspect.getdoc(target.function) or "")):
+    for name in re.findall(
+        r"`(?:hs\.)?([\w.]+)`", p.text + (inspect.getdoc(target.function) or "")
+    ):
         for full in (f"{target.name.rpartition('.')[0]}.{name}", name):
             if full in targets() and full != target.name:
                 for other in targets()[full].parameters:
@@ -255,11 +399,20 @@ def declaration(target: Target, p: Parameter) -> tuple[str, str]:
 
 @cache
 def makers(kind: str) -> tuple[str, ...]:
-    """The targets that give an instance of this public class, or of any plan, by their return annotations."""
+    """The targets that give an instance of this public class, or of any plan, by their return
+    annotations."""
     classes = [n for n in hs.__all__ if inspect.isclass(getattr(hs, n))]
     kinds = {n for n in classes if issubclass(getattr(hs, n), Plan)} if kind == "Plan" else {kind}
-    found = [t.name for t in targets().values() if kinds & set(re.findall(r"\w+", t.returns)) and not t.owner]
-    own = [t.name for t in targets().values() if kinds & set(re.findall(r"\w+", t.returns)) and t.owner and t.owner not in kinds]
+    found = [
+        t.name
+        for t in targets().values()
+        if kinds & set(re.findall(r"\w+", t.returns)) and not t.owner
+    ]
+    own = [
+        t.name
+        for t in targets().values()
+        if kinds & set(re.findall(r"\w+", t.returns)) and t.owner and t.owner not in kinds
+    ]
     return tuple(found or own)
 
 
@@ -270,10 +423,19 @@ class Draw:
         self.rng, self.depth, self.calm = rng, 1 + outer.depth if outer else 0, outer is not None
         few = rng.choice([1, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12])
         sizes = [rng.choice([0, 1, 1, 2, 3, 4, 5, 8, 17]) for _ in range(3)]
-        self.sizes = dict(zip("mnk", sizes, strict=True)) | {"p": few, "X": rng.randint(1, 3), "Y": rng.randint(1, 3), "b": few}
+        self.sizes = dict(zip("mnk", sizes, strict=True)) | {
+            "p": few,
+            "X": rng.randint(1, 3),
+            "Y": rng.randint(1, 3),
+            "b": few,
+        }
         if outer and rng.random() < 0.8:
             self.sizes = outer.sizes
-        self.style = "plain" if outer else rng.choices(("plain", "spread", "wide", "huge", "tiny"), (60, 18, 10, 7, 5))[0]
+        self.style = (
+            "plain"
+            if outer
+            else rng.choices(("plain", "spread", "wide", "huge", "tiny"), (60, 18, 10, 7, 5))[0]
+        )
 
     # ---- numbers and arrays ----
 
@@ -287,7 +449,15 @@ class Draw:
             return repr(rng.choice([1e308, 1.7e308, 1e307, 1e300, 1e290, 2.0**1000]))
         if self.style == "tiny":
             return repr(rng.choice([5e-324, 1e-320, 1e-312, 2.3e-308, 1e-300]))
-        return rng.choice([str(rng.randint(1, 9)), str(rng.randint(1, 9)), repr(round(rng.uniform(0.1, 10), 2)), "1.0", "0.5"])
+        return rng.choice(
+            [
+                str(rng.randint(1, 9)),
+                str(rng.randint(1, 9)),
+                repr(round(rng.uniform(0.1, 10), 2)),
+                "1.0",
+                "0.5",
+            ]
+        )
 
     def integer(self) -> str:
         sizes = _SIZES[:9] if self.calm else _SIZES
@@ -302,7 +472,11 @@ class Draw:
             elif part:
                 letter, _, less = part.partition("-")
                 known = self.sizes.get(letter.strip())
-                extents.append(int(letter) if letter.isdigit() else max(0, (2 if known is None else known) - int(less or 0)))
+                extents.append(
+                    int(letter)
+                    if letter.isdigit()
+                    else max(0, (2 if known is None else known) - int(less or 0))
+                )
         return extents
 
     def nested(self, extents: list[int], item: Any = None) -> str:
@@ -322,7 +496,11 @@ class Draw:
         if form < 0.75:
             return text
         if form < 0.85:
-            return f"np.array({text}, {self.rng.choice(_DTYPES)})" if self.style == "plain" else f"np.array({text})"
+            return (
+                f"np.array({text}, {self.rng.choice(_DTYPES)})"
+                if self.style == "plain"
+                else f"np.array({text})"
+            )
         if form < 0.9 and extents:
             return f"np.repeat(np.array({text}), 2, axis=-1)[..., ::2]"
         if form < 0.93 and extents:
@@ -334,7 +512,10 @@ class Draw:
         if kind == "Pool":
             return "hs.Pool(2)" if self.rng.random() < 0.4 else self.rng.choice(_POOLS)
         if kind == "MeasuredPlatform":
-            return "hs.measure(kernels=('gemm',), dtypes=('float64',), sizes={'gemm': [8]}, seconds=0.001)"
+            return (
+                "hs.measure(kernels=('gemm',), dtypes=('float64',), sizes={'gemm': [8]},"
+                " seconds=0.001)"
+            )
         if kind == "Topology":
             return "hs.topology()"
         if kind == "Trace":
@@ -362,7 +543,9 @@ class Draw:
     def value(self, target: Target, p: Parameter) -> str:
         hints = _HINTS.get(f"{target.name}.{p.name}", _HINTS.get(p.name))
         if hints:
-            return re.sub("<(.)>", lambda letter: str(self.sizes[letter[1]]), self.rng.choice(hints))
+            return re.sub(
+                "<(.)>", lambda letter: str(self.sizes[letter[1]]), self.rng.choice(hints)
+            )
         declared, text = declaration(target, p)
         if declared == "(m, 3) array_like":
             return self.network()
@@ -377,7 +560,9 @@ class Draw:
         if kind in ("array", "ndarray"):
             if content == "":
                 content = (
-                    _SHAPES.get(f"{target.name}.{name}") or _SHAPES.get(name) or (rng.choice(["p", "p", "m, n", "p, p", ""]))
+                    _SHAPES.get(f"{target.name}.{name}")
+                    or _SHAPES.get(name)
+                    or (rng.choice(["p", "p", "m, n", "p, p", ""]))
                 )
                 if name in ("b", "A", "B") and target.name in _SQUARE | {"lu_solve"}:
                     content = {"A": "n, n"}.get(name, rng.choice(["n", "n, k"]))
@@ -391,7 +576,11 @@ class Draw:
         if kind == "instance":
             return self.instance(content)
         if kind == "int":
-            return str(self.sizes[name]) if name in self.sizes and rng.random() < (0.9 if self.calm else 0.5) else self.integer()
+            return (
+                str(self.sizes[name])
+                if name in self.sizes and rng.random() < (0.9 if self.calm else 0.5)
+                else self.integer()
+            )
         if kind == "float":
             return self.real() if rng.random() < 0.6 else rng.choice(_FLOATS)
         if kind == "sequence":
@@ -409,7 +598,9 @@ class Draw:
         if {"cycle_times", "speeds"} <= {p.name for p in listed}:
             needed |= {rng.choice(["cycle_times", "cycle_times", "speeds"])}
             if rng.random() > 0.05:
-                listed = [p for p in listed if p.name in needed or p.name not in ("cycle_times", "speeds")]
+                listed = [
+                    p for p in listed if p.name in needed or p.name not in ("cycle_times", "speeds")
+                ]
         if {"cycle_time", "speed"} <= {p.name for p in listed}:
             needed |= {"cycle_time"}
             listed = [p for p in listed if p.name != "speed" or rng.random() < 0.05]
@@ -428,7 +619,12 @@ class Draw:
                     values[name] = self.mutated(name, values[name])
         for p in listed:
             if p.name in values:
-                by_name = named or p.kind is p.kind.KEYWORD_ONLY or p.name not in places or len(positional) < places.index(p.name)
+                by_name = (
+                    named
+                    or p.kind is p.kind.KEYWORD_ONLY
+                    or p.name not in places
+                    or len(positional) < places.index(p.name)
+                )
                 (named if by_name else positional).append((p.name, values[p.name]))
         callee = target.call
         if target.owner:
@@ -447,10 +643,17 @@ class Draw:
             numbers = list(re.finditer(r"(?<![\w.*])-?\d[\w.+-]*+(?!\*)", value))
             if numbers and form < 0.3:  # one entry
                 found = rng.choice(numbers)
-                entry = rng.choice(_HOSTILE_NUMBERS if form < 0.25 else ["None", "'a'", "[1]", "[]", "np.array([1, 2])"])
+                entry = rng.choice(
+                    _HOSTILE_NUMBERS
+                    if form < 0.25
+                    else ["None", "'a'", "[1]", "[]", "np.array([1, 2])"]
+                )
                 return value[: found.start()] + entry + value[found.end() :]
             if form < 0.35:
-                return f"np.array({value}) * {rng.choice(['1e308', '5e-324', '0', '-1', 'nan', '1j', '2.0**1000'])}"
+                return (
+                    f"np.array({value}) *"
+                    f" {rng.choice(['1e308', '5e-324', '0', '-1', 'nan', '1j', '2.0**1000'])}"
+                )
             if form < 0.38:
                 return f"{value[:-1]}, 1.0]"
             return f"np.array({value}, {rng.choice(_STRANGE)})"
@@ -458,7 +661,17 @@ class Draw:
 
 
 _DTYPES = ["np.float32", "np.int64", "np.float64", "np.uint8", "np.complex128"]
-_STRANGE = ["object", "'>f8'", "'<f4'", "np.float16", "np.longdouble", "str", "bool", "np.int8", "complex"]
+_STRANGE = [
+    "object",
+    "'>f8'",
+    "'<f4'",
+    "np.float16",
+    "np.longdouble",
+    "str",
+    "bool",
+    "np.int8",
+    "complex",
+]
 _POOLS = [
     "hs.Pool(1)", "hs.Pool(2)", "hs.Pool(3)", "hs.Pool(hs.Platform.star([3, 5, 8]))",
     "hs.Pool(hs.Platform.star([1e-3, 2e-3], [1e-6, 1e-6], [100, 100]), emulate=True)",
@@ -490,7 +703,11 @@ def alternatives(declared: str, text: str, name: str) -> tuple[tuple[str, Any], 
         found += [("choice", [c.strip() for c in choices[1].split(",")])] * 3
         declared = declared.replace(choices[0], "")
     groups = re.findall(r"\(([^()]*)\)", declared)
-    if re.search(r"array(?!_like)", declared) or declared.startswith(("Array", "NDArray")) and "ArrayLike" not in declared:
+    if (
+        re.search(r"array(?!_like)", declared)
+        or declared.startswith(("Array", "NDArray"))
+        and "ArrayLike" not in declared
+    ):
         found += [("ndarray", "")]
     elif "array_like" in declared or "Array" in declared:
         kind = "integers" if "of int" in declared else "array"

@@ -1,4 +1,5 @@
-"""Random inputs of every planner: equal workers, ties, one worker or two, nothing to do, free links, wide spreads."""
+"""Random inputs of every planner: equal workers, ties, one worker or two, nothing to do, free
+links, wide spreads."""
 
 from __future__ import annotations
 
@@ -18,16 +19,21 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 def size(rng: np.random.Generator, most: int) -> int:
     """A number of workers: one and two are frequent."""
-    return int(rng.choice([1, 2, 3, int(rng.integers(1, most + 1)), int(rng.integers(1, most + 1))]))
+    return int(
+        rng.choice([1, 2, 3, int(rng.integers(1, most + 1)), int(rng.integers(1, most + 1))])
+    )
 
 
 def few(rng: np.random.Generator, most: int, least: int = 0) -> int:
     """A size, often 0, 1 or 2."""
-    return int(rng.choice([max(least, 0), max(least, 1), max(least, 2), *rng.integers(least, most + 1, 4)]))
+    return int(
+        rng.choice([max(least, 0), max(least, 1), max(least, 2), *rng.integers(least, most + 1, 4)])
+    )
 
 
 def positives(rng: np.random.Generator, p: int, wide: float = 12.0) -> np.ndarray:
-    """Costs: all equal, small integers, powers of two, close together, or spread over many decades."""
+    """Costs: all equal, small integers, powers of two, close together, or spread over many
+    decades."""
     kind = int(rng.integers(6))
     if kind == 0:
         values = np.full(p, float(rng.choice([1.0, 3.0, 0.1, 1e-6, 7e5])))
@@ -90,7 +96,9 @@ def _distribute(rng: np.random.Generator) -> Given:
         shape = tuple(rng.integers(0, 4, int(rng.integers(1, 3))).tolist())
         times = np.array([positives(rng, p) for _ in range(math.prod(shape))]).reshape(*shape, p)
         return (rng.integers(0, 50, shape) if rng.random() < 0.5 else n, times), {}
-    return (n if rng.random() < 0.8 else int(10 ** rng.uniform(0, 15)),), by_speed(rng, cycle_times(rng, 12))
+    return (n if rng.random() < 0.8 else int(10 ** rng.uniform(0, 15)),), by_speed(
+        rng, cycle_times(rng, 12)
+    )
 
 
 def _profile(rng: np.random.Generator) -> Given:
@@ -113,14 +121,20 @@ def _profile(rng: np.random.Generator) -> Given:
     if rng.random() < 0.3:
         options["min_chunk"] = rng.integers(0, 4, p).tolist()
     if rng.random() < 0.3:
-        options["memory"] = [None if rng.random() < 0.5 else int(rng.integers(0, n + 2)) for _ in range(p)]
+        options["memory"] = [
+            None if rng.random() < 0.5 else int(rng.integers(0, n + 2)) for _ in range(p)
+        ]
     return (n, profiles), options
 
 
 def _lu_pattern(rng: np.random.Generator) -> Given:
     method = str(rng.choice(["pattern", "pattern", "cyclic", "contiguous"]))
     period = int(rng.integers(1, 12)) if method == "pattern" and rng.random() < 0.4 else None
-    return (few(rng, 60, 1),), {**by_speed(rng, cycle_times(rng, 8)), "period": period, "method": method}
+    return (few(rng, 60, 1),), {
+        **by_speed(rng, cycle_times(rng, 8)),
+        "period": period,
+        "method": method,
+    }
 
 
 def _lu_grid(rng: np.random.Generator) -> Given:
@@ -136,7 +150,11 @@ def _plan_lu(rng: np.random.Generator) -> Given:
         block = 8
     times = cycle_times(rng, 5)
     p = len(times)
-    options: dict[str, Any] = {**by_speed(rng, times), "block": block, "look_ahead": bool(rng.random() < 0.7)}
+    options: dict[str, Any] = {
+        **by_speed(rng, times),
+        "block": block,
+        "look_ahead": bool(rng.random() < 0.7),
+    }
     options["dtype"] = str(rng.choice(["float64", "float32", "complex64", "complex128"]))
     if rng.random() < 0.4:
         options["panel_times"] = positives(rng, p, 4).tolist()
@@ -151,7 +169,9 @@ def _plan_lu(rng: np.random.Generator) -> Given:
     rank = min(m, n)
     count = -(-rank // block) + -(-(n - rank) // block)
     options["owner"] = (
-        str(rng.choice(["pattern", "cyclic", "contiguous"])) if rng.random() < 0.6 else rng.choice(able, count).tolist()
+        str(rng.choice(["pattern", "cyclic", "contiguous"]))
+        if rng.random() < 0.6
+        else rng.choice(able, count).tolist()
     )
     if rng.random() < 0.2 and "link_costs" not in options:
         rows = -(-rank // block) + -(-(m - rank) // block)
@@ -174,13 +194,23 @@ def _plan_factor(rng: np.random.Generator) -> Given:
 
 def _wavefront(rng: np.random.Generator) -> Given:
     axis = int(rng.integers(2))
-    mask = ["W", "N"] + (["NW"] if rng.random() < 0.3 else []) + ([["NE", "SW"][axis]] if rng.random() < 0.3 else [])
+    mask = (
+        ["W", "N"]
+        + (["NW"] if rng.random() < 0.3 else [])
+        + ([["NE", "SW"][axis]] if rng.random() < 0.3 else [])
+    )
     method = "panels" if rng.random() < 0.8 else "cyclic"
     times = cycle_times(rng, 6)
     if method == "cyclic":
         times = np.where(np.isinf(times), 1.0, times)
     period = int(rng.integers(1, 15)) if method == "panels" and rng.random() < 0.4 else None
-    options = {"method": method, "order": str(rng.choice(["across", "along"])), "mask": mask, "axis": axis, "period": period}
+    options = {
+        "method": method,
+        "order": str(rng.choice(["across", "along"])),
+        "mask": mask,
+        "axis": axis,
+        "period": period,
+    }
     return (few(rng, 12, 1), few(rng, 12, 1)), {**by_speed(rng, times), **options}
 
 
@@ -204,12 +234,17 @@ def _partition(rng: np.random.Generator) -> Given:
         if "link_costs" in options:
             options["link_costs"] = options["link_costs"][: len(areas)]
     elif method in ("best", "interval") and rng.random() < 0.3:
-        options |= {"groups": rng.integers(0, 3, len(areas)).tolist(), "group_cost": float(rng.choice([0.0, 1.0, 2.5]))}
+        options |= {
+            "groups": rng.integers(0, 3, len(areas)).tolist(),
+            "group_cost": float(rng.choice([0.0, 1.0, 2.5])),
+        }
     return (areas.tolist(), method), options
 
 
 def _cuboids(rng: np.random.Generator) -> Given:
-    options: dict[str, Any] = {"method": str(rng.choice(["best", "guillotine", "interval", "layers", "rectangles"]))}
+    options: dict[str, Any] = {
+        "method": str(rng.choice(["best", "guillotine", "interval", "layers", "rectangles"]))
+    }
     volumes = _areas(rng, 6)
     for name in ("alpha", "beta", "gamma"):
         if rng.random() < 0.4:
@@ -246,7 +281,9 @@ def _max_tasks(rng: np.random.Generator) -> Given:
     send, receive = messages(rng, p), messages(rng, p)
     if method == "paper":
         send, receive = 1.0, float(rng.choice([0.0, 0.5]))
-    T = float(rng.choice([1.0, 3.0, 10.0, 28.0, rng.uniform(0, 40)])) * float(np.min(times)) + float(rng.choice([0.0, 1.0, 5.0]))
+    T = float(rng.choice([1.0, 3.0, 10.0, 28.0, rng.uniform(0, 40)])) * float(
+        np.min(times)
+    ) + float(rng.choice([0.0, 1.0, 5.0]))
     return (T, times.tolist(), send, receive), {"method": method}
 
 
@@ -260,7 +297,10 @@ def _divisible(rng: np.random.Generator) -> Given:
     links = free(rng, positives(rng, len(times), 3)).tolist()
     ratio = float(rng.choice([0.0, 0.5, 1.0, 2.0, rng.uniform(0, 3)]))
     load = float(rng.choice([1.0, 100.0, 1e-3, 7.3]))
-    return (load, times.tolist(), links), {"return_ratio": ratio, "method": str(rng.choice(["best", "best", "fifo", "lifo"]))}
+    return (load, times.tolist(), links), {
+        "return_ratio": ratio,
+        "method": str(rng.choice(["best", "best", "fifo", "lifo"])),
+    }
 
 
 def _links(rng: np.random.Generator, p: int, wide: float = 6.0) -> Any:
@@ -280,7 +320,13 @@ def _slice_ring(rng: np.random.Generator) -> Given:
     links = _links(rng, len(times))
     if rng.random() < 0.3:
         options["latencies"] = _links(rng, len(times), 3.0)
-    return (), {"cycle_times": times.tolist(), "links": links, "work": work, "volume": volume, **options}
+    return (), {
+        "cycle_times": times.tolist(),
+        "links": links,
+        "work": work,
+        "volume": volume,
+        **options,
+    }
 
 
 def _ring_profile(rng: np.random.Generator) -> Given:
@@ -297,9 +343,15 @@ def _plan_product(rng: np.random.Generator) -> Given:
     p = size(rng, 3)
     memory = [int(rng.choice([5, 8, 12, 21, 40])) for _ in range(p)]
     platform = hs.Platform.star(positives(rng, p, 3), free(rng, positives(rng, p, 3)), memory)
-    method = str(rng.choice(["best", "search", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"]))
+    method = str(
+        rng.choice(["best", "search", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm"])
+    )
     sides = tuple(few(rng, 5, 1) for _ in range(3))
-    return (*sides, platform), {"method": method, "budget": 0, "returns": str(rng.choice(["lazy", "eager"]))}
+    return (*sides, platform), {
+        "method": method,
+        "budget": 0,
+        "returns": str(rng.choice(["lazy", "eager"])),
+    }
 
 
 def _plan_star_lu(rng: np.random.Generator) -> Given:
@@ -307,20 +359,27 @@ def _plan_star_lu(rng: np.random.Generator) -> Given:
     del options["budget"]
     method = "oddoml" if options["method"] in ("best", "search") else options["method"]
     width = {} if rng.random() < 0.5 else {"width": int(rng.integers(1, r + 1))}
-    master = {} if rng.random() < 0.5 else {"master_time": float(rng.uniform(0.1, 3) * platform.cycle_times.min())}
+    master = (
+        {}
+        if rng.random() < 0.5
+        else {"master_time": float(rng.uniform(0.1, 3) * platform.cycle_times.min())}
+    )
     return (r, platform), {**options, "method": method, **width, **master}
 
 
 def _layers_star(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 7)
     options: dict[str, Any] = {
-        "mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])), "method": str(rng.choice(["exact", "best", "paper"])),
-    }  # fmt: skip
+        "mode": str(rng.choice(["scss", "sccs", "pccs", "pcss"])),
+        "method": str(rng.choice(["exact", "best", "paper"])),
+    }
     links, n = free(rng, positives(rng, len(times))), few(rng, 60)
     if rng.random() < 0.4:
         disk, room = bool(rng.random() < 0.5), rng.integers(0, n + 1, len(times))
         room[int(np.argmin(times))] = n
-        memory = np.where(rng.random(len(times)) < 0.2, np.inf, 2 * n * room + (n if disk else n**2))
+        memory = np.where(
+            rng.random(len(times)) < 0.2, np.inf, 2 * n * room + (n if disk else n**2)
+        )
         options |= {"memory": memory.tolist(), "disk": disk}
     return (n,), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
 
@@ -329,12 +388,25 @@ def _mesh_options(rng: np.random.Generator, n: int) -> dict[str, Any]:
     methods = ["pmft", "relaxed", "heuristic", "neighbours", "milp"]
     mode = str(rng.choice(["pccs", "pccs", "scss", "sccs", "pcss"]))
     prune = mode == "pccs" and bool(rng.random() < 0.3)
-    options = {"method": str(rng.choice(methods)), "source_computes": True, "mode": mode, "prune": prune}
-    if mode == "pccs" and not prune and options["method"] in ("pmft", "relaxed") and rng.random() < 0.5:
+    options = {
+        "method": str(rng.choice(methods)),
+        "source_computes": True,
+        "mode": mode,
+        "prune": prune,
+    }
+    if (
+        mode == "pccs"
+        and not prune
+        and options["method"] in ("pmft", "relaxed")
+        and rng.random() < 0.5
+    ):
         options["installments"] = int(rng.integers(2, 5))
     elif rng.random() < 0.3:  # the same for all, whatever their order
         disk = bool(rng.random() < 0.5)
-        options |= {"disk": disk, "memory": 2.0 * n * int(rng.integers(n // 2, n + 1)) + (n if disk else n**2)}
+        options |= {
+            "disk": disk,
+            "memory": 2.0 * n * int(rng.integers(n // 2, n + 1)) + (n if disk else n**2),
+        }
     return options
 
 
@@ -352,7 +424,10 @@ def _layers_mesh(rng: np.random.Generator) -> Given:
 
 def _layers_network(rng: np.random.Generator) -> Given:
     p = int(rng.integers(1, 6))
-    links = [(int(rng.integers(0, v)), v, float(c)) for v, c in zip(range(1, p), positives(rng, p, 1), strict=False)]
+    links = [
+        (int(rng.integers(0, v)), v, float(c))
+        for v, c in zip(range(1, p), positives(rng, p, 1), strict=False)
+    ]
     links += [(u, v, 1.5) for u in range(p) for v in range(u + 1, p) if rng.random() < 0.2]
     n = few(rng, 30, 1)
     return (n, positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng, n)}
@@ -361,10 +436,29 @@ def _layers_network(rng: np.random.Generator) -> Given:
 def _plan_boxes(rng: np.random.Generator) -> Given:
     m, n, k = (few(rng, 60) for _ in range(3))
     method = str(
-        rng.choice(["auto", "auto", "columns", "rows", "layers", "cuboids", "domains", "rectangles", "best", "contiguous"])
+        rng.choice(
+            [
+                "auto",
+                "auto",
+                "columns",
+                "rows",
+                "layers",
+                "cuboids",
+                "domains",
+                "rectangles",
+                "best",
+                "contiguous",
+            ]
+        )
     )
-    modes = ["once", "scss", "sccs", "pccs", "pcss"] + (["sequential", "parallel"] if method not in ("layers", "cuboids") else [])
-    options = {"method": method, "block": int(rng.choice([1, 1, 7, 16])), "communication": str(rng.choice(modes))}
+    modes = ["once", "scss", "sccs", "pccs", "pcss"] + (
+        ["sequential", "parallel"] if method not in ("layers", "cuboids") else []
+    )
+    options = {
+        "method": method,
+        "block": int(rng.choice([1, 1, 7, 16])),
+        "communication": str(rng.choice(modes)),
+    }
     if method not in ("auto", "columns", "rows", "layers", "cuboids", "domains"):
         options["block"] = 1
         m, n = max(m, 8), max(n, 8)
@@ -372,24 +466,42 @@ def _plan_boxes(rng: np.random.Generator) -> Given:
     platform = star(rng, 6, 4)
     if method == "domains":
         own = [None if rng.random() < 0.1 else int(rng.integers(3)) for _ in platform.workers]
-        return (m, n, k, hs.Platform.star(platform.cycle_times, platform.link_costs, domains=own)), {
-            **options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates
-        }  # fmt: skip
+        return (
+            m,
+            n,
+            k,
+            hs.Platform.star(platform.cycle_times, platform.link_costs, domains=own),
+        ), {**options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates}
     if method not in ("layers", "cuboids") and rng.random() < 0.3:  # a link between every two
         p = len(platform)
-        platform = hs.Platform.complete(platform.cycle_times, np.where(np.eye(p), 0.0, positives(rng, p * p, 4).reshape(p, p)))
+        platform = hs.Platform.complete(
+            platform.cycle_times, np.where(np.eye(p), 0.0, positives(rng, p * p, 4).reshape(p, p))
+        )
         if len(platform) in (1, 4) and rng.random() < 0.3:
-            options |= {"method": "cannon", "communication": str(rng.choice(["sequential", "parallel"]))}
-    return (m, n, k, platform), {**options, "itemsize": int(rng.choice(sizes)), "flops_per_update": rates}
+            options |= {
+                "method": "cannon",
+                "communication": str(rng.choice(["sequential", "parallel"])),
+            }
+    return (m, n, k, platform), {
+        **options,
+        "itemsize": int(rng.choice(sizes)),
+        "flops_per_update": rates,
+    }
 
 
 def _plan_matmul(rng: np.random.Generator) -> Given:
     (m, n, k, platform), options = _plan_boxes(rng)
     method = {"auto": "best", "best": "columns"}.get(options["method"], options["method"])
-    dtype = {4: "float32", 8: "float64" if options["flops_per_update"] == 2.0 else "complex64", 16: "complex128"}[
-        options["itemsize"]
-    ]
-    return (m, k, n, platform), {"method": method, "communication": options["communication"], "dtype": dtype}
+    dtype = {
+        4: "float32",
+        8: "float64" if options["flops_per_update"] == 2.0 else "complex64",
+        16: "complex128",
+    }[options["itemsize"]]
+    return (m, k, n, platform), {
+        "method": method,
+        "communication": options["communication"],
+        "dtype": dtype,
+    }
 
 
 def _plan_stencil(rng: np.random.Generator) -> Given:
@@ -403,7 +515,10 @@ def _plan_stencil(rng: np.random.Generator) -> Given:
 def _workers_worth(rng: np.random.Generator) -> Given:
     options = {"quota": float(rng.uniform(0.2, 6))} if rng.random() < 0.4 else {"quota": 1e9}
     sides = tuple(few(rng, 300) for _ in range(3))
-    return (*sides, star(rng, 6, 6)), {**options, "dtype": str(rng.choice(["float64", "float32", "complex128"]))}
+    return (*sides, star(rng, 6, 6)), {
+        **options,
+        "dtype": str(rng.choice(["float64", "float32", "complex128"])),
+    }
 
 
 INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
@@ -440,4 +555,6 @@ def with_boxes(plan, boxes):
     if plan.triangle:
         volumes -= boxes[:, 5] * (boxes[:, 5] - 1.0) / 2.0 * boxes[:, 6]
     flops = np.bincount(boxes[:, 0], 2.0 * volumes, len(plan.names)).astype(float)
-    return replace(plan, boxes=boxes, sent=np.zeros(count), receive=np.zeros((count, 2)), flops=flops)
+    return replace(
+        plan, boxes=boxes, sent=np.zeros(count), receive=np.zeros((count, 2)), flops=flops
+    )

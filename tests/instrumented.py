@@ -1,4 +1,5 @@
-"""A plugin of pytest (-p instrumented): the extension named by HETSCHED_EXTENSION in the place of the installed one."""
+"""A plugin of pytest (-p instrumented): the extension named by HETSCHED_EXTENSION in the place of
+the installed one."""
 
 import importlib.util
 import os

@@ -19,7 +19,9 @@ POOL = hs.Pool(1)
 def matrix(n, dtype="float64", seed=0):
     rng = np.random.default_rng([n, seed])
     x = rng.standard_normal((n, n))
-    return (x + 1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+    return (x + 1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else x).astype(
+        dtype
+    )
 
 
 def at(comm, value, root=0):
@@ -31,7 +33,14 @@ def case_factors(comm):
         for n, root in ((1, 0), (33, comm.size - 1), (200, 0)):
             a = matrix(n, dtype)
             with Ranks(comm, 20.0) as ranks:
-                found = run_lu(ranks, at(comm, a, root), POOL, root=root, block=32, cycle_times=range(1, comm.size + 1))
+                found = run_lu(
+                    ranks,
+                    at(comm, a, root),
+                    POOL,
+                    root=root,
+                    block=32,
+                    cycle_times=range(1, comm.size + 1),
+                )
             if comm.rank != root:
                 assert found is None
                 continue
@@ -39,7 +48,9 @@ def case_factors(comm):
             pivots = scipy.linalg.lu_factor(a)[1]
             assert piv.tolist() == pivots.tolist() or dtype in ("float32", "complex64")
             product = (np.tril(lu, -1) + np.eye(n)) @ np.triu(lu)
-            np.testing.assert_allclose(product, multiplied(piv, a), atol=50 * n * np.finfo(dtype).eps)
+            np.testing.assert_allclose(
+                product, multiplied(piv, a), atol=50 * n * np.finfo(dtype).eps
+            )
 
 
 def multiplied(piv, a):
@@ -55,7 +66,12 @@ def case_many_blocks(comm):
         found, trace = run_lu(ranks, at(comm, a), POOL, block=16, trace=True)
     if comm.rank == 0:
         assert found[1].tolist() == scipy.linalg.lu_factor(a)[1].tolist()
-        assert sum(event.what.startswith("panel ") for event in trace.events if event.kind == "compute") == 44
+        assert (
+            sum(
+                event.what.startswith("panel ") for event in trace.events if event.kind == "compute"
+            )
+            == 44
+        )
 
 
 def case_systems(comm):
@@ -77,7 +93,10 @@ def case_cholesky(comm):
         c = run_cholesky(ranks, at(comm, a), POOL, block=32)
     if comm.rank == 0:
         np.testing.assert_allclose(c, np.linalg.cholesky(a), atol=1e-11)
-    with Ranks(comm, 20.0) as ranks, pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"):
+    with (
+        Ranks(comm, 20.0) as ranks,
+        pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"),
+    ):
         run_cholesky(ranks, at(comm, -a), POOL, block=32)
 
 
@@ -85,7 +104,11 @@ def case_refusals(comm):
     for a, options, said in (
         (np.ones((2, 3)), {}, "A must be square"),
         (np.full((4, 4), np.nan), {}, "infs or NaNs"),
-        (np.eye(4), {"plan": hs.lu_pattern(4, np.ones(comm.size + 1))}, f"plan is for {comm.size + 1} ranks"),
+        (
+            np.eye(4),
+            {"plan": hs.lu_pattern(4, np.ones(comm.size + 1))},
+            f"plan is for {comm.size + 1} ranks",
+        ),
         (np.eye(4), {"plan": hs.lu_pattern(5, np.ones(comm.size))}, "plan has 5 block columns"),
     ):
         with Ranks(comm, 20.0) as ranks, pytest.raises(ValueError, match=said):

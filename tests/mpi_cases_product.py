@@ -23,7 +23,11 @@ def matrix(rows, cols, dtype="float64", seed=0):
     """The same on every rank; of small integers, whose products are exact."""
     rng = np.random.default_rng([rows, cols, seed])
     real = rng.integers(-4, 5, (rows, cols)).astype(dtype)
-    return real + 1j * rng.integers(-4, 5, (rows, cols)).astype(dtype) if np.dtype(dtype).kind == "c" else real
+    return (
+        real + 1j * rng.integers(-4, 5, (rows, cols)).astype(dtype)
+        if np.dtype(dtype).kind == "c"
+        else real
+    )
 
 
 def at(comm, value, root=0):
@@ -35,7 +39,9 @@ def platform(p):
 
 
 def checked(comm, a, b, plan, root=0, **options):
-    got = hs.mpi.matmul(comm, at(comm, a, root), at(comm, b, root), at(comm, plan, root), root, **options)
+    got = hs.mpi.matmul(
+        comm, at(comm, a, root), at(comm, b, root), at(comm, plan, root), root, **options
+    )
     trace = None
     if options.get("trace"):
         got, trace = got
@@ -49,8 +55,8 @@ def checked(comm, a, b, plan, root=0, **options):
 
 
 def received(plan, a, b):
-    """(p,) bytes of operands and layers that each rank gets from others, counted element by element; A and B are the holders of
-    each element."""
+    """(p,) bytes of operands and layers that each rank gets from others, counted element by
+    element; A and B are the holders of each element."""
     m, n, _ = plan.shape
     p, itemsize = len(plan.names), 8
     need_a, need_b = (np.zeros((p, *x.shape), bool) for x in (a, b))
@@ -59,7 +65,9 @@ def received(plan, a, b):
         need_a[rank, r : r + h, d : d + length] = True
         need_b[rank, d : d + length, c : c + w] = True
         layer[rank, r : r + h, c : c + w] = True
-    found = np.array([int((need_a[i] & (a != i)).sum() + (need_b[i] & (b != i)).sum()) for i in range(p)])
+    found = np.array(
+        [int((need_a[i] & (a != i)).sum() + (need_b[i] & (b != i)).sum()) for i in range(p)]
+    )
     if plan.layers is not None:
         rows = plan.layers.rows
         for i in range(p):
@@ -74,10 +82,14 @@ def case_methods(comm):
         plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
         trace = checked(comm, a, b, plan, trace=True)
         if comm.rank == 0:
-            assert list(trace.received) == received(plan, np.zeros(a.shape, int), np.zeros(b.shape, int)), method
+            assert list(trace.received) == received(
+                plan, np.zeros(a.shape, int), np.zeros(b.shape, int)
+            ), method
             assert trace.clock_error >= 0
             assert trace.predicted == plan.makespan
-            assert {event.worker for event in trace.events if event.kind == "compute"} == set(plan.boxes[:, 0].tolist())
+            assert {event.worker for event in trace.events if event.kind == "compute"} == set(
+                plan.boxes[:, 0].tolist()
+            )
     if comm.rank == 0:  # what the planners call received is from the root
         for method in ("columns", "rectangles"):
             plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
@@ -88,12 +100,30 @@ def case_methods(comm):
 def case_steps(comm):
     for block in (1, 7, 16):
         for communication in ("sequential", "parallel"):
-            plan = hs.plan_matmul(33, 32, 34, platform(comm.size), method="rectangles", block=block, communication=communication)
+            plan = hs.plan_matmul(
+                33,
+                32,
+                34,
+                platform(comm.size),
+                method="rectangles",
+                block=block,
+                communication=communication,
+            )
             checked(comm, matrix(33, 32), matrix(32, 34), plan)
 
 
 def case_sizes(comm):
-    for m, k, n in [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (2, 2, 2), (1, 300, 1), (15, 16, 17), (129, 128, 127)]:
+    for m, k, n in [
+        (0, 3, 4),
+        (3, 0, 4),
+        (3, 4, 0),
+        (0, 0, 0),
+        (1, 1, 1),
+        (2, 2, 2),
+        (1, 300, 1),
+        (15, 16, 17),
+        (129, 128, 127),
+    ]:
         checked(comm, matrix(m, k), matrix(k, n), hs.plan_matmul(m, k, n, platform(comm.size)))
     checked(comm, matrix(5, 4), matrix(4, 6), None)
     long = hs.plan_matmul(20, 1100, 20, platform(comm.size), method="columns")  # three panels
@@ -122,7 +152,9 @@ def case_plans(comm):
     checked(comm, a, b, hs.partition(speeds, "contiguous", (12, 11)))
     checked(comm, a, b, hs.cuboids(platform(p), shape=(48, 44, 40)))
     checked(comm, matrix(40, 40), b, hs.layers_star(40, platform(p)))
-    useless = hs.plan_matmul(48, 40, 44, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns")
+    useless = hs.plan_matmul(
+        48, 40, 44, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns"
+    )
     trace = checked(comm, a, b, useless, trace=True)
     if comm.rank == 0:
         assert trace.received[-1] == 0
@@ -131,7 +163,14 @@ def case_plans(comm):
 def case_root(comm):
     last = comm.size - 1
     a, b = matrix(30, 31), matrix(31, 29)
-    trace = checked(comm, a, b, hs.plan_matmul(30, 31, 29, platform(comm.size), method="rectangles"), last, trace=True)
+    trace = checked(
+        comm,
+        a,
+        b,
+        hs.plan_matmul(30, 31, 29, platform(comm.size), method="rectangles"),
+        last,
+        trace=True,
+    )
     if comm.rank == last:
         assert trace.received[last] == 0
     checked(comm, a, b, None, last)
@@ -143,13 +182,18 @@ def case_zones(comm):
     a, b = matrix(36, 24), matrix(24, 30)
     plan = hs.plan_matmul(36, 24, 30, platform(p), method="rectangles")
     plans = (
-        hs.partition(speeds, "columns", (12, 8)), hs.partition(speeds, "contiguous", (6, 4)), plan, hs.lu_pattern(8, 1 / speeds),
+        hs.partition(speeds, "columns", (12, 8)),
+        hs.partition(speeds, "contiguous", (6, 4)),
+        plan,
+        hs.lu_pattern(8, 1 / speeds),
         hs.plan_matmul(36, 24, 30, platform(p), method="layers"),
-    )  # fmt: skip
+    )
     for left in (*plans, hs.distribute(36, speeds=speeds)):
         x = hs.mpi.scatter(comm, at(comm, a), left)
         for box, part in zip(x.own.tolist(), x.parts, strict=True):
-            np.testing.assert_array_equal(part, a[box[1] : box[1] + box[3], box[2] : box[2] + box[4]])
+            np.testing.assert_array_equal(
+                part, a[box[1] : box[1] + box[3], box[2] : box[2] + box[4]]
+            )
         covered = np.zeros(a.shape, int)
         for _, r, c, h, w in x.boxes.tolist():
             covered[r : r + h, c : c + w] += 1
@@ -190,17 +234,28 @@ def case_held(comm):
     rng = np.random.default_rng(3)
     for n, count in [(1, 1), (40, 5), (41, 6), (30, 30)]:
         for dtype in DTYPES:
-            a, b = rng.standard_normal((n, n)).astype(dtype), rng.standard_normal((n, 3)).astype(dtype)
-            zone = hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(count, np.arange(1.0, comm.size + 1.0)))
+            a, b = (
+                rng.standard_normal((n, n)).astype(dtype),
+                rng.standard_normal((n, 3)).astype(dtype),
+            )
+            zone = hs.mpi.scatter(
+                comm, at(comm, a), hs.lu_pattern(count, np.arange(1.0, comm.size + 1.0))
+            )
             before = [part.copy() for part in zone.parts]
             factors, piv = hs.mpi.lu_factor(comm, zone)
-            assert all(np.array_equal(old, new) for old, new in zip(before, zone.parts, strict=True))
+            assert all(
+                np.array_equal(old, new) for old, new in zip(before, zone.parts, strict=True)
+            )
             whole = hs.mpi.gather(comm, factors)
-            x, y = (hs.mpi.lu_solve(comm, (factors, piv), at(comm, right)) for right in (b, b[:, 0]))
+            x, y = (
+                hs.mpi.lu_solve(comm, (factors, piv), at(comm, right)) for right in (b, b[:, 0])
+            )
             close = 1e-3 if np.finfo(dtype).bits == 32 else 1e-9
             np.testing.assert_array_equal(piv, scipy.linalg.lu_factor(a)[1])
             if comm.rank == 0:
-                np.testing.assert_allclose(whole, scipy.linalg.lu_factor(a)[0], rtol=close, atol=close)
+                np.testing.assert_allclose(
+                    whole, scipy.linalg.lu_factor(a)[0], rtol=close, atol=close
+                )
                 np.testing.assert_allclose(a @ x, b, rtol=10 * close, atol=10 * close)
                 assert y.shape == (n,)
                 np.testing.assert_allclose(y, x[:, 0], rtol=close, atol=close)
@@ -210,9 +265,21 @@ def case_held(comm):
     if comm.size > 1:
         some = lambda: hs.mpi.lu_factor(comm, at(comm, zone))  # noqa: E731
         _same_error(comm, ValueError, "A must be a Zone on all ranks or on none", some)
-        _same_error(comm, ValueError, "by block columns of one width", lambda: hs.mpi.lu_factor(comm, rows))
-    _same_error(comm, ValueError, "b must have 30 rows", lambda: hs.mpi.lu_solve(comm, (factors, piv), at(comm, np.ones(4))))
-    _same_error(comm, ValueError, "must be 30 pivots", lambda: hs.mpi.lu_solve(comm, (factors, piv[1:]), at(comm, np.ones(30))))
+        _same_error(
+            comm, ValueError, "by block columns of one width", lambda: hs.mpi.lu_factor(comm, rows)
+        )
+    _same_error(
+        comm,
+        ValueError,
+        "b must have 30 rows",
+        lambda: hs.mpi.lu_solve(comm, (factors, piv), at(comm, np.ones(4))),
+    )
+    _same_error(
+        comm,
+        ValueError,
+        "must be 30 pivots",
+        lambda: hs.mpi.lu_solve(comm, (factors, piv[1:]), at(comm, np.ones(30))),
+    )
 
 
 def case_tasks(comm):
@@ -248,15 +315,24 @@ def case_tasks(comm):
         assert isinstance(failure, hs.TaskError)
         assert failure.index == 5
         assert isinstance(failure.__cause__, KeyError)
-    _same_error(comm, TypeError, "function must be callable", lambda: hs.mpi.map_tasks(comm, 3, at(comm, [1])))
+    _same_error(
+        comm,
+        TypeError,
+        "function must be callable",
+        lambda: hs.mpi.map_tasks(comm, 3, at(comm, [1])),
+    )
     if comm.size > 1:
-        _same_error(comm, ValueError, "tasks must be None on rank", lambda: hs.mpi.map_tasks(comm, abs, [1]))
+        _same_error(
+            comm, ValueError, "tasks must be None on rank", lambda: hs.mpi.map_tasks(comm, abs, [1])
+        )
 
 
 def case_progress(comm):
     a, b = matrix(200, 200), matrix(200, 200)
     told = []
-    plan = hs.plan_matmul(200, 200, 200, platform(comm.size), method="columns", block=50, communication="sequential")
+    plan = hs.plan_matmul(
+        200, 200, 200, platform(comm.size), method="columns", block=50, communication="sequential"
+    )
     hs.mpi.matmul(comm, at(comm, a), at(comm, b), at(comm, plan), progress=told.append)
     if comm.rank == 0:
         assert told == sorted(told)
@@ -290,31 +366,68 @@ def case_errors(comm):
     plan = hs.plan_matmul(8, 8, 8, platform(p))
     other = hs.plan_matmul(8, 8, 8, platform(p + 1))
     _same_error(comm, ValueError, "plan is for", product(plan=other))
-    _same_error(comm, ValueError, "plan is for m, n, k", product(plan=hs.plan_matmul(9, 8, 8, platform(p))))
+    _same_error(
+        comm, ValueError, "plan is for m, n, k", product(plan=hs.plan_matmul(9, 8, 8, platform(p)))
+    )
     _same_error(comm, ValueError, "A has 8 columns and B 7 rows", product(y=matrix(7, 8)))
     _same_error(comm, ValueError, "A must be a matrix", product(x=np.ones(8)))
     _same_error(comm, TypeError, "A has dtype int64", product(x=np.ones((8, 8), int)))
-    _same_error(comm, TypeError, "plan must be a plan of a product", product(plan=hs.lu_pattern(8, np.ones(p))))
+    _same_error(
+        comm,
+        TypeError,
+        "plan must be a plan of a product",
+        product(plan=hs.lu_pattern(8, np.ones(p))),
+    )
     _same_error(comm, ValueError, "B must be given at the root", product(y=None))
-    _same_error(comm, ValueError, "A must be None on rank", lambda: hs.mpi.matmul(comm, a, at(comm, a)))
+    _same_error(
+        comm, ValueError, "A must be None on rank", lambda: hs.mpi.matmul(comm, a, at(comm, a))
+    )
     _same_error(
         comm,
         ValueError,
         "plan on rank 1 is not the same",
         lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), other if me else plan),
     )
-    _same_error(comm, ValueError, "root must be", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), plan, p))
+    _same_error(
+        comm,
+        ValueError,
+        "root must be",
+        lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), plan, p),
+    )
     _same_error(comm, ValueError, "root", lambda: hs.mpi.matmul(comm, a, a, plan, me))
     _same_error(comm, TypeError, "pool must be a Pool", product(pool=3))
     _same_error(comm, ValueError, "method", product(method="no"))
     _same_error(
-        comm, TypeError, "plan must assign rectangles", lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p))
+        comm,
+        TypeError,
+        "plan must assign rectangles",
+        lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p)),
     )
-    _same_error(comm, ValueError, "no block size", lambda: hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(7, np.ones(p))))
+    _same_error(
+        comm,
+        ValueError,
+        "no block size",
+        lambda: hs.mpi.scatter(comm, at(comm, a), hs.lu_pattern(7, np.ones(p))),
+    )
     zone = hs.mpi.scatter(comm, at(comm, a), plan)
-    _same_error(comm, ValueError, "must give its zone", lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan))
-    _same_error(comm, TypeError, "zone must be a Zone", lambda: hs.mpi.gather(comm, None if me == 1 else zone))
-    _same_error(comm, ValueError, "invalid literal", lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")))
+    _same_error(
+        comm,
+        ValueError,
+        "must give its zone",
+        lambda: hs.mpi.matmul(comm, None if me == 1 else zone, at(comm, a), plan),
+    )
+    _same_error(
+        comm,
+        TypeError,
+        "zone must be a Zone",
+        lambda: hs.mpi.gather(comm, None if me == 1 else zone),
+    )
+    _same_error(
+        comm,
+        ValueError,
+        "invalid literal",
+        lambda: hs.mpi.agree(comm, lambda: int("x" if me == 1 else "3")),
+    )
     checked(comm, a, a, plan)
 
 
@@ -327,21 +440,42 @@ def case_cover(comm):
         for boxes in (plan.boxes[1:], np.concatenate((plan.boxes, plan.boxes[:1]))):
             wrong = with_boxes(plan, boxes)
             _same_error(
-                comm, ValueError, "plan ", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong))
+                comm,
+                ValueError,
+                "plan ",
+                lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong)),
             )
     partition = hs.partition(np.ones(p), shape=(12, 12))
     twice = np.repeat(partition.pieces, [2] + [1] * (p - 1), axis=0)
     for pieces in (twice, partition.pieces[:-1])[: min(p, 2)]:
         wrong = replace(partition, pieces=pieces)
-        _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong)))
-        _same_error(comm, ValueError, "cover", lambda wrong=wrong: hs.mpi.scatter(comm, at(comm, a), at(comm, wrong)))
+        _same_error(
+            comm,
+            ValueError,
+            "cover",
+            lambda wrong=wrong: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, wrong)),
+        )
+        _same_error(
+            comm,
+            ValueError,
+            "cover",
+            lambda wrong=wrong: hs.mpi.scatter(comm, at(comm, a), at(comm, wrong)),
+        )
     boxes = np.array([(0, 0, 0, 0, 12, 12, 5), (0, 0, 0, 5, 5, 12, 7), (0, 5, 0, 5, 7, 12, 7)])
     across = with_boxes(hs.plan_matmul(12, 12, 12, platform(p), method="columns"), boxes)
     _same_error(
-        comm, ValueError, "both rectangles 0 and 1", lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, across))
+        comm,
+        ValueError,
+        "both rectangles 0 and 1",
+        lambda: hs.mpi.matmul(comm, at(comm, a), at(comm, a), at(comm, across)),
     )
     zone = hs.mpi.scatter(comm, at(comm, a), partition)
-    _same_error(comm, ValueError, "boxes does not cover the matrix", lambda: replace(zone, boxes=zone.boxes[:-1]))
+    _same_error(
+        comm,
+        ValueError,
+        "boxes does not cover the matrix",
+        lambda: replace(zone, boxes=zone.boxes[:-1]),
+    )
     checked(comm, a, a, partition)
 
 
@@ -354,13 +488,16 @@ def case_versions(comm):
     own = ranks.THIS
     ranks.THIS = ("9.9.9", *own[1:]) if comm.rank == 1 else own
     try:
-        _same_error(comm, RuntimeError, "they must be the same", lambda: hs.mpi.matmul(comm, None, None))
+        _same_error(
+            comm, RuntimeError, "they must be the same", lambda: hs.mpi.matmul(comm, None, None)
+        )
     finally:
         ranks.THIS = own
 
 
 def case_interrupt(comm):
-    """Ctrl-C on one rank, while ranks agree and in the middle of a product: the others end as well, and can go on."""
+    """Ctrl-C on one rank, while ranks agree and in the middle of a product: the others end as well,
+    and can go on."""
     if comm.size == 1:
         return
     from hetsched.mpi.product import Product
@@ -384,7 +521,9 @@ def case_interrupt(comm):
         multiply(self, step, begun)
 
     a = at(comm, np.ones((300, 300)))
-    plan = hs.plan_matmul(300, 300, 300, platform(comm.size), method="columns", communication="sequential")
+    plan = hs.plan_matmul(
+        300, 300, 300, platform(comm.size), method="columns", communication="sequential"
+    )
     multiply = Product._multiply
     for call in (
         lambda: hs.mpi.agree(comm, lambda: press() if comm.rank == 1 else None),
@@ -394,7 +533,11 @@ def case_interrupt(comm):
         texts = comm.allgather(ended(call))
         Product._multiply = multiply
         assert texts[1] == "KeyboardInterrupt", texts
-        assert all("rank 1 stopped: KeyboardInterrupt" in text for rank, text in enumerate(texts) if rank != 1), texts
+        assert all(
+            "rank 1 stopped: KeyboardInterrupt" in text
+            for rank, text in enumerate(texts)
+            if rank != 1
+        ), texts
     checked(comm, matrix(9, 9), matrix(9, 9), None)
 
 
@@ -461,11 +604,17 @@ def case_files(comm):
     assert (folder / "C.npy").read_bytes() == before
     comm.Barrier()
     if comm.rank == 0:
-        assert sorted(path.name for path in folder.iterdir()) == ["A.npy", "B.npy", "C.npy", "cut.npy"]
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "A.npy",
+            "B.npy",
+            "C.npy",
+            "cut.npy",
+        ]
 
 
 def case_answers_at_the_end(comm):
-    """What is told by one who has come to the end is received before any leaves; else the next communicator gets it."""
+    """What is told by one who has come to the end is received before any leaves; else the next
+    communicator gets it."""
     from hetsched.mpi.ranks import Messages
 
     messages = Messages(own := comm.Dup())
@@ -493,4 +642,7 @@ def case_subcommunicator(comm):
 
 if __name__ == "__main__":
     only = sys.argv[1:]
-    mpi_run.main(MPI.COMM_WORLD, {name: case for name, case in list(globals().items()) if not only or name[5:] in only})
+    mpi_run.main(
+        MPI.COMM_WORLD,
+        {name: case for name, case in list(globals().items()) if not only or name[5:] in only},
+    )

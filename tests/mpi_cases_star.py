@@ -1,4 +1,5 @@
-"""Cases of products of a StarPlan that all ranks run, rank 0 or another the master; started by test_mpi_star.py."""
+"""Cases of products of a StarPlan that all ranks run, rank 0 or another the master; started by
+test_mpi_star.py."""
 
 from __future__ import annotations
 
@@ -17,14 +18,20 @@ POOL = hs.Pool(1)
 
 
 def platform(p):
-    return hs.Platform.star([2 + i for i in range(p)], link_costs=[1] * p, memory=[12 + 9 * i for i in range(p)])
+    return hs.Platform.star(
+        [2 + i for i in range(p)], link_costs=[1] * p, memory=[12 + 9 * i for i in range(p)]
+    )
 
 
 def integers(shape, dtype, seed=0):
     """Small ones, whose products are exact in every dtype."""
     rng = np.random.default_rng(seed)
     found = rng.integers(-9, 10, shape)
-    return (found + 1j * rng.integers(-9, 10, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else found.astype(dtype)
+    return (
+        (found + 1j * rng.integers(-9, 10, shape)).astype(dtype)
+        if np.dtype(dtype).kind == "c"
+        else found.astype(dtype)
+    )
 
 
 def product(comm, plan, A, B, root=0, order="plan", trace=False, progress=None, everywhere=False):
@@ -36,8 +43,12 @@ def product(comm, plan, A, B, root=0, order="plan", trace=False, progress=None, 
 
 def case_methods(comm):
     A, B = integers((4 * 7 - 3, 3 * 7 - 1), float), integers((3 * 7 - 1, 8 * 7 - 6), float)
-    for method, order in itertools.product(("best", "het", "bmm", "orroml", "hom", "overlap"), ("plan", "demand")):
-        C = product(comm, hs.plan_product(4, 8, 3, platform(comm.size - 1), method), A, B, order=order)
+    for method, order in itertools.product(
+        ("best", "het", "bmm", "orroml", "hom", "overlap"), ("plan", "demand")
+    ):
+        C = product(
+            comm, hs.plan_product(4, 8, 3, platform(comm.size - 1), method), A, B, order=order
+        )
         assert (C == A @ B).all() if comm.rank == 0 else C is None
 
 
@@ -70,10 +81,30 @@ def case_large_messages(comm):
 def case_errors_are_those_of_all(comm):
     A, B = np.ones((8, 6)), np.ones((6, 16))
     wrong = [
-        ((hs.plan_product(4, 8, 3, platform(comm.size)), A, B), {}, ValueError, "ranks beside the root"),
-        ((hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B[:5]), {}, ValueError, "must be equal"),
-        ((hs.plan_product(4, 8, 3, platform(comm.size - 1)), A[:3], B), {}, ValueError, "which no size of blocks"),
-        ((hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B), {"order": "best"}, ValueError, "order must be one of"),
+        (
+            (hs.plan_product(4, 8, 3, platform(comm.size)), A, B),
+            {},
+            ValueError,
+            "ranks beside the root",
+        ),
+        (
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B[:5]),
+            {},
+            ValueError,
+            "must be equal",
+        ),
+        (
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A[:3], B),
+            {},
+            ValueError,
+            "which no size of blocks",
+        ),
+        (
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B),
+            {"order": "best"},
+            ValueError,
+            "order must be one of",
+        ),
         ((hs.distribute(8, [1, 2]), A, B), {}, TypeError, "plan must be a StarPlan"),
     ]
     for arguments, options, kind, words in wrong:

@@ -9,7 +9,8 @@ from hetsched.mpi.loop import Loop, of_rank
 
 
 class Wires:
-    """What some ranks have sent each other and nobody has received yet; bytes counted as they are sent."""
+    """What some ranks have sent each other and nobody has received yet; bytes counted as they are
+    sent."""
 
     def __init__(self, size):
         self.size = size
@@ -43,7 +44,9 @@ class Messages:
             queues[side].append(request)
             while queues[0] and queues[1]:
                 sent, received = queues[0].popleft(), queues[1].popleft()
-                assert len(sent.data) == len(received.data), f"{len(sent.data)} bytes for {len(received.data)}: {key}"
+                assert len(sent.data) == len(received.data), (
+                    f"{len(sent.data)} bytes for {len(received.data)}: {key}"
+                )
                 received.data[:] = sent.data
                 sent.done = received.done = True
             return request
@@ -112,7 +115,8 @@ class FakeRanks:
 
 
 def on_ranks(size, call):
-    """What call(ranks) returns or raises on each of so many ranks, and the bytes that each of them has sent."""
+    """What call(ranks) returns or raises on each of so many ranks, and the bytes that each of them
+    has sent."""
     wires = Wires(size)
     found = [None] * size
 

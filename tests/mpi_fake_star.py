@@ -1,4 +1,5 @@
-"""Ranks that are threads of one process, and the messages between them: nothing is sent before it can be received."""
+"""Ranks that are threads of one process, and the messages between them: nothing is sent before it
+can be received."""
 
 from __future__ import annotations
 
@@ -25,13 +26,16 @@ class Post:
 
 
 class Hub:
-    """What carries the messages of all ranks. port: the rank whose messages must be one at a time, and begun when both ends are
-    free: it counts what breaks that. killed: rank -> after how many messages it is dead, hung: or does not answer any more."""
+    """What carries the messages of all ranks. port: the rank whose messages must be one at a time,
+    and begun when both ends are free: it counts what breaks that. killed: rank -> after how many
+    messages it is dead, hung: or does not answer any more.
+    """
 
     def __init__(self, size, port=None, killed=None, hung=None):
         self.size, self.port = size, port
         self.lock = threading.Lock()
-        self.ends = {True: defaultdict(deque), False: defaultdict(deque)}  # sends -> (source, target, tag) -> posts
+        # sends -> (source, target, tag) -> posts
+        self.ends = {True: defaultdict(deque), False: defaultdict(deque)}
         self.posts = []
         self.told = [deque() for _ in range(size)]
         self.killed, self.hung = dict(killed or {}), dict(hung or {})
@@ -46,12 +50,19 @@ class Hub:
         with self.lock:
             post = Post(data, rank, sends)
             own = [x for x in self.posts if x.rank == rank and not x.done]
-            assert not any(np.shares_memory(data, x.data) for x in own if not (sends and x.sends)), "a buffer in use"
+            assert not any(
+                np.shares_memory(data, x.data) for x in own if not (sends and x.sends)
+            ), "a buffer in use"
             self.posts = [x for x in self.posts if not x.done] + [post]
             if rank == self.port and tag >= TAG:
                 self.open += 1
                 self.at_once = max(self.at_once, self.open)
-            elif other == self.port and sends and tag >= TAG and not self.ends[False][source, target, tag]:
+            elif (
+                other == self.port
+                and sends
+                and tag >= TAG
+                and not self.ends[False][source, target, tag]
+            ):
                 self.unasked += 1
             key = source, target, tag
             self.ends[sends][key].append(post)
@@ -150,8 +161,8 @@ class Wire:
 
 
 def together(hub, mains, heard, lost=None, timeout=30.0):
-    """Run main(loop) of every rank on its hub, each in a thread; the errors of those that were not killed, by rank. lost is the
-    function of rank 0."""
+    """Run main(loop) of every rank on its hub, each in a thread; the errors of those that were not
+    killed, by rank. lost is the function of rank 0."""
     errors = {}
 
     def run(rank):

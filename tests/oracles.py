@@ -1,4 +1,5 @@
-"""Slow, obvious and exact: what the engine's answers are compared with. Nothing here uses hetsched."""
+"""Slow, obvious and exact: what the engine's answers are compared with. Nothing here uses
+hetsched."""
 
 from __future__ import annotations
 
@@ -30,11 +31,12 @@ def distribute_makespan(n: int, times: Sequence[float]) -> Fraction:
 
 
 def greedy_counts(n: int, times: Sequence[float], makespan: Fraction) -> list[int] | None:
-    """The counts of n chunks dealt one by one to the worker that ends first, ties to the lowest index, if that makespan
-    is the optimum; None if it is not.
+    """The counts of n chunks dealt one by one to the worker that ends first, ties to the lowest
+    index, if that makespan is the optimum; None if it is not.
 
-    T is the n-th smallest of {k t_i} if and only if fewer than n elements are below T and at least n are not above it.
-    The elements below T are all dealt; those equal to T go to the lowest indices, one each where it divides T.
+    T is the n-th smallest of {k t_i} if and only if fewer than n elements are below T and at least
+    n are not above it. The elements below T are all dealt; those equal to T go to the lowest
+    indices, one each where it divides T.
     """
     exact = [None if isinf(t) else Fraction(t) for t in times]
     if n == 0:
@@ -53,7 +55,10 @@ def greedy_counts(n: int, times: Sequence[float], makespan: Fraction) -> list[in
 def _structures(size: int) -> list[tuple[int, ...]]:
     """All ways to cut a row of `size` parts into runs: the ends of the runs."""
     inner = range(1, size)
-    return [(*(cut for cut in inner if chosen >> (cut - 1) & 1), size) for chosen in range(1 << (size - 1))]
+    return [
+        (*(cut for cut in inner if chosen >> (cut - 1) & 1), size)
+        for chosen in range(1 << (size - 1))
+    ]
 
 
 def _scaled(areas: Sequence[float]) -> list[int]:
@@ -63,8 +68,11 @@ def _scaled(areas: Sequence[float]) -> list[int]:
     return [int(area * unit) for area in exact]
 
 
-def column_cost(areas: Sequence[float], max_columns: int | None = None, max_rows: int | None = None) -> Fraction | None:
-    """Least sum of half perimeters over all cuts of the sorted areas into columns; None if the limits allow none."""
+def column_cost(
+    areas: Sequence[float], max_columns: int | None = None, max_rows: int | None = None
+) -> Fraction | None:
+    """Least sum of half perimeters over all cuts of the sorted areas into columns; None if the
+    limits allow none."""
     parts = _scaled(areas)
     total, size = sum(parts), len(parts)
     prefix = [sum(parts[:q]) for q in range(size + 1)]
@@ -73,9 +81,13 @@ def column_cost(areas: Sequence[float], max_columns: int | None = None, max_rows
         if max_columns is not None and len(ends) > max_columns:
             continue
         starts = (0, *ends[:-1])
-        if max_rows is not None and any(b - a > max_rows for a, b in zip(starts, ends, strict=True)):
+        if max_rows is not None and any(
+            b - a > max_rows for a, b in zip(starts, ends, strict=True)
+        ):
             continue
-        cost = sum(total + (prefix[b] - prefix[a]) * (b - a) for a, b in zip(starts, ends, strict=True))
+        cost = sum(
+            total + (prefix[b] - prefix[a]) * (b - a) for a, b in zip(starts, ends, strict=True)
+        )
         best = cost if best is None else min(best, cost)
     return None if best is None else Fraction(best, total)
 
@@ -94,19 +106,22 @@ def set_partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
 def column_cost_of_any_sets(
     areas: Sequence[float], max_columns: int | None = None, max_rows: int | None = None
 ) -> Fraction | None:
-    """Least sum of half perimeters over all ways to group the positive areas into columns, sorted or not."""
+    """Least sum of half perimeters over all ways to group the positive areas into columns, sorted
+    or not."""
     parts = _scaled(areas)
     total = sum(parts)
     costs = [
         sum(total + sum(group) * len(group) for group in groups)
         for groups in set_partitions(parts)
-        if (max_columns is None or len(groups) <= max_columns) and (max_rows is None or max(map(len, groups)) <= max_rows)
+        if (max_columns is None or len(groups) <= max_columns)
+        and (max_rows is None or max(map(len, groups)) <= max_rows)
     ]
     return Fraction(min(costs), total) if costs else None
 
 
 def covers_exactly(shape: tuple[int, int], rects: Sequence[Sequence[int]]) -> bool:
-    """Whether the rectangles (row, col, height, width) paint every cell of the matrix once and nothing outside."""
+    """Whether the rectangles (row, col, height, width) paint every cell of the matrix once and
+    nothing outside."""
     m, n = shape
     painted = np.zeros(shape, np.int64)
     for row, col, height, width in rects:

@@ -21,10 +21,14 @@ def compositions(n: int, parts: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def profile_optimum(n: int, tables: Sequence[Sequence[float]]) -> tuple[tuple[int, ...] | None, float]:
-    """Best counts by enumeration, and their makespan; (None, inf) if there are none. Entry 0 of a table does not matter.
+def profile_optimum(
+    n: int, tables: Sequence[Sequence[float]]
+) -> tuple[tuple[int, ...] | None, float]:
+    """Best counts by enumeration, and their makespan; (None, inf) if there are none. Entry 0 of a
+    table does not matter.
 
-    Of several optima: from the last worker to the first, rather less than the makespan, then rather more chunks.
+    Of several optima: from the last worker to the first, rather less than the makespan, then rather
+    more chunks.
     """
 
     def time(i: int, x: int) -> float:
@@ -32,7 +36,10 @@ def profile_optimum(n: int, tables: Sequence[Sequence[float]]) -> tuple[tuple[in
             return 0.0
         return tables[i][x] if x < len(tables[i]) else inf
 
-    every = [(max(time(i, x) for i, x in enumerate(counts)), counts) for counts in compositions(n, len(tables))]
+    every = [
+        (max(time(i, x) for i, x in enumerate(counts)), counts)
+        for counts in compositions(n, len(tables))
+    ]
     best = min(makespan for makespan, _ in every)
     if best == inf:
         return None, inf

@@ -1,4 +1,5 @@
-"""Slow, obvious and exact: what the engine's boxes are compared with. Nothing here uses hetsched."""
+"""Slow, obvious and exact: what the engine's boxes are compared with. Nothing here uses
+hetsched."""
 
 from __future__ import annotations
 
@@ -19,9 +20,13 @@ def box_cost(sides: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction
 
 
 def guillotine_cost(
-    volumes: Sequence[Fraction], weights: Sequence[Fraction], axes: Sequence[int] = (0, 1, 2), sides: Sides | None = None
+    volumes: Sequence[Fraction],
+    weights: Sequence[Fraction],
+    axes: Sequence[int] = (0, 1, 2),
+    sides: Sides | None = None,
 ) -> Fraction:
-    """Least cost over all trees of cuts along the axes, for every way to share the volumes out, in a box (the unit cube)."""
+    """Least cost over all trees of cuts along the axes, for every way to share the volumes out, in
+    a box (the unit cube)."""
     sides = sides or (Fraction(1), Fraction(1), Fraction(1))
     if len(volumes) == 1:
         return box_cost(sides, weights)
@@ -35,12 +40,16 @@ def guillotine_cost(
                 a, b = list(sides), list(sides)
                 a[axis] *= sum(first) / total
                 b[axis] *= sum(second) / total
-                cost = guillotine_cost(first, weights, axes, tuple(a)) + guillotine_cost(second, weights, axes, tuple(b))
+                cost = guillotine_cost(first, weights, axes, tuple(a)) + guillotine_cost(
+                    second, weights, axes, tuple(b)
+                )
                 best = cost if best is None else min(best, cost)
     return best
 
 
-def half_perimeters(areas: Sequence[Fraction], height: Fraction = Fraction(1), width: Fraction = Fraction(1)) -> Fraction:
+def half_perimeters(
+    areas: Sequence[Fraction], height: Fraction = Fraction(1), width: Fraction = Fraction(1)
+) -> Fraction:
     """Least sum of height + width over all guillotine tilings of a rectangle."""
     if len(areas) == 1:
         return height + width
@@ -51,14 +60,22 @@ def half_perimeters(areas: Sequence[Fraction], height: Fraction = Fraction(1), w
             first = [areas[i] for i in (0, *chosen)]
             second = [areas[i] for i in others if i not in chosen]
             r = sum(first) / total
-            costs.append(half_perimeters(first, height * r, width) + half_perimeters(second, height * (1 - r), width))
-            costs.append(half_perimeters(first, height, width * r) + half_perimeters(second, height, width * (1 - r)))
+            costs.append(
+                half_perimeters(first, height * r, width)
+                + half_perimeters(second, height * (1 - r), width)
+            )
+            costs.append(
+                half_perimeters(first, height, width * r)
+                + half_perimeters(second, height, width * (1 - r))
+            )
     return min(costs)
 
 
-def tile_load(tree: Sequence[int], volumes: Sequence[Fraction], shape: tuple[int, int, int], reach: int | None) -> Fraction:
-    """Least maximum of actual / asked volume over all integer cuts of a postfix tree whose sides stay within `reach` of
-    the ideal ones (None: over all cuts)."""
+def tile_load(
+    tree: Sequence[int], volumes: Sequence[Fraction], shape: tuple[int, int, int], reach: int | None
+) -> Fraction:
+    """Least maximum of actual / asked volume over all integer cuts of a postfix tree whose sides
+    stay within `reach` of the ideal ones (None: over all cuts)."""
     stack: list = []
     for node in tree:
         stack.append(node if node >= 0 else (-1 - node, stack.pop(-2), stack.pop()))
@@ -76,7 +93,8 @@ def tile_load(tree: Sequence[int], volumes: Sequence[Fraction], shape: tuple[int
             a, b = list(sides), list(sides)
             a[axis], b[axis] = cut, sides[axis] - cut
             if reach is None or all(
-                ceil(i - reach) <= s <= floor(i + reach) for i, s in ((ideal_a[axis], a[axis]), (ideal_b[axis], b[axis]))
+                ceil(i - reach) <= s <= floor(i + reach)
+                for i, s in ((ideal_a[axis], a[axis]), (ideal_b[axis], b[axis]))
             ):
                 loads.append(max(least(first, tuple(a), ideal_a), least(second, tuple(b), ideal_b)))
         return min(loads)
@@ -85,22 +103,30 @@ def tile_load(tree: Sequence[int], volumes: Sequence[Fraction], shape: tuple[int
 
 
 def volume_of(node, volumes: Sequence[Fraction]) -> Fraction:
-    return volumes[node] if isinstance(node, int) else volume_of(node[1], volumes) + volume_of(node[2], volumes)
+    return (
+        volumes[node]
+        if isinstance(node, int)
+        else volume_of(node[1], volumes) + volume_of(node[2], volumes)
+    )
 
 
 def covers_exactly(shape: tuple[int, int, int], boxes: Sequence[Sequence[int]]) -> bool:
-    """Whether the boxes (row, col, depth, height, width, length) fill every cell once and nothing outside."""
+    """Whether the boxes (row, col, depth, height, width, length) fill every cell once and nothing
+    outside."""
     filled = np.zeros(shape, np.int64)
     for box in boxes:
         start, sides = box[:3], box[3:]
-        if min(box) < 0 or any(s + e > limit for s, e, limit in zip(start, sides, shape, strict=True)):
+        if min(box) < 0 or any(
+            s + e > limit for s, e, limit in zip(start, sides, shape, strict=True)
+        ):
             return False
         filled[tuple(slice(s, s + e) for s, e in zip(start, sides, strict=True))] += 1
     return bool((filled == 1).all())
 
 
 def least_separate_cost(volume: float, weights: Sequence[float], steps: int) -> float:
-    """Least cost of one box of that volume in the unit cube, over a grid of heights and widths on a log scale."""
+    """Least cost of one box of that volume in the unit cube, over a grid of heights and widths on a
+    log scale."""
     grid = volume ** np.linspace(0, 1, steps)
     height, width = np.meshgrid(grid, grid)
     length = volume / (height * width)

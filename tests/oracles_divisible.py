@@ -1,4 +1,5 @@
-"""Divisible loads by linear programs over all orders, of SciPy and in exact arithmetic. Nothing here uses hetsched."""
+"""Divisible loads by linear programs over all orders, of SciPy and in exact arithmetic. Nothing
+here uses hetsched."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 
-def makespan_of_orders(times: Sequence[float], sends: Sequence[float], backs: Sequence[float], out: tuple, back: tuple) -> float:
+def makespan_of_orders(
+    times: Sequence[float], sends: Sequence[float], backs: Sequence[float], out: tuple, back: tuple
+) -> float:
     """The least makespan of a load of 1, messages in these orders."""
     p = len(times)
     rows = np.zeros((p + 1, p))
@@ -24,8 +27,11 @@ def makespan_of_orders(times: Sequence[float], sends: Sequence[float], backs: Se
     return -1 / linprog(-np.ones(p), rows, np.ones(p + 1)).fun
 
 
-def makespans(times: Sequence[float], sends: Sequence[float], backs: Sequence[float]) -> dict[str, float]:
-    """The best over all pairs of orders, over all with the first in being the first out, and the last in the first out."""
+def makespans(
+    times: Sequence[float], sends: Sequence[float], backs: Sequence[float]
+) -> dict[str, float]:
+    """The best over all pairs of orders, over all with the first in being the first out, and the
+    last in the first out."""
     orders = list(permutations(range(len(times))))
 
     def best(pairs: list[tuple[tuple, tuple]]) -> float:
@@ -39,13 +45,19 @@ def makespans(times: Sequence[float], sends: Sequence[float], backs: Sequence[fl
 
 
 def most_exact(rows: list[list[Fraction]]) -> Fraction:
-    """The largest sum of x >= 0 with rows x <= 1, rows >= 0: the simplex method with Bland's rule, in exact arithmetic."""
+    """The largest sum of x >= 0 with rows x <= 1, rows >= 0: the simplex method with Bland's rule,
+    in exact arithmetic."""
     n = len(rows[0])
-    table = [[*row, *(Fraction(int(k == r)) for k in range(len(rows))), Fraction(1)] for r, row in enumerate(rows)]
+    table = [
+        [*row, *(Fraction(int(k == r)) for k in range(len(rows))), Fraction(1)]
+        for r, row in enumerate(rows)
+    ]
     gain = [Fraction(1)] * n + [Fraction(0)] * (len(rows) + 1)
     basic = [n + r for r in range(len(rows))]
     while (column := next((c for c, g in enumerate(gain[:-1]) if g > 0), None)) is not None:
-        ratios = [(row[-1] / row[column], basic[r], r) for r, row in enumerate(table) if row[column] > 0]
+        ratios = [
+            (row[-1] / row[column], basic[r], r) for r, row in enumerate(table) if row[column] > 0
+        ]
         pivot = min(ratios)[2]
         table[pivot] = [x / table[pivot][column] for x in table[pivot]]
         basic[pivot] = column
@@ -57,7 +69,9 @@ def most_exact(rows: list[list[Fraction]]) -> Fraction:
 
 
 def exact_makespan(
-    times: Sequence[float | Fraction], sends: Sequence[float | Fraction], backs: Sequence[float | Fraction]
+    times: Sequence[float | Fraction],
+    sends: Sequence[float | Fraction],
+    backs: Sequence[float | Fraction],
 ) -> Fraction:
     """The least makespan of a load of 1 over all pairs of orders, without a rounding."""
     w, c, d = ([Fraction(x) for x in given] for given in (times, sends, backs))
@@ -69,21 +83,33 @@ def exact_makespan(
 
     orders = list(permutations(range(p)))
     bus = [a + b for a, b in zip(c, d, strict=True)]
-    return 1 / max(most_exact([bus, *(row(i, a, b) for i in range(p))]) for a in orders for b in orders)
+    return 1 / max(
+        most_exact([bus, *(row(i, a, b) for i in range(p))]) for a in orders for b in orders
+    )
 
 
 def exact_one_way(times: Sequence[float], sends: Sequence[float]) -> Fraction:
-    """The least makespan of a load of 1 whose results take no time: the cheapest links first, everyone busy to the end."""
+    """The least makespan of a load of 1 whose results take no time: the cheapest links first,
+    everyone busy to the end."""
     most, left = Fraction(0), Fraction(1)
-    for c, w in sorted((Fraction(float(c)), Fraction(float(w))) for w, c in zip(times, sends, strict=True)):
+    for c, w in sorted(
+        (Fraction(float(c)), Fraction(float(w))) for w, c in zip(times, sends, strict=True)
+    ):
         most += left / (c + w)
         left -= left / (c + w) * c
     return 1 / most
 
 
-def replay(times: Sequence[float], sends: Sequence[float], backs: Sequence[float], shares: Sequence[float], out: Sequence[int],
-           back: Sequence[int]) -> Fraction:  # fmt: skip
-    """When the last result of these shares is back, everything as early as the orders allow; without a rounding."""
+def replay(
+    times: Sequence[float],
+    sends: Sequence[float],
+    backs: Sequence[float],
+    shares: Sequence[float],
+    out: Sequence[int],
+    back: Sequence[int],
+) -> Fraction:
+    """When the last result of these shares is back, everything as early as the orders allow;
+    without a rounding."""
     w, c, d, x = ([Fraction(float(v)) for v in given] for given in (times, sends, backs, shares))
     ready, bus = {}, Fraction(0)
     for i in out:

@@ -1,4 +1,5 @@
-"""A factorisation whose blocks are dealt in both directions, simulated event by event from the rules alone."""
+"""A factorisation whose blocks are dealt in both directions, simulated event by event from the
+rules alone."""
 
 import numpy as np
 
@@ -9,7 +10,8 @@ def cuts(length, rank, block):
 
 
 def simulated(kind, m, n, block, owner, times, panel_times, late):
-    """Makespan and gigaflops: what each worker is to do in its order, done by whoever is able to begin, from the rules alone."""
+    """Makespan and gigaflops: what each worker is to do in its order, done by whoever is able to
+    begin, from the rules alone."""
     rank = min(m, n)
     rows, cols = cuts(m, rank, block), cuts(n, rank, block)
     panels, columns = len(range(0, rank, block)), len(cols) - 1
@@ -23,7 +25,10 @@ def simulated(kind, m, n, block, owner, times, panel_times, late):
         for i in range(j if kind == "cholesky" else k + 1, len(rows) - 1):
             below[owner[i, j]] = below.get(owner[i, j], 0) + rows[i + 1] - rows[i]
         if kind == "cholesky":
-            work = {x: w * c * count - (w * c * c / 2 if x == owner[j, j] else 0) for x, count in below.items()}
+            work = {
+                x: w * c * count - (w * c * c / 2 if x == owner[j, j] else 0)
+                for x, count in below.items()
+            }
             return [(False, x, work[x]) for x in sorted(work)]
         first = w * w * c / 2 if kind == "lu" else w * c * (m - cols[k] + w / 2)
         if set(below) <= {owner[k, j]}:
@@ -32,7 +37,11 @@ def simulated(kind, m, n, block, owner, times, panel_times, late):
 
     def panel(k):
         w, high = int(width[k]), m - cols[k]
-        work = {"lu": w * w * (high - w / 3) / 2, "cholesky": w * w * (high - 2 * w / 3) / 2, "qr": w * w * (high - w / 3) * 1.5}
+        work = {
+            "lu": w * w * (high - w / 3) / 2,
+            "cholesky": w * w * (high - 2 * w / 3) / 2,
+            "qr": w * w * (high - w / 3) * 1.5,
+        }
         queues[owner[k, k]].append(("panel", k, k, work[kind]))
 
     def put(k, j, heads, parts):
@@ -69,7 +78,12 @@ def simulated(kind, m, n, block, owner, times, panel_times, late):
                     break
                 if (what != "panel" and k not in ready) or (what == "part" and (k, j) not in heads):
                     break
-                start = max(free[worker], *column, 0.0 if what == "panel" else ready[k], heads.get((k, j), 0.0))
+                start = max(
+                    free[worker],
+                    *column,
+                    0.0 if what == "panel" else ready[k],
+                    heads.get((k, j), 0.0),
+                )
                 free[worker] = start + work * (panel_times if what == "panel" else times)[worker]
                 if what == "panel":
                     ready[k] = free[worker]

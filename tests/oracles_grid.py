@@ -1,5 +1,5 @@
-"""Slow, obvious counterparts of LU on a grid of blocks: every step counted anew, and lines dealt one by one. Nothing here uses
-hetsched."""
+"""Slow, obvious counterparts of LU on a grid of blocks: every step counted anew, and lines dealt
+one by one. Nothing here uses hetsched."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ BESIDE, ABOVE = -1, -2
 
 
 def recount(owner, times):
-    """Loads (Fractions), traffic and what each worker receives, step by step from the definition."""
+    """Loads (Fractions), traffic and what each worker receives, step by step from the
+    definition."""
     n, p = len(owner), len(times)
     loads, traffic, received = [], [], [0] * p
     for k in range(n):
         trailing = [(i, j) for i in range(k + 1, n) for j in range(k + 1, n)]
         counts = [sum(owner[i][j] == w for i, j in trailing) for w in range(p)]
-        loads.append(max([Fraction(0), *(c * Fraction(t) for c, t in zip(counts, times, strict=True) if c)]))
+        loads.append(
+            max([Fraction(0), *(c * Fraction(t) for c, t in zip(counts, times, strict=True) if c)])
+        )
         sent = 0
         for w in range(p):
-            needs = {(i, k) for i, j in trailing if owner[i][j] == w} | {(k, j) for i, j in trailing if owner[i][j] == w}
+            needs = {(i, k) for i, j in trailing if owner[i][j] == w} | {
+                (k, j) for i, j in trailing if owner[i][j] == w
+            }
             if any(owner[i][k] == w or owner[k][i] == w for i in range(k + 1, n)):
                 needs.add((k, k))
             foreign = sum(owner[i][j] != w for i, j in needs)
@@ -63,10 +68,12 @@ def flat(part):
 
 
 def deal(n, times, plan):
-    """The owner map of a plan: each cut deals its lines, the last one first, to the part that would end it first."""
+    """The owner map of a plan: each cut deals its lines, the last one first, to the part that would
+    end it first."""
     owner = [[None] * n for _ in range(n)]
     together = {}
-    stack = []  # (workers, time): the time of every set that is a subtree, in the plan's own order of sums
+    # (workers, time): the time of every set that is a subtree, in the plan's own order of sums
+    stack = []
     for entry in plan:
         if entry >= 0:
             stack.append((frozenset([entry]), times[entry]))
@@ -87,7 +94,10 @@ def deal(n, times, plan):
         paces = [together[frozenset(flat(piece))] for piece in parts]
         own = [[] for _ in parts]
         for line in reversed(lines):
-            c = min((c for c in range(len(parts)) if not isinf(paces[c])), key=lambda c: (len(own[c]) + 1) * Fraction(paces[c]))
+            c = min(
+                (c for c in range(len(parts)) if not isinf(paces[c])),
+                key=lambda c: (len(own[c]) + 1) * Fraction(paces[c]),
+            )
             own[c].append(line)
         for piece, given in zip(parts, own, strict=True):
             place(piece, *((rows, given[::-1]) if part[0] == BESIDE else (given[::-1], columns)))

@@ -1,4 +1,5 @@
-"""Slow, obvious counterparts of LU factorisation: elimination in exact fractions, and the schedule found task by task."""
+"""Slow, obvious counterparts of LU factorisation: elimination in exact fractions, and the schedule
+found task by task."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from scipy.optimize import linprog
 
 
 def exact_lu(rows):
-    """P A = L U of a square matrix of integers, in fractions: the permuted rows' indices, and the factors in one table."""
+    """P A = L U of a square matrix of integers, in fractions: the permuted rows' indices, and the
+    factors in one table."""
     a = [[Fraction(x) for x in row] for row in rows]
     n, order = len(a), list(range(len(a)))
     for k in range(n):
@@ -36,7 +38,9 @@ def apart(lu, piv):
 
 def backward_error(a, lu, piv):
     """max |P A - L U| over what rounding may do: n eps max |A| and the growth of the elements."""
-    lower, upper, order = apart(lu.astype(np.complex128 if lu.dtype.kind == "c" else np.float64), piv)
+    lower, upper, order = apart(
+        lu.astype(np.complex128 if lu.dtype.kind == "c" else np.float64), piv
+    )
     eps = float(np.finfo(a.dtype).eps)
     scale = max(abs(upper).max(initial=0.0), abs(a).max(initial=0.0), 1e-300)
     return float(abs(lower @ upper - a[order]).max(initial=0.0) / scale / (eps * max(1, *a.shape)))
@@ -54,10 +58,15 @@ def integral(f, a, b):
 
 
 def multiply_adds(kind, k, j, cuts, m):
-    """Of panel k (j == k) or its update of block j: over the columns s of the block and t of the panel, the elements that one
-    column changes in another. A Cholesky factorisation changes those from the diagonal on; a reflector takes a product with the
-    column and one with v, and the block reflector's T besides, a triangle."""
-    rows, width, cols = Fraction(m - cuts[k]), Fraction(cuts[k + 1] - cuts[k]), Fraction(cuts[j + 1] - cuts[j])
+    """Of panel k (j == k) or its update of block j: over the columns s of the block and t of the
+    panel, the elements that one column changes in another. A Cholesky factorisation changes those
+    from the diagonal on; a reflector takes a product with the column and one with v, and the block
+    reflector's T besides, a triangle."""
+    rows, width, cols = (
+        Fraction(m - cuts[k]),
+        Fraction(cuts[k + 1] - cuts[k]),
+        Fraction(cuts[j + 1] - cuts[j]),
+    )
     below = Fraction(m - cuts[j])
     if kind == "cholesky" and k == j:
         return integral(lambda s: s * (rows - s), Fraction(0), width)
@@ -65,15 +74,17 @@ def multiply_adds(kind, k, j, cuts, m):
         return width * integral(lambda s: below - s, Fraction(0), cols)
     if k == j:
         columns = integral(lambda t: (rows - t) * (width - t), Fraction(0), width)
-        products = integral(lambda t: t * (rows - t), Fraction(0), width) + integral(lambda t: t * t / 2, Fraction(0), width)
+        products = integral(lambda t: t * (rows - t), Fraction(0), width) + integral(
+            lambda t: t * t / 2, Fraction(0), width
+        )
         return 2 * columns + products if kind == "qr" else columns
     column = integral(lambda t: rows - t, Fraction(0), width)
     return cols * (2 * column + width**2 / 2 if kind == "qr" else column)
 
 
 def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead=True, kind="lu"):
-    """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in fractions: whoever can go on
-    does the next task of its list. links[i][j] is per element."""
+    """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in
+    fractions: whoever can go on does the next task of its list. links[i][j] is per element."""
     cuts, rank = edges(m, n, block), min(m, n)
     panels = len(range(0, rank, block))
     count = len(cuts) - 1
@@ -98,7 +109,8 @@ def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead
     sends, receives = [Fraction(0)] * len(times), [Fraction(0)] * len(times)
 
     def send(k, when):
-        """From the owner to whoever has a block to the right: the owner of the next panel, then in turn."""
+        """From the owner to whoever has a block to the right: the owner of the next panel, then in
+        turn."""
         source = owner[k]
         ready[k, source] = when
         turn = [(source + d) % len(times) for d in range(1, len(times))]
@@ -134,7 +146,8 @@ def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead
 
 
 def perfect_division(updates, panels, times, panel_times):
-    """The linear program: the least T with sum x = updates, sum y = panels, x_i t_i + y_i q_i <= T."""
+    """The linear program: the least T with sum x = updates, sum y = panels, x_i t_i + y_i q_i <=
+    T."""
     p = len(times)
     constraints = np.hstack([np.diag(times), np.diag(panel_times), -np.ones((p, 1))])
     sums = np.array([[1.0] * p + [0.0] * p + [0.0], [0.0] * p + [1.0] * p + [0.0]])

@@ -1,4 +1,5 @@
-"""Slow oracles of layers on a network: a replay in fractions, the paper's program with SciPy, all counts, all sets of links."""
+"""Slow oracles of layers on a network: a replay in fractions, the paper's program with SciPy, all
+counts, all sets of links."""
 
 from __future__ import annotations
 
@@ -10,9 +11,12 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 
 def replay(plan):
-    """Checks a plan by the model alone; waits for unused links only where the plan does. Returns the makespan."""
+    """Checks a plan by the model alone; waits for unused links only where the plan does. Returns
+    the makespan."""
     n, p = plan.n, len(plan.cycle_times)
-    counts, starts, finishes = (getattr(plan, name).ravel().tolist() for name in ("counts", "start", "finish"))
+    counts, starts, finishes = (
+        getattr(plan, name).ravel().tolist() for name in ("counts", "start", "finish")
+    )
     flows = [Fraction(f) for f in plan.flows.tolist()]
     links = [tuple(pair) for pair in plan.links.tolist()]
     costs = [Fraction(c) for c in plan.link_costs.tolist()]
@@ -22,7 +26,9 @@ def replay(plan):
     assert all(f >= 0 for f in flows)
     latest = given = Fraction(0)
     for v in range(p):
-        comes = sum((f for f, (_, head) in zip(flows, links, strict=True) if head == v), Fraction(0))
+        comes = sum(
+            (f for f, (_, head) in zip(flows, links, strict=True) if head == v), Fraction(0)
+        )
         goes = sum((f for f, (tail, _) in zip(flows, links, strict=True) if tail == v), Fraction(0))
         kept = 2 * n * Fraction(counts[v])
         if v in (plan.sources or (plan.source,)):
@@ -35,8 +41,15 @@ def replay(plan):
         into = [e for e, (_, head) in enumerate(links) if head == v and flows[e] > 0]
         leaves = []  # messages from one node one after the other, in the order of the links
         for e in into:
-            ahead = (i for i in range(e) if links[i][0] == links[e][0]) if plan.mode in ("scss", "sccs") else ()
-            leaves.append(Fraction(starts[links[e][0]]) + sum((flows[i] * costs[i] for i in ahead), Fraction(0)))
+            ahead = (
+                (i for i in range(e) if links[i][0] == links[e][0])
+                if plan.mode in ("scss", "sccs")
+                else ()
+            )
+            leaves.append(
+                Fraction(starts[links[e][0]])
+                + sum((flows[i] * costs[i] for i in ahead), Fraction(0))
+            )
         arrivals = [leave + flows[e] * costs[e] for e, leave in zip(into, leaves, strict=True)]
         start = Fraction(starts[v])
         assert all(start >= arrival * (1 - Fraction(1, 10**12)) for arrival in arrivals)
@@ -46,19 +59,37 @@ def replay(plan):
             if plan.mode in ("scss", "pcss"):  # as soon as all links bring something
                 begin = Fraction(plan.begin.ravel().tolist()[v])
                 assert all(begin >= leave * (1 - Fraction(1, 10**12)) for leave in leaves)
-            end = max(start, begin + Fraction(counts[v]) * n * n * Fraction(float(plan.cycle_times[v])))
+            end = max(
+                start, begin + Fraction(counts[v]) * n * n * Fraction(float(plan.cycle_times[v]))
+            )
             assert abs(end - Fraction(finishes[v])) <= end / 10**12
             latest = max(latest, end)
         else:
             assert finishes[v] == starts[v]
-    assert abs(given - scale) <= scale / 10**12, "what the sources keep and send is everything, once"
+    assert abs(given - scale) <= scale / 10**12, (
+        "what the sources keep and send is everything, once"
+    )
     assert abs(latest - Fraction(plan.makespan)) <= latest / 10**12
     return float(latest)
 
 
-def program(n, times, links, source=0, *, source_computes=False, counts=None, whole=False, gap=0.0, memory=None, beside=0):
-    """Makespan of MFT-LBP by (48) to (59) in its own units, with elements and SciPy; counts fixes the layers. With memory, in
-    elements: what comes in to a node that can have a layer is all beside that, and of others all. None if nothing fits."""
+def program(
+    n,
+    times,
+    links,
+    source=0,
+    *,
+    source_computes=False,
+    counts=None,
+    whole=False,
+    gap=0.0,
+    memory=None,
+    beside=0,
+):
+    """Makespan of MFT-LBP by (48) to (59) in its own units, with elements and SciPy; counts fixes
+    the layers. With memory, in elements: what comes in to a node that can have a layer is all
+    beside that, and of others all. None if nothing fits.
+    """
     p, m = len(times), len(links)
     k, start, finish, flow, last = 0, p, 2 * p, 3 * p, 3 * p + m
     columns = 3 * p + m + 1
@@ -110,10 +141,27 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
             constraints.append(LinearConstraint(np.array(upper), -np.inf, 0.0))
         constraints += [LinearConstraint(line[None], -np.inf, limit) for line, limit in limits]
         kinds = (np.arange(columns) < p).astype(int)
-        found = milp(goal, integrality=kinds, bounds=Bounds(low, high), constraints=constraints, options={"mip_rel_gap": gap})
+        found = milp(
+            goal,
+            integrality=kinds,
+            bounds=Bounds(low, high),
+            constraints=constraints,
+            options={"mip_rel_gap": gap},
+        )
     else:
-        lines, ends = [*upper, *(line for line, _ in limits)], [0.0] * len(upper) + [limit for _, limit in limits]
-        found = linprog(goal, np.array(lines), ends, np.array(equal), right, np.stack([low, high], 1), method="highs")
+        lines, ends = (
+            [*upper, *(line for line, _ in limits)],
+            [0.0] * len(upper) + [limit for _, limit in limits],
+        )
+        found = linprog(
+            goal,
+            np.array(lines),
+            ends,
+            np.array(equal),
+            right,
+            np.stack([low, high], 1),
+            method="highs",
+        )
     if memory is not None and found.status == 2:
         return None
     assert found.status == 0, found.message
@@ -121,10 +169,17 @@ def program(n, times, links, source=0, *, source_computes=False, counts=None, wh
 
 
 def program_in_mode(n, times, links, source, mode, *, source_computes=False, counts=None):
-    """The least makespan in a mode, with a variable for when each message leaves and for when each node begins to compute."""
+    """The least makespan in a mode, with a variable for when each message leaves and for when each
+    node begins to compute."""
     p, m = len(times), len(links)
     scale = n * n * max(t for t in times if np.isfinite(t))
-    firsts = {"k": (0, p), "start": (p, p), "begin": (2 * p, p), "leave": (3 * p, m), "flow": (3 * p + m, m)}
+    firsts = {
+        "k": (0, p),
+        "start": (p, p),
+        "begin": (2 * p, p),
+        "leave": (3 * p, m),
+        "flow": (3 * p + m, m),
+    }
     k, start, begin, leave, flow = (first + np.arange(size) for first, size in firsts.values())
     last = 3 * p + 2 * m
     sequential, overlapping = mode in ("scss", "sccs"), mode in ("scss", "pcss")
@@ -164,19 +219,33 @@ def program_in_mode(n, times, links, source, mode, *, source_computes=False, cou
     if counts is not None:
         low[:p] = counts
     goal = (np.arange(last + 1) == last).astype(float)
-    found = linprog(goal, np.array(rows), np.zeros(len(rows)), np.array(equal), right, np.stack([low, high], 1), method="highs")
+    found = linprog(
+        goal,
+        np.array(rows),
+        np.zeros(len(rows)),
+        np.array(equal),
+        right,
+        np.stack([low, high], 1),
+        method="highs",
+    )
     assert found.status == 0, found.message
     return found.fun * scale
 
 
 def replay_installments(plan):
-    """Checks a plan of several installments in fractions: a link carries one after the other, a node has one when all its links
-    have brought their part of it, and computes one after the other. Returns the makespan."""
+    """Checks a plan of several installments in fractions: a link carries one after the other, a
+    node has one when all its links have brought their part of it, and computes one after the other.
+    Returns the makespan."""
     n, p, near = plan.n, len(plan.names), Fraction(1, 10**12)
     links, costs = plan.links.tolist(), [Fraction(c) for c in plan.link_costs.tolist()]
     times = [None if np.isinf(t) else Fraction(t) for t in plan.cycle_times.tolist()]
     sources, everything = plan.sources or (plan.source,), 2 * Fraction(n) ** 2
-    free, ready, given, last = [Fraction(0)] * len(links), [Fraction(0)] * p, Fraction(0), Fraction(0)
+    free, ready, given, last = (
+        [Fraction(0)] * len(links),
+        [Fraction(0)] * p,
+        Fraction(0),
+        Fraction(0),
+    )
     for j in range(plan.installments):
         counts = [Fraction(k) for k in plan.round_counts[j].tolist()]
         flows = [Fraction(f) for f in plan.round_flows[j].tolist()]
@@ -185,7 +254,11 @@ def replay_installments(plan):
         has: dict[int, Fraction] = dict.fromkeys(sources, Fraction(0))
         leaves = [Fraction(0)] * len(links)
         while len(has) < p:
-            v = next(v for v in range(p) if v not in has and all(i in has for i, head in links if head == v))
+            v = next(
+                v
+                for v in range(p)
+                if v not in has and all(i in has for i, head in links if head == v)
+            )
             into = [e for e, (_, head) in enumerate(links) if head == v]
             for e in into:
                 leaves[e] = max(has[links[e][0]], free[e])
@@ -206,7 +279,9 @@ def replay_installments(plan):
                 assert abs(mine - Fraction(said)) <= max(mine, 1) * near
             ready[v] = done
     last = max(ready)
-    assert abs(given - everything) <= everything * near, "what the sources keep and send is everything, once"
+    assert abs(given - everything) <= everything * near, (
+        "what the sources keep and send is everything, once"
+    )
     assert abs(last - Fraction(plan.makespan)) <= last * near
     return float(last)
 
@@ -215,8 +290,14 @@ def program_in_installments(n, times, links, source, rounds, *, source_computes=
     """The least makespan of real shares in so many installments, by SciPy."""
     p, m = len(times), len(links)
     scale = n * n * max(t for t in times if np.isfinite(t))
-    k, has, done = (first + np.arange(rounds * p).reshape(rounds, p) for first in (0, rounds * p, 2 * rounds * p))
-    leave, flow = (3 * rounds * p + first + np.arange(rounds * m).reshape(rounds, m) for first in (0, rounds * m))
+    k, has, done = (
+        first + np.arange(rounds * p).reshape(rounds, p)
+        for first in (0, rounds * p, 2 * rounds * p)
+    )
+    leave, flow = (
+        3 * rounds * p + first + np.arange(rounds * m).reshape(rounds, m)
+        for first in (0, rounds * m)
+    )
     last = 3 * rounds * p + 2 * rounds * m
     able = [np.isfinite(t) and (v != source or source_computes) for v, t in enumerate(times)]
     rows, equal, right = [], [], []
@@ -254,7 +335,9 @@ def program_in_installments(n, times, links, source, rounds, *, source_computes=
     high[k] = np.where(able, float(n), 0.0)
     goal = (np.arange(last + 1) == last).astype(float)
     limits = np.stack([np.zeros(last + 1), high], 1)
-    found = linprog(goal, np.array(rows), np.zeros(len(rows)), np.array(equal), right, limits, method="highs")
+    found = linprog(
+        goal, np.array(rows), np.zeros(len(rows)), np.array(equal), right, limits, method="highs"
+    )
     assert found.status == 0, found.message
     return found.fun * scale
 
@@ -274,7 +357,9 @@ def best_counts(n, times, links, source=0, *, source_computes=False):
     """The least makespan over all whole counts."""
     able = [np.isfinite(t) and (v != source or source_computes) for v, t in enumerate(times)]
     options = {"source_computes": source_computes}
-    return min(program(n, times, links, source, counts=counts, **options) for counts in all_counts(n, able))
+    return min(
+        program(n, times, links, source, counts=counts, **options) for counts in all_counts(n, able)
+    )
 
 
 def best_links(n, times, links, source=0, *, whole):

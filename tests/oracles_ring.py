@@ -1,4 +1,5 @@
-"""Slow and obvious rings: all subsets and orders in fractions, and the paper's integer program, corrected."""
+"""Slow and obvious rings: all subsets and orders in fractions, and the paper's integer program,
+corrected."""
 
 from __future__ import annotations
 
@@ -26,13 +27,17 @@ def messages(links: Sequence[Numbers], volume: float, ring: Sequence[int]) -> li
     if len(ring) == 1:
         return [Fraction(0)]
     pairs = zip(ring, (*ring[1:], ring[0]), (ring[-1], *ring[:-1]), strict=True)
-    return [Fraction(volume) * (Fraction(links[i][after]) + Fraction(links[i][before])) for i, after, before in pairs]
+    return [
+        Fraction(volume) * (Fraction(links[i][after]) + Fraction(links[i][before]))
+        for i, after, before in pairs
+    ]
 
 
 def balanced(
     times: Numbers, links: Sequence[Numbers], work: float, volume: float, ring: Sequence[int]
 ) -> tuple[Fraction, Fraction]:
-    """The time at which all members end together, and what the dearest pays: sum (T - paid) / time = work."""
+    """The time at which all members end together, and what the dearest pays: sum (T - paid) / time
+    = work."""
     paid = messages(links, volume, ring)
     rates = [1 / Fraction(times[i]) for i in ring]
     time = (Fraction(work) + sum(b * r for b, r in zip(paid, rates, strict=True))) / sum(rates)
@@ -40,9 +45,15 @@ def balanced(
 
 
 def best_time(
-    times: Numbers, links: Sequence[Numbers], work: float, volume: float, relays: bool, slack: Fraction = Fraction(0)
+    times: Numbers,
+    links: Sequence[Numbers],
+    work: float,
+    volume: float,
+    relays: bool,
+    slack: Fraction = Fraction(0),
 ) -> Fraction:
-    """The optimum; without relays a ring counts if all shares are positive by so much of the time."""
+    """The optimum; without relays a ring counts if all shares are positive by so much of the
+    time."""
     best = None
     for ring in rings(len(times)):
         time, most = balanced(times, links, work, volume, ring)
@@ -60,13 +71,19 @@ def shortest(times: Numbers, links: Sequence[Numbers], members: Sequence[int]) -
     lengths = []
     for order in permutations(others):
         ring = (first, *order)
-        lengths.append(sum(b / Fraction(times[i]) for b, i in zip(messages(links, 1, ring), ring, strict=True)))
+        lengths.append(
+            sum(b / Fraction(times[i]) for b, i in zip(messages(links, 1, ring), ring, strict=True))
+        )
     return min(lengths)
 
 
-def milp_time(times: Numbers, links: Sequence[Numbers], work: float, volume: float, size: int) -> float:
-    """The q-ring program of section 5.2 for q = size >= 2, corrected: shares sum to 1, only members have one, nobody is his own
-    neighbour, and what i receives it pays at links[i][before], as the text says. Members may have the share 0."""
+def milp_time(
+    times: Numbers, links: Sequence[Numbers], work: float, volume: float, size: int
+) -> float:
+    """The q-ring program of section 5.2 for q = size >= 2, corrected: shares sum to 1, only members
+    have one, nobody is his own neighbour, and what i receives it pays at links[i][before], as the
+    text says. Members may have the share 0.
+    """
     w, c = np.asarray(times, float), np.asarray(links, float)
     p = len(w)
     count = p * p + 3 * p + 1  # x, share, u, y, T
@@ -98,7 +115,13 @@ def milp_time(times: Numbers, links: Sequence[Numbers], work: float, volume: flo
         add({int(share[i]): 1.0, **{int(x[i, j]): -1.0 for j in range(p)}}, -np.inf, 0)
         for j in range(p):
             if i != j:
-                order = {int(y[i]): -p, int(y[j]): -p, int(u[i]): 1, int(u[j]): -1, int(x[i, j]): size}
+                order = {
+                    int(y[i]): -p,
+                    int(y[j]): -p,
+                    int(u[i]): 1,
+                    int(u[j]): -1,
+                    int(x[i, j]): size,
+                }
                 add(order, -np.inf, size - 1)
     add({int(at): 1.0 for at in x.ravel()}, size, size)
     add({int(at): 1.0 for at in share}, 1, 1)

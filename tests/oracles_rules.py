@@ -36,11 +36,14 @@ def workers_of(tree: Tree) -> list[int]:
     return [tree] if isinstance(tree, int) else workers_of(tree[1]) + workers_of(tree[2])
 
 
-# ---- geometry --------------------------------------------------------------------------------------------------------
+# ---- geometry ------------------------------------------------------------------------------------
 
 
-def zones(tree: Tree, areas: Sequence[float], aspect: float, *, stretched: bool = True) -> dict[int, list[Rect]]:
-    """The rectangles of each worker in a box of area 1; with stretched=False all corners are squares."""
+def zones(
+    tree: Tree, areas: Sequence[float], aspect: float, *, stretched: bool = True
+) -> dict[int, list[Rect]]:
+    """The rectangles of each worker in a box of area 1; with stretched=False all corners are
+    squares."""
     total = math.fsum(areas)
     found: dict[int, list[Rect]] = {}
 
@@ -93,10 +96,12 @@ def covered(intervals: Sequence[tuple[float, float]]) -> float:
 
 def half_perimeter(pieces: Sequence[Sequence[float]]) -> float:
     """Rows touched plus columns touched."""
-    return covered([(piece[0], piece[2]) for piece in pieces]) + covered([(piece[1], piece[3]) for piece in pieces])
+    return covered([(piece[0], piece[2]) for piece in pieces]) + covered(
+        [(piece[1], piece[3]) for piece in pieces]
+    )
 
 
-# ---- rules -----------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 
 def exact(areas: Sequence[float]) -> list[Fraction]:
@@ -115,13 +120,16 @@ def rows(areas: Sequence[float], aspect: float) -> Tree:
 
 
 def kalinov_lastovetsky(areas: Sequence[float], aspect: float) -> Tree:
-    """Before the j-th cut are the workers with more than half of their area in the first j / columns of the whole."""
+    """Before the j-th cut are the workers with more than half of their area in the first j /
+    columns of the whole."""
     given = [(i, Fraction(area)) for i, area in enumerate(areas) if area > 0]
     total = sum(area for _, area in given)
     squares = len(given) * Fraction(aspect)
     columns = min(len(given), max(1, math.isqrt(squares.numerator // squares.denominator)))
     cuts = [0]
-    middles = [(sum(area for _, area in given[:q]) + given[q][1] / 2) / total for q in range(len(given))]
+    middles = [
+        (sum(area for _, area in given[:q]) + given[q][1] / 2) / total for q in range(len(given))
+    ]
     for j in range(1, columns):
         before = sum(middle < Fraction(j, columns) - TIE for middle in middles)
         cuts.append(min(max(before, cuts[-1] + 1), len(given) - (columns - j)))
@@ -134,7 +142,9 @@ def descending(areas: Sequence[float]) -> list[int]:
     return sorted((i for i, area in enumerate(areas) if area > 0), key=lambda i: (-areas[i], i))
 
 
-def cut(height: Fraction, width: Fraction, share: Fraction) -> tuple[int, tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+def cut(
+    height: Fraction, width: Fraction, share: Fraction
+) -> tuple[int, tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
     """Across the longer side: the operator, and the sides of both parts."""
     if width / height > 1 - TIE:
         return BESIDE, (height, width * share), (height, width * (1 - share))
@@ -164,13 +174,18 @@ def nagamochi_abe(areas: Sequence[float], aspect: float) -> Tree:
 
     def count(workers: list[int]) -> int:
         total = sum(value[i] for i in workers)
-        return next(k for k in range(1, len(workers)) if sum(value[i] for i in workers[:k]) / total >= (1 - TIE) / 3)
+        return next(
+            k
+            for k in range(1, len(workers))
+            if sum(value[i] for i in workers[:k]) / total >= (1 - TIE) / 3
+        )
 
     return _recursive(areas, aspect, count)
 
 
 def snrpp(areas: Sequence[float], aspect: float) -> Tree:
-    """As published, from the interval: a prefix in it is cut off, of several the one nearest to half."""
+    """As published, from the interval: a prefix in it is cut off, of several the one nearest to
+    half."""
     value = exact(areas)
 
     def divide(workers: list[int], height: Fraction, width: Fraction) -> Tree:
@@ -184,7 +199,9 @@ def snrpp(areas: Sequence[float], aspect: float) -> Tree:
             return (AROUND, divide(workers[:-1], Fraction(1), Fraction(1)), workers[-1])
         within = [(k, share) for k, share in shares if low - 2 * TIE <= share <= 1 - low + 2 * TIE]
         nearest = min(abs(share - Fraction(1, 2)) for _, share in within)
-        k, share = next((k, share) for k, share in within if abs(share - Fraction(1, 2)) <= nearest + TIE)
+        k, share = next(
+            (k, share) for k, share in within if abs(share - Fraction(1, 2)) <= nearest + TIE
+        )
         operator, sides, others = cut(height, width, share)
         return (operator, divide(workers[:k], *sides), divide(workers[k:], *others))
 
@@ -203,8 +220,12 @@ def kaddoura_cost(areas: Sequence[float], aspect: float) -> float:
             first = [area for k, area in enumerate(parts) if inner >> k & 1]
             second = [area for k, area in enumerate(parts) if not inner >> k & 1]
             share = math.fsum(first) / math.fsum(parts)
-            costs.append(least(first, height, width * share) + least(second, height, width * (1 - share)))
-            costs.append(least(first, height * share, width) + least(second, height * (1 - share), width))
+            costs.append(
+                least(first, height, width * share) + least(second, height, width * (1 - share))
+            )
+            costs.append(
+                least(first, height * share, width) + least(second, height * (1 - share), width)
+            )
         return min(costs)
 
     def divide(parts: list[float], height: Fraction, width: Fraction) -> float:

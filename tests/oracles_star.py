@@ -1,4 +1,5 @@
-"""Slow and obvious: the one-port model and the paper's rules in exact arithmetic, and a check of finished schedules."""
+"""Slow and obvious: the one-port model and the paper's rules in exact arithmetic, and a check of
+finished schedules."""
 
 from __future__ import annotations
 
@@ -14,7 +15,11 @@ LOAD, PANEL, RETURN = range(3)
 
 def side_of(memory, single=False):
     """Largest mu with mu^2 + 4 mu <= memory, by counting; single: 1 + mu + mu^2."""
-    fits = (lambda mu: 1 + mu + mu * mu <= memory) if single else (lambda mu: mu * mu + 4 * mu <= memory)
+    fits = (
+        (lambda mu: 1 + mu + mu * mu <= memory)
+        if single
+        else (lambda mu: mu * mu + 4 * mu <= memory)
+    )
     return next(mu for mu in itertools.count() if not fits(mu + 1))
 
 
@@ -23,7 +28,8 @@ def toledo_side(memory):
 
 
 class Desk:
-    """One worker: its messages in their fixed order, each with the earliest time at which the worker can take part in it."""
+    """One worker: its messages in their fixed order, each with the earliest time at which the
+    worker can take part in it."""
 
     def __init__(self, index, r, t, cost, time, side, depth, buffers, columns):
         self.index, self.r, self.t, self.cost, self.time = index, r, t, cost, time
@@ -83,7 +89,11 @@ class Run:
     def sweep(self, desks):
         """Eager: results that are ready now come first."""
         while self.eager:
-            ready = [d for d in desks if d.queue and d.queue[0][0] == RETURN and d.earliest() <= self.port]
+            ready = [
+                d
+                for d in desks
+                if d.queue and d.queue[0][0] == RETURN and d.earliest() <= self.port
+            ]
             if not ready:
                 return
             self.serve(min(ready, key=lambda d: (d.earliest(), d.index)))
@@ -169,7 +179,14 @@ def selections(r, s, t, costs, times, sides, *, best="global", c_cost="none", ah
             else:
                 after = list(ready)
                 after[i] = end
-                options = [rate(sides[i] ** 2 + sides[j] ** 2, step(j, now, after, picks[j] + (i == j)), port) for j in usable]
+                options = [
+                    rate(
+                        sides[i] ** 2 + sides[j] ** 2,
+                        step(j, now, after, picks[j] + (i == j)),
+                        port,
+                    )
+                    for j in usable
+                ]
             for option in options:
                 if value is None or option > value:
                     value, who = option, i
@@ -196,7 +213,17 @@ def simulate_selected(r, s, t, costs, times, sides, chosen, *, eager=False):
                 owned[i].append(width)
     columns = [sum(o) for o in owned]
     desks = [
-        Desk(i, r, t, Fraction(costs[i]), Fraction(times[i]), sides[i], 1, 2, lambda w, _: owned[w].pop(0) if owned[w] else 0)
+        Desk(
+            i,
+            r,
+            t,
+            Fraction(costs[i]),
+            Fraction(times[i]),
+            sides[i],
+            1,
+            2,
+            lambda w, _: owned[w].pop(0) if owned[w] else 0,
+        )
         for i in range(p)
     ]
     run = Run(eager)
@@ -220,7 +247,12 @@ def simulate_selected(r, s, t, costs, times, sides, chosen, *, eager=False):
     return run.log, columns
 
 
-VARIANTS = [(best, c_cost, ahead) for best in ("global", "local") for ahead in (False, True) for c_cost in ("none", "first")]
+VARIANTS = [
+    (best, c_cost, ahead)
+    for best in ("global", "local")
+    for ahead in (False, True)
+    for c_cost in ("none", "first")
+]
 
 
 def het(r, s, t, costs, times, memory, *, eager=False):
@@ -247,15 +279,38 @@ def homogeneous(r, s, t, costs, times, memory, *, improved, eager=False):
     best, chosen = None, None
     thresholds = [(m, None, None) for m in sorted(set(memory))]
     if improved:
-        thresholds = list(itertools.product(sorted(set(memory)), sorted(set(costs)), sorted(set(times))))
+        thresholds = list(
+            itertools.product(sorted(set(memory)), sorted(set(costs)), sorted(set(times)))
+        )
     for m, c, w in thresholds:
-        who = [i for i in range(p) if memory[i] >= m and (c is None or (costs[i] <= c and times[i] <= w))]
+        who = [
+            i
+            for i in range(p)
+            if memory[i] >= m and (c is None or (costs[i] <= c and times[i] <= w))
+        ]
         side = side_of(m)
         if not who or side == 0:
             continue
-        slow_c, slow_w = (max(costs[i] for i in who), max(times[i] for i in who)) if c is None else (c, w)
-        count = next(n for n in itertools.count(1) if n == len(who) or 2 * side * t * slow_c * n >= side**2 * t * slow_w)
-        value = makespan(simulate_dealt(r, s, t, [slow_c] * count, [slow_w] * count, [side] * count, demand=False, eager=eager))
+        slow_c, slow_w = (
+            (max(costs[i] for i in who), max(times[i] for i in who)) if c is None else (c, w)
+        )
+        count = next(
+            n
+            for n in itertools.count(1)
+            if n == len(who) or 2 * side * t * slow_c * n >= side**2 * t * slow_w
+        )
+        value = makespan(
+            simulate_dealt(
+                r,
+                s,
+                t,
+                [slow_c] * count,
+                [slow_w] * count,
+                [side] * count,
+                demand=False,
+                eager=eager,
+            )
+        )
         if best is None or value < best:
             best, chosen = value, [side if i in who[:count] else 0 for i in range(p)]
     return simulate_dealt(r, s, t, costs, times, chosen, demand=False, eager=eager), chosen
@@ -273,17 +328,24 @@ def every_log(r, s, t, costs, times, memory, *, eager=False):
         "orroml": simulate_dealt(*args, sides, demand=False, eager=eager),
         "ommoml": ommoml(*args, memory, eager=eager)[0],
         "oddoml": simulate_dealt(*args, sides, demand=True, eager=eager),
-        "bmm": simulate_dealt(*args, [toledo_side(m) for m in memory], demand=True, toledo=True, eager=eager),
+        "bmm": simulate_dealt(
+            *args, [toledo_side(m) for m in memory], demand=True, toledo=True, eager=eager
+        ),
         "overlap": simulate_overlap(*args, [pair_side(m) for m in memory], eager=eager),
     }
 
 
 def steady_state(r, s, t, costs, times, sides, *, with_c=False):
-    """The bandwidth-centric bound: fill the port with the workers that need least of it per update."""
+    """The bandwidth-centric bound: fill the port with the workers that need least of it per
+    update."""
     needs = []
     for c, w, side in zip(costs, times, sides, strict=True):
         if side:
-            blocks = Fraction(1, min(side, r)) + Fraction(1, min(side, s)) + (Fraction(2, t) if with_c else 0)
+            blocks = (
+                Fraction(1, min(side, r))
+                + Fraction(1, min(side, s))
+                + (Fraction(2, t) if with_c else 0)
+            )
             needs.append((blocks * Fraction(c), Fraction(w)))
     return shared(r * s * t, needs)
 
@@ -299,17 +361,24 @@ def shared(updates, needs):
 
 
 def queue_of(shape, chunk):
-    """The messages of a chunk in their order: (kind, layer, blocks, updates, index of the message whose end it waits for)."""
+    """The messages of a chunk in their order: (kind, layer, blocks, updates, index of the message
+    whose end it waits for)."""
     r, s, t = shape
     _, held, buffers, _, _, h, v, depth, _ = chunk
     if (
         buffers < 1
-    ):  # the blocks of A (of B) come one by one, for a row (a column) of the chunk each; v (h) of the other for a layer
+        # the blocks of A (of B) come one by one, for a row (a column) of the chunk each; v (h) of
+        # the other for a layer
+    ):
         many, few = (h, v) if buffers == 0 else (v, h)
         blocks = [(few + 1 if place == 0 else 1) for _ in range(t) for place in range(many)]
         panels = [(PANEL, number, size, few, number) for number, size in enumerate(blocks)]
         return [(LOAD, 0, h * v, 0, None), *panels, (RETURN, 0, h * v, 0, len(blocks))]
-    stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
+    stays, arrives, returns, length = [
+        (h * v, h + v, 0, t),
+        (h * t, h + t, h, v),
+        (v * t, v + t, v, h),
+    ][held]
     panels = [(low, min(depth, length - low)) for low in range(0, length, depth)]
     queue, at, results = [(LOAD, 0, stays, 0, None)], {}, {}
 
@@ -321,7 +390,13 @@ def queue_of(shape, chunk):
     for n, (low, deep) in enumerate(panels):
         if returns and n >= buffers:
             result(n - buffers)
-        waits = results[n - buffers] if returns and n >= buffers else at[n - buffers] if n >= buffers else 0
+        waits = (
+            results[n - buffers]
+            if returns and n >= buffers
+            else at[n - buffers]
+            if n >= buffers
+            else 0
+        )
         at[n] = len(queue)
         queue.append((PANEL, low, deep * arrives, deep * h * v * t // length, waits))
     if returns:
@@ -333,9 +408,11 @@ def queue_of(shape, chunk):
 
 
 def sequence_of(shape, chunks):
-    """The messages of a worker's chunks, as of `queue_of`, the index among all. A chunk that is ahead comes before the last
-    message of the one before, but for the panels that have no buffer yet."""
-    found, panels, buffers, start = [], [], 2, 0  # of chunks each ahead of the one before: panels' places, how many fit, the load
+    """The messages of a worker's chunks, as of `queue_of`, the index among all. A chunk that is
+    ahead comes before the last message of the one before, but for the panels that have no buffer
+    yet."""
+    # of chunks each ahead of the one before: panels' places, how many fit, the load
+    found, panels, buffers, start = [], [], 2, 0
     for number, chunk in enumerate(chunks):
         queue, own = queue_of(shape, chunk), max(chunk[2], 1)
         ahead = number > 0 and chunk[8]
@@ -365,7 +442,8 @@ def sequence_of(shape, chunks):
 
 
 def simulate_given(shape, costs, times, chunks, *, demand):
-    """(worker, kind, layer, start, end) of each message of given chunks, in turn or demand driven."""
+    """(worker, kind, layer, start, end) of each message of given chunks, in turn or demand
+    driven."""
     p = len(costs)
     own = [sequence_of(shape, [chunk for chunk in chunks if chunk[0] == i]) for i in range(p)]
     done, busy = [[] for _ in range(p)], [Fraction(0)] * p
@@ -379,7 +457,11 @@ def simulate_given(shape, costs, times, chunks, *, demand):
         asking = [i for i in range(p) if len(done[i]) < len(own[i])]
         if not asking:
             return log
-        i = min(asking, key=lambda x: (earliest(x), x)) if demand else min(asking, key=lambda x: (x - turn) % p)
+        i = (
+            min(asking, key=lambda x: (earliest(x), x))
+            if demand
+            else min(asking, key=lambda x: (x - turn) % p)
+        )
         turn = i + 1
         kind, layer, blocks, updates, _ = own[i][len(done[i])]
         start = max(port, earliest(i))
@@ -396,13 +478,15 @@ def pair_side(memory):
 
 
 def simulate_overlap(r, s, t, costs, times, sides, *, eager=False):
-    """Demand driven, each worker's next chunk before the result of the last one where there is a next one: (worker, kind, start,
-    end, when computed) of each message."""
+    """Demand driven, each worker's next chunk before the result of the last one where there is a
+    next one: (worker, kind, start, end, when computed) of each message."""
     p, left, port, log = len(sides), s, Fraction(0), []
     rows, width = [r] * p, [0] * p  # below: dealt columns, and the row that comes next
-    sent, work, owed = [None] * p, [None] * p, [None] * p  # panels of the last chunk, (h, v) of it and of the one before
+    # panels of the last chunk, (h, v) of it and of the one before
+    sent, work, owed = [None] * p, [None] * p, [None] * p
     passed, ends = [Fraction(0)] * p, [[] for _ in range(p)]  # the last load or result; of panels
-    come, due = [Fraction(0)] * p, [Fraction(0)] * p  # the first load; when the result owed is ready
+    # the first load; when the result owed is ready
+    come, due = [Fraction(0)] * p, [Fraction(0)] * p
 
     def request(i):
         """(when it can start, kind) of the next message, or None."""
@@ -453,39 +537,57 @@ def simulate_overlap(r, s, t, costs, times, sides, *, eager=False):
 
 def splits(columns, widest):
     """Ordered lists of widths, 1 to widest, that sum to columns."""
-    return [[v, *rest] for v in range(1, min(columns, widest) + 1) for rest in splits(columns - v, widest)] if columns else [[]]
+    return (
+        [
+            [v, *rest]
+            for v in range(1, min(columns, widest) + 1)
+            for rest in splits(columns - v, widest)
+        ]
+        if columns
+        else [[]]
+    )
 
 
 def dealings(s, sides):
     """For each worker the widths of its panels."""
     for bars in itertools.product(range(s + 1), repeat=len(sides)):
         if sum(bars) == s and all(side or not own for own, side in zip(bars, sides, strict=True)):
-            yield from itertools.product(*(splits(own, side) for own, side in zip(bars, sides, strict=True)))
+            yield from itertools.product(
+                *(splits(own, side) for own, side in zip(bars, sides, strict=True))
+            )
 
 
 def messages_of(r, t, widths, side):
     """(kind, blocks, updates) of a worker with panels of these widths."""
     parts = [(min(side, r - top), v) for v in widths for top in range(0, r, side)] if side else []
-    return [m for h, v in parts for m in [(LOAD, h * v, 0), *[(PANEL, h + v, h * v)] * t, (RETURN, h * v, 0)]]
+    return [
+        m
+        for h, v in parts
+        for m in [(LOAD, h * v, 0), *[(PANEL, h + v, h * v)] * t, (RETURN, h * v, 0)]
+    ]
 
 
 def count_of_orders(r, s, t, sides):
     """How many dealings, each in how many orders."""
     total = 0
     for dealt in dealings(s, sides):
-        lengths = [len(messages_of(r, t, widths, side)) for widths, side in zip(dealt, sides, strict=True)]
+        lengths = [
+            len(messages_of(r, t, widths, side)) for widths, side in zip(dealt, sides, strict=True)
+        ]
         total += math.factorial(sum(lengths)) // math.prod(math.factorial(n) for n in lengths)
     return total
 
 
 def least_makespan(r, s, t, costs, times, memory):
-    """Over all dealings and orders: no bound and no dominance, the same state is only gone through once. Exact for integers."""
+    """Over all dealings and orders: no bound and no dominance, the same state is only gone through
+    once. Exact for integers."""
     sides, p = [side_of(m) for m in memory], len(memory)
 
     def best_order(queues):
         @functools.cache
         def best_from(port, workers):
-            """Workers: (messages sent, the last two ends in its chunk: of the panels, before them of its C)."""
+            """Workers: (messages sent, the last two ends in its chunk: of the panels, before them
+            of its C)."""
             ways = []
             for i in range(p):
                 sent, ends = workers[i]
@@ -494,25 +596,40 @@ def least_makespan(r, s, t, costs, times, memory):
                 kind, blocks, updates = queues[i][sent]
                 waits = 0 if kind == LOAD else ends[-1] if kind == RETURN else ends[0]
                 end = max(port, waits) + blocks * costs[i]
-                ends = (ends[-1], max(end, ends[-1]) + updates * times[i]) if kind == PANEL else (end,)
+                ends = (
+                    (ends[-1], max(end, ends[-1]) + updates * times[i]) if kind == PANEL else (end,)
+                )
                 ways.append(best_from(end, (*workers[:i], (sent + 1, ends), *workers[i + 1 :])))
             return min(ways, default=port)
 
         return best_from(0, ((0, (0,)),) * p)
 
     return min(
-        best_order([messages_of(r, t, widths, side) for widths, side in zip(dealt, sides, strict=True)])
+        best_order(
+            [messages_of(r, t, widths, side) for widths, side in zip(dealt, sides, strict=True)]
+        )
         for dealt in dealings(s, sides)
     )
 
 
-def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable[Any], peaks: list[int] | None = None) -> float:
-    """Asserts that a schedule is valid and complete, from nothing but its chunks and the port's log; returns its end.
+def judge(
+    shape,
+    costs,
+    times,
+    memory,
+    chunks: Iterable[Any],
+    messages: Iterable[Any],
+    peaks: list[int] | None = None,
+) -> float:
+    """Asserts that a schedule is valid and complete, from nothing but its chunks and the port's
+    log; returns its end.
 
-    What a worker holds is C (h x v, goes back), or A (h x t) or B (t x v); the others pass, layer by layer.
+    What a worker holds is C (h x v, goes back), or A (h x t) or B (t x v); the others pass, layer
+    by layer.
 
-    Times must be exact: integers, or multiples of a power of two. Without costs and times (None) nothing is said of how long
-    something lasts: so a log that was measured can be judged. peaks gets the most blocks that each worker held.
+    Times must be exact: integers, or multiples of a power of two. Without costs and times (None)
+    nothing is said of how long something lasts: so a log that was measured can be judged. peaks
+    gets the most blocks that each worker held.
     """
     r, s, t = shape
     chunks = [tuple(chunk) for chunk in chunks]
@@ -524,14 +641,20 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
     assert set(painted) == set(itertools.product(range(r), range(s))), "blocks of C in no chunk"
 
     port = 0.0
-    sent: list[list[tuple[int, int, float]]] = [[] for _ in chunks]  # first layer, layers, computed at
+    # first layer, layers, computed at
+    sent: list[list[tuple[int, int, float]]] = [[] for _ in chunks]
     back = [0] * len(chunks)  # layers
     loaded, over = [False] * len(chunks), [False] * len(chunks)
-    stored: list[list[tuple[float, int, int]]] = [[] for _ in memory]  # time, release before acquire, blocks
+    # time, release before acquire, blocks
+    stored: list[list[tuple[float, int, int]]] = [[] for _ in memory]
     computing: list[list[tuple[float, float]]] = [[] for _ in memory]
     for worker, kind, chunk, layer, start, end, begin, done in messages:
         owner, held, buffers, _, _, h, v, depth, ahead = chunks[chunk]
-        stays, arrives, returns, length = [(h * v, h + v, 0, t), (h * t, h + t, h, v), (v * t, v + t, v, h)][held]
+        stays, arrives, returns, length = [
+            (h * v, h + v, 0, t),
+            (h * t, h + t, h, v),
+            (v * t, v + t, v, h),
+        ][held]
         updates = h * v * t // length
         many, few = (h, v) if buffers == 0 else (v, h)
         if buffers < 1:
@@ -545,7 +668,9 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             assert not loaded[chunk]
             assert not sent[chunk]
             others = [over[k] for k in range(len(chunks)) if chunks[k][0] == worker and loaded[k]]
-            assert others.count(False) == (ahead and len(others) > 0), "before the result of the one before, or not though ahead"
+            assert others.count(False) == (ahead and len(others) > 0), (
+                "before the result of the one before, or not though ahead"
+            )
             loaded[chunk] = True
             blocks = stays
             stored[worker].append((start, 1, blocks))
@@ -556,7 +681,9 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             deep = min(depth, length - low)
             blocks = deep * arrives
             assert begin >= end
-            assert done >= begin if times is None else done == begin + updates * deep * times[worker]
+            assert (
+                done >= begin if times is None else done == begin + updates * deep * times[worker]
+            )
             if buffers < 1 and low % many == 0:  # what the blocks of this layer meet
                 blocks += few
                 stored[worker].append((start, 1, few))
@@ -574,7 +701,7 @@ def judge(shape, costs, times, memory, chunks: Iterable[Any], messages: Iterable
             stored[worker].append((end, 0, -blocks))
         else:
             assert layer == back[chunk], "results in the order of the panels"
-            (deep, done) = next((x[1], x[2]) for x in sent[chunk] if x[0] == layer)
+            deep, done = next((x[1], x[2]) for x in sent[chunk] if x[0] == layer)
             assert start >= done, "a result before its update"
             blocks, back[chunk] = deep * returns, back[chunk] + deep
             stored[worker].append((end, 0, -blocks))

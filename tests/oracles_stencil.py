@@ -1,4 +1,5 @@
-"""Oracles for iterations on slices: the whole matrix at once, every ring and every division, the model in fractions."""
+"""Oracles for iterations on slices: the whole matrix at once, every ring and every division, the
+model in fractions."""
 
 from __future__ import annotations
 
@@ -36,13 +37,20 @@ def messages(ring: Sequence[int], links: Sequence[Sequence[Fraction]]) -> list[F
 
 
 def step_time(
-    ring: Sequence[int], counts: Sequence[int], column: Sequence[Fraction], links: Sequence[Sequence[Fraction]]
+    ring: Sequence[int],
+    counts: Sequence[int],
+    column: Sequence[Fraction],
+    links: Sequence[Sequence[Fraction]],
 ) -> Fraction:
     """column: time of each worker for a column; links: for the boundary."""
-    return max(n * column[i] + paid for i, n, paid in zip(ring, counts, messages(ring, links), strict=True))
+    return max(
+        n * column[i] + paid for i, n, paid in zip(ring, counts, messages(ring, links), strict=True)
+    )
 
 
-def best_step(cols: int, column: Sequence[Fraction], links: Sequence[Sequence[Fraction]]) -> Fraction:
+def best_step(
+    cols: int, column: Sequence[Fraction], links: Sequence[Sequence[Fraction]]
+) -> Fraction:
     """Over all rings and all divisions into whole columns."""
     return min(
         step_time(ring, counts, column, links)
@@ -53,20 +61,28 @@ def best_step(cols: int, column: Sequence[Fraction], links: Sequence[Sequence[Fr
 
 
 def ends(steps: int, durations: Sequence[Fraction]) -> list[Fraction]:
-    """When each member of a ring ends its last step, if it starts one when it and both neighbours have ended the last."""
+    """When each member of a ring ends its last step, if it starts one when it and both neighbours
+    have ended the last."""
     now = [Fraction(0)] * len(durations)
     for _ in range(steps):
-        now = [max(now[k - 1], now[k], now[(k + 1) % len(now)]) + durations[k] for k in range(len(now))]
+        now = [
+            max(now[k - 1], now[k], now[(k + 1) % len(now)]) + durations[k] for k in range(len(now))
+        ]
     return now
 
 
 def validate(
-    events: Iterable[tuple[int, str, float, float, str]], ring: Sequence[int], steps: int, names: Sequence[str], sides: str,
+    events: Iterable[tuple[int, str, float, float, str]],
+    ring: Sequence[int],
+    steps: int,
+    names: Sequence[str],
+    sides: str,
     least: dict[int, tuple[float, float, float]],
-) -> None:  # fmt: skip
-    """Replay a trace. Every member does its steps in order: the update, then the exchange with the next and the one before, where
-    these take time (least: of each part). None starts a step before its neighbours have ended the last. Waiting is all the rest.
-    sides: what goes before the name of a neighbour."""
+) -> None:
+    """Replay a trace. Every member does its steps in order: the update, then the exchange with the
+    next and the one before, where these take time (least: of each part). None starts a step before
+    its neighbours have ended the last. Waiting is all the rest. sides: what goes before the name of
+    a neighbour."""
     place = {worker: k for k, worker in enumerate(ring)}
     started: dict[tuple[int, int], float] = {}
     ended: dict[tuple[int, int], float] = {}
@@ -82,8 +98,14 @@ def validate(
     for worker, k in place.items():
         around = ring[(k + 1) % len(ring)], ring[k - 1]
         wanted = [("compute", None)] + [("transfer", f"{sides}{names[i]}") for i in around]
-        parts = [part for part, duration in zip(wanted, least[worker], strict=True) if duration > 0 or part[0] == "compute"]
-        durations = [duration for part, duration in zip(wanted, least[worker], strict=True) if part in parts]
+        parts = [
+            part
+            for part, duration in zip(wanted, least[worker], strict=True)
+            if duration > 0 or part[0] == "compute"
+        ]
+        durations = [
+            duration for part, duration in zip(wanted, least[worker], strict=True) if part in parts
+        ]
         assert len(own[worker]) == steps * len(parts)
         for at, (kind, start, end, what) in enumerate(own[worker]):
             step, part = divmod(at, len(parts))
@@ -99,4 +121,6 @@ def validate(
     for (worker, step), start in started.items():
         k = place[worker]
         for other in (ring[k - 1], ring[(k + 1) % len(ring)]):
-            assert step == 0 or start >= ended[other, step - 1] - 1e-12, f"{worker} starts step {step} too early"
+            assert step == 0 or start >= ended[other, step - 1] - 1e-12, (
+                f"{worker} starts step {step} too early"
+            )

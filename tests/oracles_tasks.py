@@ -1,4 +1,5 @@
-"""Master-slave tasking by brute force, in rationals on a common denominator. Nothing here uses hetsched."""
+"""Master-slave tasking by brute force, in rationals on a common denominator. Nothing here uses
+hetsched."""
 
 from __future__ import annotations
 
@@ -15,8 +16,11 @@ def integers(values: Iterable[float | Fraction]) -> list[int]:
     return [x.numerator * (scale // x.denominator) for x in rationals]
 
 
-def most_tasks(T: float | Fraction, times: Sequence[float], send: float, receive: float = 0.0) -> int:
-    """The most tasks over all sets of slaves that the bus can serve and all orders of their messages."""
+def most_tasks(
+    T: float | Fraction, times: Sequence[float], send: float, receive: float = 0.0
+) -> int:
+    """The most tasks over all sets of slaves that the bus can serve and all orders of their
+    messages."""
     bound, s, r, *times = integers([T, send, receive, *times])
     best = 0
     for q in range(1, len(times) + 1):
@@ -26,20 +30,35 @@ def most_tasks(T: float | Fraction, times: Sequence[float], send: float, receive
         for served in permutations(times, q):
             left = [bound - (j + 1) * s for j in range(q)]
             for back in backs:
-                best = max(best, sum(max(0, (x - k * r) // t) for x, k, t in zip(left, back, served, strict=True)))
+                best = max(
+                    best,
+                    sum(
+                        max(0, (x - k * r) // t) for x, k, t in zip(left, back, served, strict=True)
+                    ),
+                )
     return best
 
 
 def least_time(tasks: int, times: Sequence[float], send: float) -> Fraction:
     """The least of {j send + k t_i} in which the tasks can be done, without messages back."""
     candidates = sorted(
-        {j * Fraction(send) + k * Fraction(t) for j in range(1, len(times) + 1) for t in times for k in range(1, tasks + 1)}
+        {
+            j * Fraction(send) + k * Fraction(t)
+            for j in range(1, len(times) + 1)
+            for t in times
+            for k in range(1, tasks + 1)
+        }
     )
-    return next(c for c in candidates if most_tasks(c, times, send) >= tasks) if tasks else Fraction(0)
+    return (
+        next(c for c in candidates if most_tasks(c, times, send) >= tasks) if tasks else Fraction(0)
+    )
 
 
-def most_tasks_linked(T: float, times: Sequence[float], sends: Sequence[float], receives: Sequence[float]) -> int:
-    """The most tasks with a message time for each slave: all subsets, all orders out, all orders back."""
+def most_tasks_linked(
+    T: float, times: Sequence[float], sends: Sequence[float], receives: Sequence[float]
+) -> int:
+    """The most tasks with a message time for each slave: all subsets, all orders out, all orders
+    back."""
     p, (bound, *whole) = len(times), integers([T, *times, *sends, *receives])
     t, s, r = whole[:p], whole[p : 2 * p], whole[2 * p :]
     best = 0

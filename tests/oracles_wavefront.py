@@ -1,4 +1,5 @@
-"""Slow, obvious and exact: wavefronts tile by tile, and a judge of their traces. Nothing here uses hetsched."""
+"""Slow, obvious and exact: wavefronts tile by tile, and a judge of their traces. Nothing here uses
+hetsched."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def runs(owner: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def sequences(shape: Tile, owner: Sequence[int], mask: Sequence[str], order: str, axis: int) -> dict[int, list[Tile]]:
+def sequences(
+    shape: Tile, owner: Sequence[int], mask: Sequence[str], order: str, axis: int
+) -> dict[int, list[Tile]]:
     """Each worker's tiles in the order in which it does them."""
     length = shape[1 - axis]
     skew = 1 if {"NE", "SW"} & set(mask) else 0
@@ -45,7 +48,12 @@ def sequences(shape: Tile, owner: Sequence[int], mask: Sequence[str], order: str
 
 
 def schedule(
-    shape: Tile, times: Sequence[Fraction], owner: Sequence[int], mask: Sequence[str], order: str, axis: int = 1
+    shape: Tile,
+    times: Sequence[Fraction],
+    owner: Sequence[int],
+    mask: Sequence[str],
+    order: str,
+    axis: int = 1,
 ) -> tuple[Fraction, dict[Tile, Fraction]]:
     """Makespan and starts: whoever can go on with its next tile does."""
     todo = sequences(shape, owner, mask, order, axis)
@@ -57,7 +65,9 @@ def schedule(
         for worker, tiles in todo.items():
             while tiles and all(tile in done for tile in neighbours(tiles[0], shape, mask)):
                 tile = tiles.pop(0)
-                start[tile] = max([free[worker], *(done[other] for other in neighbours(tile, shape, mask))])
+                start[tile] = max(
+                    [free[worker], *(done[other] for other in neighbours(tile, shape, mask))]
+                )
                 done[tile] = free[worker] = start[tile] + times[worker]
         assert len(done) > before, "deadlock"
     return max(done.values()), start
@@ -66,8 +76,8 @@ def schedule(
 def eager(
     shape: Tile, times: Sequence[Fraction], owner: Sequence[int], mask: Sequence[str], axis: int = 1
 ) -> tuple[Fraction, dict[Tile, Fraction]]:
-    """The paper's motivating example, event by event: a free worker takes a ready tile of its earliest chunk, and of those the
-    one in the last line."""
+    """The paper's motivating example, event by event: a free worker takes a ready tile of its
+    earliest chunk, and of those the one in the last line."""
     length = shape[1 - axis]
     now, start, done, busy = Fraction(0), {}, set(), {}
     while len(done) < shape[0] * shape[1]:
@@ -75,9 +85,15 @@ def eager(
             worker = owner[lines[0]]
             if worker in busy:
                 continue
-            tiles = ((along, line) if axis == 1 else (line, along) for line in reversed(lines) for along in range(length))
+            tiles = (
+                (along, line) if axis == 1 else (line, along)
+                for line in reversed(lines)
+                for along in range(length)
+            )
             for tile in tiles:
-                if tile not in start and all(other in done for other in neighbours(tile, shape, mask)):
+                if tile not in start and all(
+                    other in done for other in neighbours(tile, shape, mask)
+                ):
                     start[tile], busy[worker] = now, (now + times[worker], tile)
                     break
         now = min(end for end, _ in busy.values())
@@ -118,7 +134,8 @@ def extensions(shape: Tile, mask: Sequence[str]) -> Iterator[list[Tile]]:
 
 
 def least_makespan(shape: Tile, times: Sequence[Fraction], mask: Sequence[str]) -> Fraction:
-    """Over all owners of the columns and all orders of the tiles: every schedule that starts tiles as soon as it can."""
+    """Over all owners of the columns and all orders of the tiles: every schedule that starts tiles
+    as soon as it can."""
     best = None
     for sequence in extensions(shape, mask):
         for owner in product(range(len(times)), repeat=shape[1]):
@@ -126,7 +143,9 @@ def least_makespan(shape: Tile, times: Sequence[Fraction], mask: Sequence[str]) 
             free = [Fraction(0)] * len(times)
             for tile in sequence:
                 worker = owner[tile[1]]
-                begin = max([free[worker], *(done[other] for other in neighbours(tile, shape, mask))])
+                begin = max(
+                    [free[worker], *(done[other] for other in neighbours(tile, shape, mask))]
+                )
                 done[tile] = free[worker] = begin + times[worker]
             best = max(free) if best is None else min(best, max(free))
     assert best is not None
@@ -134,9 +153,14 @@ def least_makespan(shape: Tile, times: Sequence[Fraction], mask: Sequence[str]) 
 
 
 def validate(
-    events: Iterable[tuple[int, str, float, float, str]], shape: Tile, owner: Sequence[int], mask: Sequence[str], axis: int
+    events: Iterable[tuple[int, str, float, float, str]],
+    shape: Tile,
+    owner: Sequence[int],
+    mask: Sequence[str],
+    axis: int,
 ) -> None:
-    """Replay a trace: every tile once and by its owner, never before those that it waits for, one at a time."""
+    """Replay a trace: every tile once and by its owner, never before those that it waits for, one
+    at a time."""
     seen: dict[Tile, tuple[float, float]] = {}
     own: dict[int, list[tuple[float, float]]] = {}
     for worker, kind, start, end, what in events:
@@ -152,14 +176,21 @@ def validate(
         own.setdefault(worker, []).append((start, end))
     assert set(seen) == set(product(range(shape[0]), range(shape[1]))), "tiles are missing"
     for tile, (start, _) in seen.items():
-        assert all(seen[other][1] <= start for other in neighbours(tile, shape, mask)), f"{tile} came too early"
+        assert all(seen[other][1] <= start for other in neighbours(tile, shape, mask)), (
+            f"{tile} came too early"
+        )
     for stretches in own.values():
         stretches.sort()
-        assert all(end <= start for (_, end), (start, _) in zip(stretches, stretches[1:], strict=False)), "two at a time"
+        assert all(
+            end <= start for (_, end), (start, _) in zip(stretches, stretches[1:], strict=False)
+        ), "two at a time"
 
 
-def swept(image: np.ndarray, weights: np.ndarray, rule: str, by_columns: bool = False) -> np.ndarray:
-    """The sequential sweep, element by element, in place on a copy; neighbours outside the image do not count."""
+def swept(
+    image: np.ndarray, weights: np.ndarray, rule: str, by_columns: bool = False
+) -> np.ndarray:
+    """The sequential sweep, element by element, in place on a copy; neighbours outside the image do
+    not count."""
     a = image.copy()
     rows, cols = a.shape
     zero = a.dtype.type(0 if rule == "sum" else np.inf)

@@ -6,17 +6,23 @@ import itertools
 import random
 
 
-def random_chunks(rng: random.Random, shape: tuple[int, int, int], p: int) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Up to nine chunks that tile C, in any order, and the memory that each of the p workers needs for them.
+def random_chunks(
+    rng: random.Random, shape: tuple[int, int, int], p: int
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Up to nine chunks that tile C, in any order, and the memory that each of the p workers needs
+    for them.
 
-    A chunk is a row of STAR_CHUNK; it holds A, B or C and takes panels of any depth into one buffer or two, or it holds C and the
-    blocks of A or of B come one by one. Some that hold C after another one that does are ahead of it.
+    A chunk is a row of STAR_CHUNK; it holds A, B or C and takes panels of any depth into one buffer
+    or two, or it holds C and the blocks of A or of B come one by one. Some that hold C after
+    another one that does are ahead of it.
     """
     r, s, t = shape
     rows = sorted({0, r, *(rng.randrange(r + 1) for _ in range(2))})
     cols = sorted({0, s, *(rng.randrange(s + 1) for _ in range(2))})
     chunks = []
-    for (top, bottom), (left, right) in itertools.product(itertools.pairwise(rows), itertools.pairwise(cols)):
+    for (top, bottom), (left, right) in itertools.product(
+        itertools.pairwise(rows), itertools.pairwise(cols)
+    ):
         h, v, i, held = bottom - top, right - left, rng.randrange(p), rng.choice([0, 0, 1, 2])
         chunk = (i, held, rng.randint(1, 2), top, left, h, v, rng.choice([1, 1, 2, 3, 9]))
         if rng.randrange(4) == 0:
@@ -31,7 +37,8 @@ def random_chunks(rng: random.Random, shape: tuple[int, int, int], p: int) -> tu
 
 
 def memory_of(shape: tuple[int, int, int], chunks: list[tuple[int, ...]], p: int) -> list[int]:
-    """Blocks that each worker needs: of chunks each ahead of the one before what two neighbours hold, and the panels of one."""
+    """Blocks that each worker needs: of chunks each ahead of the one before what two neighbours
+    hold, and the panels of one."""
     memory = [0] * p
     for i in range(p):
         chains: list[list[tuple[int, int]]] = []  # of each chunk what it holds, and its panels
@@ -41,7 +48,11 @@ def memory_of(shape: tuple[int, int, int], chunks: list[tuple[int, ...]], p: int
             chains[-1].append(room_of(shape, chunk))
         for chain in chains:
             held = [stays for stays, _ in chain]
-            memory[i] = max(memory[i], max(map(sum, zip([0, *held], held, strict=False))) + max(passes for _, passes in chain))
+            memory[i] = max(
+                memory[i],
+                max(map(sum, zip([0, *held], held, strict=False)))
+                + max(passes for _, passes in chain),
+            )
     return memory
 
 

@@ -1,9 +1,10 @@
-"""Dense operations beside SciPy's on small random matrices: results, dtypes and errors, for any strides and options.
+"""Dense operations beside SciPy's on small random matrices: results, dtypes and errors, for any
+strides and options.
 
     .venv/bin/python tests/random_dense.py [N] [--seed S] [--only NAME] [--first NUMBER]
 
-N calls of each operation, 10,000 if not said. A call depends on the operation, the seed and its number only; a finding is printed
-with the arguments that repeat it. Exit status 1 on findings.
+N calls of each operation, 10,000 if not said. A call depends on the operation, the seed and its
+number only; a finding is printed with the arguments that repeat it. Exit status 1 on findings.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def draws(function: Callable[[Random], Case]) -> Callable[[Random], Case]:
     return function
 
 
-# ---- what calls are made of ---------------------------------------------------------------------------------------
+# ---- what calls are made of ----------------------------------------------------------------------
 
 
 def coin(rng: Random, chance: float = 0.5) -> bool:
@@ -66,7 +67,9 @@ def dtype(rng: Random) -> str:
 
 def numbers(rng: Random, shape: Any, kind: str) -> Array:
     if kind in ("int64", "bool"):
-        return rng.integers(-9 if kind == "int64" else 0, 10 if kind == "int64" else 2, shape).astype(kind)
+        return rng.integers(
+            -9 if kind == "int64" else 0, 10 if kind == "int64" else 2, shape
+        ).astype(kind)
     x = rng.standard_normal(shape)
     if np.dtype(kind).kind == "c":
         x = x + 1j * rng.standard_normal(shape)
@@ -75,7 +78,9 @@ def numbers(rng: Random, shape: Any, kind: str) -> Array:
 
 def laid_out(rng: Random, a: Array) -> Array:
     """The same numbers with other strides."""
-    form = rng.choice(["C", "F", "sliced", "negative", "transposed", "read-only", "unaligned", "Array"])
+    form = rng.choice(
+        ["C", "F", "sliced", "negative", "transposed", "read-only", "unaligned", "Array"]
+    )
     if form in ("C", "F"):
         return np.array(a, order=str(form))
     if form == "Array":
@@ -84,9 +89,13 @@ def laid_out(rng: Random, a: Array) -> Array:
         memory = np.empty(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
     elif form == "sliced":
         steps = rng.integers(1, 4, a.ndim)
-        memory = np.zeros(a.shape * steps, a.dtype)[tuple(slice(None, None, int(step)) for step in steps)]
+        memory = np.zeros(a.shape * steps, a.dtype)[
+            tuple(slice(None, None, int(step)) for step in steps)
+        ]
     elif form == "negative":
-        memory = np.empty(a.shape, a.dtype)[tuple(slice(None, None, -1 if coin(rng, 0.7) else 1) for _ in a.shape)]
+        memory = np.empty(a.shape, a.dtype)[
+            tuple(slice(None, None, -1 if coin(rng, 0.7) else 1) for _ in a.shape)
+        ]
     elif form == "transposed":
         memory = np.zeros((*a.shape[:0:-1], *a.shape[:1]) if a.ndim > 1 else (2 * len(a),), a.dtype)
         memory = memory.T if a.ndim > 1 else memory[::2]
@@ -141,7 +150,9 @@ def positive(rng: Random, lower: bool) -> Array:
 def right_side(rng: Random, n: int, fewest: int = 0) -> Array:
     """Of any type, one or several; now and then of a wrong shape."""
     rows = n + int(coin(rng, 0.04) and n > 1)  # SciPy repeats what is for one unknown
-    b = numbers(rng, (rows,) if coin(rng, 0.4) else (rows, int(rng.integers(fewest, 6))), dtype(rng))
+    b = numbers(
+        rng, (rows,) if coin(rng, 0.4) else (rows, int(rng.integers(fewest, 6))), dtype(rng)
+    )
     return spread(rng, b) if coin(rng, 0.05) else laid_out(rng, b)
 
 
@@ -172,10 +183,13 @@ def condition(a: Array) -> float:
 
 def precision(*arrays: Any) -> float:
     kinds = [np.asarray(a).dtype for a in arrays]
-    return max(float(np.finfo(kind).eps) if kind.kind in "fc" else float(np.finfo("f8").eps) for kind in kinds)
+    return max(
+        float(np.finfo(kind).eps) if kind.kind in "fc" else float(np.finfo("f8").eps)
+        for kind in kinds
+    )
 
 
-# ---- how results are compared -------------------------------------------------------------------------------------
+# ---- how results are compared --------------------------------------------------------------------
 
 
 def alike(found: Any, wanted: Any) -> None:
@@ -193,7 +207,9 @@ def close(found: Any, wanted: Any, factor: float) -> None:
         return
     scale = np.abs(wanted).max(initial=0)
     error = np.abs(found - wanted).max(initial=0)
-    assert error <= factor * scale, f"error {error:.3g}, of {scale:.3g} allowed {factor * scale:.3g}"
+    assert error <= factor * scale, (
+        f"error {error:.3g}, of {scale:.3g} allowed {factor * scale:.3g}"
+    )
 
 
 def below(value: float, what: str) -> None:
@@ -204,7 +220,7 @@ def tolerance(n: int, cond: float, *arrays: Any) -> float:
     return 100 * max(n, 1) * precision(*arrays) * cond
 
 
-# ---- the operations -----------------------------------------------------------------------------------------------
+# ---- the operations ------------------------------------------------------------------------------
 
 
 @draws
@@ -219,7 +235,12 @@ def lu_factor(rng: Random) -> Case:
         below(ratios.lu_factors(np.asarray(kept, found[0].dtype), *found), "P L U - A")
 
     overwrite = coin(rng)
-    return Case((a,), {"overwrite_a": overwrite} if overwrite or coin(rng) else {}, judge, spent=(0,) if overwrite else ())
+    return Case(
+        (a,),
+        {"overwrite_a": overwrite} if overwrite or coin(rng) else {},
+        judge,
+        spent=(0,) if overwrite else (),
+    )
 
 
 @draws
@@ -315,10 +336,14 @@ def _cholesky(rng: Random, triangle_only: bool) -> Case:
         alike(found, wanted)
         below(ratios.cholesky_factor(a, found, lower), "L L^H - A")
         if not triangle_only:
-            assert np.array_equal(found, np.tril(found) if lower else np.triu(found)), "the other triangle is not zero"
+            assert np.array_equal(found, np.tril(found) if lower else np.triu(found)), (
+                "the other triangle is not zero"
+            )
 
     near = np.isinf(condition(whole)) and not plainly_singular(whole)
-    return Case((given,), {"lower": lower, "overwrite_a": overwrite}, judge, near, (0,) if overwrite else ())
+    return Case(
+        (given,), {"lower": lower, "overwrite_a": overwrite}, judge, near, (0,) if overwrite else ()
+    )
 
 
 @draws
@@ -370,7 +395,11 @@ def solve_triangular(rng: Random) -> Case:
 
 @draws
 def qr(rng: Random) -> Case:
-    a, mode, overwrite = unfit(rng, rectangle(rng)), str(rng.choice(["full", "r", "economic", "raw"])), coin(rng)
+    a, mode, overwrite = (
+        unfit(rng, rectangle(rng)),
+        str(rng.choice(["full", "r", "economic", "raw"])),
+        coin(rng),
+    )
     given = spread(rng, a) if coin(rng, 0.05) and a.ndim == 2 else laid_out(rng, a)
     kept = np.array(given)
 
@@ -396,7 +425,9 @@ def qr(rng: Random) -> Case:
         below(ratios.qr_factors(A, q, r), "R - Q^H A")
         below(ratios.orthonormal(q), "I - Q^H Q")
 
-    return Case((given,), {"mode": mode, "overwrite_a": overwrite}, judge, spent=(0,) if overwrite else ())
+    return Case(
+        (given,), {"mode": mode, "overwrite_a": overwrite}, judge, spent=(0,) if overwrite else ()
+    )
 
 
 @draws
@@ -410,7 +441,11 @@ def lstsq(rng: Random) -> Case:
     given, b = laid_out(rng, a), right_side(rng, m, 1)  # xGELSD complains of none
     if not given.size:
         b = b[:m]  # SciPy 1.18 takes any for a matrix without elements
-    values = np.linalg.svd(of_double(a), compute_uv=False) if a.size and a.ndim == 2 and np.isfinite(a).all() else np.ones(1)
+    values = (
+        np.linalg.svd(of_double(a), compute_uv=False)
+        if a.size and a.ndim == 2 and np.isfinite(a).all()
+        else np.ones(1)
+    )
     top = max(float(values[0]), 1e-300)
     own = values[values > 1e-4 * top]
     rounding = 10 * float(np.finfo(np.result_type(plain(given), plain(b))).eps)
@@ -426,7 +461,9 @@ def lstsq(rng: Random) -> Case:
         if wanted[2] != rank:
             return  # SciPy's cutoff, the precision alone, takes rounding for rank
         eps = precision(given, found[0])
-        scale = np.abs(of_double(b)).max(initial=0) / top * cond + np.abs(of_double(wanted[0])).max(initial=0)
+        scale = np.abs(of_double(b)).max(initial=0) / top * cond + np.abs(of_double(wanted[0])).max(
+            initial=0
+        )
         error = np.abs(of_double(found[0]) - of_double(wanted[0])).max(initial=0)
         allowed = 100 * max(m, n) * eps * cond * scale * cond
         assert error <= allowed, f"x is wrong by {error:.3g}, allowed {allowed:.3g}"
@@ -447,7 +484,7 @@ def gram(rng: Random) -> Case:
     return Case((given,), {"of": of}, judge)
 
 
-# ---- running ------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def case(name: str, seed: int, number: int) -> Case:
@@ -460,7 +497,9 @@ def outcome(functions: Any, name: str, args: Any, options: dict[str, Any]) -> tu
         return call(functions, name, *args, **options), ""
     except Exception as error:
         kinds = (np.linalg.LinAlgError, ValueError, TypeError)
-        kind = next((kind.__name__ for kind in kinds if isinstance(error, kind)), type(error).__name__)
+        kind = next(
+            (kind.__name__ for kind in kinds if isinstance(error, kind)), type(error).__name__
+        )
         return error, kind
 
 
@@ -478,9 +517,16 @@ def attempt(name: str, seed: int, number: int) -> str:
     before = [array.tobytes() for array in arrays(list(drawn.args))]
     found, own = outcome(OURS, name, drawn.args, drawn.options)
     if own != error:
-        if drawn.nearly_singular and "LinAlgError" in (own, error) and {own, error} <= {"LinAlgError", ""}:
+        if (
+            drawn.nearly_singular
+            and "LinAlgError" in (own, error)
+            and {own, error} <= {"LinAlgError", ""}
+        ):
             return ""
-        return f"{own or 'a result'} ({found if own else ''}) where SciPy has {error or 'a result'} ({wanted if error else ''})"
+        return (
+            f"{own or 'a result'} ({found if own else ''}) where SciPy has {error or 'a result'}"
+            f" ({wanted if error else ''})"
+        )
     spent = [array for place in drawn.spent for array in arrays([drawn.args[place]])]
     for array, bits in zip(arrays(list(drawn.args)), before, strict=True):
         if not any(array is other for other in spent):
@@ -512,7 +558,9 @@ def run(name: str, count: int, seed: int, first: int = 0) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("count", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=DRAWS)
@@ -524,7 +572,12 @@ def main() -> int:
         found = run(name, given.count, given.seed, given.first)
         total += len(found)
         seconds = time.monotonic() - began
-        print(f"{name:18}{given.count:8} calls {len(found):5} findings {seconds:7.1f} s", *found[:10], sep="\n", flush=True)
+        print(
+            f"{name:18}{given.count:8} calls {len(found):5} findings {seconds:7.1f} s",
+            *found[:10],
+            sep="\n",
+            flush=True,
+        )
     return 1 if total else 0
 
 

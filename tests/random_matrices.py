@@ -1,4 +1,5 @@
-"""Random matrices of any dtype and layout for tests of linear algebra, and what rounding may do to them."""
+"""Random matrices of any dtype and layout for tests of linear algebra, and what rounding may do to
+them."""
 
 import numpy as np
 from hypothesis import strategies as st

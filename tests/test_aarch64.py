@@ -1,5 +1,5 @@
-"""The engine for aarch64: cross-compiled without a warning; the tests in C of its kernels and of what stands on them run in QEMU.
-They say nothing of speed."""
+"""The engine for aarch64: cross-compiled without a warning; the tests in C of its kernels and of
+what stands on them run in QEMU. They say nothing of speed."""
 
 from __future__ import annotations
 
@@ -39,20 +39,57 @@ def build():
     folder = ROOT / "build" / "ctest-aarch64"
     toolchain = f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'cmake' / 'aarch64.cmake'}"
     flags = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS=-Werror", "-DCMAKE_C_FLAGS_RELEASE=-O1"]
-    run(tool("cmake"), "-S", ROOT, "-B", folder, toolchain, "-DSKBUILD=OFF", "-DHETSCHED_BLIS=OFF", "-DHETSCHED_TESTS=ON", *flags)
-    run(tool("cmake"), "--build", folder, "-j", "2", "--target", *(f"test_{name}" for name in PROGRAMS))
+    run(
+        tool("cmake"),
+        "-S",
+        ROOT,
+        "-B",
+        folder,
+        toolchain,
+        "-DSKBUILD=OFF",
+        "-DHETSCHED_BLIS=OFF",
+        "-DHETSCHED_TESTS=ON",
+        *flags,
+    )
+    run(
+        tool("cmake"),
+        "--build",
+        folder,
+        "-j",
+        "2",
+        "--target",
+        *(f"test_{name}" for name in PROGRAMS),
+    )
     return folder
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(build, name):
-    run(tool("ctest"), "--test-dir", build, "--output-on-failure", "--no-tests=error", "-R", f"^{name}$")
+    run(
+        tool("ctest"),
+        "--test-dir",
+        build,
+        "--output-on-failure",
+        "--no-tests=error",
+        "-R",
+        f"^{name}$",
+    )
 
 
 def test_kernel_in_use(build, tmp_path):
     source, program = tmp_path / "info.c", tmp_path / "info"
     source.write_text(INFO, encoding="utf-8")
     library = build / "csrc" / "libhetsched.a"
-    run("aarch64-linux-gnu-gcc", "-I", ROOT / "csrc" / "include", source, library, "-pthread", "-lm", "-o", program)
+    run(
+        "aarch64-linux-gnu-gcc",
+        "-I",
+        ROOT / "csrc" / "include",
+        source,
+        library,
+        "-pthread",
+        "-lm",
+        "-o",
+        program,
+    )
     printed = run("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", program)
     assert printed == "c, neon (any aarch64 processor), 8 x 12, 8 x 6"

@@ -1,4 +1,5 @@
-"""The reference: each public name in one topic of docs/api, docstrings as numpydoc wants them, the pages of headers whole."""
+"""The reference: each public name in one topic of docs/api, docstrings as numpydoc wants them, the
+pages of headers whole."""
 
 import dataclasses
 import functools
@@ -16,14 +17,17 @@ import hetsched as hs
 ROOT = Path(__file__).parents[1]
 INDEX = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
 TOPIC = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.M | re.S)
-TABLE = re.compile(r"^\.\. currentmodule:: (\S+)\n\.\. autosummary::\n(?:   :.*\n)*\n((?:   \w+\n)+)", re.M)
+TABLE = re.compile(
+    r"^\.\. currentmodule:: (\S+)\n\.\. autosummary::\n(?:   :.*\n)*\n((?:   \w+\n)+)", re.M
+)
 #: Where public names are; hs.datasets is one, and has others.
 MODULES = {
     "hetsched": [name for name in hs.__all__ if not inspect.ismodule(getattr(hs, name))],
     "hetsched.mpi": hs.mpi.__all__,
     "hetsched.datasets": hs.datasets.__all__,
 }
-#: Wrong or missing parameters, in number, name and order; no docstring; no summary; unknown and misplaced sections.
+#: Wrong or missing parameters, in number, name and order; no docstring; no summary; unknown and
+#: misplaced sections.
 CHECKED = {"PR01", "PR02", "PR03", "GL06", "GL07", "GL08", "SS01"}
 
 
@@ -42,17 +46,22 @@ def test_every_name_has_one_topic():
 
 
 def own(kind):
-    """The members of a class that hetsched wrote, each with the class that has it; not NumPy's, whose docstrings are there."""
+    """The members of a class that hetsched wrote, each with the class that has it; not NumPy's,
+    whose docstrings are there."""
     for base in kind.__mro__:
         if base.__module__.startswith("hetsched"):
             for name, value in vars(base).items():
-                if not name.startswith("_") and not hasattr(np.ndarray if issubclass(kind, np.ndarray) else object, name):
+                if not name.startswith("_") and not hasattr(
+                    np.ndarray if issubclass(kind, np.ndarray) else object, name
+                ):
                     yield base, name, getattr(value, "__func__", value)
 
 
 def complaints(target, codes=CHECKED):
     validate = pytest.importorskip("numpydoc.validate").validate
-    return [f"{target}: {code} {text}" for code, text in validate(target)["errors"] if code in codes]
+    return [
+        f"{target}: {code} {text}" for code, text in validate(target)["errors"] if code in codes
+    ]
 
 
 def fields_said(kind):
@@ -67,9 +76,12 @@ def fields_said(kind):
     return said
 
 
-@pytest.mark.parametrize(("module", "name"), [(m, n) for m, names in MODULES.items() for n in names])
+@pytest.mark.parametrize(
+    ("module", "name"), [(m, n) for m, names in MODULES.items() for n in names]
+)
 def test_docstring(module, name):
-    """Parameters are those of the signature, in its order; a function says what it returns; a class, what its fields are."""
+    """Parameters are those of the signature, in its order; a function says what it returns; a
+    class, what its fields are."""
     target = f"{module}.{name}"
     value = getattr(importlib.import_module(module), name)
     if not inspect.isclass(value):
@@ -79,23 +91,40 @@ def test_docstring(module, name):
     made = "\nParameters\n" in inspect.cleandoc(value.__doc__ or "")
     found = complaints(target, CHECKED if made else CHECKED - {"PR01", "PR02"})
     said = fields_said(value)
-    missing = {field.name for field in dataclasses.fields(value)} - said if dataclasses.is_dataclass(value) else set()
+    missing = (
+        {field.name for field in dataclasses.fields(value)} - said
+        if dataclasses.is_dataclass(value)
+        else set()
+    )
     for base, member, function in own(value):
         if isinstance(function, (property, functools.cached_property)):
-            if not any(getattr(vars(b).get(member), "__doc__", None) for b in value.__mro__) and member not in said:
+            if (
+                not any(getattr(vars(b).get(member), "__doc__", None) for b in value.__mro__)
+                and member not in said
+            ):
                 missing.add(member)
-        elif inspect.isfunction(function) and (function.__doc__ or not any(hasattr(b, member) for b in base.__mro__[1:])):
-            found += complaints(f"{target}.{member}", CHECKED) if getattr(value, member).__doc__ == function.__doc__ else []
+        elif inspect.isfunction(function) and (
+            function.__doc__ or not any(hasattr(b, member) for b in base.__mro__[1:])
+        ):
+            found += (
+                complaints(f"{target}.{member}", CHECKED)
+                if getattr(value, member).__doc__ == function.__doc__
+                else []
+            )
     assert (found, {name for name in missing if not name.startswith("_")}) == ([], set())
 
 
 def test_c_pages():
-    """Each function, struct, enum and macro of the headers is an object of its page, with what the header says of it."""
+    """Each function, struct, enum and macro of the headers is an object of its page, with what the
+    header says of it."""
     spec = importlib.util.spec_from_file_location("c_api", ROOT / "docs" / "c_api.py")
     c_api = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(c_api)
     for topic in c_api.TOPICS:
-        header, page = (c_api.INCLUDE / "hetsched" / f"{topic}.h").read_text(encoding="utf-8"), c_api.page(topic)
+        header, page = (
+            (c_api.INCLUDE / "hetsched" / f"{topic}.h").read_text(encoding="utf-8"),
+            c_api.page(topic),
+        )
         functions = re.findall(r"^HS_API [^(;]*?(\w+)\(", header, re.M)
         types = re.findall(r"^\} (\w+);|^typedef [^{;]* (\w+);", header, re.M)
         assert re.findall(r"^````\{c:function\} .*?(\w+)\(", page, re.M) == functions

@@ -58,19 +58,28 @@ def outcome(function, *args):
         try:
             result = function(*args)
         except Exception as error:
-            return None, (type(error), str(error).replace("Array", "numpy.ndarray")), [str(w.message) for w in caught]
+            return (
+                None,
+                (type(error), str(error).replace("Array", "numpy.ndarray")),
+                [str(w.message) for w in caught],
+            )
     return result, None, [str(w.message) for w in caught]
 
 
 def assert_same(ours, plain, exactly=True):
-    """Equal results in equal types, an Array for a NumPy array (or still one, where NumPy itself drops subclasses)."""
+    """Equal results in equal types, an Array for a NumPy array (or still one, where NumPy itself
+    drops subclasses)."""
     if isinstance(plain, tuple | list):
         assert isinstance(ours, tuple | list)
         assert len(ours) == len(plain)
         for x, y in zip(ours, plain, strict=True):
             assert_same(x, y, exactly)
         return
-    assert (type(ours) is Array or type(ours) is np.ndarray) if type(plain) is np.ndarray else type(ours) is type(plain)
+    assert (
+        (type(ours) is Array or type(ours) is np.ndarray)
+        if type(plain) is np.ndarray
+        else type(ours) is type(plain)
+    )
     if isinstance(plain, np.ndarray | np.generic):
         assert ours.dtype == plain.dtype
         assert ours.shape == plain.shape
@@ -79,7 +88,9 @@ def assert_same(ours, plain, exactly=True):
             np.testing.assert_array_equal(x, y)
         else:
             eps = np.finfo(plain.dtype).eps
-            np.testing.assert_allclose(x, y, rtol=1e4 * eps, atol=1e4 * eps * max(1.0, np.abs(y).max(initial=0)))
+            np.testing.assert_allclose(
+                x, y, rtol=1e4 * eps, atol=1e4 * eps * max(1.0, np.abs(y).max(initial=0))
+            )
     else:
         assert ours == plain or ours is plain
 
@@ -257,7 +268,10 @@ SHAPES = [
 def test_products(taken, name, shapes, sides):
     """Of all shapes, mixed with plain arrays on either side; errors are NumPy's."""
     plain = [np.asarray(numbers(shape, seed=i)) for i, shape in enumerate(shapes)]
-    ours = [hs.asarray(x) if sides in ("both", side) else x for x, side in zip(plain, ("left", "right"), strict=True)]
+    ours = [
+        hs.asarray(x) if sides in ("both", side) else x
+        for x, side in zip(plain, ("left", "right"), strict=True)
+    ]
     want, got = outcome(PRODUCTS[name], *plain), outcome(PRODUCTS[name], *ours)
     assert got[1:] == want[1:]
     assert_same(got[0], want[0], exactly=False)
@@ -285,7 +299,9 @@ def test_views(data):
     """Any strides, offsets and orders."""
 
     def view(shape, seed):
-        base = numbers((2 * shape[0] + 3, 2 * shape[1] + 3), data.draw(st.sampled_from(DTYPES)), seed)
+        base = numbers(
+            (2 * shape[0] + 3, 2 * shape[1] + 3), data.draw(st.sampled_from(DTYPES)), seed
+        )
         steps = [data.draw(st.sampled_from([1, 2, -1, -2])) for _ in shape]
         found = base[:: steps[0], :: steps[1]][: shape[0], : shape[1]]
         return found if data.draw(st.booleans()) else np.asfortranarray(found)
@@ -304,7 +320,11 @@ def test_views(data):
 class TestOut:
     def test_out(self, taken):
         a, b = numbers((7, 5)), numbers((5, 6), seed=1)
-        for make in (np.empty, lambda shape: hs.asarray(np.empty(shape)), lambda shape: np.empty((12, 14))[:7, ::2][:, :6]):
+        for make in (
+            np.empty,
+            lambda shape: hs.asarray(np.empty(shape)),
+            lambda shape: np.empty((12, 14))[:7, ::2][:, :6],
+        ):
             for function in (np.matmul, np.dot):
                 out = make((7, 6))
                 if function is np.dot and not out.flags.c_contiguous:
@@ -330,13 +350,21 @@ class TestOut:
         assert_same(np.asarray(plain), a @ b, exactly=False)
         assert taken == ["matmul"] * 3
 
-    @pytest.mark.parametrize("name", ["shape", "dtype", "read-only", "casting", "list", "broadcast", "overlaps itself"])
+    @pytest.mark.parametrize(
+        "name", ["shape", "dtype", "read-only", "casting", "list", "broadcast", "overlaps itself"]
+    )
     def test_outputs_that_numpy_judges(self, taken, name):
         def call(wrap):
             a, b = wrap(numbers((4, 4))), numbers((4, 4), seed=1)
-            out = {"shape": np.empty((4, 5)), "dtype": np.empty((4, 4), np.float32), "read-only": np.empty((4, 4)),
-                   "casting": np.empty((4, 4), np.complex128), "list": [], "broadcast": np.empty((2, 4, 4)),
-                   "overlaps itself": np.lib.stride_tricks.as_strided(np.empty(16), (4, 4), (8, 8))}[name]  # fmt: skip
+            out = {
+                "shape": np.empty((4, 5)),
+                "dtype": np.empty((4, 4), np.float32),
+                "read-only": np.empty((4, 4)),
+                "casting": np.empty((4, 4), np.complex128),
+                "list": [],
+                "broadcast": np.empty((2, 4, 4)),
+                "overlaps itself": np.lib.stride_tricks.as_strided(np.empty(16), (4, 4), (8, 8)),
+            }[name]
             if name == "read-only":
                 out.setflags(write=False)
             np.matmul(a, b, out=out)
@@ -349,9 +377,17 @@ class TestOut:
 
     def test_options_are_numpys(self, taken):
         a = hs.asarray(numbers((4, 4)))
-        for options in ({"dtype": np.float32, "casting": "same_kind"}, {"order": "F"}, {"axes": [(1, 0), (0, 1), (0, 1)]}):
-            assert_same(np.matmul(a, a, **options), np.matmul(np.asarray(a), np.asarray(a), **options))
-            ours, plain = (np.matmul(x, x, out=np.empty((4, 4)), **options) for x in (a, np.asarray(a)))
+        for options in (
+            {"dtype": np.float32, "casting": "same_kind"},
+            {"order": "F"},
+            {"axes": [(1, 0), (0, 1), (0, 1)]},
+        ):
+            assert_same(
+                np.matmul(a, a, **options), np.matmul(np.asarray(a), np.asarray(a), **options)
+            )
+            ours, plain = (
+                np.matmul(x, x, out=np.empty((4, 4)), **options) for x in (a, np.asarray(a))
+            )
             assert_same(ours, plain)
         assert not taken
 
@@ -370,7 +406,12 @@ class TestSystems:
         assert len(taken) == 4
 
     @pytest.mark.parametrize(
-        "function", [np.linalg.det, lambda a: np.linalg.solve(a, np.ones(a.shape[-1])), lambda a: np.linalg.solve(a, a)]
+        "function",
+        [
+            np.linalg.det,
+            lambda a: np.linalg.solve(a, np.ones(a.shape[-1])),
+            lambda a: np.linalg.solve(a, a),
+        ],
     )
     @pytest.mark.parametrize(
         "a",
@@ -395,17 +436,27 @@ class TestSystems:
             assert type(got) is type(want)
             assert_same(tuple(got), tuple(want), exactly=False)
         assert taken == ["lu"] * 3
-        for x in (np.ones((5, 5), dtype), np.zeros((0, 0), dtype), np.full((3, 3), np.nan, dtype), numbers((2, 4, 4), dtype)):
+        for x in (
+            np.ones((5, 5), dtype),
+            np.zeros((0, 0), dtype),
+            np.full((3, 3), np.nan, dtype),
+            numbers((2, 4, 4), dtype),
+        ):
             want, got = outcome(np.linalg.slogdet, x), outcome(np.linalg.slogdet, hs.asarray(x))
             assert got[1:] == want[1:]
             assert_same(tuple(got[0]), tuple(want[0]), exactly=False)
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_factors_beyond_the_range(self, dtype):
-        """Rows from 1000 to 1/1000: products of some of them cannot be written, the determinant can. Sizes for real."""
+        """Rows from 1000 to 1/1000: products of some of them cannot be written, the determinant
+        can. Sizes for real."""
         n = 300
         tridiagonal = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
-        for scale in (np.repeat([1e3, 1e-3], n // 2), np.repeat([1e-3, 1e3], n // 2), np.tile([1e3, 1e-3], n // 2)):
+        for scale in (
+            np.repeat([1e3, 1e-3], n // 2),
+            np.repeat([1e-3, 1e3], n // 2),
+            np.tile([1e3, 1e-3], n // 2),
+        ):
             found = np.linalg.det(hs.asarray((scale[:, None] * tridiagonal).astype(dtype)))
             assert type(found) is dtype
             assert found == pytest.approx(n + 1, rel=1e-3)
@@ -417,7 +468,8 @@ class TestSystems:
     @pytest.mark.parametrize("size", [1e-30, 1e30])
     @pytest.mark.parametrize("answer", ["ignore", "warn", "raise", "call"])
     def test_values_beyond_the_range(self, taken, dtype, size, answer):
-        """Warned of, raised or passed on as np.errstate says, in NumPy's words; sixteen are too many for double precision."""
+        """Warned of, raised or passed on as np.errstate says, in NumPy's words; sixteen are too
+        many for double precision."""
         for n in (3, 16):
             calls = [], []
             a = np.diag(np.full(n, size)).astype(dtype)
@@ -446,8 +498,15 @@ class TestSystems:
         assert np.array_equal(b, before[1])
 
     def test_mixed_dtypes(self, taken):
-        a, b = numbers((9, 9), np.float32) + 9 * np.eye(9, dtype=np.float32), numbers((9, 2), np.complex128)
-        assert_same(np.linalg.solve(hs.asarray(a), b), np.linalg.solve(a.astype(np.complex128), b), exactly=False)
+        a, b = (
+            numbers((9, 9), np.float32) + 9 * np.eye(9, dtype=np.float32),
+            numbers((9, 2), np.complex128),
+        )
+        assert_same(
+            np.linalg.solve(hs.asarray(a), b),
+            np.linalg.solve(a.astype(np.complex128), b),
+            exactly=False,
+        )
 
 
 class TestForms:
@@ -492,12 +551,32 @@ class TestForms:
     @pytest.mark.parametrize(
         ("value", "dtype", "error", "words"),
         [
-            ([10**400, 1], "float32", ValueError, "A is not an array of dtype 'float32': .*too large"),
-            ([300], np.int8(100), ValueError, r"A is not an array of dtype np.int8\(100\): .*300 out of bounds"),
-            ([-1], np.uint64, ValueError, "A is not an array of dtype .*uint64.*: .*-1 out of bounds"),
+            (
+                [10**400, 1],
+                "float32",
+                ValueError,
+                "A is not an array of dtype 'float32': .*too large",
+            ),
+            (
+                [300],
+                np.int8(100),
+                ValueError,
+                r"A is not an array of dtype np.int8\(100\): .*300 out of bounds",
+            ),
+            (
+                [-1],
+                np.uint64,
+                ValueError,
+                "A is not an array of dtype .*uint64.*: .*-1 out of bounds",
+            ),
             (["x"], float, ValueError, "A is not an array of dtype .*float.*: could not convert"),
             ([1j], float, TypeError, "A is not an array of dtype .*float.*: .*complex"),
-            ([1.0], "foo", TypeError, "A is not an array of dtype 'foo': data type 'foo' not understood"),
+            (
+                [1.0],
+                "foo",
+                TypeError,
+                "A is not an array of dtype 'foo': data type 'foo' not understood",
+            ),
             (np.ones(2), 7, TypeError, "A is not an array of dtype 7: Cannot interpret"),
             ([[1.0], [1.0, 2.0]], None, ValueError, "A is not an array: .*inhomogeneous"),
         ],
@@ -512,13 +591,29 @@ class TestForms:
         assert f"{hs.asarray(3.5)}" == "3.5"
 
     @pytest.mark.parametrize(
-        "name", ["var", "std", "mean", "sum", "nanvar", "nanstd", "nanmean", "percentile", "median", "ptp", "round"]
+        "name",
+        [
+            "var",
+            "std",
+            "mean",
+            "sum",
+            "nanvar",
+            "nanstd",
+            "nanmean",
+            "percentile",
+            "median",
+            "ptp",
+            "round",
+        ],
     )
     @pytest.mark.parametrize("value", [3, 3.0, 3 + 1j, True, np.float32(2)])
     def test_statistics_of_one_number(self, name, value):
         """NumPy keeps what it works on an array by an `out=...` that no override sees."""
         options = {"percentile": (50,)}.get(name, ())
-        for function in (lambda a: getattr(np, name)(a, *options), lambda a: getattr(a, name)(*options)):
+        for function in (
+            lambda a: getattr(np, name)(a, *options),
+            lambda a: getattr(a, name)(*options),
+        ):
             want, got = outcome(function, np.array(value)), outcome(function, hs.asarray(value))
             assert got[1:] == want[1:]
             assert_same(got[0], want[0])
@@ -526,10 +621,21 @@ class TestForms:
     @pytest.mark.parametrize("name", ["var", "std"])
     def test_options_of_statistics(self, name):
         a, picked = numbers((4, 6)), numbers((4, 6), seed=1) > -1
-        for options in ({"axis": 0}, {"axis": 1, "keepdims": True}, {"ddof": 1}, {"where": picked}, {"dtype": np.float32}):
-            wrapped = {key: hs.asarray(value) if key == "where" else value for key, value in options.items()}
+        for options in (
+            {"axis": 0},
+            {"axis": 1, "keepdims": True},
+            {"ddof": 1},
+            {"where": picked},
+            {"dtype": np.float32},
+        ):
+            wrapped = {
+                key: hs.asarray(value) if key == "where" else value
+                for key, value in options.items()
+            }
             assert_same(getattr(hs.asarray(a), name)(**wrapped), getattr(a, name)(**options))
-            assert_same(getattr(np, name)(hs.asarray(a), **wrapped), getattr(np, name)(a, **options))
+            assert_same(
+                getattr(np, name)(hs.asarray(a), **wrapped), getattr(np, name)(a, **options)
+            )
         for out in (hs.asarray(np.empty(6)), np.empty(6), hs.asarray(np.empty(6)).view(Derived)):
             assert getattr(hs.asarray(a), name)(0, None, out) is out
             assert getattr(hs.asarray(a), name)(axis=0, out=out) is out
@@ -539,7 +645,10 @@ class TestForms:
         assert only == 0
         if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
             mean = a.mean(axis=0, keepdims=True)
-            assert_same(getattr(hs.asarray(a), name)(axis=0, mean=hs.asarray(mean)), getattr(a, name)(axis=0, mean=mean))
+            assert_same(
+                getattr(hs.asarray(a), name)(axis=0, mean=hs.asarray(mean)),
+                getattr(a, name)(axis=0, mean=mean),
+            )
 
     def test_no_dimensions(self):
         a = hs.asarray(3.0)
@@ -593,7 +702,8 @@ class Dispatched:
 
 
 class Asking(np.ndarray):
-    """Another subclass, as the example in NumPy's documentation: strips itself and asks its base."""
+    """Another subclass, as the example in NumPy's documentation: strips itself and asks its
+    base."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
         def plain(x):
@@ -602,7 +712,13 @@ class Asking(np.ndarray):
         if out:
             kwargs["out"] = tuple(map(plain, out))
         result = super().__array_ufunc__(ufunc, method, *map(plain, inputs), **kwargs)
-        return result if result is NotImplemented else out[0] if out else np.asarray(result).view(Asking)
+        return (
+            result
+            if result is NotImplemented
+            else out[0]
+            if out
+            else np.asarray(result).view(Asking)
+        )
 
 
 class Silent:
@@ -632,7 +748,8 @@ class TestUfuncs:
 
     @pytest.mark.parametrize("wrap", [np.asarray, hs.asarray, lambda a: a.view(Derived)])
     def test_foreign_outputs(self, wrap):
-        """An output with its own ways is asked, with all as it was given, and has the last word on the result."""
+        """An output with its own ways is asked, with all as it was given, and has the last word on
+        the result."""
         a = wrap(numbers((3, 4)))
         assert np.add(a, 1, out=Dispatched()) == ("add", (type(a), int))
         assert np.modf(a, out=(None, Dispatched())) == ("modf", (type(a),))
@@ -641,15 +758,21 @@ class TestUfuncs:
         with pytest.raises(TypeError):
             np.add(a, 1, out=Other())
 
-    @pytest.mark.parametrize("function", [np.add, np.matmul, lambda a, b: a + b, lambda a, b: a @ b, lambda a, b: a < b])
+    @pytest.mark.parametrize(
+        "function", [np.add, np.matmul, lambda a, b: a + b, lambda a, b: a @ b, lambda a, b: a < b]
+    )
     @pytest.mark.parametrize("swap", [False, True])
     def test_nobody_knows(self, function, swap):
         def call(a):
             return function(*((Silent(), a) if swap else (a, Silent())))
 
-        with pytest.raises(TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'Array'"):
+        with pytest.raises(
+            TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'Array'"
+        ):
             call(hs.asarray(numbers((3, 3))))
-        with pytest.raises(TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'ndarray'"):
+        with pytest.raises(
+            TypeError, match="(?s)all returned NotImplemented from __array_ufunc__.*'ndarray'"
+        ):
             call(numbers((3, 3)))
         with pytest.raises(TypeError, match="all returned NotImplemented"):
             np.add(hs.asarray(numbers(3)), 1, out=Silent())
@@ -659,7 +782,10 @@ class TestUfuncs:
         a, b = numbers((4, 4)), numbers((4, 4), seed=1)
         other = b.copy().view(Asking)
         for function in (np.add, np.matmul, lambda x, y: x - y):
-            for pair, want in (((wrap(a), other), function(a, b)), ((other, wrap(a)), function(b, a))):
+            for pair, want in (
+                ((wrap(a), other), function(a, b)),
+                ((other, wrap(a)), function(b, a)),
+            ):
                 assert type(function(*pair)) is Asking
                 assert_same(np.asarray(function(*pair)), want)
         assert np.add(wrap(a), 1, out=other) is other
@@ -677,7 +803,13 @@ class TestUfuncs:
         a = numbers((4, 4))
         ours = hs.asarray(a.copy()).view(Derived)
         for function in (np.add, np.matmul, lambda x, y: x @ y, lambda x, y: x - y, np.dot):
-            for pair in ((ours, a), (a, ours), (ours, ours), (ours, hs.asarray(a)), (hs.asarray(a), ours)):
+            for pair in (
+                (ours, a),
+                (a, ours),
+                (ours, ours),
+                (ours, hs.asarray(a)),
+                (hs.asarray(a), ours),
+            ):
                 found = function(*pair)
                 assert type(found) in (Derived, Array)
                 np.testing.assert_allclose(np.asarray(found), function(a, a))
@@ -709,12 +841,19 @@ class TestUfuncs:
 class TestPriority:
     """Beside other kinds of arrays an Array is a plain one."""
 
-    @pytest.mark.parametrize("function", [np.add, np.matmul, np.dot, lambda a, b: a @ b, lambda a, b: a * b, lambda a, b: b - a])
+    @pytest.mark.parametrize(
+        "function",
+        [np.add, np.matmul, np.dot, lambda a, b: a @ b, lambda a, b: a * b, lambda a, b: b - a],
+    )
     @pytest.mark.parametrize("kind", ["masked", "matrix", "subclass"])
     @pytest.mark.filterwarnings("ignore:the matrix subclass")
     def test_subclasses(self, taken, function, kind):
         a, b = numbers((4, 4)), numbers((4, 4), seed=1)
-        other = {"masked": np.ma.masked_array(b, b > 2), "matrix": np.matrix(b), "subclass": b.view(Subclass)}[kind]
+        other = {
+            "masked": np.ma.masked_array(b, b > 2),
+            "matrix": np.matrix(b),
+            "subclass": b.view(Subclass),
+        }[kind]
         for swap in (False, True):
             pairs = [(x, other)[:: -1 if swap else 1] for x in (a, hs.asarray(a))]
             want, got = (function(*pair) for pair in pairs)
@@ -746,9 +885,14 @@ class TestPriority:
         linear = pytest.importorskip("sklearn.linear_model")
         cluster = pytest.importorskip("sklearn.cluster")
         X, y = numbers((60, 5)), numbers(60, seed=2)
-        for model in (linear.Ridge(), linear.LinearRegression(), cluster.KMeans(3, n_init=1, random_state=0)):
+        for model in (
+            linear.Ridge(),
+            linear.LinearRegression(),
+            cluster.KMeans(3, n_init=1, random_state=0),
+        ):
             np.testing.assert_array_equal(
-                model.fit(hs.asarray(X), hs.asarray(y)).predict(hs.asarray(X)), model.fit(X, y).predict(X)
+                model.fit(hs.asarray(X), hs.asarray(y)).predict(hs.asarray(X)),
+                model.fit(X, y).predict(X),
             )
 
 
@@ -765,11 +909,17 @@ class TestSizes:
         assert_same(spread[:5] @ spread, np.asarray(spread)[:5] @ np.asarray(spread))
         a = hs.asarray(numbers((255, 255)))
         assert_same(np.linalg.solve(a, a[0]), np.linalg.solve(np.asarray(a), np.asarray(a)[0]))
-        assert_same(np.linalg.det(a[:200, :200] / 10), np.linalg.det(np.asarray(a)[:200, :200] / 10))
+        assert_same(
+            np.linalg.det(a[:200, :200] / 10), np.linalg.det(np.asarray(a)[:200, :200] / 10)
+        )
 
     def test_large_ones_are_taken(self, monkeypatch):
         asked = []
-        monkeypatch.setattr(hetsched.runners.shared, "matmul", lambda *given: asked.append(given) or np.zeros((101, 101)))
+        monkeypatch.setattr(
+            hetsched.runners.shared,
+            "matmul",
+            lambda *given: asked.append(given) or np.zeros((101, 101)),
+        )
         assert type(hs.asarray(np.ones((101, 101))) @ np.ones((101, 101))) is Array
         assert len(asked) == 1
 
@@ -788,7 +938,9 @@ def test_example(monkeypatch, capsys):
     from pathlib import Path
 
     monkeypatch.setattr(sys, "argv", ["neighbour.py", "--size", "320", "--rounds", "1"])
-    runpy.run_path(str(Path(__file__).parents[1] / "examples" / "neighbour.py"), run_name="__main__")
+    runpy.run_path(
+        str(Path(__file__).parents[1] / "examples" / "neighbour.py"), run_name="__main__"
+    )
     out = capsys.readouterr().out
     assert "plain NumPy" in out
     assert "\nalone " in out

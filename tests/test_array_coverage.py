@@ -37,7 +37,9 @@ def test_products_and_what_is_left():
     assert repr(seen) == f"<Coverage: {seen}>"
     rows = {row["function"]: (row["taken"], row["left"]) for row in seen.table()}
     assert rows == {"dot": (1, 0), "eigh": (0, 2), "inv": (0, 1), "matmul": (3, 2), "solve": (1, 0)}
-    assert all(tally.seconds > 0 for tallies in (seen.taken, seen.left) for tally in tallies.values())
+    assert all(
+        tally.seconds > 0 for tallies in (seen.taken, seen.left) for tally in tallies.values()
+    )
 
 
 def test_results_are_the_same():

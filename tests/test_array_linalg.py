@@ -97,7 +97,9 @@ def test_types(taken, name, dtype, shape):
         return  # signs are free: see test_qr
     pairs = zip(got[0], want[0], strict=True) if isinstance(want[0], tuple) else [(got[0], want[0])]
     for x, y in pairs:
-        np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e4 * eps(a), atol=1e4 * eps(a))
+        np.testing.assert_allclose(
+            np.asarray(x), np.asarray(y), rtol=1e4 * eps(a), atol=1e4 * eps(a)
+        )
 
 
 def test_which_parts_are_arrays(taken):
@@ -112,7 +114,9 @@ def test_which_parts_are_arrays(taken):
         (np.linalg.inv(a), [True]),
         (np.linalg.solve(a, np.ones(8)), [True]),
     ):
-        assert [type(x) is Array for x in (found if isinstance(found, tuple) else (found,))] == expected
+        assert [
+            type(x) is Array for x in (found if isinstance(found, tuple) else (found,))
+        ] == expected
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -140,7 +144,9 @@ def test_other_dtypes_are_numpys(taken, name, dtype):
     assert not taken
     if want[1] is None:
         of_type(got[0], want[0])
-        for x, y in zip(*((r if isinstance(r, tuple) else (r,)) for r in (got[0], want[0])), strict=True):
+        for x, y in zip(
+            *((r if isinstance(r, tuple) else (r,)) for r in (got[0], want[0])), strict=True
+        ):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 
@@ -158,13 +164,23 @@ class TestCholesky:
         a = definite(5)
         a[0, 3] = 100
         close(np.asarray(np.linalg.cholesky(hs.asarray(a))), np.linalg.cholesky(a))
-        close(np.asarray(np.linalg.cholesky(hs.asarray(a.T), upper=True)), np.linalg.cholesky(a.T, upper=True))
+        close(
+            np.asarray(np.linalg.cholesky(hs.asarray(a.T), upper=True)),
+            np.linalg.cholesky(a.T, upper=True),
+        )
 
 
 class TestQr:
     @settings(deadline=None, max_examples=80)
-    @given(m=st.integers(1, 20), n=st.integers(1, 20), dtype=dtypes, layout=layouts, seed=seeds,
-           stack=st.sampled_from([(), (2,)]), mode=st.sampled_from(["reduced", "complete", "r", "raw"]))  # fmt: skip
+    @given(
+        m=st.integers(1, 20),
+        n=st.integers(1, 20),
+        dtype=dtypes,
+        layout=layouts,
+        seed=seeds,
+        stack=st.sampled_from([(), (2,)]),
+        mode=st.sampled_from(["reduced", "complete", "r", "raw"]),
+    )
     def test_modes(self, m, n, dtype, layout, seed, stack, mode):
         few, hetsched.runners.array_linalg.FEW_ROWS = hetsched.runners.array_linalg.FEW_ROWS, 0
         try:
@@ -181,26 +197,41 @@ class TestQr:
             assert abs(q.conj().swapaxes(-1, -2) @ q - np.eye(q.shape[-1])).max() < bound
             assert not np.tril(r, -1).any()
         else:
-            r = np.asarray(found if mode == "r" else np.triu(found[0].swapaxes(-1, -2)[..., : min(m, n), :]))
+            r = np.asarray(
+                found if mode == "r" else np.triu(found[0].swapaxes(-1, -2)[..., : min(m, n), :])
+            )
             gram = plain.conj().swapaxes(-1, -2) @ plain
             assert abs(r.conj().swapaxes(-1, -2) @ r - gram).max() < bound * abs(gram).max()
 
     def test_unknown_modes(self, taken):
         for mode in ("nothing", "economic", "full", None):
-            want, got = (outcome(lambda x, mode=mode: np.linalg.qr(x, mode), x) for x in (np.eye(3), hs.asarray(np.eye(3))))
+            want, got = (
+                outcome(lambda x, mode=mode: np.linalg.qr(x, mode), x)
+                for x in (np.eye(3), hs.asarray(np.eye(3)))
+            )
             assert got[1] == want[1]
         assert not taken
 
 
 class TestLstsq:
     @settings(deadline=None, max_examples=80)
-    @given(m=st.integers(1, 20), n=st.integers(1, 20), types=st.tuples(dtypes, dtypes), k=st.integers(-1, 3), seed=seeds,
-           rank=st.sampled_from([1, 2, 20]), rcond=st.sampled_from([None, None, -1, 1e-9, 1e-3]))  # fmt: skip
+    @given(
+        m=st.integers(1, 20),
+        n=st.integers(1, 20),
+        types=st.tuples(dtypes, dtypes),
+        k=st.integers(-1, 3),
+        seed=seeds,
+        rank=st.sampled_from([1, 2, 20]),
+        rcond=st.sampled_from([None, None, -1, 1e-9, 1e-3]),
+    )
     def test_as_numpy(self, m, n, types, k, seed, rank, rcond):
         """The rank too, which is that of double precision."""
         rank = min(rank, m, n)
         rng = np.random.default_rng(seed)
-        u, v = np.linalg.qr(rng.standard_normal((m, rank)))[0], np.linalg.qr(rng.standard_normal((n, rank)))[0]
+        u, v = (
+            np.linalg.qr(rng.standard_normal((m, rank)))[0],
+            np.linalg.qr(rng.standard_normal((n, rank)))[0],
+        )
         a = (u * np.linspace(1, 2, rank) @ v.T).astype(types[0])
         b = random(m if k < 0 else (m, k), types[1], seed)
         few, hetsched.runners.array_linalg.FEW_ROWS = hetsched.runners.array_linalg.FEW_ROWS, 0
@@ -217,14 +248,29 @@ class TestLstsq:
         scale = (s[0] / s[found[2] - 1]) if found[2] else 1.0
         for i in (0, 1, 3):
             x, y = np.asarray(found[i]), np.asarray(expected[i])
-            size = max(1e-300, abs(y).max(initial=0.0), abs(b).max(initial=0.0) ** 2 * m if i == 1 else 0.0)
+            size = max(
+                1e-300, abs(y).max(initial=0.0), abs(b).max(initial=0.0) ** 2 * m if i == 1 else 0.0
+            )
             precision = 2.3e-16 * scale + eps(a, b)
             assert abs(x - y).max(initial=0.0) <= 1e4 * precision * size
 
-    @pytest.mark.parametrize("b", [np.ones(4), np.ones((4, 2)), np.ones((5, 2, 1)), np.ones((5, 0)), np.array(1.0), ["x"] * 5])
+    @pytest.mark.parametrize(
+        "b",
+        [
+            np.ones(4),
+            np.ones((4, 2)),
+            np.ones((5, 2, 1)),
+            np.ones((5, 0)),
+            np.array(1.0),
+            ["x"] * 5,
+        ],
+    )
     @pytest.mark.parametrize("rcond", [None, 1e-3, -1, "warn", np.float32(0.1)])
     def test_as_numpy_of_other_arguments(self, taken, b, rcond):
-        want, got = (outcome(lambda a: np.linalg.lstsq(a, b, rcond), a) for a in (np.eye(5), hs.asarray(np.eye(5))))
+        want, got = (
+            outcome(lambda a: np.linalg.lstsq(a, b, rcond), a)
+            for a in (np.eye(5), hs.asarray(np.eye(5)))
+        )
         assert got[1:] == want[1:]
 
 
@@ -244,10 +290,22 @@ class TestSizes:
         ours = hs.asarray(a)
         for name in ("inv", "cholesky", "solve", "slogdet", "det"):
             np.testing.assert_allclose(
-                np.asarray(CALLS[name](ours / 260)), np.asarray(CALLS[name](a / 260)), rtol=1e-8, atol=1e-10
+                np.asarray(CALLS[name](ours / 260)),
+                np.asarray(CALLS[name](a / 260)),
+                rtol=1e-8,
+                atol=1e-10,
             )
         tall = random((2000, 100))
-        for x, y in zip(np.linalg.lstsq(hs.asarray(tall), tall[:, 0]), np.linalg.lstsq(tall, tall[:, 0]), strict=True):
+        for x, y in zip(
+            np.linalg.lstsq(hs.asarray(tall), tall[:, 0]),
+            np.linalg.lstsq(tall, tall[:, 0]),
+            strict=True,
+        ):
             np.testing.assert_allclose(np.asarray(x), y, atol=1e-10)
         stack = definite(8, stack=(40000,))
-        np.testing.assert_allclose(np.asarray(np.linalg.inv(hs.asarray(stack))), np.linalg.inv(stack), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            np.asarray(np.linalg.inv(hs.asarray(stack))),
+            np.linalg.inv(stack),
+            rtol=1e-8,
+            atol=1e-12,
+        )

@@ -16,17 +16,27 @@ import hetsched as hs
 
 INF = math.inf
 whole = st.one_of(st.integers(0, 3), st.integers(-50, 50), st.integers(-(2**58), 2**58))
-real = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.1, 0.2, 0.3, 1 / 3]), st.integers(0, 3).map(float))
+real = st.one_of(
+    st.floats(-1e6, 1e6), st.sampled_from([0.1, 0.2, 0.3, 1 / 3]), st.integers(0, 3).map(float)
+)
 
 
 def matrices(entries, largest=5):
     sizes = st.tuples(st.integers(1, largest), st.integers(1, largest))
-    return sizes.flatmap(lambda s: st.lists(st.lists(entries, min_size=s[1], max_size=s[1]), min_size=s[0], max_size=s[0]))
+    return sizes.flatmap(
+        lambda s: st.lists(
+            st.lists(entries, min_size=s[1], max_size=s[1]), min_size=s[0], max_size=s[0]
+        )
+    )
 
 
 def brute_force(costs, maximize):
     """The optimum over all injections, exactly; None if a forbidden pair is in each."""
-    wide = costs if len(costs) <= len(costs[0]) else [list(column) for column in zip(*costs, strict=True)]
+    wide = (
+        costs
+        if len(costs) <= len(costs[0])
+        else [list(column) for column in zip(*costs, strict=True)]
+    )
     sums = []
     for chosen in permutations(range(len(wide[0])), len(wide)):
         pairs = [row[j] for row, j in zip(wide, chosen, strict=True)]
@@ -36,13 +46,16 @@ def brute_force(costs, maximize):
 
 
 def check_proof(costs, found, maximize):
-    """Pairs that are pairs; prices that are feasible as real numbers, so that the bound is a bound."""
+    """Pairs that are pairs; prices that are feasible as real numbers, so that the bound is a
+    bound."""
     m, n = len(costs), len(costs[0])
     rows, cols = found.rows.tolist(), found.cols.tolist()
     assert rows == sorted(set(rows))
     assert len(set(cols)) == len(rows) == len(cols) == min(m, n)
     sign = -1 if maximize else 1
-    u, v = ([Fraction(x) for x in prices.tolist()] for prices in (found.row_prices, found.col_prices))
+    u, v = (
+        [Fraction(x) for x in prices.tolist()] for prices in (found.row_prices, found.col_prices)
+    )
     for i in range(m):
         for j in range(n):
             c = costs[i][j]
@@ -63,8 +76,14 @@ def test_integers_are_exact(costs, maximize):
 
 
 @settings(deadline=None, max_examples=300)
-@example(costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.3, 0.0], [0.0, 1.0, 0.0, 0.3, 0.0]], maximize=True)
-@example(costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.3, 0.0, 0.0, 0.3, 0.0]], maximize=True)
+@example(
+    costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.3, 0.0], [0.0, 1.0, 0.0, 0.3, 0.0]],
+    maximize=True,
+)
+@example(
+    costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.3, 0.0, 0.0, 0.3, 0.0]],
+    maximize=True,
+)
 @given(costs=matrices(real), maximize=st.booleans())
 def test_reals(costs, maximize):
     found = hs.assign(costs, maximize)
@@ -76,7 +95,9 @@ def test_reals(costs, maximize):
 
 
 @settings(deadline=None, max_examples=300)
-@given(costs=matrices(st.one_of(st.integers(0, 4).map(float), st.just(INF))), maximize=st.booleans())
+@given(
+    costs=matrices(st.one_of(st.integers(0, 4).map(float), st.just(INF))), maximize=st.booleans()
+)
 def test_forbidden_pairs(costs, maximize):
     if maximize:
         costs = [[-c for c in row] for row in costs]
@@ -92,7 +113,16 @@ def test_forbidden_pairs(costs, maximize):
 
 def cases():
     rng = np.random.default_rng(7)
-    for m, n in [(63, 64), (64, 64), (65, 65), (130, 130), (200, 77), (77, 200), (71, 73), (8, 300)]:
+    for m, n in [
+        (63, 64),
+        (64, 64),
+        (65, 65),
+        (130, 130),
+        (200, 77),
+        (77, 200),
+        (71, 73),
+        (8, 300),
+    ]:
         yield rng.random((m, n))
         yield rng.integers(0, 9, (m, n))
         yield np.outer(rng.random(m), rng.random(n))
@@ -103,14 +133,21 @@ def cases():
         yield np.where(rng.random((m, n)) < 0.6, INF, rng.random((m, n)))
 
 
-@pytest.mark.parametrize("costs", list(cases()), ids=lambda costs: f"{costs.shape[0]}x{costs.shape[1]}")
+@pytest.mark.parametrize(
+    "costs", list(cases()), ids=lambda costs: f"{costs.shape[0]}x{costs.shape[1]}"
+)
 def test_against_scipy(costs):
     """And that the order in memory does not matter, nor that it is a view."""
     before = costs.copy()
     best = costs[linear_sum_assignment(costs)].sum()
     wide = np.full((costs.shape[0], costs.shape[1] * 2), 5, costs.dtype)
     wide[:, ::2] = costs
-    for given_costs in (costs, np.asfortranarray(costs), wide[:, ::2], np.ascontiguousarray(costs[:, ::-1])[:, ::-1]):
+    for given_costs in (
+        costs,
+        np.asfortranarray(costs),
+        wide[:, ::2],
+        np.ascontiguousarray(costs[:, ::-1])[:, ::-1],
+    ):
         found = hs.assign(given_costs)
         assert found.cost == pytest.approx(best, rel=1e-12)
         assert found.optimal
@@ -118,14 +155,21 @@ def test_against_scipy(costs):
     assert (costs == before).all()
     again = hs.assign(costs)
     assert again.cols.tolist() == hs.assign(costs.tolist()).cols.tolist()
-    assert not any(a.flags.writeable for a in (again.rows, again.cols, again.row_prices, again.col_prices))
+    assert not any(
+        a.flags.writeable for a in (again.rows, again.cols, again.row_prices, again.col_prices)
+    )
     assert repr(again).startswith(f"<Assignment: {min(costs.shape)} pairs, cost ")
 
 
 @pytest.mark.parametrize(
     ("costs", "maximize", "error", "message"),
     [
-        ([[1.0, math.nan]], False, ValueError, r"costs\[0, 1\] must be at most 2\*\*990 in magnitude or inf, got nan"),
+        (
+            [[1.0, math.nan]],
+            False,
+            ValueError,
+            r"costs\[0, 1\] must be at most 2\*\*990 in magnitude or inf, got nan",
+        ),
         ([[1.0], [-INF]], False, ValueError, r"costs\[1, 0\] must be .* or inf, got -inf"),
         ([[1.0], [INF]], True, ValueError, r"costs\[1, 0\] must be .* or -inf, got inf"),
         ([[1e300]], False, ValueError, "got 1e\\+300"),

@@ -1,7 +1,9 @@
-"""The same bits whatever the speeds of workers, what they take over, and the zones of a plan; in deterministic pools of any
-size, and of products in any pool.
+"""The same bits whatever the speeds of workers, what they take over, and the zones of a plan; in
+deterministic pools of any size, and of products in any pool.
 
-`python tests/test_bits.py --cases 10000 --seed 7` makes more random cases and says how many there were of each kind."""
+`python tests/test_bits.py --cases 10000 --seed 7` makes more random cases and says how many there
+were of each kind.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from hetsched.machine.dropin import environment
 from hetsched.runners import shared
 from hetsched.runners.product import SMALL, is_slow
 
-pytestmark = pytest.mark.skipif(kernels.kernel()["name"] == "openblas", reason="it rounds the edges of zones in its own way")
+pytestmark = pytest.mark.skipif(
+    kernels.kernel()["name"] == "openblas", reason="it rounds the edges of zones in its own way"
+)
 
 DTYPES = [np.dtype(x) for x in ("f4", "f8", "c8", "c16")]
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 23, 32, 64)
@@ -33,7 +37,8 @@ ZONES = (*PARTITIONS, "rectangles", "domains")
 
 
 class Workers:
-    """Pools of any size, more than there are cores, so that what they do is taken over at random; and emulated ones."""
+    """Pools of any size, more than there are cores, so that what they do is taken over at random;
+    and emulated ones."""
 
     def __init__(self):
         self.stack, self.pools = ExitStack(), {}
@@ -50,12 +55,20 @@ class Workers:
 
     def unequal(self, rng):
         """Real workers that are said to be unequal: zones of C by their speeds."""
-        return self._kept(rng, "unequal", lambda speeds: hs.Pool(hs.Platform.star(speeds=speeds), deterministic=True))
+        return self._kept(
+            rng,
+            "unequal",
+            lambda speeds: hs.Pool(hs.Platform.star(speeds=speeds), deterministic=True),
+        )
 
     def emulated(self, rng):
         def pool(speeds):
             costs = speeds[::-1] / 100
-            return hs.Pool(hs.Platform.star(speeds=3 * speeds / speeds.sum(), link_costs=costs), emulate=True, deterministic=True)
+            return hs.Pool(
+                hs.Platform.star(speeds=3 * speeds / speeds.sum(), link_costs=costs),
+                emulate=True,
+                deterministic=True,
+            )
 
         return self._kept(rng, "emulated", pool)
 
@@ -68,20 +81,29 @@ class Workers:
         return self.pools[key]
 
 
-# ---- random cases ---------------------------------------------------------------------------------------------------
+# ---- random cases --------------------------------------------------------------------------------
 
 
 def numbers(rng, shape, dtype, *, wild=False):
-    """In rows or columns that may lie apart, from any element on; wild: some infinite, or not a number."""
-    order, step, skipped = rng.choice(["C", "F"]), int(rng.choice([1, 1, 1, 2])), int(rng.integers(0, 4))
-    room = np.zeros((*shape[:-2], shape[-2] * step + skipped, shape[-1] * step + skipped), dtype, order=order)
+    """In rows or columns that may lie apart, from any element on; wild: some infinite, or not a
+    number."""
+    order, step, skipped = (
+        rng.choice(["C", "F"]),
+        int(rng.choice([1, 1, 1, 2])),
+        int(rng.integers(0, 4)),
+    )
+    room = np.zeros(
+        (*shape[:-2], shape[-2] * step + skipped, shape[-1] * step + skipped), dtype, order=order
+    )
     x = room[..., skipped::step, skipped::step][..., : shape[-2], : shape[-1]]
     x[...] = rng.standard_normal(shape)
     if dtype.kind == "c":
         x.imag = rng.standard_normal(shape)
     if wild:
         for _ in range(2):
-            x[..., rng.integers(shape[-2]), rng.integers(shape[-1])] = rng.choice([np.inf, -np.inf, np.nan])
+            x[..., rng.integers(shape[-2]), rng.integers(shape[-1])] = rng.choice(
+                [np.inf, -np.inf, np.nan]
+            )
     return x
 
 
@@ -103,7 +125,9 @@ def same(results):
     return all(
         len(first) == len(other)
         and all(
-            x.shape == y.shape and x.dtype == y.dtype and (x.tobytes() == y.tobytes() or np.array_equal(x, y, equal_nan=True))
+            x.shape == y.shape
+            and x.dtype == y.dtype
+            and (x.tobytes() == y.tobytes() or np.array_equal(x, y, equal_nan=True))
             for x, y in zip(first, other, strict=True)
         )
         for other in results[1:]
@@ -122,7 +146,11 @@ def product(rng, workers, dtype):
     wild = rng.integers(8) == 0
     a, b = numbers(rng, (m, k), dtype, wild=wild), numbers(rng, (k, n), dtype)
     old = numbers(rng, (m, n), dtype)
-    alpha, beta = (1.0, 0.0) if rng.integers(2) else (float(rng.choice([1, -2, 0.3])), float(rng.choice([0, 1, 0.7, -1])))
+    alpha, beta = (
+        (1.0, 0.0)
+        if rng.integers(2)
+        else (float(rng.choice([1, -2, 0.3])), float(rng.choice([0, 1, 0.7, -1])))
+    )
     if dtype.kind == "c" and rng.integers(4) == 0:
         alpha, beta = alpha + 0.5j, beta and beta - 1j
     given = bool(beta) or rng.integers(2)  # else out is made anew
@@ -136,7 +164,8 @@ def product(rng, workers, dtype):
         results.append([found[0] if options.get("trace") else found])
 
     by_engine = m * n * k > SMALL and not is_slow(a, b)
-    recorded = not by_engine or bool(rng.integers(2))  # NumPy multiplies what is small, unless something is asked for
+    # NumPy multiplies what is small, unless something is asked for
+    recorded = not by_engine or bool(rng.integers(2))
     for count in (1, *rng.choice(COUNTS[1:], 2)):
         add(workers.of(int(count)), **({"trace": True} if recorded else {}))
     thin = min(m, n) <= 8
@@ -144,7 +173,9 @@ def product(rng, workers, dtype):
         pool = workers.unequal(rng)
         add(pool, method=str(rng.choice(ZONES)), block=int(rng.choice([1, 1, 7])))
         if min(m, n) >= len(pool) and rng.integers(2):
-            plan = hs.partition(pool.platform.speeds, shape=(m, n), method=str(rng.choice(PARTITIONS)))
+            plan = hs.partition(
+                pool.platform.speeds, shape=(m, n), method=str(rng.choice(PARTITIONS))
+            )
             results.append([pool.run(plan, a, b, out(), alpha, beta)])
         if m * n * k < 3e6 and rng.integers(4) == 0:
             add(workers.emulated(rng))
@@ -172,7 +203,9 @@ def stack(rng, workers, dtype):
     results = []
     for workers_of in (1, *rng.choice(COUNTS[1:], 2)):
         with hs.thread_limit(int(workers_of)):
-            results.append([hs.matmul(a, b), hs.solve(left, right), hs.inv(left), *arrays(hs.slogdet(left))])
+            results.append(
+                [hs.matmul(a, b), hs.solve(left, right), hs.inv(left), *arrays(hs.slogdet(left))]
+            )
     return f"stack of {count} {dtype} {m} x {n} x {k}", results
 
 
@@ -183,7 +216,21 @@ def square(rng, workers, dtype):
     a, b = numbers(rng, (n, n), dtype), numbers(rng, (n, sides), dtype)
     positive = a @ a.conj().T + n * np.eye(n, dtype=dtype)
     lower = np.tril(a) + 4 * np.sqrt(n) * np.eye(n, dtype=dtype)
-    what = str(rng.choice(["lu_factor", "cholesky", "qr", "solve", "inv", "slogdet", "cho_solve", "solve_triangular", "lstsq"]))
+    what = str(
+        rng.choice(
+            [
+                "lu_factor",
+                "cholesky",
+                "qr",
+                "solve",
+                "inv",
+                "slogdet",
+                "cho_solve",
+                "solve_triangular",
+                "lstsq",
+            ]
+        )
+    )
     run = {
         "lu_factor": lambda: hs.lu_factor(a),
         "cholesky": lambda: hs.cholesky(positive, lower=bool(n % 2)),
@@ -204,7 +251,11 @@ def square(rng, workers, dtype):
 def oblong(rng, workers, dtype):
     """Tall and wide matrices."""
     n = int(rng.choice([rng.integers(1, 30), rng.integers(30, 230)]))
-    m = int(rng.integers(n, 4 * n)) if rng.integers(3) == 0 else int(rng.integers(4 * n, 4 * n + 30000 // n))
+    m = (
+        int(rng.integers(n, 4 * n))
+        if rng.integers(3) == 0
+        else int(rng.integers(4 * n, 4 * n + 30000 // n))
+    )
     a, b = numbers(rng, (m, n), dtype), numbers(rng, (m, int(rng.integers(1, 9))), dtype)
     if rng.integers(6) == 0:
         a[:, n // 2] = a[:, 0]  # of less than full rank
@@ -216,13 +267,17 @@ def oblong(rng, workers, dtype):
         "lu": lambda: hs.Pool.lu_factor(shared.shared_pool(), a),
         "lstsq": lambda: tuple(hs.lstsq(a, b)),
         "wide": lambda: tuple(hs.lstsq(a.T, a[:n, :2])),
-        "array": lambda: (np.asarray(hs.asarray(a).T @ hs.asarray(a)), np.asarray(np.linalg.qr(hs.asarray(a))[1])),
+        "array": lambda: (
+            np.asarray(hs.asarray(a).T @ hs.asarray(a)),
+            np.asarray(np.linalg.qr(hs.asarray(a))[1]),
+        ),
     }[what]
     return f"{what} {dtype} {m} x {n}", by_counts(rng, run)
 
 
 def planned(rng, workers, dtype):
-    """Factorisations whose tasks are dealt by plans with one width of the blocks, also emulated ones."""
+    """Factorisations whose tasks are dealt by plans with one width of the blocks, also emulated
+    ones."""
     n, block = int(rng.integers(20, 130)), int(rng.choice([8, 16, 24, 48]))
     a = numbers(rng, (n, n), dtype)
     positive = a @ a.conj().T + n * np.eye(n, dtype=dtype)
@@ -230,7 +285,13 @@ def planned(rng, workers, dtype):
     x = positive if what == "cholesky" else a
     results = []
     for count in (1, int(rng.choice(COUNTS[1:9]))):
-        results.append(arrays(getattr(workers.of(count), what)(x, block=block, owner=str(rng.choice(["cyclic", "pattern"])))))
+        results.append(
+            arrays(
+                getattr(workers.of(count), what)(
+                    x, block=block, owner=str(rng.choice(["cyclic", "pattern"]))
+                )
+            )
+        )
     if rng.integers(3) == 0:
         results.append(arrays(getattr(workers.emulated(rng), what)(x, block=block)))
     return f"{what} by plans {dtype} {n}, block {block}", results
@@ -278,7 +339,7 @@ def test_random_cases():
     assert kinds["none"] < 20
 
 
-# ---- chosen ones ----------------------------------------------------------------------------------------------------
+# ---- chosen ones ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -292,17 +353,28 @@ def test_a_divided_inner_dimension(sizes, dtype):
     results = []
     for count in (1, 2, 3, 5, 16):
         with hs.Pool(count) as pool:
-            results.append([pool.matmul(a, b), pool.matmul(a, b, old.copy(), -0.5, 0.7), pool.matmul(a, b, trace=True)[0]])
+            results.append(
+                [
+                    pool.matmul(a, b),
+                    pool.matmul(a, b, old.copy(), -0.5, 0.7),
+                    pool.matmul(a, b, trace=True)[0],
+                ]
+            )
             if count > 1:
                 zones = hs.partition(np.arange(1, count + 1), shape=(m, n), method="columns")
                 results.append(
-                    [pool.run(zones, a, b), pool.run(zones, a, b, old.copy(), -0.5, 0.7), pool.matmul(a, b, method="rows")]
+                    [
+                        pool.run(zones, a, b),
+                        pool.run(zones, a, b, old.copy(), -0.5, 0.7),
+                        pool.matmul(a, b, method="rows"),
+                    ]
                 )
     assert same(results)
 
 
 def test_one_row_and_one_column_of_a_zone():
-    """The imaginary part of a complex number is the sum of two terms, in an order that a narrow zone must not turn."""
+    """The imaginary part of a complex number is the sum of two terms, in an order that a narrow
+    zone must not turn."""
     rng = np.random.default_rng(1)
     for order in "CF":
         a, b = (rng.standard_normal((s, s)) + 1j * rng.standard_normal((s, s)) for s in (90, 90))
@@ -331,7 +403,10 @@ def test_stacks_of_any_size(dtype):
     """Whether one worker multiplies an item, or all do, depends on sizes alone."""
     rng = np.random.default_rng(3)
     for count, n, k in ((3, 110, 300), (9, 110, 300), (9, 320, 320)):
-        a, b = rng.standard_normal((count, n, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+        a, b = (
+            rng.standard_normal((count, n, k)).astype(dtype),
+            rng.standard_normal((k, n)).astype(dtype),
+        )
         results = []
         for workers in (1, 2, 3, 16):
             with hs.Pool(workers, deterministic=True) as pool:
@@ -360,7 +435,14 @@ def test_what_is_deterministic(monkeypatch):
         with hs.Pool(workers, deterministic=True) as pool:
             assert pool.deterministic
             results.append(
-                arrays((pool.qr(a), pool.lu_factor(a), pool.lu_factor(a, owner="cyclic"), pool.plan_lu(320, 320).block))
+                arrays(
+                    (
+                        pool.qr(a),
+                        pool.lu_factor(a),
+                        pool.lu_factor(a, owner="cyclic"),
+                        pool.plan_lu(320, 320).block,
+                    )
+                )
             )
     assert same(results)
     with pytest.raises(TypeError, match="deterministic"):
@@ -416,17 +498,29 @@ def test_programs():
     for threads in sorted({2, 3, 4, min(8, cpus)}):
         made = environment(threads=threads, least="1e4", report=False)
         made.update(HETSCHED_NUM_THREADS=str(threads), HETSCHED_DETERMINISTIC="1")
-        done = subprocess.run([sys.executable, "-c", PROGRAM], env=made, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env=made,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
         found[threads] = json.loads(done.stdout)
     assert len({tuple(x) for x in found.values()}) == 1
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=Path(__file__).name + ": random cases, compared bit for bit")
+    parser = argparse.ArgumentParser(
+        description=Path(__file__).name + ": random cases, compared bit for bit"
+    )
     parser.add_argument("--cases", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     different, kinds = many_cases(asked.cases, asked.seed)
     print("\n".join(different))
-    print(f"{asked.cases} cases, {len(different)} differ:", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    print(
+        f"{asked.cases} cases, {len(different)} differ:",
+        ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())),
+    )
     sys.exit(bool(different))

@@ -1,6 +1,9 @@
-"""BLIS is found wherever Debian, pkg-config or its own install put it, and is used only if header, library and panels agree.
+"""BLIS is found wherever Debian, pkg-config or its own install put it, and is used only if header,
+library and panels agree.
 
-The BLIS here is a stub of a few lines: what is tested is the search and the engine's choice, not the kernels."""
+The BLIS here is a stub of a few lines: what is tested is the search and the engine's choice, not
+the kernels.
+"""
 
 import os
 import shutil
@@ -15,7 +18,9 @@ from hetsched.cli import main as cli
 
 ROOT = Path(__file__).parent.parent
 CC = os.environ.get("CC", "cc")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Debian's directories and ELF libraries")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="Debian's directories and ELF libraries"
+)
 
 HEADER = """
 typedef long dim_t, inc_t;
@@ -99,7 +104,9 @@ message(STATUS "result|${BLIS_FOUND} ${usable}|${BLIS_VERSION}|${BLIS_HEADER}|${
 
 
 def run(*command, **options):
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    result = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, **options
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout.strip()
 
@@ -109,7 +116,9 @@ TRIPLET = run(CC, "-print-multiarch") or "any-linux-gnu"
 
 def write_header(path, version):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(HEADER + (BEFORE_1_0 if version == "0.9.0" else SINCE_1_0.format(version=version)))
+    path.write_text(
+        HEADER + (BEFORE_1_0 if version == "0.9.0" else SINCE_1_0.format(version=version))
+    )
 
 
 def write_library(path, version, *flags):
@@ -133,18 +142,35 @@ def write_flavour(tree, name, version="1.1"):
 
 @pytest.fixture(scope="module")
 def find(tmp_path_factory):
-    """find(tree) configures a project against that tree alone: None, or version, header, libraries and the output."""
+    """find(tree) configures a project against that tree alone: None, or version, header, libraries
+    and the output."""
     import cmake
 
     cmake_command = Path(cmake.CMAKE_BIN_DIR) / "cmake"
     project = tmp_path_factory.mktemp("find")
     (project / "CMakeLists.txt").write_text(PROJECT)
-    fixed = (f"-DMODULES={ROOT / 'cmake'}", f"-DCMAKE_LIBRARY_ARCHITECTURE={TRIPLET}", f"-DCMAKE_C_COMPILER={CC}")
+    fixed = (
+        f"-DMODULES={ROOT / 'cmake'}",
+        f"-DCMAKE_LIBRARY_ARCHITECTURE={TRIPLET}",
+        f"-DCMAKE_C_COMPILER={CC}",
+    )
 
     def find(tree, pkg_config_path=""):
         forget = [f"-U{name}*" for name in ("BLIS_", "PC_BLIS_", "__pkg_config_")]
-        environment = os.environ | {"PKG_CONFIG_PATH": str(pkg_config_path), "PKG_CONFIG_LIBDIR": "/none"}
-        command = (cmake_command, "-S", project, "-B", project / "build", *forget, *fixed, f"-DCMAKE_PREFIX_PATH={tree}")
+        environment = os.environ | {
+            "PKG_CONFIG_PATH": str(pkg_config_path),
+            "PKG_CONFIG_LIBDIR": "/none",
+        }
+        command = (
+            cmake_command,
+            "-S",
+            project,
+            "-B",
+            project / "build",
+            *forget,
+            *fixed,
+            f"-DCMAKE_PREFIX_PATH={tree}",
+        )
         output = run(*command, env=environment)
         found, *rest = output.split("result|")[1].split("|")[:4]
         return tuple(rest) if found == "TRUE TRUE" else None
@@ -152,14 +178,17 @@ def find(tmp_path_factory):
     return find
 
 
-FLAVOURS = [f"{stem}-{kind}" for stem in ("blis", "blis64") for kind in ("pthread", "serial", "openmp")]
+FLAVOURS = [
+    f"{stem}-{kind}" for stem in ("blis", "blis64") for kind in ("pthread", "serial", "openmp")
+]
 
 
 @pytest.mark.parametrize("name", FLAVOURS)
 def test_debians_flavours(find, tmp_path, name):
     version = "2.1" if "64" in name else "0.9.0"
     library = write_flavour(tmp_path, name, version)
-    flags = ";-fopenmp" if name.endswith("openmp") else ""  # its static library needs the compiler's OpenMP
+    # its static library needs the compiler's OpenMP
+    flags = ";-fopenmp" if name.endswith("openmp") else ""
     assert find(tmp_path) == (version, f"{name.split('-')[0]}.h", f"{library}{flags}")
 
 
@@ -189,13 +218,16 @@ def test_pkg_config_alone_knows(find, tmp_path):
     write_library(tree / "archives" / "libblis.a", "1.1")
     (tree / "pc").mkdir()
     (tree / "pc" / "blis.pc").write_text(
-        f"Name: BLIS\nDescription: stub\nVersion: 1.1\nLibs: -L{tree}/archives -lblis\nCflags: -I{tree}/headers\n"
+        f"Name: BLIS\nDescription: stub\nVersion: 1.1\nLibs: -L{tree}/archives -lblis\nCflags:"
+        f" -I{tree}/headers\n"
     )
     assert find(empty, tree / "pc") == ("1.1", "blis.h", str(tree / "archives" / "libblis.a"))
     assert find(empty) is None
 
 
-@pytest.mark.parametrize(("header", "library"), [("1.1", "2.1"), ("0.9.0", "1.1"), ("1.1", "0.9.0"), ("0.8.1", "0.8.1")])
+@pytest.mark.parametrize(
+    ("header", "library"), [("1.1", "2.1"), ("0.9.0", "1.1"), ("1.1", "0.9.0"), ("0.8.1", "0.8.1")]
+)
 def test_header_and_library_of_one_release(find, tmp_path, header, library):
     write_header(tmp_path / "include" / "blis" / "blis.h", header)
     write_library(tmp_path / "lib" / "libblis.a", library)
@@ -223,7 +255,8 @@ int main(void)
 """
 
 
-# Whoever changes the environment in place races with getenv of other threads: the functions that do so are counted here.
+# Whoever changes the environment in place races with getenv of other threads: the functions that do
+# so are counted here.
 QUIET_MAIN = """
 #define _GNU_SOURCE
 #include "kernel/kernel.h"
@@ -253,10 +286,40 @@ def build_engine(path, version, *flags, main=MAIN):
     """The engine's choice of kernels, linked to path/libblis.so as on a machine with AVX-512."""
     write_header(path / "blis64.h", version)
     write_library(path / "libblis.so", version)
-    sources = [ROOT / "csrc" / "kernel" / f"{name}.c" for name in ("kernel", "kernel_blis", "kernel_c", "kernel_fortran")]
-    includes = (f"-I{ROOT / 'csrc' / 'include'}", f"-I{ROOT / 'csrc'}", f"-isystem{path}", '-DHS_BLIS_HEADER="blis64.h"')
-    linked = ("-x", "none", path / "libblis.so", f"-Wl,-rpath,{path}", "-lpthread", "-lm", "-o", path / "main")
-    run(CC, "-O0", "-Wall", "-Werror", *includes, *flags, *sources, "-x", "c", "-", *linked, input=main)
+    sources = [
+        ROOT / "csrc" / "kernel" / f"{name}.c"
+        for name in ("kernel", "kernel_blis", "kernel_c", "kernel_fortran")
+    ]
+    includes = (
+        f"-I{ROOT / 'csrc' / 'include'}",
+        f"-I{ROOT / 'csrc'}",
+        f"-isystem{path}",
+        '-DHS_BLIS_HEADER="blis64.h"',
+    )
+    linked = (
+        "-x",
+        "none",
+        path / "libblis.so",
+        f"-Wl,-rpath,{path}",
+        "-lpthread",
+        "-lm",
+        "-o",
+        path / "main",
+    )
+    run(
+        CC,
+        "-O0",
+        "-Wall",
+        "-Werror",
+        *includes,
+        *flags,
+        *sources,
+        "-x",
+        "c",
+        "-",
+        *linked,
+        input=main,
+    )
     return path / "main"
 
 
@@ -270,12 +333,16 @@ def test_the_library_is_replaced_after_the_build(tmp_path, version):
     assert run(engine) == f"c||BLIS 2.1 was loaded, the build was for {version}|{unsupported}"
     for size in (10, 11):  # BLIS_MR, BLIS_NR
         write_library(tmp_path / "libblis.so", version, f"-DGAP={size}")
-        assert run(engine) == f"c||the panels of BLIS's kernel set stub are of a special form|{unsupported}"
+        assert (
+            run(engine)
+            == f"c||the panels of BLIS's kernel set stub are of a special form|{unsupported}"
+        )
 
 
 @pytest.mark.parametrize(("version", "shown"), [("0.9.0", "3"), ("1.1", "3"), ("2.1", "skx")])
 def test_the_environment_is_left_where_it_is(tmp_path, monkeypatch, version, shown):
-    """getenv of another thread may be reading it; BLIS sees the set for as long as it initialises itself."""
+    """getenv of another thread may be reading it; BLIS sees the set for as long as it initialises
+    itself."""
     monkeypatch.setenv("SHOW", "1")
     monkeypatch.delenv("BLIS_ARCH_TYPE", raising=False)
     flags = ("-DBLIS_CONFIG_SKX", "-DBLIS_ARCH_SKX=3")
@@ -297,8 +364,14 @@ def test_info_says_why_blis_is_not_used(monkeypatch, capsys):
     kernel = kernels.kernel()
     for changes, want in (
         ({"name": "blis", "version": "1.1", "refused": ""}, "blis 1.1"),
-        ({"name": "c", "version": "", "refused": ""}, "hetsched's own kernels in C (no BLIS in this build)"),
-        ({"name": "c", "version": "", "refused": "too old"}, "hetsched's own kernels in C (too old)"),
+        (
+            {"name": "c", "version": "", "refused": ""},
+            "hetsched's own kernels in C (no BLIS in this build)",
+        ),
+        (
+            {"name": "c", "version": "", "refused": "too old"},
+            "hetsched's own kernels in C (too old)",
+        ),
         ({"name": "openblas", "version": "", "refused": "too old"}, "openblas (too old)"),
     ):
         monkeypatch.setattr(kernels, "kernel", lambda changes=changes: kernel | changes)

@@ -1,4 +1,5 @@
-"""The search for blocks, among planted times: it finds the planted best, noise does not move it, and all kinds get one depth."""
+"""The search for blocks, among planted times: it finds the planted best, noise does not move it,
+and all kinds get one depth."""
 
 from __future__ import annotations
 
@@ -24,12 +25,16 @@ def never():
 def kind(*starts, workers=2, **others):
     """Of the kernel in use, and of other kernels with the same starts."""
     own = {None: starts or (START,)}
-    own |= {name: [Blocking(name, x.depth, x.rows, x.cols) for x in own[None]] for name in others.get("kernels", ())}
+    own |= {
+        name: [Blocking(name, x.depth, x.rows, x.cols) for x in own[None]]
+        for name in others.get("kernels", ())
+    }
     return Kind(workers, own, {name: others.get("tiles", (TILE, TILE)) for name in own})
 
 
 class Planted:
-    """Times that grow with the distance, in octaves, of the depth, of rows x depth and of columns from the best of a kind."""
+    """Times that grow with the distance, in octaves, of the depth, of rows x depth and of columns
+    from the best of a kind."""
 
     def __init__(self, *best, rates=None, slow=None, noise=0.0, weight=0.3):
         self.best, self.rates = best, rates or [100e9] * len(best)
@@ -40,11 +45,18 @@ class Planted:
         t = dtype == "float64"
         depth, rows, cols = self.best[i]
         off = (x.depth[t] / depth, x.rows[t] * x.depth[t] / (rows * depth), x.cols[t] / cols)
-        return (1 + self.weight * sum(abs(math.log2(y)) for y in off)) * self.slow.get(x.kernel, 1.0)
+        return (1 + self.weight * sum(abs(math.log2(y)) for y in off)) * self.slow.get(
+            x.kernel, 1.0
+        )
 
     def __call__(self, i, dtype, x, shape):
         self.seen.append((i, dtype, x, shape))
-        return shape.flops / self.rates[i] * self.cost(i, dtype, x) * (1 + self.noise * self.random.uniform(-1, 1))
+        return (
+            shape.flops
+            / self.rates[i]
+            * self.cost(i, dtype, x)
+            * (1 + self.noise * self.random.uniform(-1, 1))
+        )
 
 
 def octaves(found, wanted):
@@ -62,7 +74,9 @@ def test_the_planted_best_is_found(depth, rows, cols):
     assert found.whole
     (best,) = found.blocks
     for t in (0, 1):
-        assert octaves((best.depth[t], best.depth[t] * best.rows[t]), (depth, depth * rows)) == pytest.approx([0, 0], abs=NEAR)
+        assert octaves(
+            (best.depth[t], best.depth[t] * best.rows[t]), (depth, depth * rows)
+        ) == pytest.approx([0, 0], abs=NEAR)
         assert best.rows[t] % TILE[0] == best.cols[t] % TILE[1] == 0
         assert octaves((best.cols[t],), (cols,))[0] <= octaves((1024,), (cols,))[0]
 
@@ -102,7 +116,8 @@ def test_the_better_start():
     model = Blocking(None, (2048, 128), (192, 384), (1024, 1024))
     planted = Planted((128, 384, 1024), weight=0.1)
     first = search([kind(START, model, tiles=None)], planted, never).blocks[0]
-    assert (first.depth, first.rows) == ((256, 128), (192, 384))  # of float64 the model's, and of float32 not
+    # of float64 the model's, and of float32 not
+    assert (first.depth, first.rows) == ((256, 128), (192, 384))
 
 
 def test_what_cannot_be_changed_is_not():
@@ -111,7 +126,8 @@ def test_what_cannot_be_changed_is_not():
 
 
 def test_one_depth_for_all():
-    """That in which both together are fastest: the fast kind decides, whichever depth is the less."""
+    """That in which both together are fastest: the fast kind decides, whichever depth is the
+    less."""
     for best, rates in (
         (((512, 192, 1024), (128, 192, 1024)), [200e9, 10e9]),
         (((128, 192, 1024), (512, 192, 1024)), [200e9, 10e9]),
@@ -137,7 +153,11 @@ def test_late():
 def test_float64_comes_first():
     """Where there is not time for both types."""
     planted = Planted((512, 96, 512))
-    (best,) = search([kind()], planted, lambda: any(dtype == "float32" and x != START for _, dtype, x, _ in planted.seen)).blocks
+    (best,) = search(
+        [kind()],
+        planted,
+        lambda: any(dtype == "float32" and x != START for _, dtype, x, _ in planted.seen),
+    ).blocks
     assert (best.depth[0], best.rows[0]) == (256, 192)
     assert best.depth[1] != 256
 
@@ -151,7 +171,11 @@ def test_products_show_the_size_that_is_tried():
         assert shape.flops / 100e9 < 0.5 * 1.01
         if shape.k >= 3 * max(x.depth) and shape.n > 512:
             assert shape.n <= 2048
-    wide = [(x, shape) for _, _, x, shape in planted.seen if shape.n == 3 * max(x.cols) and shape.k == max(x.depth)]
+    wide = [
+        (x, shape)
+        for _, _, x, shape in planted.seen
+        if shape.n == 3 * max(x.cols) and shape.k == max(x.depth)
+    ]
     assert wide
     for x, (m, k, n) in wide:
         assert m * n + k * (m + n) >= 20 * k * (2 * max(x.cols) + 3 * max(x.rows))
@@ -159,6 +183,10 @@ def test_products_show_the_size_that_is_tried():
 
 @pytest.mark.parametrize("size", [4, 16, 2**20])
 def test_extreme_sizes_end(size):
-    start = Blocking(None, (16, 16), (8, 8), (4, 4)) if size < 2**20 else Blocking(None, (size, size), (8, 8), (4, 4))
+    start = (
+        Blocking(None, (16, 16), (8, 8), (4, 4))
+        if size < 2**20
+        else Blocking(None, (size, size), (8, 8), (4, 4))
+    )
     found = search([kind(start)], Planted((size, size, size), rates=[1e30]), never)
     assert all(16 <= x <= 2**20 for x in found.blocks[0].depth)

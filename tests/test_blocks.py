@@ -36,7 +36,9 @@ def cache(monkeypatch, tmp_path):
 def two_kinds(tmp_path, monkeypatch):
     """Four cpus of two kinds, in three domains."""
     text = '[[domain]]\ncpus = "0-1"\nl2 = 1048576\n' + "".join(
-        f'[[domain]]\ncpus = "{cpu}"\nkind = "efficiency"\nkernel = "plain"\nl1d = 32768\nl2 = 524288\n' for cpu in (2, 3)
+        f'[[domain]]\ncpus = "{cpu}"\nkind = "efficiency"\nkernel = "plain"\nl1d = 32768\nl2 ='
+        " 524288\n"
+        for cpu in (2, 3)
     )
     path = tmp_path / "machine.toml"
     path.write_text(text)
@@ -63,19 +65,30 @@ def test_what_is_tried(two_kinds, planted):
     (((first, second), _),) = planted
     assert (first.workers, second.workers) == (2, 2)
     in_use = kernels.kernel()
-    own = {name for name in kernels.SETS if blocks._is_there(name)} - ({in_use["set"]} if in_use["name"] == "c" else set())
+    own = {name for name in kernels.SETS if blocks._is_there(name)} - (
+        {in_use["set"]} if in_use["name"] == "c" else set()
+    )
     assert list(first.starts)[0] is None
     assert set(first.starts) == {None, *own}
     assert list(second.starts) == ["plain"]
-    model, kernels_own = second.starts["plain"]  # the model's are in use, for cores unlike the first
-    assert kernels_own == Blocking("plain", *zip(*(x.blocks for x in kernels.sizes("plain")), strict=True))
+    # the model's are in use, for cores unlike the first
+    model, kernels_own = second.starts["plain"]
+    assert kernels_own == Blocking(
+        "plain", *zip(*(x.blocks for x in kernels.sizes("plain")), strict=True)
+    )
     assert model.depth != kernels_own.depth
-    assert all(min(x.depth + x.rows + x.cols) > 0 for kind in (first, second) for starts in kind.starts.values() for x in starts)
+    assert all(
+        min(x.depth + x.rows + x.cols) > 0
+        for kind in (first, second)
+        for starts in kind.starts.values()
+        for x in starts
+    )
 
 
 @pytest.mark.filterwarnings("ignore:the host could not keep up")
 def test_the_same_blocks_for_any_number_of_workers(planted):
-    """What is measured holds for workers on no cpu in particular, too: another depth would give other bits."""
+    """What is measured holds for workers on no cpu in particular, too: another depth would give
+    other bits."""
     hs.measure(blocks=True, **SMALL)
     rng = np.random.default_rng(1)
     A, B = rng.standard_normal((120, 110)), rng.standard_normal((110, 100))
@@ -152,7 +165,10 @@ def test_measure_finds_them_only_when_asked(planted, cache):
     here = hs.measure(**SMALL, blocks=True)
     assert len(planted) == 1
     assert set(here.blocks.values()) == {FOUND}
-    assert "kernel plain, float32 depth 64, rows 32, columns 128, float64 depth 48, rows 16, columns 64" in here.table()
+    assert (
+        "kernel plain, float32 depth 64, rows 32, columns 128, float64 depth 48, rows 16,"
+        " columns 64" in here.table()
+    )
     assert here.platform("float64").blocks == here.blocks
     hs.measure(**SMALL, blocks=True)
     assert len(planted) == 1
@@ -189,7 +205,9 @@ def test_products_by_measured_blocks(planted):
         assert pool._workers.domains == (FOUND,) * len(set(host.members(host.worth)))
         np.testing.assert_allclose(pool.matmul(A, A.T @ A), usual, atol=1e-9)
     sizes = kernels.sizes(None)
-    same = Blocking(None, rows=tuple(3 * x.tile[0] for x in sizes), cols=tuple(5 * x.tile[1] for x in sizes))
+    same = Blocking(
+        None, rows=tuple(3 * x.tile[0] for x in sizes), cols=tuple(5 * x.tile[1] for x in sizes)
+    )
     platform = hs.Platform(hs.Platform.star([1] * host.worth).workers, blocks={None: same})
     with hs.Pool(platform) as pool:
         assert pool._workers.domains == (same,) * len(set(host.members(host.worth)))
@@ -199,13 +217,19 @@ def test_products_by_measured_blocks(planted):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("kernel", [None, "plain"])
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (2**20, 1, 1), (1, 2**20, 1), (1, 1, 2**20), (2**20, 2**20, 2**20)])
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 1, 1), (3, 5, 7), (2**20, 1, 1), (1, 2**20, 1), (1, 1, 2**20), (2**20, 2**20, 2**20)],
+)
 def test_extreme_blocks(dtype, kernel, sizes):
-    """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are right, memory suffices."""
+    """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are
+    right, memory suffices."""
     depth, rows, cols = sizes
     rng = np.random.default_rng(1)
     A, B = (
-        rng.standard_normal((200, 200, 2)).astype(dtype) @ np.array([1, 1j if "complex" in dtype else 1], dtype) for _ in range(2)
+        rng.standard_normal((200, 200, 2)).astype(dtype)
+        @ np.array([1, 1j if "complex" in dtype else 1], dtype)
+        for _ in range(2)
     )
     given = Blocking(kernel, (depth, depth), (rows, rows), (cols, cols))
     platform = hs.Platform(hs.Platform.star([1] * topology().worth).workers, blocks={None: given})
@@ -216,7 +240,9 @@ def test_extreme_blocks(dtype, kernel, sizes):
             Q, R = pool.qr(A[:m, :n])
             np.testing.assert_allclose(Q @ R, A[:m, :n], atol=near)
         L = pool.cholesky(A @ A.conj().T + 200 * np.eye(200, dtype=dtype))
-        np.testing.assert_allclose(L @ L.conj().T, A @ A.conj().T + 200 * np.eye(200), atol=100 * near)
+        np.testing.assert_allclose(
+            L @ L.conj().T, A @ A.conj().T + 200 * np.eye(200), atol=100 * near
+        )
 
 
 def test_the_timer(two_kinds, monkeypatch):
@@ -233,7 +259,10 @@ def test_the_timer(two_kinds, monkeypatch):
     for _ in range(2):
         assert timer(0, "float32", Blocking("plain"), shape) > 0
         assert timer(1, "float64", FOUND, shape) > 0
-    assert [(p, own, of) for p, _, own, of in made] == [(2, [Blocking("plain")], [0, 0]), (2, [FOUND] * 2, [0, 1])]
+    assert [(p, own, of) for p, _, own, of in made] == [
+        (2, [Blocking("plain")], [0, 0]),
+        (2, [FOUND] * 2, [0, 1]),
+    ]
 
 
 def test_the_whole_search_in_no_time():
@@ -258,12 +287,14 @@ def test_info_and_measure(planted, capsys):
     assert "(measured on 20" in line
 
 
-# ---- platforms ----------------------------------------------------------------------------------------------------
+# ---- platforms -----------------------------------------------------------------------------------
 
 
 def test_platforms_have_blocks():
     platform = hs.Platform(
-        hs.Platform.star([3, 5, 8], domains=[0, "b", None]).workers, unit=hs.Unit.gigaflop(), blocks={"b": FOUND}
+        hs.Platform.star([3, 5, 8], domains=[0, "b", None]).workers,
+        unit=hs.Unit.gigaflop(),
+        blocks={"b": FOUND},
     )
     assert platform.blocks == {"b": FOUND}
     assert platform != hs.Platform(platform.workers, unit=platform.unit)
@@ -275,7 +306,9 @@ def test_platforms_have_blocks():
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_files_keep_blocks(tmp_path, suffix):
     workers = hs.Platform.star([3, 5, 8], domains=[0, "b", None]).workers
-    platform = hs.Platform(workers, blocks={0: Blocking(), "b": FOUND, None: Blocking(depth=(8, 8))})
+    platform = hs.Platform(
+        workers, blocks={0: Blocking(), "b": FOUND, None: Blocking(depth=(8, 8))}
+    )
     platform.save(tmp_path / f"x{suffix}")
     assert hs.Platform.load(tmp_path / f"x{suffix}") == platform
 
@@ -286,8 +319,14 @@ def test_files_keep_blocks(tmp_path, suffix):
         ("blocks = 3", "blocks must be tables, got 3"),
         ("blocks = [3]", "blocks 0: it must be a table"),
         ("[[blocks]]\ndepht = [1, 2]", "blocks 0: unknown key 'depht'; did you mean 'depth'"),
-        ("[[blocks]]\ndepth = [1]", "blocks 0: depth must be a pair, for float32 and float64, got 1 numbers"),
-        ("[[blocks]]\nkernel = 'skx'", "blocks 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'"),
+        (
+            "[[blocks]]\ndepth = [1]",
+            "blocks 0: depth must be a pair, for float32 and float64, got 1 numbers",
+        ),
+        (
+            "[[blocks]]\nkernel = 'skx'",
+            "blocks 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'",
+        ),
         ("[[blocks]]\n[[blocks]]", "blocks 1: domain None occurs twice"),
         ("[[blocks]]\ndomain = 7", "blocks has the domain 7, but no worker is in that domain"),
     ],
@@ -317,7 +356,11 @@ def test_wrong_blocks(given, error, message):
     [
         ({"kernel": "skx"}, ValueError, "kernel must be one of"),
         ({"depth": 3}, TypeError, "depth must be a pair of integers, got 3"),
-        ({"rows": (1, 2, 3)}, ValueError, "rows must be a pair, for float32 and float64, got 3 numbers"),
+        (
+            {"rows": (1, 2, 3)},
+            ValueError,
+            "rows must be a pair, for float32 and float64, got 3 numbers",
+        ),
         ({"cols": (1, -1)}, ValueError, r"cols\[1\] must be"),
         ({"cols": (2**20 + 1, 1)}, ValueError, r"cols\[0\] must be"),
     ],

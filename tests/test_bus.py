@@ -1,4 +1,5 @@
-"""Plans of a master with one bus, run: tasks and divided loads, there and back, in emulated time."""
+"""Plans of a master with one bus, run: tasks and divided loads, there and back, in emulated
+time."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def platform_of(times):
 
 
 def chain(plan, amounts, times, sends, receives):
-    """The model: messages out one after the other from the start, back as soon as the bus and the worker are ready."""
+    """The model: messages out one after the other from the start, back as soon as the bus and the
+    worker are ready."""
     bus, ends = 0.0, {}
     for i in plan.send_order.tolist():
         bus += sends[i]
@@ -47,10 +49,14 @@ def require_one_bus(trace):
 @pytest.mark.parametrize("least", [False, True])
 @pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
 def test_tasks(times, send, receive, least):
-    plan = hs.min_time(30, times, send, receive) if least else hs.max_tasks(0.15, times, send, receive)
+    plan = (
+        hs.min_time(30, times, send, receive) if least else hs.max_tasks(0.15, times, send, receive)
+    )
     called = []
     with hs.Pool(platform_of(times), emulate=True) as pool:
-        results, trace = pool.run(plan, lambda x: called.append(x) or x * x, iter(range(plan.tasks)), trace=True)
+        results, trace = pool.run(
+            plan, lambda x: called.append(x) or x * x, iter(range(plan.tasks)), trace=True
+        )
     assert results == [x * x for x in range(plan.tasks)]
     assert sorted(called) == list(range(plan.tasks))
     p = len(times)
@@ -60,9 +66,12 @@ def test_tasks(times, send, receive, least):
     assert trace.predicted == pytest.approx(plan.makespan, rel=1e-12)
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
     require_one_bus(trace)
-    for i in plan.send_order.tolist():  # nobody works before its tasks have come, or sends them back before they are done
+    # nobody works before its tasks have come, or sends them back before they are done
+    for i in plan.send_order.tolist():
         own = [(e.kind, e.start, e.end) for e in trace.events if e.worker == i and e.kind != "wait"]
-        assert [kind for kind, _, _ in own] == ["transfer"] * (sends[i] > 0) + ["compute"] + ["transfer"] * (receives[i] > 0)
+        assert [kind for kind, _, _ in own] == ["transfer"] * (sends[i] > 0) + ["compute"] + [
+            "transfer"
+        ] * (receives[i] > 0)
         assert all(a[2] <= b[1] for a, b in itertools.pairwise(own))
 
 
@@ -75,14 +84,18 @@ def test_a_divided_load(rows, method):
     array = np.arange(2.0 * rows).reshape(rows, 2)
     sizes = []
     with hs.Pool(platform_of(times), emulate=True, time_scale=2.0) as pool:
-        result, trace = pool.run(plan, lambda part: sizes.append(len(part)) or 2 * part, array, trace=True)
+        result, trace = pool.run(
+            plan, lambda part: sizes.append(len(part)) or 2 * part, array, trace=True
+        )
     assert (result == 2 * array).all()
     assert sum(sizes) == rows
     assert min(sizes) >= 1
     assert all(
-        abs(size - share / 60 * rows) <= 1 for size, share in zip(sorted(sizes), sorted(plan.shares)[-len(sizes) :], strict=True)
+        abs(size - share / 60 * rows) <= 1
+        for size, share in zip(sorted(sizes), sorted(plan.shares)[-len(sizes) :], strict=True)
     )
-    assert abs(trace.predicted / 2 - plan.makespan) <= 60 / rows * 8e-3  # a row more or less for each
+    # a row more or less for each
+    assert abs(trace.predicted / 2 - plan.makespan) <= 60 / rows * 8e-3
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
     require_one_bus(trace)
 
@@ -93,7 +106,9 @@ def test_another_time_scale_and_platform():
     slower = [2e-3, 4e-3]
     with hs.Pool(platform_of(slower), emulate=True, time_scale=3.0) as pool:
         _, trace = pool.run(plan, abs, [1, 2, 3, 4], trace=True)
-    assert trace.predicted == pytest.approx(3 * chain(plan, plan.counts.tolist(), slower, [1e-3] * 2, [1e-3] * 2))
+    assert trace.predicted == pytest.approx(
+        3 * chain(plan, plan.counts.tolist(), slower, [1e-3] * 2, [1e-3] * 2)
+    )
 
 
 def test_real_speed():
@@ -125,7 +140,10 @@ def test_errors():
             ((plan, abs, [1] * 5), "B must have the 4 tasks of the plan, got 5"),
             ((hs.min_time(4, [1.0]), abs, [1] * 4), "plan is for 1 workers, the pool has 2"),
             ((load, abs, 3.0), "B must be an array whose rows are the load, got a number"),
-            ((load, lambda x: x[1:], np.arange(8)), "A must return an array with a row for each of its 4 rows"),
+            (
+                (load, lambda x: x[1:], np.arange(8)),
+                "A must return an array with a row for each of its 4 rows",
+            ),
         ):
             with pytest.raises((TypeError, ValueError), match=message):
                 pool.run(*wrong)

@@ -1,4 +1,5 @@
-"""Waits of the main thread for calls of the engine, other threads and processes: Ctrl-C ends them at once, whenever it comes."""
+"""Waits of the main thread for calls of the engine, other threads and processes: Ctrl-C ends them
+at once, whenever it comes."""
 
 import os
 import queue
@@ -34,7 +35,8 @@ def to_the_main_thread():
 
 
 def to_this_thread():
-    """Such a signal wakes the main thread as little as one that comes in the moment before it sleeps."""
+    """Such a signal wakes the main thread as little as one that comes in the moment before it
+    sleeps."""
     signal.raise_signal(signal.SIGINT)
 
 
@@ -103,7 +105,9 @@ def test_cancelled_processes():
         except KeyboardInterrupt:
             print("interrupted")
     """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
     assert done.stdout == "interrupted\n"
 
 
@@ -181,9 +185,12 @@ AT_EVERY_STEP = """if True:
 
 @pytest.mark.parametrize("wait", [0.0, 0.01])
 def test_interrupts_at_every_step(wait):
-    """Of the bytecode; the call goes on meanwhile, or has ended. Between the end of the wait and that of its block all hung."""
+    """Of the bytecode; the call goes on meanwhile, or has ended. Between the end of the wait and
+    that of its block all hung."""
     code = AT_EVERY_STEP.replace("WAIT", str(wait))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     assert int(done.stdout) > 50
 
 
@@ -239,8 +246,15 @@ POOLS_AT_EVERY_STEP = """if True:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_interrupts_at_every_step_of_a_constructor():
-    """No thread is left. Those of a pool were, where the interrupt came between its making and its owner's."""
-    done = subprocess.run([sys.executable, "-c", POOLS_AT_EVERY_STEP], capture_output=True, text=True, timeout=120, check=False)
+    """No thread is left. Those of a pool were, where the interrupt came between its making and its
+    owner's."""
+    done = subprocess.run(
+        [sys.executable, "-c", POOLS_AT_EVERY_STEP],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     pool, domains, left, living = map(int, done.stdout.split())
     assert pool > 80

@@ -1,4 +1,5 @@
-"""The certificates of the C library say what the plans of Python say: value, bound, and whether the plan is optimal."""
+"""The certificates of the C library say what the plans of Python say: value, bound, and whether the
+plan is optimal."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def rng():
 
 
 @pytest.mark.parametrize(
-    ("sense", "value", "bound"), [("min", 18, 17), ("max", 17, 18), ("max", 5, 5), ("max", 0, 3), ("min", 3, 0)]
+    ("sense", "value", "bound"),
+    [("min", 18, 17), ("max", 17, 18), ("max", 5, 5), ("max", 0, 3), ("min", 3, 0)],
 )
 def test_the_gap_is_over_the_bound(sense, value, bound):
     found = ffi.new("hs_certificate *")
@@ -56,7 +58,14 @@ def test_distribute(p, rng):
     for _ in range(10):
         t = rng.uniform(1, 9, p)
         plan = hs.distribute(1000, t)
-        found = of(lib.hs_distribute_certificate, 1000, p, view("double", t), view("int64_t", plan.counts), ffi.NULL)
+        found = of(
+            lib.hs_distribute_certificate,
+            1000,
+            p,
+            view("double", t),
+            view("int64_t", plan.counts),
+            ffi.NULL,
+        )
         agrees(found, plan.makespan, plan)
         assert found.optimal
 
@@ -66,14 +75,33 @@ def test_profiles(p, rng):
     for _ in range(10):
         times = rng.uniform(0.1, 9, (p, 31))
         plan = hs.distribute_profile(30, times)
-        found = of(lib.hs_profile_certificate, 30, p, view("double", times.reshape(-1)), view("int64_t", plan.counts), ffi.NULL)
+        found = of(
+            lib.hs_profile_certificate,
+            30,
+            p,
+            view("double", times.reshape(-1)),
+            view("int64_t", plan.counts),
+            ffi.NULL,
+        )
         agrees(found, plan.makespan, plan)
         first = np.array([30] + [0] * (p - 1))
-        found = of(lib.hs_profile_certificate, 30, p, view("double", times.reshape(-1)), view("int64_t", first), ffi.NULL)
+        found = of(
+            lib.hs_profile_certificate,
+            30,
+            p,
+            view("double", times.reshape(-1)),
+            view("int64_t", first),
+            ffi.NULL,
+        )
         assert found.value == times[0, 30]
         assert found.bound == plan.makespan
     for wrong in ([31] + [0] * (p - 1), [-1] * p, [29] + [0] * (p - 1)):
-        given = view("double", times.reshape(-1)), view("int64_t", np.array(wrong)), ffi.NULL, ffi.new("hs_certificate *")
+        given = (
+            view("double", times.reshape(-1)),
+            view("int64_t", np.array(wrong)),
+            ffi.NULL,
+            ffi.new("hs_certificate *"),
+        )
         assert lib.hs_profile_certificate(30, p, *given) == lib.HS_ERROR_VALUE
 
 
@@ -83,13 +111,31 @@ def test_patterns(n, p, rng):
     for method in ("pattern", "cyclic", "contiguous", "random"):
         t = rng.uniform(1, 9, p)
         owner = rng.integers(0, p, n)
-        plan = hs.lu_pattern(n, t, owner=owner) if method == "random" else hs.lu_pattern(n, t, method=method)
-        found = of(lib.hs_pattern_certificate, n, p, view("double", t), view("int32_t", plan.owner), ffi.NULL)
+        plan = (
+            hs.lu_pattern(n, t, owner=owner)
+            if method == "random"
+            else hs.lu_pattern(n, t, method=method)
+        )
+        found = of(
+            lib.hs_pattern_certificate,
+            n,
+            p,
+            view("double", t),
+            view("int32_t", plan.owner),
+            ffi.NULL,
+        )
         agrees(found, plan.cost, plan)
-        loads = [max(t[i] * (plan.owner[k + 1 :] == i).sum() for i in range(p)) for k in range(n - 1)]
+        loads = [
+            max(t[i] * (plan.owner[k + 1 :] == i).sum() for i in range(p)) for k in range(n - 1)
+        ]
         assert found.value == pytest.approx(sum(loads), rel=1e-12)
     for wrong in (-1, p):
-        given = view("double", t), view("int32_t", np.full(n, wrong, np.int32)), ffi.NULL, ffi.new("hs_certificate *")
+        given = (
+            view("double", t),
+            view("int32_t", np.full(n, wrong, np.int32)),
+            ffi.NULL,
+            ffi.new("hs_certificate *"),
+        )
         assert lib.hs_pattern_certificate(n, p, *given) == lib.HS_ERROR_VALUE
 
 
@@ -102,7 +148,13 @@ def test_partition(p, weighted, method, rng):
         c = np.round(rng.uniform(1, 3, p), 1 if rng.integers(2) else 0) if weighted else np.ones(p)
         plan = hs.partition(areas=s, method=method, link_costs=c)
         floorplan = np.array(plan.floorplan, np.int32)
-        words = view("double", s), view("double", c), 1.0, view("int32_t", floorplan), len(floorplan)
+        words = (
+            view("double", s),
+            view("double", c),
+            1.0,
+            view("int32_t", floorplan),
+            len(floorplan),
+        )
         agrees(of(lib.hs_floorplan_certificate, p, *words), plan.cost, plan, rel=1e-9)
 
 
@@ -120,7 +172,13 @@ def test_zones(p, method, rng):
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 9])
 def test_cuboids(p, rng):
-    for faces in [(1, 1, 1), (1, 2, 0.1), (0, 1, 1), (3, 0, 0), *rng.uniform(0, 1, (6, 3)).tolist()]:
+    for faces in [
+        (1, 1, 1),
+        (1, 2, 0.1),
+        (0, 1, 1),
+        (3, 0, 0),
+        *rng.uniform(0, 1, (6, 3)).tolist(),
+    ]:
         volumes = 10.0 ** rng.uniform(-2, 1, p)
         plan = hs.cuboids(volumes, faces[2], alpha=faces[0], beta=faces[1], method="guillotine")
         tree, length, cost = ffi.new("int32_t[]", 2 * p), ffi.new("int32_t *"), ffi.new("double *")
@@ -160,7 +218,14 @@ def test_lu(p, shape, panels, rng):
 def test_lu_grid(method, rng):
     t = rng.uniform(1, 5, 4)
     plan = hs.lu_grid(20, t, method)
-    found = of(lib.hs_lu_grid_certificate, 20, 4, view("double", t), view("int32_t", plan.owner.reshape(-1)), ffi.NULL)
+    found = of(
+        lib.hs_lu_grid_certificate,
+        20,
+        4,
+        view("double", t),
+        view("int32_t", plan.owner.reshape(-1)),
+        ffi.NULL,
+    )
     agrees(found, plan.makespan, plan)
 
 
@@ -168,6 +233,14 @@ def test_wavefront(rng):
     t = rng.uniform(1, 5, 4)
     plan = hs.wavefront(30, 40, t)
     found = of(
-        lib.hs_wavefront_certificate, 30, 40, 4, view("double", t), view("int32_t", plan.owner), 0, lib.HS_ROW_WISE, ffi.NULL
+        lib.hs_wavefront_certificate,
+        30,
+        40,
+        4,
+        view("double", t),
+        view("int32_t", plan.owner),
+        0,
+        lib.HS_ROW_WISE,
+        ffi.NULL,
     )
     agrees(found, plan.makespan, plan)

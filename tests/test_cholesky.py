@@ -5,7 +5,19 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layouts, random, seeds, sizes, stacks
+from random_matrices import (
+    DTYPES,
+    close,
+    definite,
+    dtypes,
+    eps,
+    laid_out,
+    layouts,
+    random,
+    seeds,
+    sizes,
+    stacks,
+)
 
 import hetsched as hs
 
@@ -27,7 +39,8 @@ class TestCholesky:
         kept = half(definite(n, dtype, seed), lower, 7)
         a = laid_out(kept, layout)
         c = hs.cholesky(a, lower)
-        close(c, scipy.linalg.cholesky(kept, lower), scale=4)  # in this machine's byte order: in the other SciPy 1.18 is wrong
+        # in this machine's byte order: in the other SciPy 1.18 is wrong
+        close(c, scipy.linalg.cholesky(kept, lower), scale=4)
         assert (a == kept).all()
         assert not (np.triu(c, 1) if lower else np.tril(c, -1)).any()
 
@@ -69,7 +82,8 @@ class TestCholesky:
         for call in (hs.cholesky, hs.cho_factor):
             with pytest.raises(np.linalg.LinAlgError, match=words + "$"):
                 call(a, lower)
-        with pytest.raises(np.linalg.LinAlgError, match=rf"\b{minor}\b"):  # in other words in SciPy 1.18
+        # in other words in SciPy 1.18
+        with pytest.raises(np.linalg.LinAlgError, match=rf"\b{minor}\b"):
             scipy.linalg.cholesky(a, lower)
         stack = np.stack([definite(60)] * 6).reshape(2, 3, 60, 60)
         stack[1, 0] = a
@@ -94,7 +108,9 @@ class TestCholesky:
         c, flag = hs.cho_factor(a := kept.copy(order), lower, overwrite_a=True)
         assert flag is lower
         assert np.shares_memory(a, c)
-        assert (np.triu(c, 1) == np.triu(kept, 1) if lower else np.tril(c, -1) == np.tril(kept, -1)).all()
+        assert (
+            np.triu(c, 1) == np.triu(kept, 1) if lower else np.tril(c, -1) == np.tril(kept, -1)
+        ).all()
 
     @pytest.mark.parametrize("layout", ["read-only", "sliced", "swapped"])
     def test_overwrite_where_it_cannot(self, layout):
@@ -119,8 +135,15 @@ class TestCholesky:
 
 class TestSystems:
     @settings(deadline=None, max_examples=120)
-    @given(n=sizes, k=st.integers(0, 5), types=st.tuples(dtypes, dtypes), layout=layouts, lower=st.booleans(), seed=seeds,
-           overwrite=st.booleans())  # fmt: skip
+    @given(
+        n=sizes,
+        k=st.integers(0, 5),
+        types=st.tuples(dtypes, dtypes),
+        layout=layouts,
+        lower=st.booleans(),
+        seed=seeds,
+        overwrite=st.booleans(),
+    )
     def test_as_scipy(self, n, k, types, layout, lower, seed, overwrite):
         a = definite(n, types[0], seed)
         b = laid_out(random((n, k) if k else n, types[1], seed), layout)
@@ -143,17 +166,30 @@ class TestSystems:
         close(one, np.linalg.solve(a, random(n, dtype, 3)).astype(dtype), scale=20)
 
     @BOTH
-    @pytest.mark.parametrize("flag", [bool, int, np.bool_, np.array, np.int32, lambda lower: np.array(lower, np.int64)])
+    @pytest.mark.parametrize(
+        "flag", [bool, int, np.bool_, np.array, np.int32, lambda lower: np.array(lower, np.int64)]
+    )
     def test_kinds_of_flags(self, flag, lower):
-        """SciPy 1.18 returns `lower` as an array of no dimension; it is one for each option that is a flag."""
+        """SciPy 1.18 returns `lower` as an array of no dimension; it is one for each option that is
+        a flag."""
         a, b = definite(7, np.complex128), random((7, 2))
         c, found = hs.cho_factor(a, flag(lower), overwrite_a=flag(False), check_finite=flag(True))
         assert found is lower
         for pair in ((c, flag(lower)), [c, flag(lower)]):
             close(hs.cho_solve(pair, b, overwrite_b=flag(False)), np.linalg.solve(a, b), scale=20)
-        half_way = hs.solve_triangular(c, b, 0 if lower else 2, lower=flag(lower), unit_diagonal=flag(False))
-        close(hs.solve_triangular(c, half_way, 2 if lower else 0, flag(lower)), np.linalg.solve(a, b), scale=20)
-        close(hs.solve(half(a, lower, 7), b, assume_a="pos", lower=flag(lower)), np.linalg.solve(a, b), scale=20)
+        half_way = hs.solve_triangular(
+            c, b, 0 if lower else 2, lower=flag(lower), unit_diagonal=flag(False)
+        )
+        close(
+            hs.solve_triangular(c, half_way, 2 if lower else 0, flag(lower)),
+            np.linalg.solve(a, b),
+            scale=20,
+        )
+        close(
+            hs.solve(half(a, lower, 7), b, assume_a="pos", lower=flag(lower)),
+            np.linalg.solve(a, b),
+            scale=20,
+        )
 
     @pytest.mark.parametrize("lower", [False, True, 0, 1, 1.0])
     @pytest.mark.parametrize("sides", [(), (3,), (5, 2, 3)], ids=str)
@@ -166,7 +202,11 @@ class TestSystems:
             close(x, np.linalg.solve(a, b), scale=20)
         assert hs.cho_solve((c[:0], flags[:0]), random((4, 2))).shape == (0, 3, 4, 2)
         theirs = scipy.linalg.cho_factor(a[0, 0], lower)
-        close(hs.cho_solve(theirs, np.ones(4, np.float32)), np.linalg.solve(a[0, 0], np.ones(4)).astype(np.complex64), scale=20)
+        close(
+            hs.cho_solve(theirs, np.ones(4, np.float32)),
+            np.linalg.solve(a[0, 0], np.ones(4)).astype(np.complex64),
+            scale=20,
+        )
 
     def test_stacks_of_both_triangles(self):
         a, b = definite(6, stack=(3, 2)), random((6, 2))
@@ -207,18 +247,44 @@ class TestArguments:
             (c, [1, np.nan, 1], ValueError, "infs or NaNs"),
             ((np.ones((3, 2)), True), np.ones(3), ValueError, "^c must be square"),
             ((np.eye(3), "x"), np.ones(3), TypeError, "^lower must be"),
-            ((np.eye(3), np.array("x")), np.ones(3), TypeError, "^lower must be True or False, got "),
-            ((np.eye(3), np.ones(3, bool)), np.ones(3), ValueError, r"^lower must be .* of shape \(\), got shape \(3,\)$"),
-            ((np.ones((2, 3, 3)), np.ones(3)), np.ones(3), ValueError, r"^lower must be .* of shape \(2,\), got shape \(3,\)$"),
-            ((np.ones((2, 3, 3)), np.array(["x", "y"])), np.ones(3), TypeError, "^lower must be .* got an array of dtype <U1$"),
+            (
+                (np.eye(3), np.array("x")),
+                np.ones(3),
+                TypeError,
+                "^lower must be True or False, got ",
+            ),
+            (
+                (np.eye(3), np.ones(3, bool)),
+                np.ones(3),
+                ValueError,
+                r"^lower must be .* of shape \(\), got shape \(3,\)$",
+            ),
+            (
+                (np.ones((2, 3, 3)), np.ones(3)),
+                np.ones(3),
+                ValueError,
+                r"^lower must be .* of shape \(2,\), got shape \(3,\)$",
+            ),
+            (
+                (np.ones((2, 3, 3)), np.array(["x", "y"])),
+                np.ones(3),
+                TypeError,
+                "^lower must be .* got an array of dtype <U1$",
+            ),
             (np.eye(3), np.ones(3), TypeError, "^c_and_lower must be a pair"),
-            ((np.ones((2, 3, 3)), True), np.ones((4, 3, 1)), ValueError, "^the stacks of c and b do not broadcast"),
+            (
+                (np.ones((2, 3, 3)), True),
+                np.ones((4, 3, 1)),
+                ValueError,
+                "^the stacks of c and b do not broadcast",
+            ),
         ):
             with pytest.raises(error, match=words):
                 hs.cho_solve(pair, b)
 
     @pytest.mark.parametrize(
-        ("given", "found"), [(np.int8, "f8"), (np.bool_, "f8"), (np.float16, "f4"), (">f4", "f4"), ("u8", "f8")]
+        ("given", "found"),
+        [(np.int8, "f8"), (np.bool_, "f8"), (np.float16, "f4"), (">f4", "f4"), ("u8", "f8")],
     )
     def test_dtypes(self, given, found):
         a = np.eye(3).astype(given)

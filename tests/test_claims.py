@@ -47,7 +47,12 @@ def test_a_statement_must_say_whether_it_holds():
 
 
 def test_counts_and_numbers():
-    claims = [Claim("a", "1", "1"), Claim("b", "1", "2"), Claim("c", "", "2"), Claim("d", "1", "2", "e", 0.0, None, ("2", "2"))]
+    claims = [
+        Claim("a", "1", "1"),
+        Claim("b", "1", "2"),
+        Claim("c", "", "2"),
+        Claim("d", "1", "2", "e", 0.0, None, ("2", "2")),
+    ]
     assert counted(claims) == "3 claims: 1 met, 1 met after the correction, 1 not met"
     assert numbers("-2.5 ± 0.1% / +1e-3, of 0.25 GB") == [-2.5, 1e-3, 0.25]
 
@@ -56,11 +61,18 @@ def rows_of(page):
     lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if "| paper | here | within | verdict |" in line)
     end = next(i for i, line in enumerate(lines) if i > start and not line.startswith("|"))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start + 2 : end]], lines[end + 1]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines[start + 2 : end]
+    ], lines[end + 1]
 
 
 @pytest.mark.parametrize(
-    "page", sorted(path.name for path in DOCS.glob("reproduction-*.md") if "| verdict |" in path.read_text("utf-8"))
+    "page",
+    sorted(
+        path.name
+        for path in DOCS.glob("reproduction-*.md")
+        if "| verdict |" in path.read_text("utf-8")
+    ),
 )
 def test_verdicts_of_the_pages(page):
     """Each follows from the row's own numbers and tolerance, and the count from the rows."""
@@ -69,10 +81,15 @@ def test_verdicts_of_the_pages(page):
         assert verdict in (("",) if not paper else (MET, CORRECTED, NOT_MET))
         if verdict == CORRECTED:
             assert why
-        elif paper and (within == "as printed" or (within.endswith(" %") and numbers(paper) and len(within) < 6)):
+        elif paper and (
+            within == "as printed" or (within.endswith(" %") and numbers(paper) and len(within) < 6)
+        ):
             tolerance = 0.0 if within == "as printed" else float(within[:-2]) / 100
             assert Claim(what, paper, here, within=tolerance).verdict == verdict, what
     verdicts = [row[4] for row in rows]
     met, corrected, missed = (verdicts.count(each) for each in (MET, CORRECTED, NOT_MET))
     claims = met + corrected + missed
-    assert count == f"{claims} claims: {met} met, {corrected} met after the correction, {missed} not met."
+    assert (
+        count
+        == f"{claims} claims: {met} met, {corrected} met after the correction, {missed} not met."
+    )

@@ -40,7 +40,18 @@ def test_run_on_real_cores(files, capsys):
 
 
 def test_run_emulated(files, capsys):
-    arguments = ["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--emulate", "--time-scale", "20"]
+    arguments = [
+        "run",
+        "A.npy",
+        "B.npy",
+        "-o",
+        "C.npy",
+        "--platform",
+        "p.toml",
+        "--emulate",
+        "--time-scale",
+        "20",
+    ]
     assert cli.main([*arguments, "--method", "columns", "--block", "10", "--trace", "t.json"]) == 0
     np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
     out = capsys.readouterr().out
@@ -119,10 +130,13 @@ class TestOperands:
             file["group/plain"] = A
             file.create_dataset("chunked", data=A.astype(">f4"), chunks=(7, 9))
         np.testing.assert_allclose(self.run("A.h5:/group/plain", "B.npy"), A @ B, atol=1e-12)
-        np.testing.assert_allclose(self.run("A.h5:chunked", "B.npy"), A.astype(np.float32) @ B, atol=1e-12)
+        np.testing.assert_allclose(
+            self.run("A.h5:chunked", "B.npy"), A.astype(np.float32) @ B, atol=1e-12
+        )
 
     def test_doubles_that_matlab_stores_as_bytes(self, files, monkeypatch):
-        """A .mat file keeps whole numbers in as few bytes as they need; they are no bytes for that."""
+        """A .mat file keeps whole numbers in as few bytes as they need; they are no bytes for
+        that."""
         io = pytest.importorskip("scipy.io")
         io.savemat("small.mat", {"A": np.full((2, 300), 3.0)})
         monkeypatch.setattr(io, "loadmat", lambda *_, **__: {"A": np.full((2, 300), 3, np.uint8)})
@@ -133,7 +147,10 @@ class TestOperands:
 
     @pytest.mark.parametrize("kind", ["int64", "uint8", "bool", "float16"])
     def test_as_numpy_would(self, files, capsys, kind):
-        A, B = (np.arange(12).reshape(3, 4) % 5).astype(kind), (np.arange(8).reshape(4, 2) % 3).astype(kind)
+        A, B = (
+            (np.arange(12).reshape(3, 4) % 5).astype(kind),
+            (np.arange(8).reshape(4, 2) % 3).astype(kind),
+        )
         np.save("A.npy", A)
         np.save("B.npy", B)
         found = self.run("A.npy", "B.npy")
@@ -143,9 +160,13 @@ class TestOperands:
 
     def test_integers_and_floats(self, files):
         np.save("A.npy", np.arange(240).reshape(2, 120))
-        np.testing.assert_allclose(self.run("A.npy", "B.npy"), np.arange(240).reshape(2, 120) @ files[1], atol=1e-9)
+        np.testing.assert_allclose(
+            self.run("A.npy", "B.npy"), np.arange(240).reshape(2, 120) @ files[1], atol=1e-9
+        )
 
-    @pytest.mark.parametrize("options", [["--trace", "t.json"], ["--method", "rows"], ["--block", "2"]])
+    @pytest.mark.parametrize(
+        "options", [["--trace", "t.json"], ["--method", "rows"], ["--block", "2"]]
+    )
     def test_no_plans_for_integers(self, files, capsys, options):
         np.save("A.npy", np.ones((3, 3), int))
         assert cli.main(["run", "A.npy", "A.npy", "-o", "C.npy", *options]) == 1
@@ -154,7 +175,10 @@ class TestOperands:
 
     @pytest.mark.parametrize(
         ("name", "words"),
-        [("A.npy:x", "a .npy file holds one array without a name"), ("no.mat:A", "no.mat: No such file")],
+        [
+            ("A.npy:x", "a .npy file holds one array without a name"),
+            ("no.mat:A", "no.mat: No such file"),
+        ],
     )
     def test_refused(self, files, capsys, name, words):
         assert cli.main(["run", name, "B.npy", "-o", "C.npy"]) == 1
@@ -187,7 +211,18 @@ def test_disk_full(files, capsys, monkeypatch):
 def test_info(capsys):
     assert cli.main(["info"]) == 0
     out = capsys.readouterr().out
-    for label in ("hetsched", "library", "kernel set", "processor", "cores", "caches", "affinity", "memory", "quota", "load"):
+    for label in (
+        "hetsched",
+        "library",
+        "kernel set",
+        "processor",
+        "cores",
+        "caches",
+        "affinity",
+        "memory",
+        "quota",
+        "load",
+    ):
         assert f"\n{label} " in f"\n{out}"
     assert f"{hs.topology().worth} worth starting: " in out
 
@@ -197,9 +232,14 @@ def test_join(files, capsys):
     assert cli.main(["join", "p.toml", "q.json", "-o", "all.toml"]) == 0
     assert capsys.readouterr().out == "all.toml: 5 workers in 2 nodes\n"
     joined = hs.Platform.load("all.toml")
-    assert joined == hs.Platform.join([hs.Platform.load("p.toml"), hs.Platform.load("q.json")], ["p", "q"])
+    assert joined == hs.Platform.join(
+        [hs.Platform.load("p.toml"), hs.Platform.load("q.json")], ["p", "q"]
+    )
     assert joined.names == ("p/fast", "p/middle", "p/slow", "q/P0", "q/P1")
-    assert cli.main(["join", "p.toml", "p.toml", "-o", "all.json", "--names", "a", "b", "--link", "3"]) == 0
+    assert (
+        cli.main(["join", "p.toml", "p.toml", "-o", "all.json", "--names", "a", "b", "--link", "3"])
+        == 0
+    )
     assert hs.Platform.load("all.json").links[0].tolist() == [0, 0, 0, 3, 3, 3]
     before = listing()
     for arguments, words in (
@@ -229,10 +269,15 @@ def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
     assert "path must end in .toml or .json, got 'here.txt'" in capsys.readouterr().err
     for arguments in (["-o", "nowhere/here.toml"], ["--plot", "nowhere/here.png"]):
         assert cli.main(["measure", *arguments]) == 1
-        assert f"--{'output' if arguments[0] == '-o' else 'plot'}: there is no folder 'nowhere'" in capsys.readouterr().err
+        assert (
+            f"--{'output' if arguments[0] == '-o' else 'plot'}: there is no folder 'nowhere'"
+            in capsys.readouterr().err
+        )
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["run", "A.npy"], ["run", "A", "B", "-o", "C", "--block", "x"]]
+)
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(arguments)
@@ -241,7 +286,8 @@ def test_usage(arguments, capsys):
 
 
 def test_demo(tmp_path, capsys, monkeypatch):
-    """The whole demo, small. The runs whose times it divides do the same work, and none beats the bound that it prints."""
+    """The whole demo, small. The runs whose times it divides do the same work, and none beats the
+    bound that it prints."""
     compare, compared = demo._compare, []
 
     def kept(report, pool, A, B):
@@ -252,14 +298,21 @@ def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "_compare", kept)
     assert cli.main(["demo", "-o", str(tmp_path / "new"), "--size", "400"]) == 0
     out = capsys.readouterr().out
-    for word in ("handwritten digits", "predicted", "measured", "Equal split", "numpy.matmul", "GFLOP/s"):
+    for word in (
+        "handwritten digits",
+        "predicted",
+        "measured",
+        "Equal split",
+        "numpy.matmul",
+        "GFLOP/s",
+    ):
         assert word in out
     html = (tmp_path / "new" / "hetsched-demo.html").read_text()
     assert html.count("<svg") == 7
     assert (tmp_path / "new" / "hetsched-demo.png").read_bytes().startswith(b"\x89PNG")
-    assert "http" not in html.replace("http://www.w3.org", "").replace("https://matplotlib.org", "").replace(
-        "http://purl.org", ""
-    ).replace("http://creativecommons.org", "")
+    assert "http" not in html.replace("http://www.w3.org", "").replace(
+        "https://matplotlib.org", ""
+    ).replace("http://purl.org", "").replace("http://creativecommons.org", "")
     assert len(compared) == 2
     for pool, A, B, plan, *runs in compared:
         work = 2e-9 * A.shape[0] * B.shape[1] * A.shape[1]  # gigaflops
@@ -285,13 +338,18 @@ def test_demo_size(tmp_path, capsys):
 
 
 def test_as_a_program():
-    result = subprocess.run([sys.executable, "-m", "hetsched", "--version"], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-m", "hetsched", "--version"], capture_output=True, text=True, check=True
+    )
     assert result.stdout == f"hetsched {hs.__version__}\n"
 
 
 @pytest.mark.parametrize(
     ("variable", "want"),
-    [({"BLIS_ARCH_TYPE": ""}, None), ({"BLIS_ARCH_TYPE": "generic"}, "BLIS_ARCH_TYPE=generic is set")],
+    [
+        ({"BLIS_ARCH_TYPE": ""}, None),
+        ({"BLIS_ARCH_TYPE": "generic"}, "BLIS_ARCH_TYPE=generic is set"),
+    ],
 )
 def test_the_users_kernel_choice_is_respected(variable, want):
     from hetsched._engine import kernels
@@ -305,8 +363,13 @@ def test_the_users_kernel_choice_is_respected(variable, want):
     else:
         variable = {}
     environment = {k: v for k, v in os.environ.items() if k != "BLIS_ARCH_TYPE"} | variable
-    code = "import os; from hetsched._engine import kernels; print(kernels.kernel()['reason'], os.environ.get('BLIS_ARCH_TYPE'))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    code = (
+        "import os; from hetsched._engine import kernels; print(kernels.kernel()['reason'],"
+        " os.environ.get('BLIS_ARCH_TYPE'))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
     assert result.returncode == 0, result.stderr
     reason = result.stdout.strip()
     assert (want in reason) if want else reason.endswith("None")
@@ -319,10 +382,20 @@ def test_typed():
 
 @pytest.mark.parametrize("place", [["-v", "info"], ["info", "--verbose"]])
 @pytest.mark.parametrize(
-    "fault", ["len(None)", "a, b = (1,)", "numpy.broadcast_shapes(None)", "{}[0]", "assert False", "0 / 0", "raise RuntimeError"]
+    "fault",
+    [
+        "len(None)",
+        "a, b = (1,)",
+        "numpy.broadcast_shapes(None)",
+        "{}[0]",
+        "assert False",
+        "0 / 0",
+        "raise RuntimeError",
+    ],
 )
 def test_our_faults_are_not_the_users(monkeypatch, capsys, fault, place):
-    """An error that no check has raised is reported as an internal error; -v shows the traceback."""
+    """An error that no check has raised is reported as an internal error; -v shows the
+    traceback."""
     module = {"__name__": "hetsched.cli.info", "numpy": np}
     exec(f"def _info(_):\n    {fault}", module)
     monkeypatch.setattr(info, "_info", module["_info"])
@@ -342,7 +415,7 @@ def test_verbose_mistakes(files, capsys):
     assert said.splitlines()[-1].startswith("hetsched: method must be one of")
 
 
-# ---- plans ----------------------------------------------------------------------------------------------------------
+# ---- plans ---------------------------------------------------------------------------------------
 
 
 def shown(capsys, *arguments):
@@ -372,26 +445,45 @@ def test_distribute_and_partition(files, capsys):
     assert sum(float(row[5]) for row in rows) == pytest.approx(1.0)
     plan = hs.partition([1, 2, 4], shape=(30, 40))
     assert [[int(x) for x in row[1:5]] for row in rows] == plan.pieces[:, 1:].tolist()
-    assert str(plan.certificate) in shown(capsys, "partition", 1, 2, 4, "--shape", "30X40", "-o", "zones.json")
+    assert str(plan.certificate) in shown(
+        capsys, "partition", 1, 2, 4, "--shape", "30X40", "-o", "zones.json"
+    )
     assert hs.Plan.load("zones.json") == plan
 
 
 def test_plan_and_simulate(files, capsys):
     pytest.importorskip("matplotlib")
     out = shown(
-        capsys, "plan", 60, 40, 50, "--platform", "p.toml", "--method", "columns", "-o", "plan.json", "--plot", "plan.pdf"
+        capsys,
+        "plan",
+        60,
+        40,
+        50,
+        "--platform",
+        "p.toml",
+        "--method",
+        "columns",
+        "-o",
+        "plan.json",
+        "--plot",
+        "plan.pdf",
     )
     plan = hs.plan_matmul(60, 40, 50, hs.Platform.load("p.toml"), method="columns")
     assert hs.Plan.load("plan.json") == plan
     assert "slow" in out
     assert b"/Type3" not in Path("plan.pdf").read_bytes()
-    found = json.loads(shown(capsys, "simulate", "plan.json", "--json", "--trace", "t.csv", "--plot", "t.svg"))
+    found = json.loads(
+        shown(capsys, "simulate", "plan.json", "--json", "--trace", "t.csv", "--plot", "t.svg")
+    )
     assert found["makespan"] == plan.makespan
     assert [row["worker"] for row in found["workers"]] == ["fast", "middle", "slow"]
     assert max(row["end"] for row in found["workers"]) == plan.makespan
     hs.Platform.star([6, 10, 16]).save("half.toml")
     assert (
-        json.loads(shown(capsys, "simulate", "plan.json", "--platform", "half.toml", "--json"))["makespan"] == 2 * plan.makespan
+        json.loads(shown(capsys, "simulate", "plan.json", "--platform", "half.toml", "--json"))[
+            "makespan"
+        ]
+        == 2 * plan.makespan
     )
     assert "middle" in shown(capsys, "simulate", "plan.json")
     assert {"plan.pdf", "t.csv", "t.svg"} <= set(listing())
@@ -401,12 +493,21 @@ def test_plan_and_simulate(files, capsys):
     ("arguments", "words"),
     [
         (["distribute", "5"], "give numbers for the workers, or --platform"),
-        (["distribute", "5", "1", "--platform", "p.toml"], "give numbers for the workers, or --platform"),
+        (
+            ["distribute", "5", "1", "--platform", "p.toml"],
+            "give numbers for the workers, or --platform",
+        ),
         (["distribute", "-3", "1"], "n must be"),
-        (["partition", "1", "2", "--shape", "3by4"], "--shape must be two whole numbers such as 100x80, got '3by4'"),
+        (
+            ["partition", "1", "2", "--shape", "3by4"],
+            "--shape must be two whole numbers such as 100x80, got '3by4'",
+        ),
         (["partition", "1", "-2"], "areas[1]"),
         (["partition", "1", "2", "--plot", "z.gif"], "--plot must end in .png, .svg or .pdf"),
-        (["distribute", "5", "1", "-o", "nowhere/p.json"], "--output: there is no folder 'nowhere'"),
+        (
+            ["distribute", "5", "1", "-o", "nowhere/p.json"],
+            "--output: there is no folder 'nowhere'",
+        ),
         (["plan", "5", "5", "5", "--platform", "none.toml"], "none.toml: No such file"),
         (["plan", "5", "5", "5", "--platform", "p.toml", "--method", "x"], "method must be one of"),
         (["simulate", "p.toml"], "p.toml"),
@@ -433,7 +534,11 @@ def test_the_examples_of_the_help_work(files, capsys, command):
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])
     text = capsys.readouterr().out
-    examples = [line.split("   ")[0].split() for line in text.split("examples:\n")[1].splitlines() if "hetsched " in line]
+    examples = [
+        line.split("   ")[0].split()
+        for line in text.split("examples:\n")[1].splitlines()
+        if "hetsched " in line
+    ]
     assert len(examples) >= 2
     for example in examples:
         assert example[:2] == ["hetsched", command]

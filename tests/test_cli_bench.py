@@ -18,7 +18,11 @@ SHORT = ["bench", "--sizes", "7", "--rounds", "1"]
 def _short(monkeypatch):
     """Planners of a hundred thousand workers take their time."""
     cases = bench._cases
-    monkeypatch.setattr(bench, "_cases", lambda sizes, dtype: [case for case in cases(sizes, dtype) if "1000" not in case.name])
+    monkeypatch.setattr(
+        bench,
+        "_cases",
+        lambda sizes, dtype: [case for case in cases(sizes, dtype) if "1000" not in case.name],
+    )
 
 
 def test_times_are_printed_and_written(tmp_path, capsys):
@@ -51,7 +55,9 @@ def test_two_files_are_compared(tmp_path, capsys):
 
 def test_a_median_is_taken_of_calls_in_turn():
     calls = []
-    found = bench._timed(bench.Case("x", lambda: calls.append("ours"), lambda: calls.append("numpy")), 3)
+    found = bench._timed(
+        bench.Case("x", lambda: calls.append("ours"), lambda: calls.append("numpy")), 3
+    )
     assert calls == ["ours", "numpy"] * 4
     assert set(found) == {"hetsched", "numpy"}
     assert set(bench._timed(bench.Case("x", lambda: None, None), 2)) == {"hetsched"}
@@ -72,7 +78,10 @@ def test_refusals(options, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}', '{"format": "hetsched bench 1", "seconds": [1]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": "other"}', '{"format": "hetsched bench 1", "seconds": [1]}'],
+)
 def test_what_is_no_file_of_times(text, tmp_path, capsys):
     (tmp_path / "a.json").write_text(text)
     assert cli.main(["bench", "--compare", str(tmp_path / "a.json")]) == 1
@@ -103,6 +112,11 @@ def test_bash_completes(tmp_path, capsys):
         pytest.skip("bash is not here")
     cli.main(["completion", "bash"])
     (tmp_path / "script").write_text(capsys.readouterr().out)
-    ask = "source ./script; COMP_WORDS=(hetsched repr); COMP_CWORD=1; _shtab_hetsched; echo ${COMPREPLY[@]}"
-    found = subprocess.run(["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+    ask = (
+        "source ./script; COMP_WORDS=(hetsched repr); COMP_CWORD=1; _shtab_hetsched; echo"
+        " ${COMPREPLY[@]}"
+    )
+    found = subprocess.run(
+        ["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert found.stdout.split() == ["reproduce"]

@@ -1,4 +1,5 @@
-"""Commands on standard streams of any encoding, on streams that fail, and files in other encodings than UTF-8."""
+"""Commands on standard streams of any encoding, on streams that fail, and files in other encodings
+than UTF-8."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ from hetsched.cli import bench, streams
 from hetsched.cli import main as cli
 
 NAMES = ("Rechner \u00e4", "\u65e5\u672c \u03c0\u00b1", "\U0001f600\u2026")
-LAB = "".join(f'[[worker]]\nname = "{name}"\ncycle_time = {time}\n' for name, time in zip(NAMES, (3.0, 5.0, 8.0), strict=True))
+LAB = "".join(
+    f'[[worker]]\nname = "{name}"\ncycle_time = {time}\n'
+    for name, time in zip(NAMES, (3.0, 5.0, 8.0), strict=True)
+)
 #: An ASCII locale that Python does not replace by one of UTF-8.
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
@@ -29,13 +33,21 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     cases = bench._cases
-    monkeypatch.setattr(bench, "_cases", lambda sizes, dtype: [case for case in cases(sizes, dtype) if "1000" not in case.name])
+    monkeypatch.setattr(
+        bench,
+        "_cases",
+        lambda sizes, dtype: [case for case in cases(sizes, dtype) if "1000" not in case.name],
+    )
     Path("lab.toml").write_text(LAB, encoding="utf-8")
     np.save("gr\u00f6\u00dfe.npy", np.eye(200))
     hs.plan_matmul(40, 40, 40, hs.Platform.load("lab.toml")).save("plan.json")
-    Path("grid.toml").write_text('function = "study_of_text:f"\n[grid]\nx = ["\u00e4", "\u00b1", "\u65e5"]\n', encoding="utf-8")
+    Path("grid.toml").write_text(
+        'function = "study_of_text:f"\n[grid]\nx = ["\u00e4", "\u00b1", "\u65e5"]\n',
+        encoding="utf-8",
+    )
     Path("study_of_text.py").write_text(
-        "def f(x, seed):\n    if x == '\u00b1':\n        raise ValueError('\u2265')\n    return {'\u00f6': x + '\u2192'}\n",
+        "def f(x, seed):\n    if x == '\u00b1':\n        raise ValueError('\u2265')\n    return"
+        " {'\u00f6': x + '\u2192'}\n",
         encoding="utf-8",
     )
 
@@ -55,7 +67,10 @@ COMMANDS = [
     "measure --seconds 0.02 --dtype float64 --json -o \u00e4.toml",
     "bench --sizes 7 --rounds 1",
     "run gr\u00f6\u00dfe.npy gr\u00f6\u00dfe.npy -o \u00f6.npy",
-    "run gr\u00f6\u00dfe.npy gr\u00f6\u00dfe.npy -o \u00f6.npy --platform lab.toml --emulate --time-scale 3",
+    (
+        "run gr\u00f6\u00dfe.npy gr\u00f6\u00dfe.npy -o \u00f6.npy --platform lab.toml --emulate"
+        " --time-scale 3"
+    ),
     "run gr\u00f6\u00dfe.npy gr\u00f6\u00dfe.npy -o \u00f6.npy --memory 8M",
     "study --list",
     "study grid.toml",
@@ -71,7 +86,9 @@ class TestEncodings:
 
     def shown(self, monkeypatch, encoding, *words, status=0, errors="strict"):
         """What a command prints, and says on standard error."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=errors) for _ in range(2))
+        out, err = (
+            io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=errors) for _ in range(2)
+        )
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
@@ -92,12 +109,18 @@ class TestEncodings:
         if "--csv" in command:
             assert len(out.splitlines()) == 4
 
-    @pytest.mark.parametrize("encoding", ["latin-1", "cp437", "koi8-r", "shift_jis", "utf-16", "utf-8"])
+    @pytest.mark.parametrize(
+        "encoding", ["latin-1", "cp437", "koi8-r", "shift_jis", "utf-16", "utf-8"]
+    )
     @pytest.mark.parametrize("errors", ["strict", "replace", "surrogateescape"])
     def test_other_encodings(self, lab, monkeypatch, encoding, errors):
-        self.shown(monkeypatch, encoding, "distribute", "78", "--platform", "lab.toml", errors=errors)
+        self.shown(
+            monkeypatch, encoding, "distribute", "78", "--platform", "lab.toml", errors=errors
+        )
 
-    @pytest.mark.parametrize("command", ["", "distribute", "study", "mpi run", "completion", "exec"])
+    @pytest.mark.parametrize(
+        "command", ["", "distribute", "study", "mpi run", "completion", "exec"]
+    )
     def test_help(self, monkeypatch, command):
         out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
         monkeypatch.setattr(sys, "stdout", out)
@@ -110,7 +133,9 @@ class TestEncodings:
         plus_minus = ["measure", "--seconds", "0.02", "--dtype", "float64"]
         assert "median +- spread" in self.shown(monkeypatch, "ascii", *plus_minus)[0]
         assert "median \u00b1 spread" in self.shown(monkeypatch, "latin-1", *plus_minus)[0]
-        out, _ = self.shown(monkeypatch, "latin-1", "distribute", "78", "--platform", "lab.toml", "--csv")
+        out, _ = self.shown(
+            monkeypatch, "latin-1", "distribute", "78", "--platform", "lab.toml", "--csv"
+        )
         assert [line.split(",")[0] for line in out.splitlines()[1:]] == [
             "Rechner \u00e4",
             "\\u65e5\\u672c \\u03c0\u00b1",
@@ -118,11 +143,16 @@ class TestEncodings:
         ]
 
     def test_errors_with_names_of_files(self, lab, monkeypatch):
-        _, err = self.shown(monkeypatch, "ascii", "run", "\u00e4.npy", "x.npy", "-o", "y.npy", status=1)
+        _, err = self.shown(
+            monkeypatch, "ascii", "run", "\u00e4.npy", "x.npy", "-o", "y.npy", status=1
+        )
         assert err == "hetsched: \\u00e4.npy: No such file or directory\n"
 
     def test_errors_of_a_study(self, lab, monkeypatch):
-        assert "the first: ValueError: >=" in self.shown(monkeypatch, "cp1252", "study", "grid.toml")[1]
+        assert (
+            "the first: ValueError: >="
+            in self.shown(monkeypatch, "cp1252", "study", "grid.toml")[1]
+        )
 
     def test_progress_on_a_stream_of_ascii(self, monkeypatch):
         """Of a terminal, with tqdm and without."""
@@ -173,7 +203,9 @@ class TestHandler:
 
     def test_json_stays_json(self):
         text = "\u00e4\u65e5\U0001f600"
-        assert json.loads(json.dumps([text], ensure_ascii=False).encode("ascii", streams._HANDLER)) == [text]
+        assert json.loads(
+            json.dumps([text], ensure_ascii=False).encode("ascii", streams._HANDLER)
+        ) == [text]
 
     def test_not_for_reading(self):
         with pytest.raises(UnicodeDecodeError):
@@ -186,20 +218,33 @@ class TestHandler:
             tree = ast.parse(file.read_text(encoding="utf-8"))
             docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                if (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and id(node) not in docs
+                ):
                     printed |= {character for character in node.value if not character.isascii()}
         assert printed <= set(streams.EQUIVALENTS)
-        assert all(text.isascii() and not set(text) & set('\\",\n') for text in streams.EQUIVALENTS.values())
+        assert all(
+            text.isascii() and not set(text) & set('\\",\n')
+            for text in streams.EQUIVALENTS.values()
+        )
 
 
-# ---- streams that fail ----------------------------------------------------------------------------------------------
+# ---- streams that fail ---------------------------------------------------------------------------
 
 
 def program(command, **environment):
     """The result of a line for the shell, where $H is `hetsched` with a buffer."""
-    own = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "PYTHONIOENCODING")}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONUNBUFFERED", "PYTHONIOENCODING")
+    }
     line = f'H() {{ "{sys.executable}" -m hetsched "$@"; }}\n{command}'
-    return subprocess.run(["bash", "-c", line], capture_output=True, env=own | environment, timeout=120, check=False)
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, env=own | environment, timeout=120, check=False
+    )
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -209,7 +254,10 @@ class TestStreams:
     @pytest.mark.parametrize("command", [f"{PLAN} -o p.json", "--help"])
     def test_full(self, lab, command):
         done = program(f"H {command} >/dev/full")
-        assert (done.returncode, done.stderr) == (1, b"hetsched: standard output: No space left on device\n")
+        assert (done.returncode, done.stderr) == (
+            1,
+            b"hetsched: standard output: No space left on device\n",
+        )
         assert "-o" not in command or hs.Plan.load("p.json").counts.sum() == 78
 
     def test_full_and_without_a_buffer(self, lab):
@@ -239,7 +287,9 @@ class TestLocale:
     def test_names_and_files(self, lab):
         """Files are in UTF-8, names from the command line among them."""
         done = program(
-            "H join lab.toml lab.toml -o all.toml --names \u00e4 b && H plan 40 40 40 --platform all.toml -o \u00e4.json", **ASCII
+            "H join lab.toml lab.toml -o all.toml --names \u00e4 b && H plan 40 40 40 --platform"
+            " all.toml -o \u00e4.json",
+            **ASCII,
         )
         assert (done.returncode, done.stderr) == (0, b"")
         assert hs.Platform.load("all.toml").names[0] == f"\u00e4/{NAMES[0]}"
@@ -257,7 +307,7 @@ class TestLocale:
         assert not Path("x.toml").exists()
 
 
-# ---- files in other encodings ---------------------------------------------------------------------------------------
+# ---- files in other encodings --------------------------------------------------------------------
 
 
 def platform(path):
@@ -293,8 +343,12 @@ READERS = {
 @pytest.fixture
 def files(lab):
     hs.Platform.load("lab.toml").save("lab.json")
-    Path("machine.toml").write_text('model = "\u00e4"\n[[domain]]\ncpus = "0-3"\n', encoding="utf-8")
-    Path("times.json").write_text('{"format": "hetsched bench 1", "seconds": {"gram 7": {"hetsched": 2.5}}}')
+    Path("machine.toml").write_text(
+        'model = "\u00e4"\n[[domain]]\ncpus = "0-3"\n', encoding="utf-8"
+    )
+    Path("times.json").write_text(
+        '{"format": "hetsched bench 1", "seconds": {"gram 7": {"hetsched": 2.5}}}'
+    )
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -309,7 +363,9 @@ def test_a_byte_order_mark_is_no_character(files, name):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
 def test_wide_encodings_are_refused(files, name, encoding):
     Path(name).write_bytes(Path(name).read_text(encoding="utf-8").encode(encoding))
-    with pytest.raises(ValueError, match=f"^{name}: it must be text in UTF-8, and is in UTF-16 or another"):
+    with pytest.raises(
+        ValueError, match=f"^{name}: it must be text in UTF-8, and is in UTF-16 or another"
+    ):
         READERS[name](name)
 
 
@@ -317,13 +373,19 @@ def test_wide_encodings_are_refused(files, name, encoding):
 def test_bytes_that_are_no_text(files, name):
     content = Path(name).read_bytes()
     Path(name).write_bytes(content + b"\xe4")
-    with pytest.raises(ValueError, match=f"^{name}: it must be text in UTF-8, and has the byte 0xe4 at {len(content)}"):
+    with pytest.raises(
+        ValueError,
+        match=f"^{name}: it must be text in UTF-8, and has the byte 0xe4 at {len(content)}",
+    ):
         READERS[name](name)
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [(["study", "grid.toml"], "grid.toml: "), (["bench", "--compare", "times.json"], "times.json was not written by")],
+    [
+        (["study", "grid.toml"], "grid.toml: "),
+        (["bench", "--compare", "times.json"], "times.json was not written by"),
+    ],
 )
 def test_commands_refuse_wide_encodings(files, capsys, command, words):
     name = command[-1]

@@ -1,4 +1,5 @@
-"""The cluster made of one machine (benchmarks/cluster.py): links and quotas are what was asked for, and nothing of it is left."""
+"""The cluster made of one machine (benchmarks/cluster.py): links and quotas are what was asked for,
+and nothing of it is left."""
 
 import os
 import signal
@@ -14,15 +15,30 @@ import pytest
 PLACE = Path(__file__).parent.parent / "benchmarks"
 sys.path.insert(0, str(PLACE))
 
-from cluster import GOODPUT, GROUPS, PREFIX, Cluster, ClusterError, Host, bytes_of, rate_of  # noqa: E402
+from cluster import (  # noqa: E402
+    GOODPUT,
+    GROUPS,
+    PREFIX,
+    Cluster,
+    ClusterError,
+    Host,
+    bytes_of,
+    rate_of,
+)
 from cluster_star import inversions  # noqa: E402
 from peer_scalapack import grids, seconds_of  # noqa: E402
 
 REASON = Cluster.why_not()
-HAVE_MPI = subprocess.run([sys.executable, "-c", "import mpi4py"], capture_output=True, check=False).returncode == 0
+HAVE_MPI = (
+    subprocess.run(
+        [sys.executable, "-c", "import mpi4py"], capture_output=True, check=False
+    ).returncode
+    == 0
+)
 needs_cluster = pytest.mark.skipif(bool(REASON), reason=REASON or "-")
 
-# Rank 0 sends 2 MB to the others, one after another; then every rank counts the CPU time it gets in half a second.
+# Rank 0 sends 2 MB to the others, one after another; then every rank counts the CPU time it gets in
+# half a second.
 PROBE = """
 import time
 from mpi4py import MPI
@@ -50,7 +66,13 @@ for rank, value in enumerate(world.gather(share) or ()):
 
 def left(process: int) -> list[str]:
     """Namespaces, control groups and folders of a process's clusters."""
-    places = (Path("/run/netns"), GROUPS, GROUPS / "cpu", GROUPS / "memory", Path(tempfile.gettempdir()))
+    places = (
+        Path("/run/netns"),
+        GROUPS,
+        GROUPS / "cpu",
+        GROUPS / "memory",
+        Path(tempfile.gettempdir()),
+    )
     return [str(path) for place in places for path in place.glob(f"{PREFIX}-{process}-*")]
 
 
@@ -59,7 +81,10 @@ def left(process: int) -> list[str]:
 def test_links_and_quotas():
     hosts = [Host(), Host(rate="20mbit", burst="16kb"), Host(rate="10mbit", burst="16kb", cpu=0.3)]
     with Cluster(hosts) as cluster:
-        lines = [line.split() for line in cluster.run([sys.executable, "-c", PROBE], timeout=30).splitlines()]
+        lines = [
+            line.split()
+            for line in cluster.run([sys.executable, "-c", PROBE], timeout=30).splitlines()
+        ]
     found = {(kind, int(host)): float(value) for kind, host, value in lines}
     assert found["link", 1] == pytest.approx(GOODPUT * 20e6, rel=0.05)
     assert found["link", 2] == pytest.approx(GOODPUT * 10e6, rel=0.05)
@@ -102,7 +127,10 @@ def test_nothing_is_left(how):
             cluster.run(["sleep", "50"], timeout=50)
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout.readline() == "up\n"
     time.sleep(0.5)

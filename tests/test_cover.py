@@ -1,4 +1,5 @@
-"""Plans that do not give all of the work to workers, each part of it once, are refused before anything is changed."""
+"""Plans that do not give all of the work to workers, each part of it once, are refused before
+anything is changed."""
 
 from dataclasses import replace
 
@@ -19,7 +20,8 @@ def pool():
 
 
 def changed(table, *columns):
-    """A table with one row away, then twice, then with one of some columns, numbers or names, greater or less by one."""
+    """A table with one row away, then twice, then with one of some columns, numbers or names,
+    greater or less by one."""
     rows = range(0, len(table), max(1, len(table) // 4))
     for i in rows:
         yield np.delete(table, i, axis=0)
@@ -44,7 +46,12 @@ def covered(boxes, sizes, triangle):
     m, n, k = sizes
     coats = np.zeros((max(k, 1), m, n), np.int64)
     for _, row, col, depth, height, width, length in boxes.tolist():
-        if min(row, col, depth, height, width, length) < 0 or row + height > m or col + width > n or depth + length > k:
+        if (
+            min(row, col, depth, height, width, length) < 0
+            or row + height > m
+            or col + width > n
+            or depth + length > k
+        ):
             return False
         coats[depth : depth + length if k else 1, row : row + height, col : col + width] += 1
     return ((np.tril(coats) if triangle else coats) == (np.tri(m) if triangle else 1)).all()
@@ -82,7 +89,8 @@ def test_boxes(pool, method, communication, sizes):
     c = np.full(sizes[:2], KEPT)
     np.testing.assert_allclose(pool.run(plan, a, b, c), a @ b)
     for boxes in changed(plan.boxes, *BOX):
-        if not covered(boxes, sizes, plan.triangle):  # of a triangle what is above the diagonal does not matter
+        # of a triangle what is above the diagonal does not matter
+        if not covered(boxes, sizes, plan.triangle):
             c[...] = KEPT
             refused(lambda boxes=boxes: pool.run(with_boxes(plan, boxes), a, b, c))
             assert (c == KEPT).all()
@@ -100,37 +108,57 @@ def test_words(pool):
         steps = emulated.plan(4, 20, 3, method="columns", communication="sequential")
     first = int(plan.boxes[0, 5])
     without = np.delete(plan.boxes, 1, axis=0)
-    with pytest.raises(ValueError, match=rf"plan does not cover C: element \(0, {first}\) is in no box"):
+    with pytest.raises(
+        ValueError, match=rf"plan does not cover C: element \(0, {first}\) is in no box"
+    ):
         pool.run(with_boxes(plan, without), a, b)
     wider = plan.boxes.copy()
     wider[0, 5] += 2
-    with pytest.raises(ValueError, match=rf"plan does not cover C once: element \(0, {first}\) is in both boxes 0 and 1"):
+    with pytest.raises(
+        ValueError,
+        match=rf"plan does not cover C once: element \(0, {first}\) is in both boxes 0 and 1",
+    ):
         pool.run(with_boxes(plan, wider), a, b)
     out = plan.boxes.copy()
     out[2, 4] = 5
     with pytest.raises(ValueError, match=r"boxes\[2\] must lie inside 4 x 20 x 3"):
         replace(plan, boxes=out)
-    with pytest.raises(ValueError, match=r"element \(0, 0\), layer 1 of the inner dimension, is in no box"):
+    with pytest.raises(
+        ValueError, match=r"element \(0, 0\), layer 1 of the inner dimension, is in no box"
+    ):
         pool.run(with_boxes(steps, np.delete(steps.boxes, 3, axis=0)), a, b)
     other = steps.boxes.copy()
     other[3, 0] = 1
-    with pytest.raises(ValueError, match="two workers for element .* in boxes 0 and 3, and no layers"):
+    with pytest.raises(
+        ValueError, match="two workers for element .* in boxes 0 and 3, and no layers"
+    ):
         pool.run(with_boxes(steps, other), a, b)
 
 
 def test_boxes_in_any_order(pool):
-    """A box of a worker may come before the one at the begin of the inner dimension: C is scaled once, by beta."""
+    """A box of a worker may come before the one at the begin of the inner dimension: C is scaled
+    once, by beta."""
     a, b = matrices(6, 20, 5)
     with hs.Pool(SPEEDS, emulate=True) as emulated:
         plan = emulated.plan(6, 20, 5, method="contiguous", communication="sequential")
     assert len(plan.boxes) > 3 * 5  # some worker has several zones
     before = np.random.default_rng(1).random((6, 20))
     first = np.unique(plan.boxes[:, 0], return_index=True)[1]
-    inside = np.append(first, np.setdiff1d(np.arange(len(plan.boxes)), first)[::-1])  # of other zones the begin comes last
-    for order in (slice(None), slice(None, None, -1), np.random.default_rng(2).permutation(len(plan.boxes)), inside):
-        other = replace(plan, boxes=plan.boxes[order], receive=plan.receive[order], sent=plan.sent[order])
+    # of other zones the begin comes last
+    inside = np.append(first, np.setdiff1d(np.arange(len(plan.boxes)), first)[::-1])
+    for order in (
+        slice(None),
+        slice(None, None, -1),
+        np.random.default_rng(2).permutation(len(plan.boxes)),
+        inside,
+    ):
+        other = replace(
+            plan, boxes=plan.boxes[order], receive=plan.receive[order], sent=plan.sent[order]
+        )
         np.testing.assert_allclose(pool.run(other, a, b), a @ b)
-        np.testing.assert_allclose(pool.run(other, a, b, before.copy(), 2.0, 3.0), 2.0 * (a @ b) + 3.0 * before)
+        np.testing.assert_allclose(
+            pool.run(other, a, b, before.copy(), 2.0, 3.0), 2.0 * (a @ b) + 3.0 * before
+        )
 
 
 def test_sum_of_layers(pool, tmp_path):
@@ -141,7 +169,10 @@ def test_sum_of_layers(pool, tmp_path):
         layers = plan.layers._replace(rows=np.array(rows, np.int64))
         refused(lambda layers=layers: replace(plan, layers=layers), "layers.rows")
     star = hs.layers_star(40, [2.0, 3.0, 4.0], disk=True)
-    refused(lambda: pool.run(replace(star, counts=star.counts + [1, 0, -2]), a, b, layers=tmp_path), "counts")
+    refused(
+        lambda: pool.run(replace(star, counts=star.counts + [1, 0, -2]), a, b, layers=tmp_path),
+        "counts",
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -172,7 +203,8 @@ def test_cuboids(pool):
         if len(boxes) == len(plan.boxes):
             c[...] = KEPT
             refused(
-                lambda boxes=boxes: pool.run(replace(plan, boxes=boxes), a, b, c), "does not cover the iter|must lie inside|boxes"
+                lambda boxes=boxes: pool.run(replace(plan, boxes=boxes), a, b, c),
+                "does not cover the iter|must lie inside|boxes",
             )
             assert (c == KEPT).all()
 
@@ -193,13 +225,18 @@ def test_layers(pool):
         {"order": plan.order[[0, 0, 1]]},
         {"order": plan.order + 1},
     ):
-        refused(lambda fields=changed_fields: pool.run(replace(plan, **fields), a, b, c), "counts|displs|order")
+        refused(
+            lambda fields=changed_fields: pool.run(replace(plan, **fields), a, b, c),
+            "counts|displs|order",
+        )
     assert (c == KEPT).all()
 
 
 @pytest.mark.parametrize("options", [{}, {"installments": 2}, {"method": "relaxed"}])
 def test_nodes(options):
-    plan = hs.layers_network(20, [1.0, 2.0, 3.0], [(0, 1, 0.01), (0, 2, 0.01)], source_computes=True, **options)
+    plan = hs.layers_network(
+        20, [1.0, 2.0, 3.0], [(0, 1, 0.01), (0, 2, 0.01)], source_computes=True, **options
+    )
     a, b = matrices(6, 5, 20)
     c = np.full((6, 5), KEPT)
     with hs.Pool(3) as pool:
@@ -209,7 +246,9 @@ def test_nodes(options):
         for change in (1, -1, -100):
             counts = np.array(getattr(plan, name))
             counts.ravel()[0] += change
-            refused(lambda counts=counts: pool.run(replace(plan, **{name: counts}), a, b, c), "counts")
+            refused(
+                lambda counts=counts: pool.run(replace(plan, **{name: counts}), a, b, c), "counts"
+            )
     assert (c == KEPT).all()
 
 
@@ -217,7 +256,10 @@ def test_partitions_that_move(pool):
     plan = hs.partition([1.0, 2.0, 4.0], shape=(12, 15))
     a, b = matrices(12, 15, 8)
     c = np.full((12, 15), KEPT)
-    refused(lambda: pool.run(replace(plan, pieces=plan.pieces[1:]), a, b, c, rebalance=2), "does not cover C")
+    refused(
+        lambda: pool.run(replace(plan, pieces=plan.pieces[1:]), a, b, c, rebalance=2),
+        "does not cover C",
+    )
     assert (c == KEPT).all()
 
 
@@ -230,11 +272,18 @@ def test_chunks(pool, order):
     np.testing.assert_allclose(pool.run(plan, a, b, c, order=order), a @ b)
     for chunks in changed(plan.chunks, "row", "col", "height", "width"):
         c[...] = KEPT
-        refused(lambda chunks=chunks: pool.run(replace(plan, chunks=chunks, messages=plan.messages[:0]), a, b, c, order=order))
+        refused(
+            lambda chunks=chunks: pool.run(
+                replace(plan, chunks=chunks, messages=plan.messages[:0]), a, b, c, order=order
+            )
+        )
         assert (c == KEPT).all()
     short = replace(plan, chunks=plan.chunks[1:], messages=plan.messages[:0])
     row, col = plan.chunks[0]["row"], plan.chunks[0]["col"]
-    refused(lambda: pool.run(short, a, b, c, order=order), rf"does not cover C: block \({row}, {col}\) is in no chunk")
+    refused(
+        lambda: pool.run(short, a, b, c, order=order),
+        rf"does not cover C: block \({row}, {col}\) is in no chunk",
+    )
 
 
 def test_a_cut_log(pool):
@@ -256,15 +305,37 @@ def test_panels(pool):
     pool.lu_factor(a, owner=plan)
     panels = plan.panels
     for k, panel in enumerate(panels):
-        for other in (panel._replace(first=panel.first + 1), panel._replace(width=panel.width + 1), panel._replace(width=0)):
+        for other in (
+            panel._replace(first=panel.first + 1),
+            panel._replace(width=panel.width + 1),
+            panel._replace(width=0),
+        ):
             wrong = (*panels[:k], other, *panels[k + 1 :])
-            refused(lambda wrong=wrong: pool.lu_factor(a, owner=replace(plan, panels=wrong)), "panels|panel")
-        refused(lambda k=k: pool.lu_factor(a, owner=replace(plan, panels=(*panels[:k], *panels[k + 1 :]))), "panels")
+            refused(
+                lambda wrong=wrong: pool.lu_factor(a, owner=replace(plan, panels=wrong)),
+                "panels|panel",
+            )
+        refused(
+            lambda k=k: pool.lu_factor(
+                a, owner=replace(plan, panels=(*panels[:k], *panels[k + 1 :]))
+            ),
+            "panels",
+        )
     refused(lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[:-1])), "products")
-    refused(lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[::-1])), "products")
-    last = replace(plan.products[-1], chunks=plan.products[-1].chunks[1:], messages=plan.products[-1].messages[:0])
+    refused(
+        lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[::-1])), "products"
+    )
+    last = replace(
+        plan.products[-1],
+        chunks=plan.products[-1].chunks[1:],
+        messages=plan.products[-1].messages[:0],
+    )
     columns = np.asfortranarray(a)
-    refused(lambda: pool.lu_factor(columns, owner=replace(plan, products=(*plan.products[:-1], last)), overwrite_a=True))
+    refused(
+        lambda: pool.lu_factor(
+            columns, owner=replace(plan, products=(*plan.products[:-1], last)), overwrite_a=True
+        )
+    )
     assert (columns == a).all()
 
 
@@ -289,9 +360,17 @@ def test_slices(pool):
     pool.stencil(u, 3, plan=plan, out=out)
     out[...] = KEPT
     for counts in ([1, 0, 0], [-1, 0, 0], [1, -1, 0] * plan.counts, [-100, 100, 0]):
-        refused(lambda counts=counts: pool.stencil(u, 3, plan=replace(plan, counts=plan.counts + counts), out=out), "counts|ring")
+        refused(
+            lambda counts=counts: pool.stencil(
+                u, 3, plan=replace(plan, counts=plan.counts + counts), out=out
+            ),
+            "counts|ring",
+        )
     for ring in ([0, 2], [0, 2, 2], [0, 2, 3], [-1, 2, 1]):
-        refused(lambda ring=ring: pool.stencil(u, 3, plan=replace(plan, ring=np.array(ring)), out=out), "ring")
+        refused(
+            lambda ring=ring: pool.stencil(u, 3, plan=replace(plan, ring=np.array(ring)), out=out),
+            "ring",
+        )
     assert (out == KEPT).all()
 
 
@@ -302,12 +381,19 @@ def test_owners_of_lines(pool):
     for bad in (-1, 3, np.iinfo(np.int32).min):
         owner = plan.owner.copy()
         owner[2] = bad
-        refused(lambda owner=owner: pool.sweep(replace(plan, owner=owner), image, stencil, out), r"owner\[2\]")
+        refused(
+            lambda owner=owner: pool.sweep(replace(plan, owner=owner), image, stencil, out),
+            r"owner\[2\]",
+        )
         assert (out == KEPT).all()
 
 
 @pytest.mark.parametrize(
-    "planned", [lambda: hs.min_time(9, [1.0, 2.0, 3.0], 0.1), lambda: hs.max_tasks(9.0, [1.0, 2.0, 3.0], 0.1, 0.1)]
+    "planned",
+    [
+        lambda: hs.min_time(9, [1.0, 2.0, 3.0], 0.1),
+        lambda: hs.max_tasks(9.0, [1.0, 2.0, 3.0], 0.1, 0.1),
+    ],
 )
 def test_tasks(pool, planned):
     plan, calls = planned(), []
@@ -316,12 +402,24 @@ def test_tasks(pool, planned):
     calls.clear()
     for change in ([1, 0, 0], [-1, 0, 0], [-100, 100, 0]):
         refused(
-            lambda change=change: pool.run(replace(plan, counts=plan.counts + change), calls.append, range(plan.tasks)),
+            lambda change=change: pool.run(
+                replace(plan, counts=plan.counts + change), calls.append, range(plan.tasks)
+            ),
             "counts|send_order",
         )
     order = plan.send_order
-    for wrong in (order[1:], np.append(order, order[0]), np.append(order[1:], 3), np.append(order[1:], -1)):
-        refused(lambda wrong=wrong: pool.run(replace(plan, send_order=wrong), calls.append, range(plan.tasks)), "send_order")
+    for wrong in (
+        order[1:],
+        np.append(order, order[0]),
+        np.append(order[1:], 3),
+        np.append(order[1:], -1),
+    ):
+        refused(
+            lambda wrong=wrong: pool.run(
+                replace(plan, send_order=wrong), calls.append, range(plan.tasks)
+            ),
+            "send_order",
+        )
     assert not calls
 
 
@@ -333,10 +431,19 @@ def test_loads(pool):
     for fields in (
         {"shares": plan.shares * 0.9},
         {"shares": plan.shares * 1.1},
-        {"shares": plan.shares + [5.0, -5.0, 0.0] if plan.shares[1] < 5 else plan.shares - [20.0, -20.0, 0.0]},
+        {
+            "shares": (
+                plan.shares + [5.0, -5.0, 0.0]
+                if plan.shares[1] < 5
+                else plan.shares - [20.0, -20.0, 0.0]
+            )
+        },
         {"send_order": order[1:], "receive_order": order[1:]},
         {"send_order": np.append(order, order[0])},
         {"receive_order": plan.receive_order[1:]},
     ):
-        refused(lambda fields=fields: pool.run(replace(plan, **fields), calls.append, rows), "shares|order")
+        refused(
+            lambda fields=fields: pool.run(replace(plan, **fields), calls.append, rows),
+            "shares|order",
+        )
     assert not calls

@@ -1,4 +1,5 @@
-"""hetsched.cuboids: exact tilings of the iterations, the least cost among guillotine tilings, and true bounds."""
+"""hetsched.cuboids: exact tilings of the iterations, the least cost among guillotine tilings, and
+true bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles_cuboids import covers_exactly, guillotine_cost, half_perimeters, least_separate_cost, tile_load
+from oracles_cuboids import (
+    covers_exactly,
+    guillotine_cost,
+    half_perimeters,
+    least_separate_cost,
+    tile_load,
+)
 
 import hetsched as hs
 from hetsched._engine import partition as engine
@@ -23,7 +30,9 @@ INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
 
 
-def volumes_lists(max_size: int, *, min_size: int = 1, zeros: bool = True) -> st.SearchStrategy[list[float]]:
+def volumes_lists(
+    max_size: int, *, min_size: int = 1, zeros: bool = True
+) -> st.SearchStrategy[list[float]]:
     zero = [st.just(0.0)] if zeros else []
     kinds = [
         st.floats(1e-3, 1.0),
@@ -31,7 +40,9 @@ def volumes_lists(max_size: int, *, min_size: int = 1, zeros: bool = True) -> st
         st.sampled_from([1.0, 1.0 + 2**-52, 2.0, 4.0, 8.0]),
         st.floats(-60, 60).map(lambda x: 10.0**x),
     ]
-    return st.one_of(*(st.lists(st.one_of(kind, *zero), min_size=min_size, max_size=max_size) for kind in kinds)).filter(any)
+    return st.one_of(
+        *(st.lists(st.one_of(kind, *zero), min_size=min_size, max_size=max_size) for kind in kinds)
+    ).filter(any)
 
 
 weight = st.one_of(st.just(1.0), st.floats(0.1, 10.0), st.sampled_from([1e-9, 1e9]))
@@ -49,7 +60,8 @@ def plan_of(volumes, faces, **options) -> hs.Cuboids:
 
 
 def check_unit_cube(plan: hs.Cuboids, volumes: list[float]) -> None:
-    """Volumes right, inside the cube, no two overlap: then the boxes tile it, as the volumes sum to 1."""
+    """Volumes right, inside the cube, no two overlap: then the boxes tile it, as the volumes sum to
+    1."""
     boxes = plan.boxes.tolist()
     for box, share in zip(boxes, shares(volumes), strict=True):
         if share == 0:
@@ -64,7 +76,7 @@ def check_unit_cube(plan: hs.Cuboids, volumes: list[float]) -> None:
         assert min(common) <= 1e-12
 
 
-# ---- known values ----------------------------------------------------------------------------------------------------
+# ---- known values --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -98,17 +110,20 @@ def test_known_values(volumes, faces, cost):
 
 
 def test_means_of_the_specification():
-    """gamma = 1, eight uniform speeds: 3-D 1.030, 2-D 1.121, layers 1.75 of the bound; here over 60 draws."""
+    """gamma = 1, eight uniform speeds: 3-D 1.030, 2-D 1.121, layers 1.75 of the bound; here over 60
+    draws."""
     rng = np.random.default_rng(3)
     ratios = []
     for _ in range(60):
         volumes = rng.random(8)
         bound = 3 * ((volumes / volumes.sum()) ** (2 / 3)).sum()
-        ratios.append([hs.cuboids(volumes, method=m).cost / bound for m in ("best", "rectangles", "layers")])
+        ratios.append(
+            [hs.cuboids(volumes, method=m).cost / bound for m in ("best", "rectangles", "layers")]
+        )
     assert np.mean(ratios, axis=0) == pytest.approx([1.030, 1.121, 1.75], abs=0.015)
 
 
-# ---- the least cost --------------------------------------------------------------------------------------------------
+# ---- the least cost ------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=60)
@@ -117,7 +132,8 @@ def test_means_of_the_specification():
 @example([1.0, 1.0, 1.0, 5.0], (1.0, 2.0, 4.0))
 @example([1e-60, 1.0, 1e60], (1.0, 1e-9, 1e9))
 def test_least_cost_of_up_to_four(volumes, faces):
-    """All trees of all set partitions; so few boxes have no other tilings, so this is the optimum."""
+    """All trees of all set partitions; so few boxes have no other tilings, so this is the
+    optimum."""
     best = guillotine_cost(shares(volumes), [Fraction(f) for f in faces])
     for method in ("best", "guillotine"):
         plan = plan_of(volumes, faces, method=method)
@@ -133,7 +149,11 @@ def test_least_cost_of_up_to_four(volumes, faces):
 @pytest.mark.parametrize("seed", range(8))
 def test_least_cost_of_five(seed):
     rng = np.random.default_rng(seed)
-    volumes = rng.integers(1, 9, 5).astype(float).tolist() if seed % 2 else rng.lognormal(0, 2, 5).tolist()
+    volumes = (
+        rng.integers(1, 9, 5).astype(float).tolist()
+        if seed % 2
+        else rng.lognormal(0, 2, 5).tolist()
+    )
     faces = (1.0, 1.0, 1.0) if seed < 3 else tuple((10.0 ** rng.uniform(-1, 1, 3)).tolist())
     best = guillotine_cost([float(s) for s in shares(volumes)], faces, sides=(1.0, 1.0, 1.0))
     assert plan_of(volumes, faces).cost == pytest.approx(best, rel=1e-11)
@@ -150,7 +170,9 @@ def test_rectangles_are_the_two_dimensional_partition(volumes, faces):
     enrolled = plan.boxes[:, 3] > 0
     assert plan.boxes[enrolled][:, [2, 5]].tolist() == [[0.0, 1.0]] * len(volumes)
     plan = plan_of(volumes, faces, method="rectangles")
-    assert plan.cost == pytest.approx(float(guillotine_cost(exact, [Fraction(f) for f in faces], (0, 1))), rel=1e-11)
+    assert plan.cost == pytest.approx(
+        float(guillotine_cost(exact, [Fraction(f) for f in faces], (0, 1))), rel=1e-11
+    )
     assert plan.scope == "guillotine tilings without cuts across the depth"
 
 
@@ -177,7 +199,9 @@ def test_layers(volumes, faces):
     assert all(box[3:5] == [1.0, 1.0] for box in plan.boxes.tolist() if box[3])
 
 
-@pytest.mark.parametrize(("p", "kind"), [(6, "uniform"), (8, "lognormal"), (9, "uniform"), (10, "lognormal")])
+@pytest.mark.parametrize(
+    ("p", "kind"), [(6, "uniform"), (8, "lognormal"), (9, "uniform"), (10, "lognormal")]
+)
 def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
     rng = np.random.default_rng(11)
     faces = np.array([1.0, 1.0, 2.0])
@@ -194,7 +218,17 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
 
 
 @pytest.mark.parametrize(
-    ("p", "gap"), [(12, 0.02), (16, 0.025), (24, 0.02), (32, 0.015), (64, 0.012), (65, 0.02), (100, 0.015), (700, 0.01)]
+    ("p", "gap"),
+    [
+        (12, 0.02),
+        (16, 0.025),
+        (24, 0.02),
+        (32, 0.015),
+        (64, 0.012),
+        (65, 0.02),
+        (100, 0.015),
+        (700, 0.01),
+    ],
 )
 def test_many_volumes_are_close_to_the_bound(p, gap):
     volumes = np.random.default_rng(2).random(p) + 0.02
@@ -223,7 +257,7 @@ def test_volumes_far_apart(ratio):
     check_unit_cube(hs.cuboids(volumes), volumes)
 
 
-# ---- properties ------------------------------------------------------------------------------------------------------
+# ---- properties ----------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=100)
@@ -234,7 +268,9 @@ def test_tiles_the_unit_cube(volumes, faces, method):
     plan = plan_of(volumes, faces, method=method, orders=2)
     check_unit_cube(plan, volumes)
     sides = plan.boxes[:, 3:].tolist()
-    assert plan.cost == pytest.approx(sum(faces[0] * h * d + faces[1] * d * w + faces[2] * h * w for h, w, d in sides))
+    assert plan.cost == pytest.approx(
+        sum(faces[0] * h * d + faces[1] * d * w + faces[2] * h * w for h, w, d in sides)
+    )
     assert plan.boxes.dtype == np.float64
     assert 0 < plan.lower_bound <= plan.cost
     assert plan.gap >= 0
@@ -254,8 +290,13 @@ def test_permuting_the_faces_permutes_the_cost(volumes, faces):
 @given(volumes_lists(7), st.randoms(use_true_random=False), weights)
 def test_order_and_unit_do_not_matter(volumes, random, faces):
     cost = plan_of(volumes, faces).cost
-    assert plan_of(random.sample(volumes, len(volumes)), faces).cost == pytest.approx(cost, rel=1e-11)
-    assert plan_of([v * 0.25 for v in volumes], faces).boxes.tolist() == plan_of(volumes, faces).boxes.tolist()
+    assert plan_of(random.sample(volumes, len(volumes)), faces).cost == pytest.approx(
+        cost, rel=1e-11
+    )
+    assert (
+        plan_of([v * 0.25 for v in volumes], faces).boxes.tolist()
+        == plan_of(volumes, faces).boxes.tolist()
+    )
     assert plan_of(volumes, [8 * f for f in faces]).cost == pytest.approx(8 * cost, rel=1e-12)
 
 
@@ -325,7 +366,9 @@ def test_results_are_read_only_and_inputs_untouched():
     plan = hs.cuboids(volumes, shape=(4, 5, 6))
     assert volumes.tolist() == [0.3, 0.0, 0.5, 0.2]
     assert volumes.flags.writeable
-    assert not any(a.flags.writeable for a in (plan.boxes, plan.volumes, plan.cycle_times, plan.actual_volumes))
+    assert not any(
+        a.flags.writeable for a in (plan.boxes, plan.volumes, plan.cycle_times, plan.actual_volumes)
+    )
     with pytest.raises(AttributeError):
         plan.cost = 0.0
 
@@ -337,10 +380,12 @@ def test_certificate_and_dict():
     assert content["type"] == "Cuboids"
     assert content["weights"] == [1.0, 1.0, 2.0]
     assert content["boxes"] == plan.boxes.tolist()
-    assert "not proven optimal (interval)" in str(hs.cuboids([5, 3, 2, 2, 2], method="interval").certificate)
+    assert "not proven optimal (interval)" in str(
+        hs.cuboids([5, 3, 2, 2, 2], method="interval").certificate
+    )
 
 
-# ---- integers --------------------------------------------------------------------------------------------------------
+# ---- integers ------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -360,7 +405,10 @@ def test_tiles_the_iterations_exactly(case, faces, method):
     if method == "guillotine" and enrolled > 10:
         return
     if enrolled > math.prod(shape):
-        with pytest.raises(hs.InfeasibleError, match=f"{math.prod(shape)} iterations, fewer than the {enrolled} workers"):
+        with pytest.raises(
+            hs.InfeasibleError,
+            match=f"{math.prod(shape)} iterations, fewer than the {enrolled} workers",
+        ):
             plan_of(volumes, faces, method=method, shape=shape)
         return
     plan = plan_of(volumes, faces, method=method, shape=shape, orders=2)
@@ -371,10 +419,16 @@ def test_tiles_the_iterations_exactly(case, faces, method):
     for volume, box in zip(volumes, boxes, strict=True):
         if volume == 0 or 0 in box[3:]:
             assert box == [0] * 6
-    assert plan.cost == pytest.approx(sum(faces[0] * h * d + faces[1] * d * w + faces[2] * h * w for _, _, _, h, w, d in boxes))
+    assert plan.cost == pytest.approx(
+        sum(faces[0] * h * d + faces[1] * d * w + faces[2] * h * w for _, _, _, h, w, d in boxes)
+    )
     assert plan.scope == ""
     assert plan.lower_bound <= plan.cost
-    ratios = [Fraction(math.prod(b[3:]), math.prod(shape)) / s for b, s in zip(boxes, shares(volumes), strict=True) if s]
+    ratios = [
+        Fraction(math.prod(b[3:]), math.prod(shape)) / s
+        for b, s in zip(boxes, shares(volumes), strict=True)
+        if s
+    ]
     assert plan.imbalance == pytest.approx(float(max(ratios)), rel=1e-12)
     assert plan.imbalance >= 1 - 1e-12
 
@@ -382,18 +436,25 @@ def test_tiles_the_iterations_exactly(case, faces, method):
 @settings(deadline=None, max_examples=60)
 @given(
     st.tuples(*[st.integers(1, 9)] * 3),
-    st.one_of(st.lists(st.integers(1, 5).map(float), min_size=1, max_size=5), volumes_lists(5, zeros=False)),
+    st.one_of(
+        st.lists(st.integers(1, 5).map(float), min_size=1, max_size=5),
+        volumes_lists(5, zeros=False),
+    ),
 )
 @example((9, 1, 1), [1.0, 1.0, 3.0, 4.0])
 @example((9, 9, 2), [3.0, 1.0, 2.0, 5.0, 1.0])
 def test_integer_cuts_balance_as_well_as_they_can(shape, volumes):
-    """The least load over all cuts within 2 of the ideal, by enumeration; all cuts do little better."""
+    """The least load over all cuts within 2 of the ideal, by enumeration; all cuts do little
+    better."""
     given_volumes = np.array(volumes)
     tree, _ = engine.partition_cuboids_exact(given_volumes, np.ones(3), 7)
     boxes = engine.tile_cuboids(shape, given_volumes, tree)
     exact = shares(volumes)
     sizes = boxes[:, 3:].prod(axis=1)
-    load = max(Fraction(int(size), math.prod(shape)) / share for size, share in zip(sizes, exact, strict=True))
+    load = max(
+        Fraction(int(size), math.prod(shape)) / share
+        for size, share in zip(sizes, exact, strict=True)
+    )
     assert float(load) == pytest.approx(float(tile_load(tree.tolist(), exact, shape, 2)), rel=1e-9)
 
 
@@ -405,7 +466,10 @@ def test_integer_cuts_are_better_than_rounding_each():
         volumes = rng.random(16) + 0.2
         plan = hs.cuboids(volumes, shape=(24, 24, 24), orders=0)
         unit = plan_of(volumes, (1, 1, 1), orders=0)
-        start, end = np.rint(unit.boxes[:, :3] * 24), np.rint((unit.boxes[:, :3] + unit.boxes[:, 3:]) * 24)
+        start, end = (
+            np.rint(unit.boxes[:, :3] * 24),
+            np.rint((unit.boxes[:, :3] + unit.boxes[:, 3:]) * 24),
+        )
         naive = ((end - start).prod(axis=1) / 24**3 / plan.volumes).max()
         ratios.append((plan.imbalance, naive))
     assert all(ours <= naive * (1 + 1e-12) for ours, naive in ratios)
@@ -414,7 +478,9 @@ def test_integer_cuts_are_better_than_rounding_each():
 
 def test_the_shape_enters_the_cost():
     """A long inner dimension is cut, short ones are not."""
-    assert {tuple(b[3:5]) for b in hs.cuboids([1] * 4, shape=(10, 10, 1000)).boxes.tolist()} == {(10, 10)}
+    assert {tuple(b[3:5]) for b in hs.cuboids([1] * 4, shape=(10, 10, 1000)).boxes.tolist()} == {
+        (10, 10)
+    }
     assert {b[5] for b in hs.cuboids([1] * 4, shape=(1000, 1000, 10)).boxes.tolist()} == {10}
 
 
@@ -425,7 +491,7 @@ def test_the_largest_products(shape):
     assert plan.imbalance == pytest.approx(1, rel=1e-9)
 
 
-# ---- platforms and simulation ----------------------------------------------------------------------------------------
+# ---- platforms and simulation --------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=40)
@@ -457,10 +523,13 @@ def test_simulated_without_cycle_times():
 
 
 def test_platform_of_extreme_speeds():
-    assert hs.cuboids(hs.Platform.star([1e-310, 1.0]), shape=(4, 4, 4)).boxes.tolist() == [[0, 0, 0, 4, 4, 4], [0] * 6]
+    assert hs.cuboids(hs.Platform.star([1e-310, 1.0]), shape=(4, 4, 4)).boxes.tolist() == [
+        [0, 0, 0, 4, 4, 4],
+        [0] * 6,
+    ]
 
 
-# ---- pictures --------------------------------------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -502,13 +571,17 @@ def test_boxes_in_front_are_drawn_last():
     rank = np.argsort(order)
     for i, j in itertools.permutations(range(30), 2):
         # a point of i that is seen through j: further down, left and back on one line of sight
-        beyond = (low[i] - high[j] > -1e-9) * np.array([1, 0, 1]) + (low[j] - high[i] > -1e-9) * np.array([0, 1, 0])
-        nearer = (low[j] - high[i] > -1e-9) * np.array([1, 0, 1]) + (low[i] - high[j] > -1e-9) * np.array([0, 1, 0])
+        beyond = (low[i] - high[j] > -1e-9) * np.array([1, 0, 1]) + (
+            low[j] - high[i] > -1e-9
+        ) * np.array([0, 1, 0])
+        nearer = (low[j] - high[i] > -1e-9) * np.array([1, 0, 1]) + (
+            low[i] - high[j] > -1e-9
+        ) * np.array([0, 1, 0])
         if beyond.any() and not nearer.any():
             assert rank[i] < rank[j]
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -540,7 +613,11 @@ def test_bad_volumes(volumes, error, message):
         ({"alpha": -0.5}, ValueError, "alpha must be at least 0"),
         ({"beta": "1"}, TypeError, "beta must be a number"),
         ({"alpha": 0, "beta": 0, "gamma": 0}, ValueError, "alpha, beta and gamma are all zero"),
-        ({"method": "nope"}, ValueError, "method must be one of best, guillotine, interval, layers, rectangles, got 'nope'"),
+        (
+            {"method": "nope"},
+            ValueError,
+            "method must be one of best, guillotine, interval, layers, rectangles, got 'nope'",
+        ),
         ({"method": None}, ValueError, "method must be one of"),
         ({"seed": -1}, ValueError, r"seed must be in \[0, "),
         ({"seed": 2**63}, ValueError, r"seed must be in \[0, "),
@@ -553,7 +630,11 @@ def test_bad_volumes(volumes, error, message):
         ({"shape": (5, True, 5)}, TypeError, r"shape\[1\] must be an integer, got True"),
         ({"shape": (5, 5)}, TypeError, r"shape must be three integers, got \(5, 5\)"),
         ({"shape": 5}, TypeError, "shape must be three integers, got 5"),
-        ({"shape": (1, 1, 1)}, hs.InfeasibleError, r"shape \(1, 1, 1\) has 1 iterations, fewer than the 2 workers of volumes"),
+        (
+            {"shape": (1, 1, 1)},
+            hs.InfeasibleError,
+            r"shape \(1, 1, 1\) has 1 iterations, fewer than the 2 workers of volumes",
+        ),
     ],
 )
 def test_bad_options(options, error, message):
@@ -563,7 +644,10 @@ def test_bad_options(options, error, message):
 
 def test_the_exact_search_has_a_limit():
     assert hs.cuboids([1.0, 0] * 10, method="guillotine").optimal is False
-    with pytest.raises(ValueError, match="method 'guillotine' takes at most 10 positive volumes, got 11; 'best' takes more"):
+    with pytest.raises(
+        ValueError,
+        match="method 'guillotine' takes at most 10 positive volumes, got 11; 'best' takes more",
+    ):
         hs.cuboids([1.0] * 11, method="guillotine")
 
 
@@ -575,11 +659,15 @@ def test_oracles():
     one = [Fraction(1)] * 3
     assert guillotine_cost([Fraction(1, 8)] * 2 + [Fraction(3, 4)], one) == 3 + 1 + Fraction(1, 4)
     assert half_perimeters([Fraction(1, 4)] * 4) == 4
-    assert tile_load([0, 1, -1], [Fraction(1, 3), Fraction(2, 3)], (2, 1, 1), None) == Fraction(3, 2)
+    assert tile_load([0, 1, -1], [Fraction(1, 3), Fraction(2, 3)], (2, 1, 1), None) == Fraction(
+        3, 2
+    )
 
 
 def test_a_cost_that_overflows_is_no_optimum():
-    with pytest.raises(ValueError, match="the cost overflows: give alpha, beta and gamma in a larger unit"):
+    with pytest.raises(
+        ValueError, match="the cost overflows: give alpha, beta and gamma in a larger unit"
+    ):
         hs.cuboids([1, 1, 4], 1.7e308, shape=(3, 10, 1))
     with pytest.raises(ValueError, match="method must be one of"):
         hs.cuboids([1, 1], method=np.ones((2, 2)))

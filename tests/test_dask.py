@@ -12,7 +12,9 @@ pytest.importorskip("distributed", reason="no dask.distributed")
 
 def test_example():
     program = Path(__file__).parents[1] / "examples" / "dask_product.py"
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = re.search(r"makespan .* \(rectangles\); largest error (\S+)$", done.stdout.strip())
     assert float(found[1]) < 1e-10

@@ -26,10 +26,13 @@ def neighbour(base: float, places: int) -> float:
     return base
 
 
-# Times that differ by a few roundings, and small multiples of such times: k t_i and l t_j collide, or nearly so.
+# Times that differ by a few roundings, and small multiples of such times: k t_i and l t_j collide,
+# or nearly so.
 nearly_tied = st.tuples(
     st.sampled_from([1.0, 0.1, 1 / 3, 1e-300, 1e300, 2.0**-1022, 7 * LEAST]),
-    st.lists(st.tuples(st.integers(-3, 3), st.sampled_from([1, 1, 2, 3, 5])), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.sampled_from([1, 1, 2, 3, 5])), min_size=1, max_size=12
+    ),
 ).map(lambda drawn: [neighbour(drawn[0] * factor, places) for places, factor in drawn[1]])
 each_alike = [
     st.floats(LEAST, MOST),
@@ -38,14 +41,15 @@ each_alike = [
     st.integers(1, 12).map(float),
     st.sampled_from([1.0, 2.0, INF, LEAST, MOST]),
 ]
-times_lists = st.one_of(nearly_tied, *(st.lists(kind, min_size=1, max_size=12) for kind in each_alike)).filter(
-    lambda times: not all(map(math.isinf, times))
-)
+times_lists = st.one_of(
+    nearly_tied, *(st.lists(kind, min_size=1, max_size=12) for kind in each_alike)
+).filter(lambda times: not all(map(math.isinf, times)))
 chunks = st.one_of(st.integers(0, 60), st.integers(0, 10**15), st.integers(2**53 - 50, 2**53))
 
 
 def distributed(n: int, times: list[float]) -> hs.Distribution:
-    """Refused where the makespan overflows: the fastest worker alone must need more than the largest double then."""
+    """Refused where the makespan overflows: the fastest worker alone must need more than the
+    largest double then."""
     try:
         return hs.distribute(n, times)
     except ValueError as error:
@@ -55,7 +59,11 @@ def distributed(n: int, times: list[float]) -> hs.Distribution:
 
 
 def exact_makespan(plan: hs.Distribution) -> Fraction:
-    loads = [c * Fraction(t) for c, t in zip(plan.counts.tolist(), plan.cycle_times.tolist(), strict=True) if c]
+    loads = [
+        c * Fraction(t)
+        for c, t in zip(plan.counts.tolist(), plan.cycle_times.tolist(), strict=True)
+        if c
+    ]
     return max(loads, default=Fraction(0))
 
 
@@ -70,7 +78,8 @@ def exact_makespan(plan: hs.Distribution) -> Fraction:
         (6, [2, 2, 2, 2], [2, 2, 1, 1], 4),
         (6, [1, 2, 0.5], [2, 1, 3], 2),  # 2 * 1, 1 * 2 and 4 * 0.5 tie
         (5, [INF, 5, INF, 5], [0, 3, 0, 2], 15),
-        (3, [math.nextafter(1 / 3, 1), 1], [2, 1], 1),  # 3 t rounds to 1, the real product is above 1
+        # 3 t rounds to 1, the real product is above 1
+        (3, [math.nextafter(1 / 3, 1), 1], [2, 1], 1),
         (2**53, [7], [2**53], 7 * 2.0**53),
         (3, [LEAST, 2 * LEAST], [2, 1], 2 * LEAST),
         (10**15, [1e300, 1e-300], [0, 10**15], 1e15 * 1e-300),
@@ -115,7 +124,11 @@ def test_ties_go_to_the_lowest_index(n, times):
 
 
 @settings(deadline=None)
-@given(n=chunks, times=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12), exponent=st.integers(-1000, 1000))
+@given(
+    n=chunks,
+    times=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12),
+    exponent=st.integers(-1000, 1000),
+)
 def test_unit_of_time_does_not_matter(n, times, exponent):
     scaled = [math.ldexp(t, exponent) for t in times]
     assert distributed(n, scaled).counts.tolist() == distributed(n, times).counts.tolist()
@@ -202,7 +215,12 @@ def test_zero_speed_gets_nothing():
 
 @pytest.mark.parametrize(
     "times",
-    [(3, 5, 8), np.array([3, 5, 8]), np.array([3, 5, 8], np.uint8), np.array([3, 0, 5, 0, 8, 0], np.float32)[::2]],
+    [
+        (3, 5, 8),
+        np.array([3, 5, 8]),
+        np.array([3, 5, 8], np.uint8),
+        np.array([3, 0, 5, 0, 8, 0], np.float32)[::2],
+    ],
     ids=["tuple", "int64", "uint8", "strided float32"],
 )
 def test_forms_of_cycle_times(times):
@@ -218,9 +236,12 @@ MANY_TIMES = {
     "uniform": lambda rng, p: rng.uniform(1, 10, p),
     "integers": lambda rng, p: rng.integers(1, 200, p) / 8,
     "far apart": lambda rng, p: 10.0 ** rng.uniform(-300, 300, p),
-    "nearly tied": lambda rng, p: np.array([neighbour(0.1 * k, d) for k, d in rng.integers(1, 4, (p, 2)).tolist()]),
+    "nearly tied": lambda rng, p: np.array(
+        [neighbour(0.1 * k, d) for k, d in rng.integers(1, 4, (p, 2)).tolist()]
+    ),
     "mostly idle": lambda rng, p: np.where(np.arange(p) % 4 == 1, rng.uniform(1, 2, p), INF),
-    "half idle": lambda rng, p: np.where(np.arange(p) % 2, 0.1, INF),  # of 321 each may have (2^53 + 1) / 321 chunks
+    # of 321 each may have (2^53 + 1) / 321 chunks
+    "half idle": lambda rng, p: np.where(np.arange(p) % 2, 0.1, INF),
 }
 
 
@@ -228,7 +249,8 @@ MANY_TIMES = {
 @pytest.mark.parametrize("p", [511, 642, 1001])
 @pytest.mark.parametrize("kind", MANY_TIMES)
 def test_many_workers_to_the_last_chunk(kind, p, n):
-    """No chunk that is dealt comes after one that is not, in order of the end and of the worker: only one allocation is so."""
+    """No chunk that is dealt comes after one that is not, in order of the end and of the worker:
+    only one allocation is so."""
     times = MANY_TIMES[kind](np.random.default_rng(p + n), p)
     counts = hs.distribute(n, times).counts.tolist()
     assert sum(counts) == n
@@ -341,7 +363,9 @@ def test_bad_n(n, error, message):
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(1, 9).map(float), min_size=1, max_size=5), st.integers(1, 25), st.data())
+@given(
+    st.lists(st.integers(1, 9).map(float), min_size=1, max_size=5), st.integers(1, 25), st.data()
+)
 def test_the_oracle_refuses_what_is_not_optimal(times, n, data):
     """greedy_counts against enumeration: it accepts the n-th smallest multiple and no other."""
     multiples = sorted(k * t for k in range(1, n + 2) for t in fractions(times))
@@ -353,7 +377,9 @@ def test_the_oracle_refuses_what_is_not_optimal(times, n, data):
 @pytest.mark.parametrize("n", [782, [782, 1]])
 def test_a_makespan_that_overflows_is_no_optimum(n):
     times = [1e308] if isinstance(n, int) else [[1e308], [1e308]]
-    with pytest.raises(ValueError, match="the makespan overflows: give cycle_times in a larger unit"):
+    with pytest.raises(
+        ValueError, match="the makespan overflows: give cycle_times in a larger unit"
+    ):
         hs.distribute(n, times)
     assert hs.distribute(1, [1e308]).makespan == 1e308
 

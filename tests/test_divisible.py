@@ -1,4 +1,5 @@
-"""hetsched.divisible_load: linear programs over all orders, bounds, schedules that keep the bus exclusive."""
+"""hetsched.divisible_load: linear programs over all orders, bounds, schedules that keep the bus
+exclusive."""
 
 from __future__ import annotations
 
@@ -20,17 +21,26 @@ INF = math.inf
 cost = st.one_of(st.just(0.0), st.sampled_from([0.25, 0.5, 1.0]), st.floats(0.01, 2))
 worker = st.tuples(st.floats(0.1, 5), cost)
 ratio = st.sampled_from([0.0, 0.3, 1.0, 2.5])
-spread = st.builds(lambda mantissa, exponent: mantissa * 10.0**exponent, st.floats(1, 10), st.integers(-12, 12))
+spread = st.builds(
+    lambda mantissa, exponent: mantissa * 10.0**exponent, st.floats(1, 10), st.integers(-12, 12)
+)
 any_cost = st.one_of(cost, spread)
-any_worker = st.tuples(st.one_of(st.sampled_from([0.25, 0.5, 1.0]), st.floats(0.1, 5), spread), any_cost)
+any_worker = st.tuples(
+    st.one_of(st.sampled_from([0.25, 0.5, 1.0]), st.floats(0.1, 5), spread), any_cost
+)
 any_ratio = st.one_of(ratio, st.sampled_from([1e-9, 0.01, 0.5, 1e9]))
 
 
 def check_schedule(plan):
-    """Shares sum to the load; messages one at a time; work after the message, results after the work; the makespan is the end."""
+    """Shares sum to the load; messages one at a time; work after the message, results after the
+    work; the makespan is the end."""
     assert plan.shares.sum() == pytest.approx(plan.amount, rel=1e-12)
     assert (plan.shares >= 0).all()
-    assert sorted(plan.send_order.tolist()) == list(plan.enrolled) == np.flatnonzero(plan.shares).tolist()
+    assert (
+        sorted(plan.send_order.tolist())
+        == list(plan.enrolled)
+        == np.flatnonzero(plan.shares).tolist()
+    )
     assert sorted(plan.receive_order.tolist()) == (list(plan.enrolled) if plan.return_ratio else [])
     steps, slack = plan.steps(), 1e-12 * plan.makespan
     bus = sorted((s.start, s.end) for s in steps if s.kind == "transfer")
@@ -52,8 +62,13 @@ def check_schedule(plan):
 
 
 @settings(deadline=None, max_examples=40)
-@given(workers=st.lists(worker, min_size=1, max_size=3), z=ratio, load=st.sampled_from([1.0, 1e6, 1e-9]))
-@example(workers=[(3.546875, 1.0), (3.5625, 1.0)], z=1.0, load=1e6)  # the search ends a rounding above its start
+@given(
+    workers=st.lists(worker, min_size=1, max_size=3),
+    z=ratio,
+    load=st.sampled_from([1.0, 1e6, 1e-9]),
+)
+# the search ends a rounding above its start
+@example(workers=[(3.546875, 1.0), (3.5625, 1.0)], z=1.0, load=1e6)
 def test_all_orders(workers, z, load):
     times, costs = zip(*workers, strict=True)
     wanted = makespans(times, costs, [z * c for c in costs])
@@ -73,7 +88,9 @@ def test_four_workers_neither_fifo_nor_lifo():
     assert plan.makespan == pytest.approx(10 * wanted["best"], rel=1e-9)
     assert wanted["best"] < 0.999 * min(wanted["fifo"], wanted["lifo"])
     for method in ("fifo", "lifo"):
-        assert hs.divisible_load(10, times, costs, return_ratio=1.5, method=method).makespan == pytest.approx(10 * wanted[method])
+        assert hs.divisible_load(
+            10, times, costs, return_ratio=1.5, method=method
+        ).makespan == pytest.approx(10 * wanted[method])
 
 
 @settings(deadline=None, max_examples=60)
@@ -81,7 +98,8 @@ def test_four_workers_neither_fifo_nor_lifo():
 @example(workers=[(0.25, 0.87581947), (0.25, 0.1894157), (0.5, 0.15185239)], z=0.5)
 @example(workers=[(6.5e-12, 0.0147), (1.3e-11, 7.9e-8), (3.65e-7, 1.84e-5), (24.2, 0.117)], z=0.1)
 def test_exact(workers, z):
-    """In exact arithmetic: no orders are better, the bound is below all, the shares reach the makespan."""
+    """In exact arithmetic: no orders are better, the bound is below all, the shares reach the
+    makespan."""
     times, costs = zip(*workers, strict=True)
     backs = [z * c for c in costs]
     least = exact_makespan(times, costs, backs)
@@ -92,7 +110,9 @@ def test_exact(workers, z):
     for method in ("best", "fifo", "lifo"):
         plan = hs.divisible_load(1, times, costs, return_ratio=z, method=method)
         back = plan.receive_order if z else []
-        reached = replay(times, costs, backs, plan.shares, plan.send_order, back) / sum(map(Fraction, plan.shares.tolist()))
+        reached = replay(times, costs, backs, plan.shares, plan.send_order, back) / sum(
+            map(Fraction, plan.shares.tolist())
+        )
         assert abs(reached / Fraction(plan.makespan) - 1) < 1e-13
         assert Fraction(plan.lower_bound) <= least * (1 + Fraction(2e-12))
 
@@ -114,7 +134,8 @@ def test_exact_four_far_apart(times, costs, z):
     assert least * (1 - Fraction(1e-14)) <= Fraction(plan.makespan) <= least * (1 + Fraction(2e-12))
 
 
-# of each, some orders once were overstated: the plan with the slow worker was worse, up to 1.5 times, and called optimal
+# of each, some orders once were overstated: the plan with the slow worker was worse, up to 1.5
+# times, and called optimal
 STARS = [
     (
         [0.25, 2.0, 0.5, 1.0],
@@ -157,15 +178,26 @@ def test_a_useless_worker_once_changed_the_plan(star):
 
 def check_useless(times, costs, z, place, time, cost):
     without = hs.divisible_load(1, times, costs, return_ratio=z)
-    more = hs.divisible_load(1, times[:place] + [time] + times[place:], costs[:place] + [cost] + costs[place:], return_ratio=z)
+    more = hs.divisible_load(
+        1,
+        times[:place] + [time] + times[place:],
+        costs[:place] + [cost] + costs[place:],
+        return_ratio=z,
+    )
     assert without.optimal
     assert more.optimal
     its_most = without.makespan / (time + cost * (1 + z))  # the share that it can do in this time
-    assert without.makespan * (1 - its_most - 2e-12) <= more.makespan <= without.makespan * (1 + 2e-12)
+    assert (
+        without.makespan * (1 - its_most - 2e-12) <= more.makespan <= without.makespan * (1 + 2e-12)
+    )
 
 
 @settings(deadline=None, max_examples=30)
-@given(workers=st.lists(any_worker, min_size=2, max_size=5), z=any_ratio, random=st.randoms(use_true_random=False))
+@given(
+    workers=st.lists(any_worker, min_size=2, max_size=5),
+    z=any_ratio,
+    random=st.randoms(use_true_random=False),
+)
 def test_permutation(workers, z, random):
     plan = hs.divisible_load(1, *zip(*workers, strict=True), return_ratio=z)
     mixed = random.sample(workers, len(workers))
@@ -176,7 +208,12 @@ def test_permutation(workers, z, random):
 
 
 @settings(deadline=None, max_examples=30)
-@given(workers=st.lists(any_worker, min_size=1, max_size=5), z=any_ratio, up=st.integers(-800, 800), load=st.integers(-90, 90))
+@given(
+    workers=st.lists(any_worker, min_size=1, max_size=5),
+    z=any_ratio,
+    up=st.integers(-800, 800),
+    load=st.integers(-90, 90),
+)
 def test_scaling_by_powers_of_two_is_exact(workers, z, up, load):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
     plan = hs.divisible_load(1, times, costs, return_ratio=z)
@@ -196,7 +233,9 @@ def test_no_plan_is_below_the_bound(workers, z):
     given, order = (times, costs, z * costs), np.argsort(costs, kind="stable").astype(np.int32)
     bound = assign.divisible_bound(*given)
     for work in (0, 300):
-        out, back, shares, makespan, _ = assign.divisible_orders(*given, order, order[::-1].copy(), work, bound)
+        out, back, shares, makespan, _ = assign.divisible_orders(
+            *given, order, order[::-1].copy(), work, bound
+        )
         reached = replay(*given, shares, out, back) / sum(map(Fraction, shares.tolist()))
         assert abs(reached / Fraction(makespan) - 1) < 1e-13
         assert bound <= reached
@@ -226,14 +265,19 @@ def test_more_workers(workers, z, seed):
     assert shares.sum() == pytest.approx(1)
     found = assign.divisible_orders(*given, out, back, 500, bound)
     assert bound <= found[3] <= makespan
-    assert found[3] == pytest.approx(makespan_of_orders(*given, tuple(found[0]), tuple(found[1])), rel=1e-9)
+    assert found[3] == pytest.approx(
+        makespan_of_orders(*given, tuple(found[0]), tuple(found[1])), rel=1e-9
+    )
 
 
 def test_search():
     rng = np.random.default_rng(0)
     times, costs = rng.uniform(0.5, 10, 9), rng.uniform(0.05, 1, 9)
     before = times.copy(), costs.copy()
-    plans = {m: hs.divisible_load(1, times, costs, return_ratio=0.5, method=m) for m in ("best", "fifo", "lifo")}
+    plans = {
+        m: hs.divisible_load(1, times, costs, return_ratio=0.5, method=m)
+        for m in ("best", "fifo", "lifo")
+    }
     for plan in plans.values():
         check_schedule(plan)
         assert plan.gap < 0.25
@@ -272,9 +316,13 @@ def test_platform_and_plot():
 @pytest.mark.parametrize("load", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("z", [0.0, 5e-324, 1e-300, 0.5, 3.0, 1e300])
 def test_extreme_data(load, z):
-    """A right plan or a clear refusal. With two workers: the closed form of one of them alone bounds every plan from above."""
+    """A right plan or a clear refusal. With two workers: the closed form of one of them alone
+    bounds every plan from above."""
     plans = 0
-    values, links = [5e-324, 2.3e-308, 1e-300, 1e-12, 1.0, 1e300, 1e308, INF], [0.0, 5e-324, 1e-300, 1.0, 1e300]
+    values, links = (
+        [5e-324, 2.3e-308, 1e-300, 1e-12, 1.0, 1e300, 1e308, INF],
+        [0.0, 5e-324, 1e-300, 1.0, 1e300],
+    )
     for times in ((a, b) for a in values for b in values if a < b):
         for costs in ((a, b) for a in links for b in links):
             try:
@@ -286,7 +334,11 @@ def test_extreme_data(load, z):
             assert plan.optimal
             assert plan.shares.sum() == pytest.approx(load, rel=1e-12)
             assert max(step.end for step in plan.steps()) == pytest.approx(plan.makespan, rel=1e-12)
-            alone = min(Fraction(t) + Fraction(c) + Fraction(z * c) for t, c in zip(times, costs, strict=True) if t < INF)
+            alone = min(
+                Fraction(t) + Fraction(c) + Fraction(z * c)
+                for t, c in zip(times, costs, strict=True)
+                if t < INF
+            )
             assert 0 < Fraction(plan.makespan) <= alone * Fraction(load) * (1 + Fraction(1e-12))
     assert plans > 0
 
@@ -321,14 +373,34 @@ def test_ctrl_c_ends_the_search():
     [
         (lambda: hs.divisible_load(0, [1]), ValueError, "load must be greater than 0"),
         (lambda: hs.divisible_load(1, [0]), ValueError, r"cycle_times\[0\] must be positive"),
-        (lambda: hs.divisible_load(1, [1], [1, 2]), ValueError, "link_costs must be a number or have 1 entries"),
-        (lambda: hs.divisible_load(1, [1, 2], [1, -2]), ValueError, r"link_costs\[1\] must be finite and not negative"),
+        (
+            lambda: hs.divisible_load(1, [1], [1, 2]),
+            ValueError,
+            "link_costs must be a number or have 1 entries",
+        ),
+        (
+            lambda: hs.divisible_load(1, [1, 2], [1, -2]),
+            ValueError,
+            r"link_costs\[1\] must be finite and not negative",
+        ),
         (lambda: hs.divisible_load(1, [1], INF), ValueError, "link_costs must be finite"),
-        (lambda: hs.divisible_load(1, [1], 1, return_ratio=-1), ValueError, "return_ratio must be at least 0"),
-        (lambda: hs.divisible_load(1, [1], 1, method="x"), ValueError, "method must be one of best, fifo, lifo, got 'x'"),
+        (
+            lambda: hs.divisible_load(1, [1], 1, return_ratio=-1),
+            ValueError,
+            "return_ratio must be at least 0",
+        ),
+        (
+            lambda: hs.divisible_load(1, [1], 1, method="x"),
+            ValueError,
+            "method must be one of best, fifo, lifo, got 'x'",
+        ),
         (lambda: hs.divisible_load(1e300, [1e300], 1), ValueError, "overflows"),
         (lambda: hs.divisible_load(1, [1, 1e308], 1e308), ValueError, "overflows"),
-        (lambda: hs.divisible_load(1e-300, [1e-300], 0), ValueError, "makespan or a share underflows"),
+        (
+            lambda: hs.divisible_load(1e-300, [1e-300], 0),
+            ValueError,
+            "makespan or a share underflows",
+        ),
         (lambda: hs.divisible_load(1, [INF, INF], 1), ValueError, "all infinite"),
     ],
 )

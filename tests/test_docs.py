@@ -16,11 +16,16 @@ from hetsched.cli import main as cli
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
-    *(path for folder in ("docs", "docs/api", "docs/guide") for path in sorted((ROOT / folder).glob("*.md"))),
+    *(
+        path
+        for folder in ("docs", "docs/api", "docs/guide")
+        for path in sorted((ROOT / folder).glob("*.md"))
+    ),
 ]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.M | re.S)
 SHOWN = re.compile(r"# -> (.*)$", re.M)  # what a print of the block must say
-NOT_IMPORTED = {"hetsched._engine.emit_wrapper", "hetsched.__main__"}  # the one runs in the build only, the other the command
+# the one runs in the build only, the other the command
+NOT_IMPORTED = {"hetsched._engine.emit_wrapper", "hetsched.__main__"}
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +38,8 @@ def _without_windows(monkeypatch):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path, tmp_path, monkeypatch, capsys):
-    """Python blocks run in order in one namespace; `hetsched` lines of sh blocks succeed; printed results are as shown."""
+    """Python blocks run in order in one namespace; `hetsched` lines of sh blocks succeed; printed
+    results are as shown."""
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
     namespace = {"__name__": path.stem}
@@ -46,14 +52,18 @@ def test_page(path, tmp_path, monkeypatch, capsys):
                     assert cli.main(shlex.split(command, comments=True)[1:]) == 0, command
             continue
         capsys.readouterr()
-        exec(compile("\n" * line + source, str(path), "exec"), namespace)  # tracebacks give the line of the page
+        # tracebacks give the line of the page
+        exec(compile("\n" * line + source, str(path), "exec"), namespace)
         if shown := SHOWN.findall(source):
             assert capsys.readouterr().out.splitlines() == shown, f"{path.name}, line {line}"
 
 
 def modules():
     found = [module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched.")]
-    return ["hetsched", *(name for name in found if name not in NOT_IMPORTED and "._hetsched" not in name)]
+    return [
+        "hetsched",
+        *(name for name in found if name not in NOT_IMPORTED and "._hetsched" not in name),
+    ]
 
 
 @pytest.mark.parametrize("name", modules())
@@ -64,7 +74,14 @@ def test_docstrings(name, tmp_path, monkeypatch):
 
 def test_there_are_docstring_examples():
     finder = doctest.DocTestFinder()
-    assert sum(len(test.examples) for name in modules() for test in finder.find(importlib.import_module(name))) >= 10
+    assert (
+        sum(
+            len(test.examples)
+            for name in modules()
+            for test in finder.find(importlib.import_module(name))
+        )
+        >= 10
+    )
 
 
 def test_security_names_tests_that_exist():
@@ -77,6 +94,10 @@ def test_security_names_tests_that_exist():
         names = within.split("::")[1:]
         body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body if names else []
         for name in names:
-            found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name]
+            found = [
+                node
+                for node in body
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
+            ]
             assert found, f"{file} has no {'::'.join(names)}"
             body = found[0].body

@@ -1,4 +1,5 @@
-"""Domains of a machine: what shares a cache, described machines, block sizes by the model, and the pools that go by them."""
+"""Domains of a machine: what shares a cache, described machines, block sizes by the model, and the
+pools that go by them."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def describe(tmp_path, monkeypatch):
     return written
 
 
-# ---- of the caches ------------------------------------------------------------------------------------------------
+# ---- of the caches -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -88,15 +89,25 @@ def test_domains_share_a_cache_and_a_kind(build, cpus, tmp_path):
 
 
 def _by_definition(t: hs.Topology) -> set[frozenset[int]]:
-    """Cpus are together if kind and node are the same and they have the same last cache, an L3 or else an L2 of several cores."""
+    """Cpus are together if kind and node are the same and they have the same last cache, an L3 or
+    else an L2 of several cores."""
 
     def last(cpu: hs.Cpu) -> object:
-        own = {c.level: c for c in t.caches if c.type != "instruction" and cpu.number in (c.shared_by or ())}
+        own = {
+            c.level: c
+            for c in t.caches
+            if c.type != "instruction" and cpu.number in (c.shared_by or ())
+        }
         l2 = [x for x in t.logical if 2 in own and x.number in own[2].shared_by]
         clustered = len({x.number if x.core is None else ("core", x.core) for x in l2}) > 1
         return own[3].shared_by if 3 in own else own[2].shared_by if clustered else None
 
-    return {frozenset(y.number for y in t.logical if (y.type, y.node, last(y)) == (x.type, x.node, last(x))) for x in t.logical}
+    return {
+        frozenset(
+            y.number for y in t.logical if (y.type, y.node, last(y)) == (x.type, x.node, last(x))
+        )
+        for x in t.logical
+    }
 
 
 @pytest.mark.parametrize("build", MACHINES)
@@ -115,11 +126,19 @@ def test_labels_are_no_domains(tmp_path):
 
 def test_clusters_of_a_second_level_where_there_is_no_third(tmp_path):
     tree = Tree(tmp_path).cpus("0-7", "0-7").smt(*"01234567")
-    assert [d.cpus for d in topology(str(tree.cache("2 Unified 512K 0-3|4-7"))).domains] == [(0, 1, 2, 3), (4, 5, 6, 7)]
+    assert [d.cpus for d in topology(str(tree.cache("2 Unified 512K 0-3|4-7"))).domains] == [
+        (0, 1, 2, 3),
+        (4, 5, 6, 7),
+    ]
 
 
 def test_private_caches_make_no_domains(tmp_path):
-    tree = Tree(tmp_path).cpus("0-7", "0-7").smt("0-1", "2-3", "4-5", "6-7").cache("2 Unified 512K 0-1|2-3|4-5|6-7")
+    tree = (
+        Tree(tmp_path)
+        .cpus("0-7", "0-7")
+        .smt("0-1", "2-3", "4-5", "6-7")
+        .cache("2 Unified 512K 0-1|2-3|4-5|6-7")
+    )
     (domain,) = topology(str(tree)).domains
     assert domain.cpus == tuple(range(8))
     assert domain.l2 == Cache(2, "unified", 512 * 1024, 64, (0, 1))
@@ -141,7 +160,7 @@ def test_domains_are_plain_in_a_dict(tmp_path):
     assert json.loads(json.dumps(content))["domains"][1]["cpus"] == [4, 5, 6, 7]
 
 
-# ---- described machines -------------------------------------------------------------------------------------------
+# ---- described machines --------------------------------------------------------------------------
 
 
 def test_a_described_machine(describe):
@@ -150,12 +169,24 @@ def test_a_described_machine(describe):
     t = topology()
     fast, slow = t.domains
     assert fast == Domain(
-        (0, 1, 2, 3), "performance", 0, Cache(1, "data", 49152, None, (0,), 12), Cache(2, "unified", 2**21, None, (0,)),
+        (0, 1, 2, 3),
+        "performance",
+        0,
+        Cache(1, "data", 49152, None, (0,), 12),
+        Cache(2, "unified", 2**21, None, (0,)),
         Cache(3, "unified", 2**25, None, (0, 1, 2, 3)),
-    )  # fmt: skip
+    )
     assert slow.cpus == (4, 5, 8)
-    assert (slow.kernel, slow.l2, slow.l3) == ("plain", Cache(2, "unified", 2**19, None, (4, 5, 8), 16), None)
-    assert (t.model, t.described, t.places) == ("two clusters", str(path), (0, 1, 2, 3, 4, 5, 8)[: len(t.places)])
+    assert (slow.kernel, slow.l2, slow.l3) == (
+        "plain",
+        Cache(2, "unified", 2**19, None, (4, 5, 8), 16),
+        None,
+    )
+    assert (t.model, t.described, t.places) == (
+        "two clusters",
+        str(path),
+        (0, 1, 2, 3, 4, 5, 8)[: len(t.places)],
+    )
     assert (t.quota, t.quota_source, t.memory) == (real.quota, real.quota_source, real.memory)
     assert set(t.absent) == set(t.allowed) - set(real.allowed)
     assert topology(path).domains == t.domains
@@ -204,9 +235,18 @@ def test_workers_are_pinned_only_to_what_there_is(describe):
         ("[[domain]]\ncpus = '3-1'", "domain 0: cpus must be a list .* got '3-1'"),
         ("[[domain]]\ncpus = '0-65536'", "numbers below 65536, got '0-65536'"),
         ("[[domain]]\ncpus = '0-4096'", "the domains have 4097 cpus, more than 4096"),
-        ("[[domain]]\ncpus = '0-3'\n[[domain]]\ncpus = '3-4'", "domain 1: cpus has 3, which domain 0 has too"),
-        ("[[domain]]\ncpus = '0'\nkind = 'fast'", "domain 0: kind must be one of performance, efficiency, unknown, got 'fast'"),
-        ("[[domain]]\ncpus = '0'\nkernel = 'skx'", "domain 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'"),
+        (
+            "[[domain]]\ncpus = '0-3'\n[[domain]]\ncpus = '3-4'",
+            "domain 1: cpus has 3, which domain 0 has too",
+        ),
+        (
+            "[[domain]]\ncpus = '0'\nkind = 'fast'",
+            "domain 0: kind must be one of performance, efficiency, unknown, got 'fast'",
+        ),
+        (
+            "[[domain]]\ncpus = '0'\nkernel = 'skx'",
+            "domain 0: kernel must be one of avx512, avx2, neon, plain, got 'skx'",
+        ),
         ("[[domain]]\ncpus = '0'\nnode = -1", "domain 0: node must be .*-1"),
         ("[[domain]]\ncpus = '0'\nl1d = 0", "domain 0: l1d must be .*0"),
         ("[[domain]]\ncpus = '0'\nl2 = '1M'", "domain 0: l2 must be .*'1M'"),
@@ -239,11 +279,14 @@ def test_what_is_measured_of_one_description_is_not_another_s(describe):
     assert found[0] != found[1]
 
 
-# ---- blocks -------------------------------------------------------------------------------------------------------
+# ---- blocks --------------------------------------------------------------------------------------
 
 
-def _ways_that_fit(size: int, ways: int, sharing: int, tile: tuple[int, int], itemsize: int) -> tuple[int, int]:
-    """Of L1, by trying all: the most ways of A so that those of B's share and a line of C are left, and the depth of that."""
+def _ways_that_fit(
+    size: int, ways: int, sharing: int, tile: tuple[int, int], itemsize: int
+) -> tuple[int, int]:
+    """Of L1, by trying all: the most ways of A so that those of B's share and a line of C are left,
+    and the depth of that."""
     rows, cols = tile
     of_a = max(a for a in range(ways) if a == 0 or a + Fraction(a * cols, rows) <= ways - 1)
     return of_a, int(Fraction(size // ways * of_a, sharing * rows * itemsize))
@@ -256,7 +299,9 @@ def _ways_that_fit(size: int, ways: int, sharing: int, tile: tuple[int, int], it
 def test_blocks_by_counting_ways(l1, ways, l2, ways2, sharing, tile, itemsize):
     rows, cols = tile
     sizes = [l1 * 1024, l2 * 1024, 0]
-    depth, height, width = kernels.blocking(sizes, [ways, ways2, 0], [1, sharing, 1], tile, itemsize)
+    depth, height, width = kernels.blocking(
+        sizes, [ways, ways2, 0], [1, sharing, 1], tile, itemsize
+    )
     of_a, wanted = _ways_that_fit(sizes[0], ways, 1, tile, itemsize)
     if of_a and 16 <= wanted <= 2**20:
         assert depth == wanted // 8 * 8 or depth == 16 > wanted // 8 * 8
@@ -269,8 +314,8 @@ def test_blocks_by_counting_ways(l1, ways, l2, ways2, sharing, tile, itemsize):
 
 
 def test_blocks_of_blis():
-    """Those of its configurations for Sandy Bridge, Haswell and Penryn (BLIS 0.9.0, double precision), as far as they are the
-    model's."""
+    """Those of its configurations for Sandy Bridge, Haswell and Penryn (BLIS 0.9.0, double
+    precision), as far as they are the model's."""
     caches = [32 * 1024, 256 * 1024, 0], [8, 8, 0], [1, 1, 1]
     assert kernels.blocking(*caches, (8, 4), 8)[:2] == (256, 96)
     assert kernels.blocking(*caches, (6, 8), 8)[0] == 256
@@ -281,14 +326,21 @@ def test_sizes_are_those_in_use():
     info = kernels.kernel()
     if info["name"] == "c":
         assert kernels.sizes(info["set"]) == kernels.sizes(None)
-    assert [own.tile for own in kernels.sizes(None)] == [info["kernels"][name][1:] for name in ("float32", "float64")]
+    assert [own.tile for own in kernels.sizes(None)] == [
+        info["kernels"][name][1:] for name in ("float32", "float64")
+    ]
     assert all(size > 0 for own in kernels.sizes("plain") for size in (*own.tile, *own.blocks))
     with pytest.raises(NotImplementedError):
         kernels.sizes("skx")
 
 
 def _domain(cpus: tuple[int, ...], l2: int, **more) -> Domain:
-    return Domain(cpus, l1d=Cache(1, "data", 2**15, 64, cpus[:1], 8), l2=Cache(2, "unified", l2, 64, cpus, 16), **more)
+    return Domain(
+        cpus,
+        l1d=Cache(1, "data", 2**15, 64, cpus[:1], 8),
+        l2=Cache(2, "unified", l2, 64, cpus, 16),
+        **more,
+    )
 
 
 def test_domains_like_the_first_keep_the_kernels_own_blocks():
@@ -307,7 +359,9 @@ def test_other_domains_have_the_model_s():
     tiles = [own.tile for own in kernels.sizes("plain")]
     for found, l2, sharing in ((small, 2**19, 2), (other, 2**20, 1)):
         for i, itemsize in enumerate((4, 8)):
-            wanted = kernels.blocking([2**15, l2, 0], [8, 16, 0], [1, sharing, 1], tiles[i], itemsize)
+            wanted = kernels.blocking(
+                [2**15, l2, 0], [8, 16, 0], [1, sharing, 1], tiles[i], itemsize
+            )
             assert (found.depth[i], found.rows[i], found.cols[i]) == wanted
     assert other.rows[1] > small.rows[1]
 
@@ -319,18 +373,25 @@ def test_a_kernel_that_is_not_there(monkeypatch):
         raise NotImplementedError
 
     monkeypatch.setattr(kernels, "sizes", none)
-    with pytest.raises(ValueError, match="the domain of cpus 2-3 has kernel 'neon', which this processor does not have"):
+    with pytest.raises(
+        ValueError,
+        match="the domain of cpus 2-3 has kernel 'neon', which this processor does not have",
+    ):
         blocking_of([_domain((0, 1), 2**20), _domain((2, 3), 2**20, kernel="neon")], [1, 1])
 
 
-# ---- pools --------------------------------------------------------------------------------------------------------
+# ---- pools ---------------------------------------------------------------------------------------
 
 
 def test_one_domain_changes_nothing():
     own = topology()
     if len(own.domains) == 1:
         workers = Workers(own.worth, False, 1.0)
-        assert (workers.domains, workers.domain_of, set(workers.platform.domains)) == (None, None, {None})
+        assert (workers.domains, workers.domain_of, set(workers.platform.domains)) == (
+            None,
+            None,
+            {None},
+        )
 
 
 def test_workers_of_domains(describe):
@@ -348,7 +409,10 @@ def test_domains_without_workers_are_left_out(describe):
     describe(TWO)
     assert (Workers(3, False, 1.0).domains, Workers(3, False, 1.0).domain_of) == (None, None)
     describe('[[domain]]\ncpus = "0-1"\nkernel = "plain"\n')
-    assert (Workers(2, False, 1.0).domains, Workers(2, False, 1.0).domain_of) == ((Blocking("plain"),), (0, 0))
+    assert (Workers(2, False, 1.0).domains, Workers(2, False, 1.0).domain_of) == (
+        (Blocking("plain"),),
+        (0, 0),
+    )
 
 
 def test_emulated_workers_and_too_many_are_one_gang(describe):
@@ -365,7 +429,10 @@ def test_emulation_is_bounded_by_the_cores_that_are_there(describe):
     describe('[[domain]]\ncpus = "0-63"\n')
     with pytest.raises(ValueError, match="too fast") as described:
         Workers(fast, True, 1.0)
-    cores = [str(error.value).rpartition("float32, ")[2].partition(" core")[0] for error in (real, described)]
+    cores = [
+        str(error.value).rpartition("float32, ")[2].partition(" core")[0]
+        for error in (real, described)
+    ]
     assert float(cores[1]) <= os.cpu_count()
     assert float(cores[0]) <= float(cores[1])
 
@@ -375,7 +442,9 @@ def test_a_pool_of_domains_computes_what_scipy_does(describe, dtype):
     describe(TWO)
     rng = np.random.default_rng(3)
     n, limit = 260, 1e3 * np.finfo(dtype).eps
-    a, b = (rng.standard_normal((n, n)).astype(dtype) + 3 * n * np.eye(n, dtype=dtype) for _ in range(2))
+    a, b = (
+        rng.standard_normal((n, n)).astype(dtype) + 3 * n * np.eye(n, dtype=dtype) for _ in range(2)
+    )
     with hs.Pool(7) as pool:
         assert len(pool.platform.domains) == 7
         assert np.abs(pool.matmul(a, b) - a @ b).max() < limit * n * n
@@ -411,11 +480,16 @@ def test_ctrl_c_on_several_domains(describe, call):
 def test_measured_platforms_have_domains(describe):
     own = topology().allowed
     describe("".join(f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\n' for i, cpu in enumerate(own[:2])))
-    here = hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32]}, seconds=0.02, max_age=0)
+    here = hs.measure(
+        kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32]}, seconds=0.02, max_age=0
+    )
     if len(here) == 2:
         assert (here.domains, here.nodes) == ((0, 1), ("node0", "node1"))
         assert here.platform("float64").domains == (0, 1)
-        assert hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32]}).domains == (0, 1)
+        assert hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32]}).domains == (
+            0,
+            1,
+        )
 
 
 def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp_path):
@@ -429,9 +503,16 @@ def test_the_drop_in_library_gets_cpus_that_are_there(describe, monkeypatch, tmp
 def test_the_drop_in_library_gets_domains(describe, monkeypatch, tmp_path):
     monkeypatch.setattr(dropin, "library", lambda: tmp_path)
     monkeypatch.setattr(dropin, "preloaded", lambda library, environment: str(library))
-    assert "HETSCHED_BLAS_DOMAINS" not in dropin.environment(given={}) or len(topology().domains) > 1
+    assert (
+        "HETSCHED_BLAS_DOMAINS" not in dropin.environment(given={}) or len(topology().domains) > 1
+    )
     cpus = topology().allowed[:2]
-    describe("".join(f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\nkernel = "plain"\n' for i, cpu in enumerate(cpus)))
+    describe(
+        "".join(
+            f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\nkernel = "plain"\n'
+            for i, cpu in enumerate(cpus)
+        )
+    )
     made = dropin.environment(given={})
     assert made["HETSCHED_BLAS_DOMAINS"] == "0,1"[: 2 * len(cpus) - 1]
     assert made["HETSCHED_BLAS_BLOCKS"] == ";".join(["plain:0,0,0,0,0,0"] * len(cpus))
@@ -441,13 +522,15 @@ def test_info_shows_the_blocks(describe, capsys):
     describe(TWO)
     assert cli.main(["info"]) == 0
     lines = {line.partition(" ")[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert lines["domains"].endswith("2: cpus 0-3 (performance), cpus 4-5,8 (efficiency, kernel plain)")
+    assert lines["domains"].endswith(
+        "2: cpus 0-3 (performance), cpus 4-5,8 (efficiency, kernel plain)"
+    )
     assert "cpus 0-3: kernel as above, float32 depth" in lines["blocks"]
     assert "(the kernel's own); cpus 4-5,8: kernel plain, float32 depth" in lines["blocks"]
     assert lines["blocks"].endswith("(by the model of its caches)")
 
 
-# ---- platforms ----------------------------------------------------------------------------------------------------
+# ---- platforms -----------------------------------------------------------------------------------
 
 
 def test_workers_know_their_domain():

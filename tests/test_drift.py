@@ -62,7 +62,9 @@ def test_wrong_speeds_are_seen():
         assert pool.availability[0] < 0.9
 
 
-HOLDS = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="programs cannot be held on a cpu")
+HOLDS = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="programs cannot be held on a cpu"
+)
 
 
 @HOLDS
@@ -95,7 +97,13 @@ SHARE = """if True:
 
 def share_of(cpu):
     """What a program gets of that cpu now."""
-    done = subprocess.run([sys.executable, "-c", SHARE, str(cpu)], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SHARE, str(cpu)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     return float(done.stdout)
 
 
@@ -120,6 +128,8 @@ def test_follows_a_hog_from_core_to_core(what):
                     assert lately.max() == 1.0
                     if lately[slow] < 0.7:
                         break
-                if lately[slow] >= 0.7 and share_of(places[slow]) > 0.6 * share_of(places[1 - slow]):
+                if lately[slow] >= 0.7 and share_of(places[slow]) > 0.6 * share_of(
+                    places[1 - slow]
+                ):
                     pytest.skip("other programs keep the other core as busy")
                 assert lately[slow] < 0.7

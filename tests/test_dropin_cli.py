@@ -1,4 +1,5 @@
-"""`hetsched exec`, from whatever path, `hetsched measure --blas`, and what is kept of this machine."""
+"""`hetsched exec`, from whatever path, `hetsched measure --blas`, and what is kept of this
+machine."""
 
 import json
 import os
@@ -21,12 +22,14 @@ measuring = sys.modules["hetsched.cli.measure"]
 
 
 def exec_(*words, **changes):
-    given = {key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")} | changes
+    given = {
+        key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")
+    } | changes
     command = [sys.executable, "-m", "hetsched", "exec", *words]
     return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
 
 
-# ---- exec ------------------------------------------------------------------------------------------------------------
+# ---- exec ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,9 @@ def test_arguments_are_passed_on_as_they_are():
     words = ["--threads", "3", "--", "-x", "", "a b", "--report", "*", "$HOME"]
     done = exec_(sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
     assert done.stdout == f"{words}\n"
-    done = exec_("--threads", "1", "--", sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
+    done = exec_(
+        "--threads", "1", "--", sys.executable, "-c", "import sys; print(sys.argv[1:])", *words
+    )
     assert done.stdout == f"{words}\n"
 
 
@@ -76,15 +81,29 @@ def environment_of(*words, **changes):
 
 
 def test_nothing_is_said_of_the_cpus_of_another_exec():
-    """What one `hetsched exec` has found out of its cpus is not that of the cpus of one inside it."""
-    names = ["HETSCHED_BLAS_CORES", "HETSCHED_BLAS_SPEEDS", "HETSCHED_BLAS_DOMAINS", "HETSCHED_BLAS_BLOCKS"]
+    """What one `hetsched exec` has found out of its cpus is not that of the cpus of one inside
+    it."""
+    names = [
+        "HETSCHED_BLAS_CORES",
+        "HETSCHED_BLAS_SPEEDS",
+        "HETSCHED_BLAS_DOMAINS",
+        "HETSCHED_BLAS_BLOCKS",
+    ]
     outer = dict.fromkeys(names, "the outer one's")
     assert dropin.environment(given=outer) == dropin.environment(given={})
 
 
 def test_the_programs_environment():
     host = hs.topology()
-    found = environment_of("--threads", "1", "--least", "gemm=5", "--report", LD_PRELOAD="/nowhere/other.so", KEPT="a=b")
+    found = environment_of(
+        "--threads",
+        "1",
+        "--least",
+        "gemm=5",
+        "--report",
+        LD_PRELOAD="/nowhere/other.so",
+        KEPT="a=b",
+    )
     assert found["LD_PRELOAD"] == f"{dropin.library()}:/nowhere/other.so"
     assert found["HETSCHED_BLAS_CORES"] == str(host.places[0])
     assert found["HETSCHED_BLAS_LEAST"] == "gemm=5"
@@ -102,25 +121,35 @@ def test_the_programs_environment():
 def test_input_and_output_are_the_programs():
     given = "\n".join(map(str, range(1000)))
     command = [sys.executable, "-m", "hetsched", "exec", "cat"]
-    assert subprocess.run(command, input=given, capture_output=True, text=True, timeout=60).stdout == given
+    assert (
+        subprocess.run(command, input=given, capture_output=True, text=True, timeout=60).stdout
+        == given
+    )
 
 
-# ---- paths -----------------------------------------------------------------------------------------------------------
+# ---- paths ---------------------------------------------------------------------------------------
 
 PATHS = ["a b", "a:b", "$x\tgrün\n;%d"]
-SEEN = "import numpy as np; A = np.eye(300); A @ A; print('libhetsched_blas' in open('/proc/self/maps').read())"
+SEEN = (
+    "import numpy as np; A = np.eye(300); A @ A; print('libhetsched_blas' in"
+    " open('/proc/self/maps').read())"
+)
 
 
 @pytest.fixture(scope="module")
 def installations(tmp_path_factory):
     """Of this package, in folders of any name: hard links to one copy."""
     base = tmp_path_factory.mktemp("installed") / "base"
-    shutil.copytree(Path(hs.__file__).parent, base / "hetsched", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(hs.__file__).parent, base / "hetsched", ignore=shutil.ignore_patterns("__pycache__")
+    )
     compiled = Path(blas._hetsched.__file__).parent  # of an editable installation elsewhere
     shutil.copytree(compiled, base / "hetsched" / "_engine", dirs_exist_ok=True)
 
     def install(name):
-        return shutil.copytree(base, tmp_path_factory.mktemp("installed") / name, copy_function=os.link)
+        return shutil.copytree(
+            base, tmp_path_factory.mktemp("installed") / name, copy_function=os.link
+        )
 
     return install
 
@@ -138,9 +167,13 @@ sys.exit(main(sys.argv[1:]))
 
 def from_folder(folder, *words, **changes):
     """`hetsched exec` of the package in that folder."""
-    given = {key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")} | changes
+    given = {
+        key: value for key, value in os.environ.items() if not key.startswith("HETSCHED_")
+    } | changes
     command = [sys.executable, "-c", of_folder(folder), "exec", *words]
-    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, env=given, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -148,8 +181,14 @@ def test_an_installation_of_any_path(installations, name):
     folder = installations(name)
     done = from_folder(folder, "--", sys.executable, "-c", SEEN)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
-    kept_links = [path for path in Path(os.environ["XDG_CACHE_HOME"], "hetsched").glob("*") if path.is_symlink()]
-    assert [os.readlink(path) for path in kept_links] == [str(folder / "hetsched" / "_engine" / "lib")]
+    kept_links = [
+        path
+        for path in Path(os.environ["XDG_CACHE_HOME"], "hetsched").glob("*")
+        if path.is_symlink()
+    ]
+    assert [os.readlink(path) for path in kept_links] == [
+        str(folder / "hetsched" / "_engine" / "lib")
+    ]
 
 
 def test_a_link_is_made_once_and_mended(installations, tmp_path):
@@ -171,7 +210,9 @@ def test_a_link_is_made_once_and_mended(installations, tmp_path):
 def test_the_users_own_preload_stays(installations):
     folder = installations("a b")
     program = "import os; print(os.environ['LD_PRELOAD'])"
-    done = from_folder(folder, "--", sys.executable, "-c", program, LD_PRELOAD="/nowhere/x.so /nowhere/y.so")
+    done = from_folder(
+        folder, "--", sys.executable, "-c", program, LD_PRELOAD="/nowhere/x.so /nowhere/y.so"
+    )
     assert done.stdout.strip().endswith("/libhetsched_blas.so:/nowhere/x.so /nowhere/y.so")
 
 
@@ -211,7 +252,12 @@ def test_a_library_that_does_not_load(installations, fault):
     content = library.read_bytes()
     library.unlink()
     machine = content[:18] + (0x2A).to_bytes(2, "little") + content[20:]  # SuperH
-    wrong = {"missing": None, "empty": b"", "cut short": content[:1000], "another machine's": machine}[fault]
+    wrong = {
+        "missing": None,
+        "empty": b"",
+        "cut short": content[:1000],
+        "another machine's": machine,
+    }[fault]
     if wrong is not None:
         library.write_bytes(wrong)
     done = from_folder(folder, "--", "echo", "started")
@@ -233,10 +279,19 @@ def test_without_a_process_beside_it(monkeypatch):
 
 def test_a_relative_installation(installations, tmp_path):
     folder = installations("plain")
-    program = f"import os; os.chdir({str(tmp_path)!r}); os.execv({sys.executable!r}, [{sys.executable!r}, '-c', {SEEN!r}])"
-    given = {key: value for key, value in os.environ.items() if key != "PATH" and not key.startswith("HETSCHED_")}
+    program = (
+        f"import os; os.chdir({str(tmp_path)!r}); os.execv({sys.executable!r}, [{sys.executable!r},"
+        f" '-c', {SEEN!r}])"
+    )
+    given = {
+        key: value
+        for key, value in os.environ.items()
+        if key != "PATH" and not key.startswith("HETSCHED_")
+    }
     command = [sys.executable, "-c", of_folder("."), "exec", "--", sys.executable, "-c", program]
-    done = subprocess.run(command, env=given, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=given, cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
@@ -247,7 +302,7 @@ def test_not_on_this_system(monkeypatch, tmp_path):
         dropin.library()
 
 
-# ---- measure --blas --------------------------------------------------------------------------------------------------
+# ---- measure --blas ------------------------------------------------------------------------------
 
 
 def test_measure_blas(monkeypatch, capsys):
@@ -263,15 +318,22 @@ def test_measure_blas(monkeypatch, capsys):
 
 
 def test_each_function_is_measured():
-    sizes = "import hetsched.machine.least as least; least._SIZES = (2, 3, 4); least.compare(__import__('sys').argv[1])"
+    sizes = (
+        "import hetsched.machine.least as least; least._SIZES = (2, 3, 4);"
+        " least.compare(__import__('sys').argv[1])"
+    )
     if not calls.behind("wheel64") and not calls.behind("plain32"):
         pytest.skip("NumPy has a BLAS of other names")
     given = os.environ | {"HETSCHED_BLAS_CORES": calls.two_cores(), "OPENBLAS_NUM_THREADS": "2"}
     command = [sys.executable, "-c", sizes, str(dropin.library())]
-    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        command, env=given, capture_output=True, text=True, timeout=60, check=True
+    )
     found = json.loads(done.stdout)
     assert len(found) == 4 * len(calls.ROUTINES)
-    assert {calls.usual(letter, routine) for letter in "sdcz" for routine in calls.ROUTINES} == set(found)
+    assert {calls.usual(letter, routine) for letter in "sdcz" for routine in calls.ROUTINES} == set(
+        found
+    )
     assert all(value is None or value > 0 for value in found.values())
 
 
@@ -291,16 +353,22 @@ def test_what_was_measured_is_kept_for_exec(monkeypatch):
     library.hetsched_blas_set_least(least.kept(host).encode())
     assert library.hetsched_blas_get_least(b"dgemm") == 12350
     assert library.hetsched_blas_get_least(b"dpotrf") == float("inf")
-    library.hetsched_blas_set_least(",".join(f"{name}={value!r}" for name, value in before.items()).encode())
+    library.hetsched_blas_set_least(
+        ",".join(f"{name}={value!r}" for name, value in before.items()).encode()
+    )
 
 
 def test_a_measurement_that_fails(monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: subprocess.CompletedProcess([], 1, "", "a\nwhy\n"))
+    monkeypatch.setattr(
+        subprocess,
+        "run",
+        lambda *arguments, **options: subprocess.CompletedProcess([], 1, "", "a\nwhy\n"),
+    )
     with pytest.raises(OSError, match="NumPy's BLAS could not be compared with.*why"):
         least.measured(hs.topology(), dropin.library())
 
 
-# ---- what is kept ----------------------------------------------------------------------------------------------------
+# ---- what is kept --------------------------------------------------------------------------------
 
 
 def test_kept_is_of_one_kind_and_machine():
@@ -317,7 +385,9 @@ def test_kept_is_of_one_kind_and_machine():
     assert [path.name.split("-")[0] for path in folder.iterdir()] == ["speeds"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"format": "hetsched-blas"}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"\xff", b'{"format": "hetsched-blas"}', b"[" * 100_000]
+)
 def test_what_cannot_be_read_is_not_there(content):
     host = hs.topology()
     kept.keep({**kept.header(host, "blas"), "least": {"dgemm": 1.0}})

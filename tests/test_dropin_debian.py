@@ -1,4 +1,5 @@
-"""The test programs of the reference BLAS and LAPACK, of Debian's libblas-test and liblapack-test, with the library."""
+"""The test programs of the reference BLAS and LAPACK, of Debian's libblas-test and liblapack-test,
+with the library."""
 
 import subprocess
 from pathlib import Path
@@ -12,15 +13,25 @@ FAILURES = ("FAIL", "did not pass", "*** Error", "*** Illegal", "SUSPECT", "FATA
 
 
 def passed(program, given, taken, tmp_path):
-    """That the program finds no fault in what it is given, and that its calls of these functions were taken."""
+    """That the program finds no fault in what it is given, and that its calls of these functions
+    were taken."""
     if not program.exists() or not given.exists():
-        pytest.skip(f"{program.name} is not installed: Debian's packages libblas-test, liblapack-test")
+        pytest.skip(
+            f"{program.name} is not installed: Debian's packages libblas-test, liblapack-test"
+        )
     made = calls.environment()
     if program.parent.name == "blas":
         made["LD_LIBRARY_PATH"] = str(program.parent)
     with given.open() as file:
         done = subprocess.run(
-            [program], stdin=file, env=made, cwd=tmp_path, capture_output=True, text=True, timeout=300, errors="replace"
+            [program],
+            stdin=file,
+            env=made,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            errors="replace",
         )
     assert done.returncode == 0, done.stderr
     said = done.stdout + "".join(path.read_text(errors="replace") for path in tmp_path.iterdir())
@@ -30,14 +41,17 @@ def passed(program, given, taken, tmp_path):
     counted = calls.table(done.stderr)
     for name in taken:
         assert counted[name]["taken"] > 0, name
-        assert counted[name]["taken"] > counted[name]["refused"] or name[1:] == "gels", name  # which is for tall systems alone
+        # which is for tall systems alone
+        assert counted[name]["taken"] > counted[name]["refused"] or name[1:] == "gels", name
 
 
 def folder_of(found):
     return found[0] if found else Path("/nowhere")
 
 
-@pytest.mark.parametrize("program", ["xblat{level}{letter}", "x{letter}cblat{level}"], ids=["fortran", "c"])
+@pytest.mark.parametrize(
+    "program", ["xblat{level}{letter}", "x{letter}cblat{level}"], ids=["fortran", "c"]
+)
 @pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("level", [2, 3])
 def test_the_blas(program, letter, level, tmp_path):
@@ -48,13 +62,20 @@ def test_the_blas(program, letter, level, tmp_path):
     passed(*names, [letter + each for each in routines], tmp_path)
 
 
-_BLOCKS = "5                      Number of values of NB\n1 3 3 3 20             Values of NB (the blocksize)\n1 0 5 9 1 "
-_ONE_BLOCK = "1                      Number of values of NB\n20                     Values of NB (the blocksize)\n1 "
+_BLOCKS = (
+    "5                      Number of values of NB\n1 3 3 3 20             Values of NB (the"
+    " blocksize)\n1 0 5 9 1 "
+)
+_ONE_BLOCK = (
+    "1                      Number of values of NB\n20                     Values of NB (the"
+    " blocksize)\n1 "
+)
 
 
 @pytest.mark.parametrize("letter", "sdcz")
 def test_lapack(letter, tmp_path):
-    """With one of the programs' block sizes, which are LAPACK's own matter: each repeats all tests."""
+    """With one of the programs' block sizes, which are LAPACK's own matter: each repeats all
+    tests."""
     folder = folder_of(LAPACK)
     given = folder / f"{letter}test.in"
     if given.exists():
@@ -62,5 +83,18 @@ def test_lapack(letter, tmp_path):
         assert said.count(_BLOCKS) == 1
         given = tmp_path.with_suffix(".in")
         given.write_text(said.replace(_BLOCKS, _ONE_BLOCK))
-    taken = ["getrf", "getrs", "getri", "potrf", "potrs", "trtrs", "geqrf", "orgqr", "ormqr", "gels", "gemm", "trsm"]
+    taken = [
+        "getrf",
+        "getrs",
+        "getri",
+        "potrf",
+        "potrs",
+        "trtrs",
+        "geqrf",
+        "orgqr",
+        "ormqr",
+        "gels",
+        "gemm",
+        "trsm",
+    ]
     passed(folder / f"xlintst{letter}", given, [letter + each for each in taken], tmp_path)

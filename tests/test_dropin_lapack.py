@@ -1,4 +1,5 @@
-"""The drop-in library's functions of LAPACK against what LAPACK's documentation says of their results, info and pivots."""
+"""The drop-in library's functions of LAPACK against what LAPACK's documentation says of their
+results, info and pivots."""
 
 import dropin_calls as calls
 import numpy as np
@@ -30,7 +31,9 @@ class Lapack:
     """Calls that check their info's width, and that what is only read stays."""
 
     def __init__(self, ours, width):
-        width = width if calls.behind(width) else "wheel64" if calls.behind("wheel64") else "wheel32"
+        width = (
+            width if calls.behind(width) else "wheel64" if calls.behind("wheel64") else "wheel32"
+        )
         if not calls.behind(width):
             pytest.skip("NumPy and SciPy have BLAS libraries of other names")
         self.caller = Caller([ours], width)
@@ -102,7 +105,7 @@ def permuted(values, pivots):
     return values
 
 
-# ---- LU --------------------------------------------------------------------------------------------------------------
+# ---- LU ------------------------------------------------------------------------------------------
 
 
 def factored(lapack, letter, a, extra=2):
@@ -175,7 +178,11 @@ def test_gesv(ours, data, letter, n, cols, identity, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
     a = well_conditioned(rng, letter, n)
     b = np.eye(n, dtype=a.dtype) if identity else calls.random(rng, letter, n, cols)
-    A, B, pivots = Guarded(a, more=data.draw(more)), Guarded(b, more=data.draw(more)), lapack.pivots(n)
+    A, B, pivots = (
+        Guarded(a, more=data.draw(more)),
+        Guarded(b, more=data.draw(more)),
+        lapack.pivots(n),
+    )
     assert lapack(letter, "gesv", n, b.shape[1], A, A.lead, pivots, B, B.lead) == 0
     near(wide(a) @ wide(B.values), b, letter, n, 20)
     lower, upper = np.tril(wide(A.values), -1) + np.eye(n), np.triu(wide(A.values))
@@ -215,7 +222,7 @@ def test_getri(ours, data, letter, n, seed):
     assert work.values.real[0, 0] >= n
 
 
-# ---- Cholesky --------------------------------------------------------------------------------------------------------
+# ---- Cholesky ------------------------------------------------------------------------------------
 
 
 def factor_of(triangle, values):
@@ -272,8 +279,11 @@ def test_not_positive_definite(ours, letter, width, triangle, n, where, value):
     A, B = Guarded(half(triangle, a)), Guarded(np.ones((n, 2), a.dtype))
     assert lapack(letter, "potrf", triangle, n, A, A.lead) == failing
     assert np.isnan(A.values[~within(triangle, n)]).all()
-    done = factor_of(triangle, np.where(within(triangle, n), A.values, 0))[: failing - 1, : failing - 1]
-    near(done @ done.conj().T, a[: failing - 1, : failing - 1], letter, n, 8)  # which Octave's [R, p] = chol(A) is
+    done = factor_of(triangle, np.where(within(triangle, n), A.values, 0))[
+        : failing - 1, : failing - 1
+    ]
+    # which Octave's [R, p] = chol(A) is
+    near(done @ done.conj().T, a[: failing - 1, : failing - 1], letter, n, 8)
     A = Guarded(half(triangle, a))
     assert lapack(letter, "posv", triangle, n, 2, A, A.lead, B, B.lead, unchanged=[B]) == failing
 
@@ -288,11 +298,16 @@ def test_potrs_and_posv(ours, data, letter, n, cols, triangle, seed):
     near(wide(a) @ wide(B.values), b, letter, n, 5)
     assert np.isnan(A.values[~within(triangle, n)]).all()
     kept, again = Guarded(A.values.copy()), Guarded(b)
-    assert lapack(letter, "potrs", triangle, n, cols, kept, kept.lead, again, again.lead, unchanged=[kept]) == 0
+    assert (
+        lapack(
+            letter, "potrs", triangle, n, cols, kept, kept.lead, again, again.lead, unchanged=[kept]
+        )
+        == 0
+    )
     near(wide(a) @ wide(again.values), b, letter, n, 5)
 
 
-# ---- triangular systems ----------------------------------------------------------------------------------------------
+# ---- triangular systems --------------------------------------------------------------------------
 
 
 @examples
@@ -307,7 +322,12 @@ def test_trtrs(ours, data, letter, n, cols, triangle, seed):
     if diagonal in "uU":
         np.fill_diagonal(kept, np.nan)
     A, B = Guarded(kept, more=data.draw(more)), Guarded(b, more=data.draw(more))
-    assert lapack(letter, "trtrs", triangle, trans, diagonal, n, cols, A, A.lead, B, B.lead, unchanged=[A]) == 0
+    assert (
+        lapack(
+            letter, "trtrs", triangle, trans, diagonal, n, cols, A, A.lead, B, B.lead, unchanged=[A]
+        )
+        == 0
+    )
     near(op(trans, wide(full)) @ wide(B.values), b, letter, n, 5)
 
 
@@ -319,11 +339,14 @@ def test_a_triangle_with_a_zero_on_its_diagonal(ours, letter, width, n):
     a, b = np.eye(n, dtype=LETTERS[letter]), np.ones((n, 2), LETTERS[letter])
     a[n // 2 :, n // 2 :] = 0
     A, B = Guarded(a), Guarded(b)
-    assert lapack(letter, "trtrs", "U", "N", "N", n, 2, A, A.lead, B, B.lead, unchanged=[A, B]) == n // 2 + 1
+    assert (
+        lapack(letter, "trtrs", "U", "N", "N", n, 2, A, A.lead, B, B.lead, unchanged=[A, B])
+        == n // 2 + 1
+    )
     assert lapack(letter, "trtrs", "U", "N", "U", n, 2, A, A.lead, B, B.lead, unchanged=[A, B]) == 0
 
 
-# ---- orthogonal factors ----------------------------------------------------------------------------------------------
+# ---- orthogonal factors --------------------------------------------------------------------------
 
 
 def work_for(letter, size):
@@ -333,7 +356,11 @@ def work_for(letter, size):
 def reflected(letter, lapack, a, extra=2):
     """R and the reflectors, with tau."""
     m, n = a.shape
-    A, tau, work = Guarded(a, more=extra), Guarded(np.zeros((min(m, n), 1), a.dtype), more=0), work_for(letter, 3 * n)
+    A, tau, work = (
+        Guarded(a, more=extra),
+        Guarded(np.zeros((min(m, n), 1), a.dtype), more=0),
+        work_for(letter, 3 * n),
+    )
     assert lapack(letter, "geqrf", m, n, A, A.lead, tau, work, max(1, 3 * n)) == 0
     assert work.values.real[0, 0] >= max(1, n) * bool(min(m, n))
     return A, tau
@@ -359,12 +386,17 @@ def test_geqrf(ours, data, letter, m, n, seed):
     near(q.conj().T @ q, np.eye(m), letter, m)
     near(q @ r, a, letter, m, 5)
     assert (r.diagonal().imag == 0).all()
-    theirs, other, work = Guarded(a), Guarded(np.zeros_like(tau.values), more=0), work_for(letter, n)
+    theirs, other, work = (
+        Guarded(a),
+        Guarded(np.zeros_like(tau.values), more=0),
+        work_for(letter, n),
+    )
     assert lapack.behind(letter, "geqrf", m, n, theirs, theirs.lead, other, work, max(1, n)) == 0
     signs = [np.sign(each.values.diagonal().real) for each in (A, theirs)]
     sure = np.abs(r.diagonal()) > 1e-2
     np.testing.assert_array_equal(signs[0][sure], signs[1][sure])
-    assert ((wide(tau.values) == 0) == (wide(other.values) == 0)).all()  # a last row of real numbers has no reflector
+    # a last row of real numbers has no reflector
+    assert ((wide(tau.values) == 0) == (wide(other.values) == 0)).all()
 
 
 @examples
@@ -403,13 +435,19 @@ def test_ormqr(ours, data, letter, m, n, k, seed):
 def test_gels(ours, data, letter, m, n, cols, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
     trans = any_case(data, "NC" if is_complex(letter) else "NT")
-    a = calls.random(rng, letter, m, n) / max(m, n, 1) ** 0.5 + 2 * np.eye(m, n, dtype=LETTERS[letter])
+    a = calls.random(rng, letter, m, n) / max(m, n, 1) ** 0.5 + 2 * np.eye(
+        m, n, dtype=LETTERS[letter]
+    )
     system = op("C" if trans in "cCtT" else "N", wide(a))
     rows, unknowns = system.shape
     b = np.full((max(m, n), cols), np.nan, a.dtype)
     b[:rows] = calls.random(rng, letter, rows, cols)
     right = wide(b[:rows])
-    expected = np.linalg.lstsq(system, right, rcond=None)[0] if min(m, n, cols) else np.zeros((unknowns, cols))
+    expected = (
+        np.linalg.lstsq(system, right, rcond=None)[0]
+        if min(m, n, cols)
+        else np.zeros((unknowns, cols))
+    )
     A, B = Guarded(a, more=data.draw(more)), Guarded(b, more=data.draw(more))
     lwork = max(1, min(m, n) + 2 * max(m, n, cols))
     work = work_for(letter, lwork)
@@ -417,7 +455,13 @@ def test_gels(ours, data, letter, m, n, cols, seed):
     near(B.values[:unknowns], expected, letter, max(m, n), 5)
     if rows > unknowns > 0 and cols:
         squares = (np.abs(system @ expected - right) ** 2).sum(0)
-        near((np.abs(wide(B.values[unknowns:rows])) ** 2).sum(0), squares, letter, m, 5 * (1 + squares.max()))
+        near(
+            (np.abs(wide(B.values[unknowns:rows])) ** 2).sum(0),
+            squares,
+            letter,
+            m,
+            5 * (1 + squares.max()),
+        )
 
 
 @each_letter
@@ -438,7 +482,11 @@ def test_least_squares_without_full_rank(ours, letter, width, m, n):
 
 @each_width
 @pytest.mark.parametrize(
-    ("letter", "size"), [*((x, y) for x in "sdcz" for y in (1e-40, 1e37)), *((x, y) for x in "dz" for y in (1e-300, 1e300))]
+    ("letter", "size"),
+    [
+        *((x, y) for x in "sdcz" for y in (1e-40, 1e37)),
+        *((x, y) for x in "dz" for y in (1e-300, 1e300)),
+    ],
 )
 def test_least_squares_of_very_small_and_large_numbers(ours, letter, width, size):
     lapack, rng = Lapack(ours, width), np.random.default_rng(3)
@@ -451,7 +499,7 @@ def test_least_squares_of_very_small_and_large_numbers(ours, letter, width, size
     near(B.values[:20], expected, letter, 40, loss)
 
 
-# ---- workspaces ------------------------------------------------------------------------------------------------------
+# ---- workspaces ----------------------------------------------------------------------------------
 
 
 @each_letter
@@ -473,7 +521,7 @@ def test_the_size_of_a_workspace(ours, letter, width, routine):
     assert work.values.real[0, 0] >= {"gels": 140}.get(routine, 70)
 
 
-# ---- NaN -------------------------------------------------------------------------------------------------------------
+# ---- NaN -----------------------------------------------------------------------------------------
 
 
 @each_letter
@@ -484,7 +532,8 @@ def test_the_minor_with_a_nan_is_not_positive_definite(ours, letter, width, tria
     a = 4 * np.eye(n, dtype=LETTERS[letter])
     a[n // 2, n // 2] = np.nan
     A = Guarded(a)
-    assert Lapack(ours, width)(letter, "potrf", triangle, n, A, A.lead) == n // 2 + 1  # of the reference; not of all others
+    # of the reference; not of all others
+    assert Lapack(ours, width)(letter, "potrf", triangle, n, A, A.lead) == n // 2 + 1
 
 
 @each_letter
@@ -497,4 +546,6 @@ def test_a_nan_is_a_pivot_only_where_it_is_first(ours, letter, width, n):
         b = a.copy()
         b[row, 0] = np.nan
         _, pivots, _ = factored(Lapack(ours, width), letter, b)
-        assert pivots.values[0] == (1 if row == 0 else 1 + np.argmax(np.where(np.arange(n) == row, 0, size)))
+        assert pivots.values[0] == (
+            1 if row == 0 else 1 + np.argmax(np.where(np.arange(n) == row, 0, size))
+        )

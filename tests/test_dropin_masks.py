@@ -1,4 +1,5 @@
-"""Where the workers of the drop-in library run: within the mask that the program has, however and whenever it was set."""
+"""Where the workers of the drop-in library run: within the mask that the program has, however and
+whenever it was set."""
 
 import json
 import os
@@ -25,7 +26,14 @@ def results(code, *before, **changes):
     """What a program prints as JSON, a value of each line, behind the words `before`."""
     command = [*before, sys.executable, "-c", f"from dropin_masks import *\n{code}"]
     environment = calls.environment(False, **changes)
-    done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        list(map(str, command)),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
 
@@ -34,12 +42,13 @@ LOOK = "tell(look())"
 
 
 def is_inside(found):
-    """Of `look`: a worker on each cpu of the mask and none elsewhere; none at all where it is one."""
+    """Of `look`: a worker on each cpu of the mask and none elsewhere; none at all where it is
+    one."""
     mask, workers, count = found
     return workers == ([[cpu] for cpu in mask] if len(mask) > 1 else []) and count == len(mask)
 
 
-# ---- launchers -------------------------------------------------------------------------------------------------------
+# ---- launchers -----------------------------------------------------------------------------------
 
 
 @needs_taskset
@@ -58,7 +67,8 @@ def test_numactl(cpus):
     assert is_inside(found)
 
 
-#: As srun and mpiexec do: so many processes, each with a mask of its own, one after the other on this machine.
+#: As srun and mpiexec do: so many processes, each with a mask of its own, one after the other on
+#: this machine.
 LAUNCHER = """
 import os, sys
 masks = [[int(cpu) for cpu in each.split(",")] for each in sys.argv[1].split("/")]
@@ -77,14 +87,18 @@ sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
 @pytest.mark.parametrize("masks", [f"{ONE}/{OTHER}", f"{OTHER}/{BOTH}/{ONE}"])
 def test_ranks_with_masks_of_their_own(masks):
     found = results(LOOK, sys.executable, "-c", LAUNCHER, masks)
-    assert sorted(each[0] for each in found) == sorted([int(x) for x in mask.split(",")] for mask in masks.split("/"))
+    assert sorted(each[0] for each in found) == sorted(
+        [int(x) for x in mask.split(",")] for mask in masks.split("/")
+    )
     assert all(map(is_inside, found))
 
 
 @pytest.mark.parametrize("binding", ["core", "none"])
 def test_mpiexec(binding):
     command = [*mpi_run.mpiexec(), "2"]
-    said = subprocess.run([command[0], "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    said = subprocess.run(
+        [command[0], "--version"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     if "Open MPI" not in said:
         pytest.skip("the words for its binding are Open MPI's")
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -98,10 +112,27 @@ def test_mpiexec(binding):
 def test_exec_itself():
     """The cpus of exec's own mask, of which the program has the other half."""
     code = f"from dropin_masks import *\n{LOOK}"
-    command = [sys.executable, "-m", "hetsched", "exec", "--least", "0", "--", sys.executable, "-c", LAUNCHER, f"{ONE}/{OTHER}"]
+    command = [
+        sys.executable,
+        "-m",
+        "hetsched",
+        "exec",
+        "--least",
+        "0",
+        "--",
+        sys.executable,
+        "-c",
+        LAUNCHER,
+        f"{ONE}/{OTHER}",
+    ]
     given = calls.environment(False, LD_PRELOAD=None, HETSCHED_BLAS_CORES=None)
     done = subprocess.run(
-        [*command, sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=120, check=False
+        [*command, sys.executable, "-c", code],
+        env=given,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -109,7 +140,7 @@ def test_exec_itself():
     assert all(map(is_inside, found))
 
 
-# ---- masks that change -----------------------------------------------------------------------------------------------
+# ---- masks that change ---------------------------------------------------------------------------
 
 STEPS = [[ONE, OTHER], [ONE], [OTHER], [ONE, OTHER], [OTHER], [ONE, OTHER]]
 CHANGE = {
@@ -131,7 +162,8 @@ def test_workers_that_move():
     """Two places for each cpu: two workers wherever the program is."""
     code = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    {LOOK}"
     for mask, workers, count in results(code, HETSCHED_BLAS_CORES=f"{ONE},{ONE},{OTHER},{OTHER}"):
-        assert workers == [[mask[0]]] * 2  # OpenBLAS is to use two threads: so many of the first places
+        # OpenBLAS is to use two threads: so many of the first places
+        assert workers == [[mask[0]]] * 2
         assert count == 2 * len(mask)
 
 
@@ -195,7 +227,7 @@ assert os.waitpid(child, 0)[1] == 0
     assert all(map(is_inside, found))
 
 
-# ---- what the library says -------------------------------------------------------------------------------------------
+# ---- what the library says -----------------------------------------------------------------------
 
 
 def test_numbers_of_threads_follow_the_mask():
@@ -214,12 +246,16 @@ tell(found)
     assert results(code) == [[2, 1, 2, 1, 1, 1, 1, 2]]
 
 
-@pytest.mark.parametrize(("limit", "count"), [("HETSCHED_NUM_THREADS", 1), ("OMP_NUM_THREADS", 1), (None, 2)])
+@pytest.mark.parametrize(
+    ("limit", "count"), [("HETSCHED_NUM_THREADS", 1), ("OMP_NUM_THREADS", 1), (None, 2)]
+)
 def test_a_wider_mask_brings_no_more_than_was_allowed(limit, count):
     code = f"found = [look()[2]]\nos.sched_setaffinity(0, {CPUS})\ntell([*found, look()[2]])"
     changes = {} if limit is None else {limit: "1"}
     assert results(code, sys.executable, "-c", LAUNCHER, str(ONE), **changes) == [[1, count]]
-    assert results(code, sys.executable, "-c", LAUNCHER, str(ONE), HETSCHED_BLAS_CORES=str(ONE)) == [[1, 1]]
+    assert results(
+        code, sys.executable, "-c", LAUNCHER, str(ONE), HETSCHED_BLAS_CORES=str(ONE)
+    ) == [[1, 1]]
 
 
 def test_domains_are_those_of_the_places():
@@ -231,7 +267,10 @@ for mask in ({CPUS}, [{OTHER}], {CPUS}):
     found.append(library.hetsched_blas_get_num_domains())
 tell(found)
 """
-    blocks = {"HETSCHED_BLAS_DOMAINS": "0,1", "HETSCHED_BLAS_BLOCKS": "0,0,0,0,0,0;plain:40,24,48,48,64,32"}
+    blocks = {
+        "HETSCHED_BLAS_DOMAINS": "0,1",
+        "HETSCHED_BLAS_BLOCKS": "0,0,0,0,0,0;plain:40,24,48,48,64,32",
+    }
     assert results(code, **blocks) == [[2, 1, 2]]
 
 
@@ -244,16 +283,22 @@ def test_none_of_the_named_places_is_there(named):
     assert all(set(cpus) <= set(found[0]) for cpus in found[1])
 
 
-# ---- OpenMP ----------------------------------------------------------------------------------------------------------
+# ---- OpenMP --------------------------------------------------------------------------------------
 
 RUNTIMES = ["libgomp.so.1", "libomp.so.5", "libomp.so"]
 LOAD = "ctypes.CDLL({!r}).omp_get_max_threads()"
-#: The first call that binds a thread may be a region: a call of `omp_get_num_places` does for these.
+#: The first call that binds a thread may be a region: a call of `omp_get_num_places` does for
+#: these.
 BOUND = LOAD + "; ctypes.CDLL({!r}).omp_get_num_places()"
 
 
 def is_there(runtime):
-    return subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({runtime!r})"], capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [sys.executable, "-c", f"import ctypes; ctypes.CDLL({runtime!r})"], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 @pytest.fixture(params=RUNTIMES)
@@ -307,20 +352,26 @@ thread.join()
 @needs_taskset
 @pytest.mark.parametrize("binding", BINDINGS[1:], ids=lambda x: "+".join(x))
 def test_one_cpu_remains_one_under_openmp(runtime, binding):
-    found = results(f"{LOOK}\n{BOUND.format(runtime, runtime)}\n{LOOK}", "taskset", "-c", OTHER, **binding)
+    found = results(
+        f"{LOOK}\n{BOUND.format(runtime, runtime)}\n{LOOK}", "taskset", "-c", OTHER, **binding
+    )
     assert [each[1:] for each in found] == [[[], 1]] * 2
 
 
 @needs_taskset
 def test_another_mask_under_openmp_is_not_the_runtimes(runtime):
-    """taskset's after the runtime has bound the thread; not the first place, which cannot be told apart."""
-    code = f"{BOUND.format(runtime, runtime)}\n{LOOK}\ntaskset([{OTHER}])\n{LOOK}\ntaskset([{ONE}, {OTHER}])\n{LOOK}"
-    (_, _, (mask, workers, count)) = results(code, OMP_PROC_BIND="true")
+    """taskset's after the runtime has bound the thread; not the first place, which cannot be told
+    apart."""
+    code = (
+        f"{BOUND.format(runtime, runtime)}\n{LOOK}\ntaskset([{OTHER}])\n{LOOK}\ntaskset([{ONE},"
+        f" {OTHER}])\n{LOOK}"
+    )
+    _, _, (mask, workers, count) = results(code, OMP_PROC_BIND="true")
     assert mask == CPUS
     assert len(workers) == count == 2
 
 
-# ---- no threads ------------------------------------------------------------------------------------------------------
+# ---- no threads ----------------------------------------------------------------------------------
 
 REFUSING = """
 #define _GNU_SOURCE
@@ -360,7 +411,11 @@ def refusing(tmp_path_factory):
         pytest.skip("there is no gcc")
     folder = tmp_path_factory.mktemp("refusing")
     (folder / "refusing.c").write_text(REFUSING)
-    subprocess.run(["gcc", "-shared", "-fPIC", "refusing.c", "-o", "librefusing.so", "-ldl"], cwd=folder, check=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "refusing.c", "-o", "librefusing.so", "-ldl"],
+        cwd=folder,
+        check=True,
+    )
     return folder / "librefusing.so"
 
 
@@ -395,6 +450,13 @@ def test_no_memory_for_a_pool_is_no_refusal_of_threads(refusing):
 def test_the_report_tells_of_threads_that_were_refused(refusing):
     code = "from dropin_masks import *\nlibrary.threads_left(1)\nlook()"
     environment = calls.environment(True, LD_PRELOAD=f"{refusing}:{dropin.library()}")
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert calls.table(done.stderr)["dgemm"]["refused"] == 1
     assert "The system refused to start threads: calls had 1 worker at most." in done.stderr

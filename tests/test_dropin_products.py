@@ -1,16 +1,31 @@
-"""The drop-in library's gemm, syrk, herk, trsm and gemv against sums written out, as the BLAS's documentation has them."""
+"""The drop-in library's gemm, syrk, herk, trsm and gemv against sums written out, as the BLAS's
+documentation has them."""
 
 import itertools
 
 import dropin_calls as calls
 import numpy as np
 import pytest
-from dropin_calls import LETTERS, Caller, Guarded, assert_near, enumerated, eps, is_complex, op, order_of, stored, wide
+from dropin_calls import (
+    LETTERS,
+    Caller,
+    Guarded,
+    assert_near,
+    enumerated,
+    eps,
+    is_complex,
+    op,
+    order_of,
+    stored,
+    wide,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 calls.skip_without_library()
-SIZES = st.sampled_from([0, 1, 2, 3, 7, 8, 9, 13, 14, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 130])
+SIZES = st.sampled_from(
+    [0, 1, 2, 3, 7, 8, 9, 13, 14, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 130]
+)
 letters = st.sampled_from("sdcz")
 widths = st.sampled_from(["wheel64", "wheel64", "wheel32", "wheel32", "plain32"])
 forms = st.sampled_from(calls.FORMS)
@@ -50,26 +65,59 @@ def with_nan(rng, values):
     return values
 
 
-# ---- the range of the numbers ----------------------------------------------------------------------------------------
+# ---- the range of the numbers --------------------------------------------------------------------
 #
-# Operands and factors are numbers of order 1 times a power of two, given in units of which two are out of range. Every case below
-# is in range if alpha multiplies what it multiplies in the reference BLAS; the true result is that of long doubles.
+# Operands and factors are numbers of order 1 times a power of two, given in units of which two are
+# out of range. Every case below is in range if alpha multiplies what it multiplies in the reference
+# BLAS; the true result is that of long doubles.
 
-wider = pytest.mark.skipif(np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles have the range of doubles")
+wider = pytest.mark.skipif(
+    np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles have the range of doubles"
+)
 ranges = settings(deadline=None, max_examples=100)
 FEW = st.sampled_from([1, 2, 5, 9, 24, 49, 60])
 SECOND_FIRST = [  # alpha, first factor, second factor: first (alpha second)
-    *[(0, 0, 0), (-1, 1, 1), (1, -1, -1), (1, 1, -1), (-1, -1, 1), (-1, 1, 0), (1, -1, 0), (0, 1, -1), (0, -1.7, 0)],
+    *[
+        (0, 0, 0),
+        (-1, 1, 1),
+        (1, -1, -1),
+        (1, 1, -1),
+        (-1, -1, 1),
+        (-1, 1, 0),
+        (1, -1, 0),
+        (0, 1, -1),
+        (0, -1.7, 0),
+    ],
     *[(-1.72, -0.1, 1.6), (-1.77, 1, 0.9), (1.6, 1, -1.72), (0.8, 0.8, -0.1)],
 ]
 SUMS_FIRST = [  # alpha (first second)
-    *[(0, 0, 0), (1, 1, -1), (1, -1, 1), (-1, -1, 1), (-1, 1, -1), (-1, 1, 0), (1, 0, -1), (-1.77, 0.8, 0.8), (1.6, -1.72, 0.1)],
+    *[
+        (0, 0, 0),
+        (1, 1, -1),
+        (1, -1, 1),
+        (-1, -1, 1),
+        (-1, 1, -1),
+        (-1, 1, 0),
+        (1, 0, -1),
+        (-1.77, 0.8, 0.8),
+        (1.6, -1.72, 0.1),
+    ],
     *[(0, -1.7, 0), (1.6, -0.85, -0.85)],
 ]
-ITS_OWN_FIRST = [(0, 0), (-1, 1), (1, -1), (-1.75, 1.2), (0.2, 0.7), (0, -0.86)]  # alpha, the matrix
+# alpha, the matrix
+ITS_OWN_FIRST = [(0, 0), (-1, 1), (1, -1), (-1.75, 1.2), (0.2, 0.7), (0, -0.86)]
 ITS_OWN_SUMS = [(0, 0), (1, -0.6), (-1, 0.8), (-1.75, 0.8), (1.6, -0.85), (0, -0.86)]
 SOLVED = [  # alpha, right-hand side, triangle: (alpha right-hand side) / triangle
-    *[(0, 0, 0), (-1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, -1, -1), (-1, -0.5, -1), (1.6, -1.5, 1.5), (-1.72, 1.6, -1.6)],
+    *[
+        (0, 0, 0),
+        (-1, 1, -1),
+        (1, -1, 1),
+        (-1, 1, 1),
+        (1, -1, -1),
+        (-1, -0.5, -1),
+        (1.6, -1.5, 1.5),
+        (-1.72, 1.6, -1.6),
+    ],
     *[(0, -1.72, 0), (0, -1, -1.72), (0, 1.6, 1.6)],
 ]
 
@@ -83,7 +131,9 @@ def times(letter, values, units):
     values, exponent = np.asarray(values), power(letter, units)
     if not is_complex(letter):
         return np.ldexp(values, exponent)
-    return (np.ldexp(values.real, exponent) + 1j * np.ldexp(values.imag, exponent)).astype(values.dtype)
+    return (np.ldexp(values.real, exponent) + 1j * np.ldexp(values.imag, exponent)).astype(
+        values.dtype
+    )
 
 
 def of_order_one(rng, letter, *shape):
@@ -98,7 +148,8 @@ def long(values):
 
 
 def assert_in_range(letter, found, expected, scale, terms):
-    """As assert_near, in long doubles; each number below the smallest normal one has a rounding of its own."""
+    """As assert_near, in long doubles; each number below the smallest normal one has a rounding of
+    its own."""
     least = np.finfo(LETTERS[letter]).smallest_subnormal
     bound = 4 * (terms + 8) * (eps(letter) * scale + long(least))
     assert np.isfinite(expected.astype(found.dtype)).all(), "no case of these"
@@ -119,11 +170,16 @@ def test_gemm_keeps_in_range(ours, data, letter, form, m, n, k, seed):
     rng = np.random.default_rng(seed)
     op_a, op_b = (any_case(data, "NTC") for _ in "ab")
     turned = form == "rows"  # B^T A^T then
-    units = data.draw(st.sampled_from(SECOND_FIRST if (op_b if turned else op_a) in "nN" else SUMS_FIRST))
+    units = data.draw(
+        st.sampled_from(SECOND_FIRST if (op_b if turned else op_a) in "nN" else SUMS_FIRST)
+    )
     in_a, in_b = units[:0:-1] if turned else units[1:]
     alpha, beta = (of_order_one(rng, letter) for _ in "ab")
     alpha, beta = times(letter, alpha, units[0]), times(letter, beta, sum(units) / 2)
-    a, b = times(letter, of_order_one(rng, letter, m, k), in_a), times(letter, of_order_one(rng, letter, k, n), in_b)
+    a, b = (
+        times(letter, of_order_one(rng, letter, m, k), in_a),
+        times(letter, of_order_one(rng, letter, k, n), in_b),
+    )
     c = times(letter, of_order_one(rng, letter, m, n), sum(units) / 2)
     expected, scale = long_product(alpha, a, b, beta, c)
     A, B = (Guarded(stored(*pair), form) for pair in ((op_a, a), (op_b, b)))
@@ -141,13 +197,18 @@ def test_syrk_and_herk_keep_in_range(ours, data, hermitian, form, n, k, seed):
     rng = np.random.default_rng(seed)
     trans = any_case(data, "NC" if hermitian else "NT" if is_complex(letter) else "NTC")
     triangle = any_case(data, "UL")
-    units = data.draw(st.sampled_from(ITS_OWN_FIRST if (trans in "nN") != (form == "rows") else ITS_OWN_SUMS))
+    units = data.draw(
+        st.sampled_from(ITS_OWN_FIRST if (trans in "nN") != (form == "rows") else ITS_OWN_SUMS)
+    )
     of_result = (units[0] + 2 * units[1]) / 2
     alpha, beta = (of_order_one(rng, letter) for _ in "ab")
     if hermitian:
         alpha, beta = (LETTERS[letter](each.real) for each in (alpha, beta))
     alpha, beta = times(letter, alpha, units[0]), times(letter, beta, of_result)
-    a, c = times(letter, of_order_one(rng, letter, n, k), units[1]), times(letter, of_order_one(rng, letter, n, n), of_result)
+    a, c = (
+        times(letter, of_order_one(rng, letter, n, k), units[1]),
+        times(letter, of_order_one(rng, letter, n, n), of_result),
+    )
     if hermitian:
         np.fill_diagonal(c, c.diagonal().real)
     within = np.triu(np.ones((n, n), bool)) if triangle in "uU" else np.tril(np.ones((n, n), bool))
@@ -169,19 +230,26 @@ def test_syrk_and_herk_keep_in_range(ours, data, hermitian, form, n, k, seed):
 def test_gemv_keeps_in_range(ours, data, letter, form, m, n, seed):
     rng = np.random.default_rng(seed)
     trans = any_case(data, "NT" if is_complex(letter) else "NTC")
-    units = data.draw(st.sampled_from(SECOND_FIRST if (trans in "nN") != (form == "rows") else SUMS_FIRST))
+    units = data.draw(
+        st.sampled_from(SECOND_FIRST if (trans in "nN") != (form == "rows") else SUMS_FIRST)
+    )
     alpha, beta = (of_order_one(rng, letter) for _ in "ab")
     alpha, beta = times(letter, alpha, units[0]), times(letter, beta, sum(units) / 2)
     a = times(letter, of_order_one(rng, letter, m, n), units[1])
     rows, inner = op(trans, a).shape
-    x, y = (times(letter, of_order_one(rng, letter, size, 1), unit) for size, unit in ((inner, units[2]), (rows, sum(units) / 2)))
+    x, y = (
+        times(letter, of_order_one(rng, letter, size, 1), unit)
+        for size, unit in ((inner, units[2]), (rows, sum(units) / 2))
+    )
     expected, scale = long_product(alpha, op(trans, a), x, beta, y)
     A, X, Y = Guarded(a, form), Guarded(x, step=-2), Guarded(y, step=1)
     numbers = (m, n, alpha, A, A.lead, X, -2, beta, Y, 1)
     if form == "fortran":
         caller(ours, "wheel64").fortran(letter, "gemv", trans, *numbers)
     else:
-        caller(ours, "wheel64").cblas(letter, "gemv", order_of(form), enumerated(calls.OF_LETTER, trans), *numbers)
+        caller(ours, "wheel64").cblas(
+            letter, "gemv", order_of(form), enumerated(calls.OF_LETTER, trans), *numbers
+        )
     assert_in_range(letter, Y.values, expected, scale, inner)
 
 
@@ -198,11 +266,15 @@ def long_solution(lower, b):
 @given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, seed=seeds)
 def test_trsm_keeps_in_range(ours, data, letter, form, m, n, seed):
     rng = np.random.default_rng(seed)
-    words = side, triangle, trans, diagonal = [any_case(data, known) for known in ("LR", "UL", "NTC", "NU")]
+    words = side, triangle, trans, diagonal = [
+        any_case(data, known) for known in ("LR", "UL", "NTC", "NU")
+    ]
     order, unit = m if side in "lL" else n, diagonal in "uU"
     units = data.draw(st.sampled_from([each for each in SOLVED if not unit or each[2] == 0]))
     alpha = times(letter, of_order_one(rng, letter), units[0])
-    full, kept = (times(letter, each, units[2]) for each in triangle_for(rng, letter, order, triangle, unit))
+    full, kept = (
+        times(letter, each, units[2]) for each in triangle_for(rng, letter, order, triangle, unit)
+    )
     b = times(letter, of_order_one(rng, letter, m, n), units[1])
     system, right = op(trans, long(full)), long(alpha) * long(b)
     if side in "rR":
@@ -218,7 +290,9 @@ def test_trsm_keeps_in_range(ours, data, letter, form, m, n, seed):
         caller(ours, "wheel64").fortran(letter, "trsm", *words, *numbers)
     else:
         tables = (calls.OF_SIDE, calls.OF_LETTER, calls.OF_LETTER, calls.OF_DIAGONAL)
-        caller(ours, "wheel64").cblas(letter, "trsm", order_of(form), *map(enumerated, tables, words), *numbers)
+        caller(ours, "wheel64").cblas(
+            letter, "trsm", order_of(form), *map(enumerated, tables, words), *numbers
+        )
     expected = expected.T if side in "rR" else expected
     size = np.abs(long(alpha)) * np.abs(long(b)).max() / np.abs(long(full)).max()
     assert_in_range(letter, B.values, expected, 8 * size, order)
@@ -227,7 +301,8 @@ def test_trsm_keeps_in_range(ours, data, letter, form, m, n, seed):
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("size", [5, 60])
 def test_infinite_and_zero_factors(ours, letter, size):
-    """Infinities and NaN of alpha are everywhere; those of B are where they were, and with alpha zero nowhere."""
+    """Infinities and NaN of alpha are everywhere; those of B are where they were, and with alpha
+    zero nowhere."""
     who, rng = caller(ours, "wheel64"), np.random.default_rng(size)
     for words in itertools.product("LR", "UL", "NTC", "N"):
         _, kept = triangle_for(rng, letter, size, words[1], False)
@@ -235,9 +310,16 @@ def test_infinite_and_zero_factors(ours, letter, size):
         line = (slice(None), 1) if words[0] == "L" else (1, slice(None))
         hit = b.copy()
         hit[line] = rng.choice([np.nan, np.inf, 0], size, p=[0.4, 0.4, 0.2])
-        for alpha, right, finite in [(np.inf, b, False), (np.nan, b, False), (2, hit, True), (0, hit, True)]:
+        for alpha, right, finite in [
+            (np.inf, b, False),
+            (np.nan, b, False),
+            (2, hit, True),
+            (0, hit, True),
+        ]:
             A, B = Guarded(kept if alpha else np.full_like(kept, np.nan)), Guarded(right)
-            who.fortran(letter, "trsm", *words, size, size, LETTERS[letter](alpha), A, A.lead, B, B.lead)
+            who.fortran(
+                letter, "trsm", *words, size, size, LETTERS[letter](alpha), A, A.lead, B, B.lead
+            )
             if alpha == 0:
                 assert not B.values.any()
                 assert not np.signbit(B.values.imag).any()
@@ -247,7 +329,7 @@ def test_infinite_and_zero_factors(ours, letter, size):
             assert not finite or np.delete(left, 1, axis=1 if words[0] == "L" else 0).all()
 
 
-# ---- gemm ------------------------------------------------------------------------------------------------------------
+# ---- gemm ----------------------------------------------------------------------------------------
 
 
 def gemm(who, letter, form, op_a, op_b, alpha, A, B, beta, C):
@@ -262,18 +344,26 @@ def gemm(who, letter, form, op_a, op_b, alpha, A, B, beta, C):
 
 
 @examples
-@given(data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, k=SIZES, seed=seeds)
+@given(
+    data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, k=SIZES, seed=seeds
+)
 def test_gemm(ours, data, letter, width, form, m, n, k, seed):
     rng = np.random.default_rng(seed)
     op_a, op_b = (any_case(data, "NTC") for _ in "ab")
     alpha, beta = (factor(letter, data.draw(factors)) for _ in "ab")
-    a, b, c = calls.random(rng, letter, m, k), calls.random(rng, letter, k, n), calls.random(rng, letter, m, n)
+    a, b, c = (
+        calls.random(rng, letter, m, k),
+        calls.random(rng, letter, k, n),
+        calls.random(rng, letter, m, n),
+    )
     expected = beta * wide(c) if beta else np.zeros((m, n))
     if alpha:
         expected = expected + wide(alpha) * np.einsum("ik,kj->ij", wide(a), wide(b))
     else:
         a, b = with_nan(rng, a), with_nan(rng, b)
-    scale = np.abs(alpha) * (np.abs(np.nan_to_num(a)) @ np.abs(np.nan_to_num(b))) + np.abs(beta) * np.abs(c)
+    scale = np.abs(alpha) * (np.abs(np.nan_to_num(a)) @ np.abs(np.nan_to_num(b))) + np.abs(
+        beta
+    ) * np.abs(c)
     if not beta:
         c = with_nan(rng, c)
     A, B = (Guarded(stored(*pair), form, data.draw(more)) for pair in ((op_a, a), (op_b, b)))
@@ -314,7 +404,7 @@ def test_nan_goes_where_the_blas_lets_it(ours, letter, size):
     assert np.isnan(product(infinite, zeros, c)[row, column])
 
 
-# ---- syrk, herk ------------------------------------------------------------------------------------------------------
+# ---- syrk, herk ----------------------------------------------------------------------------------
 
 
 @examples
@@ -325,7 +415,10 @@ def test_syrk_and_herk(ours, data, hermitian, width, form, n, k, seed):
     rng = np.random.default_rng(seed)
     trans = any_case(data, "NC" if hermitian else "NT" if is_complex(letter) else "NTC")
     triangle = any_case(data, "UL")
-    alpha, beta = (factor(letter, np.real(data.draw(factors)) if hermitian else data.draw(factors)) for _ in "ab")
+    alpha, beta = (
+        factor(letter, np.real(data.draw(factors)) if hermitian else data.draw(factors))
+        for _ in "ab"
+    )
     a, c = calls.random(rng, letter, n, k), calls.random(rng, letter, n, n)
     within = np.triu(np.ones((n, n), bool)) if triangle in "uU" else np.tril(np.ones((n, n), bool))
     old = wide(c)
@@ -363,7 +456,7 @@ def test_syrk_and_herk(ours, data, hermitian, width, form, n, k, seed):
     A.check_unchanged()
 
 
-# ---- trsm ------------------------------------------------------------------------------------------------------------
+# ---- trsm ----------------------------------------------------------------------------------------
 
 
 def triangle_for(rng, letter, order, triangle, unit):
@@ -372,7 +465,11 @@ def triangle_for(rng, letter, order, triangle, unit):
     full[np.diag_indices(order)] = 1 if unit else 1 + np.abs(calls.random(rng, letter, order))
     full = np.triu(full) if triangle in "uU" else np.tril(full)
     kept = full.copy()
-    within = np.triu(np.ones((order, order), bool)) if triangle in "uU" else np.tril(np.ones((order, order), bool))
+    within = (
+        np.triu(np.ones((order, order), bool))
+        if triangle in "uU"
+        else np.tril(np.ones((order, order), bool))
+    )
     kept[~within] = np.nan
     if unit:
         np.fill_diagonal(kept, np.nan)
@@ -383,14 +480,18 @@ def triangle_for(rng, letter, order, triangle, unit):
 @given(data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, seed=seeds)
 def test_trsm(ours, data, letter, width, form, m, n, seed):
     rng = np.random.default_rng(seed)
-    words = side, triangle, trans, diagonal = [any_case(data, known) for known in ("LR", "UL", "NTC", "NU")]
+    words = side, triangle, trans, diagonal = [
+        any_case(data, known) for known in ("LR", "UL", "NTC", "NU")
+    ]
     alpha = factor(letter, data.draw(factors))
     order = m if side in "lL" else n
     full, kept = triangle_for(rng, letter, order, triangle, diagonal in "uU")
     b = calls.random(rng, letter, m, n)
     if alpha:
         system, right = op(trans, wide(full)), wide(alpha) * wide(b)
-        expected = np.linalg.solve(system, right) if side in "lL" else np.linalg.solve(system.T, right.T).T
+        expected = (
+            np.linalg.solve(system, right) if side in "lL" else np.linalg.solve(system.T, right.T).T
+        )
     else:
         expected, b = np.zeros((m, n)), with_nan(rng, b)
         kept = with_nan(rng, kept)
@@ -400,13 +501,15 @@ def test_trsm(ours, data, letter, width, form, m, n, seed):
         caller(ours, width).fortran(letter, "trsm", *words, *numbers)
     else:
         tables = (calls.OF_SIDE, calls.OF_LETTER, calls.OF_LETTER, calls.OF_DIAGONAL)
-        caller(ours, width).cblas(letter, "trsm", order_of(form), *map(enumerated, tables, words), *numbers)
+        caller(ours, width).cblas(
+            letter, "trsm", order_of(form), *map(enumerated, tables, words), *numbers
+        )
     assert_near(B.values, expected, 4 * np.abs(alpha), letter, order)
     B.check_guards()
     A.check_unchanged()
 
 
-# ---- gemv ------------------------------------------------------------------------------------------------------------
+# ---- gemv ----------------------------------------------------------------------------------------
 
 
 @examples
@@ -435,7 +538,9 @@ def test_gemv(ours, data, letter, width, form, m, n, seed):
     if form == "fortran":
         caller(ours, width).fortran(letter, "gemv", trans, *numbers)
     else:
-        caller(ours, width).cblas(letter, "gemv", order_of(form), enumerated(calls.OF_LETTER, trans), *numbers)
+        caller(ours, width).cblas(
+            letter, "gemv", order_of(form), enumerated(calls.OF_LETTER, trans), *numbers
+        )
     assert_near(Y.values, expected, scale, letter, inner)
     Y.check_guards()
     A.check_unchanged()

@@ -1,4 +1,5 @@
-"""Programs with the drop-in library before their BLAS: results, where calls go, threads, forks and signals."""
+"""Programs with the drop-in library before their BLAS: results, where calls go, threads, forks and
+signals."""
 
 import os
 import re
@@ -12,15 +13,24 @@ import pytest
 
 calls.skip_without_library()
 two_cores = pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 2, reason="on one core the library behind has one thread, and every call is its own"
+    len(os.sched_getaffinity(0)) < 2,
+    reason="on one core the library behind has one thread, and every call is its own",
 )
 
 
 def ran(program, *arguments, report=True, **changes):
     """Its output, and what it said on stderr."""
-    command = [sys.executable, "-W", "ignore", "-c", program] if isinstance(program, str) else list(program)
+    command = (
+        [sys.executable, "-W", "ignore", "-c", program]
+        if isinstance(program, str)
+        else list(program)
+    )
     done = subprocess.run(
-        [*command, *map(str, arguments)], env=calls.environment(report, **changes), capture_output=True, text=True, timeout=120
+        [*command, *map(str, arguments)],
+        env=calls.environment(report, **changes),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
@@ -54,7 +64,9 @@ def test_the_results_of_numpy_and_where_its_calls_went(tmp_path):
         for name in expected:
             assert found[name].dtype == expected[name].dtype
             precise = found[name].dtype.char in "dD"
-            np.testing.assert_allclose(found[name], expected[name], atol=1e-11 if precise else 2e-3, err_msg=name)
+            np.testing.assert_allclose(
+                found[name], expected[name], atol=1e-11 if precise else 2e-3, err_msg=name
+            )
     counted = calls.table(said)
     for letter in "sdcz":
         for routine in ("gemm", "gesv", "getrf", "potrf", "geqrf", "orgqr"):
@@ -89,9 +101,13 @@ def test_off(word):
 
 @two_cores
 def test_small_calls():
-    counted = calls.table(ran(ONE + "; np.ones((110, 110)) @ np.ones((110, 110))", HETSCHED_BLAS_LEAST="1e6")[1])["dgemm"]
+    counted = calls.table(
+        ran(ONE + "; np.ones((110, 110)) @ np.ones((110, 110))", HETSCHED_BLAS_LEAST="1e6")[1]
+    )["dgemm"]
     assert (counted["taken"], counted["small"]) == (1, 1)
-    counted = calls.table(ran(ONE + "; a.astype('f') @ a.astype('f')", HETSCHED_BLAS_LEAST="gemm=0,dgemm=inf")[1])
+    counted = calls.table(
+        ran(ONE + "; a.astype('f') @ a.astype('f')", HETSCHED_BLAS_LEAST="gemm=0,dgemm=inf")[1]
+    )
     assert (counted["dgemm"]["small"], counted["sgemm"]["taken"]) == (1, 1)
 
 
@@ -107,7 +123,11 @@ def test_one_thread_of_the_library_behind():
 @two_cores
 def test_threadpoolctl():
     pytest.importorskip("threadpoolctl")
-    program = "import threadpoolctl;" + ONE + "\nwith threadpoolctl.threadpool_limits(1): a @ a @ a\na @ a"
+    program = (
+        "import threadpoolctl;"
+        + ONE
+        + "\nwith threadpoolctl.threadpool_limits(1): a @ a @ a\na @ a"
+    )
     counted = calls.table(ran(program)[1])["dgemm"]
     assert (counted["taken"], counted["1-thread"]) == (2, 2)
 
@@ -138,29 +158,42 @@ print("right")
 def test_usual_calls_are_taken_by_every_name():
     environment_ = calls.environment(LD_PRELOAD=None)
     done = subprocess.run(
-        [sys.executable, "-c", "import numpy, scipy.linalg, dropin_calls; dropin_calls.call_each()"],
-        env=environment_, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "import numpy, scipy.linalg, dropin_calls; dropin_calls.call_each()",
+        ],
+        env=environment_,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     widths, counted = int(done.stdout), calls.table(done.stderr)
     assert widths > 0
     expected = {"gemm": 3, "syrk": 3, "trsm": 3, "gemv": 3}
     for letter in "sdcz":
         for routine in calls.ROUTINES:
-            count = widths * (expected.get(routine, 1) + 3 * (routine == "syrk" and letter in "cz"))  # herk counts as syrk
+            # herk counts as syrk
+            count = widths * (expected.get(routine, 1) + 3 * (routine == "syrk" and letter in "cz"))
             by_fate = dict.fromkeys(calls.COLUMNS, 0)
             assert counted[letter + routine] == {**by_fate, "taken": count}, letter + routine
 
 
 def test_bad_arguments_are_told_as_lapack_tells_them():
-    program = "import sys, numpy, scipy.linalg, dropin_calls; dropin_calls.bad_arguments(sys.argv[1] == 'ours')"
-    ours, theirs = (ran(program, which, LD_PRELOAD=None, report=False) for which in ("ours", "theirs"))
+    program = (
+        "import sys, numpy, scipy.linalg, dropin_calls; dropin_calls.bad_arguments(sys.argv[1] =="
+        " 'ours')"
+    )
+    ours, theirs = (
+        ran(program, which, LD_PRELOAD=None, report=False) for which in ("ours", "theirs")
+    )
     assert ours == theirs
     assert len(ours[0]) > 1000
     assert "DGEMM" in "".join(ours).upper()
 
 
-# ---- threads, forks, signals -----------------------------------------------------------------------------------------
+# ---- threads, forks, signals ---------------------------------------------------------------------
 
 
 @two_cores
@@ -251,7 +284,8 @@ print(sum(wrong), all(handled))
 
 
 def test_the_library_is_never_unloaded():
-    out, _ = ran("""
+    out, _ = ran(
+        """
 import ctypes, _ctypes
 import numpy as np
 import dropin_calls
@@ -263,7 +297,9 @@ with dropin_calls.every_call_taken(found):
     who = dropin_calls.Caller([found], "wheel64" if dropin_calls.behind("wheel64") else "plain32")
     for routine, arguments in dropin_calls.products_of("d").items(): who.fortran("d", routine, *arguments)
 print("here")
-""", LD_PRELOAD=None)  # fmt: skip
+""",
+        LD_PRELOAD=None,
+    )
     assert out == "here\n"
 
 
@@ -272,17 +308,38 @@ print("here")
     [
         (
             "HETSCHED_BLAS_LEAST",
-            ["rubbish", "", "-1", "nan", "gemm=", "=5", ",,,", "gemm=x,dgemm=0", "x" * 100_000, "0," * 30_000],
+            [
+                "rubbish",
+                "",
+                "-1",
+                "nan",
+                "gemm=",
+                "=5",
+                ",,,",
+                "gemm=x,dgemm=0",
+                "x" * 100_000,
+                "0," * 30_000,
+            ],
         ),
-        ("HETSCHED_BLAS_CORES", ["99999", "", "rubbish", "-1", "0,99999", "1e300", "nan", "0," * 3000, "0.5,x"]),
-        ("HETSCHED_BLAS_SPEEDS", ["rubbish", "", "0,0", "-1,1", "inf,1", "1", "1e-300,1", "1," * 3000]),
+        (
+            "HETSCHED_BLAS_CORES",
+            ["99999", "", "rubbish", "-1", "0,99999", "1e300", "nan", "0," * 3000, "0.5,x"],
+        ),
+        (
+            "HETSCHED_BLAS_SPEEDS",
+            ["rubbish", "", "0,0", "-1,1", "inf,1", "1", "1e-300,1", "1," * 3000],
+        ),
         ("HETSCHED_NUM_THREADS", ["rubbish", "", "-3", "0", "99999999999999999999", "2x"]),
         ("HETSCHED_BLAS", ["", "rubbish", "x" * 100_000]),
     ],
 )
 def test_settings_that_cannot_be_read(name, values):
     for value in values:
-        out, said = ran(ONE + "; print(np.linalg.solve(a + np.eye(90), a)[0, 0].round(3))", report=False, **{name: value})
+        out, said = ran(
+            ONE + "; print(np.linalg.solve(a + np.eye(90), a)[0, 0].round(3))",
+            report=False,
+            **{name: value},
+        )
         assert (out, said) == ("0.011\n", ""), value[:50]
 
 
@@ -309,11 +366,13 @@ print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), np.linalg.solve(np.eye(
 def test_domains(of, blocks, found):
     cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     changes = {"CORES": cores, "DOMAINS": of, "BLOCKS": blocks, "LEAST": "0"}
-    out, said = ran(DOMAINS, report=False, **{f"HETSCHED_BLAS_{name}": value for name, value in changes.items()})
+    out, said = ran(
+        DOMAINS, report=False, **{f"HETSCHED_BLAS_{name}": value for name, value in changes.items()}
+    )
     assert (out, said) == (f"{found} 0.006\n", "")
 
 
-# ---- C programs, with a library behind of which all is known ---------------------------------------------------------
+# ---- C programs, with a library behind of which all is known -------------------------------------
 
 BEHIND = """
 #include <stddef.h>
@@ -402,11 +461,25 @@ def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     (folder / "behind.c").write_text(BEHIND)
     (folder / "program.c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "behind.c", "-o", "libbehind.so"], cwd=folder, check=True)
+    subprocess.run(
+        ["gcc", "-O1", "-shared", "-fPIC", "behind.c", "-o", "libbehind.so"], cwd=folder, check=True
+    )
     for kind, gemm in (("int32_t", "dgemm_"), ("int64_t", "dgemm_64_"), ("openmp", "dgemm_")):
         words = ["-fopenmp"] if kind == "openmp" else []
-        words += ["-w", "-O1", f"-DINT={'int32_t' if kind == 'openmp' else kind}", f"-DGEMM={gemm}", "program.c", "-o", kind]
-        subprocess.run(["gcc", *words, "-L.", "-lbehind", f"-Wl,-rpath,{folder}"], cwd=folder, check=kind != "openmp")
+        words += [
+            "-w",
+            "-O1",
+            f"-DINT={'int32_t' if kind == 'openmp' else kind}",
+            f"-DGEMM={gemm}",
+            "program.c",
+            "-o",
+            kind,
+        ]
+        subprocess.run(
+            ["gcc", *words, "-L.", "-lbehind", f"-Wl,-rpath,{folder}"],
+            cwd=folder,
+            check=kind != "openmp",
+        )
     return folder
 
 

@@ -1,4 +1,5 @@
-"""The drop-in library as the libblas.so.3 of a system, and as one that is loaded at run time: by a library that names both."""
+"""The drop-in library as the libblas.so.3 of a system, and as one that is loaded at run time: by a
+library that names both."""
 
 import shutil
 import subprocess
@@ -9,10 +10,17 @@ import pytest
 
 from hetsched.machine.dropin import library
 
-BEHIND = sorted(Path("/usr/lib").glob("*/libblis.so.4")) + sorted(Path("/usr/lib").glob("*/libopenblas.so.0"))
+BEHIND = sorted(Path("/usr/lib").glob("*/libblis.so.4")) + sorted(
+    Path("/usr/lib").glob("*/libopenblas.so.0")
+)
 pytestmark = [
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the drop-in library is built on Linux"),
-    pytest.mark.skipif(shutil.which("gcc") is None or not BEHIND, reason="needs gcc, and BLIS or OpenBLAS as a shared library"),
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="the drop-in library is built on Linux"
+    ),
+    pytest.mark.skipif(
+        shutil.which("gcc") is None or not BEHIND,
+        reason="needs gcc, and BLIS or OpenBLAS as a shared library",
+    ),
 ]
 PROGRAM = """
 #include <stdio.h>
@@ -36,24 +44,37 @@ int main(void)
 
 
 def compile_with(*arguments):
-    done = subprocess.run(["gcc", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["gcc", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
 def shim(tmp_path):
-    """A libblas.so.3 with our functions before those of the library behind, as the guide makes it."""
+    """A libblas.so.3 with our functions before those of the library behind, as the guide makes
+    it."""
     ours = library().parent
     made = tmp_path / "libblas.so.3"
     compile_with(
-        "-shared", "-o", made, "-Wl,-soname,libblas.so.3", "-Wl,--no-as-needed", f"-Wl,-rpath,{ours}:{BEHIND[0].parent}",
-        f"-L{ours}", "-l:libhetsched_blas.so", f"-L{BEHIND[0].parent}", f"-l:{BEHIND[0].name}",
-    )  # fmt: skip
+        "-shared",
+        "-o",
+        made,
+        "-Wl,-soname,libblas.so.3",
+        "-Wl,--no-as-needed",
+        f"-Wl,-rpath,{ours}:{BEHIND[0].parent}",
+        f"-L{ours}",
+        "-l:libhetsched_blas.so",
+        f"-L{BEHIND[0].parent}",
+        f"-l:{BEHIND[0].name}",
+    )
     return made
 
 
 def run(program, environment):
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [program], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     got, expected = map(float, done.stdout.split())
     assert got == expected
@@ -63,7 +84,8 @@ def run(program, environment):
 def test_in_the_place_of_libblas(tmp_path, shim, monkeypatch):
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM)
-    linked, stub = tmp_path / "linked.so", tmp_path / "linked.c"  # what programs are linked with has the names itself
+    # what programs are linked with has the names itself
+    linked, stub = tmp_path / "linked.so", tmp_path / "linked.c"
     stub.write_text("void dgemm_(void) {} void daxpy_(void) {}")
     compile_with("-shared", "-fPIC", "-Wl,-soname,libblas.so.3", stub, "-o", linked)
     compile_with(source, "-o", program, linked)
@@ -75,15 +97,22 @@ def test_in_the_place_of_libblas(tmp_path, shim, monkeypatch):
 
 
 def test_loaded_at_run_time(tmp_path, shim):
-    """As FlexiBLAS and libblastrampoline do it: names are asked for of the one library, which is in no global scope."""
+    """As FlexiBLAS and libblastrampoline do it: names are asked for of the one library, which is in
+    no global scope."""
     source, program = tmp_path / "program.c", tmp_path / "program"
     names = {"dgemm_": "gemm", "daxpy_": "axpy"}
     text = PROGRAM.replace("#include <stdio.h>", "#include <dlfcn.h>\n#include <stdio.h>")
     for name in names:
         text = text.replace(f"void {name}(", f"static void (*{name})(")
-    load = '    void *blas = dlopen("' + str(shim) + '", RTLD_NOW | RTLD_LOCAL);\n    if (!blas) return 1;\n'
+    load = (
+        '    void *blas = dlopen("'
+        + str(shim)
+        + '", RTLD_NOW | RTLD_LOCAL);\n    if (!blas) return 1;\n'
+    )
     load += "".join(f'    *(void **)&{name} = dlsym(blas, "{name}");\n' for name in names)
-    source.write_text(text.replace("    for (int i = 0; i < all", load + "    for (int i = 0; i < all", 1))
+    source.write_text(
+        text.replace("    for (int i = 0; i < all", load + "    for (int i = 0; i < all", 1)
+    )
     compile_with(source, "-o", program, "-ldl")
     report = run(program, {"HETSCHED_BLAS_CORES": "0,1", "HETSCHED_BLAS_REPORT": "1"})
     (line,) = [line for line in report.splitlines() if line.startswith("dgemm ")]

@@ -1,4 +1,5 @@
-"""The drop-in library before libraries of either width of integers, several in one process: small ones, of which all is known."""
+"""The drop-in library before libraries of either width of integers, several in one process: small
+ones, of which all is known."""
 
 import shutil
 import subprocess
@@ -17,7 +18,9 @@ PREFIXED = ["-DFORTRAN(x)=x##_64_", "-DC(x)=cblas_##x##64_"]
 ALL = {"dgemm": 2, "dgesv": 1, "dpotrf": 2}  # what caller.c's wrong() calls
 
 if not sys.platform.startswith("linux") or shutil.which("gcc") is None:
-    pytest.skip("needs gcc, and the drop-in library, which is built on Linux", allow_module_level=True)
+    pytest.skip(
+        "needs gcc, and the drop-in library, which is built on Linux", allow_module_level=True
+    )
 try:
     library()
 except OSError as error:
@@ -33,18 +36,33 @@ class Builder:
     def compiled(self, name, source, *words):
         made = self.folder / name
         if not made.exists():
-            command = ["gcc", "-w", "-O2", str(HERE / "dropin" / source), "-o", str(made), *map(str, words), "-lm", "-ldl"]
+            command = [
+                "gcc",
+                "-w",
+                "-O2",
+                str(HERE / "dropin" / source),
+                "-o",
+                str(made),
+                *map(str, words),
+                "-lm",
+                "-ldl",
+            ]
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
         return made
 
     def blas(self, name, bits, *words):
-        shared = ["-shared", "-fPIC", "-Wl,-Bsymbolic"]  # it counts its own calls, whatever else is loaded
-        return self.compiled(f"lib{name}.so", "tiny_blas.c", *shared, f"-DINT={INTEGERS[bits]}", *words)
+        # it counts its own calls, whatever else is loaded
+        shared = ["-shared", "-fPIC", "-Wl,-Bsymbolic"]
+        return self.compiled(
+            f"lib{name}.so", "tiny_blas.c", *shared, f"-DINT={INTEGERS[bits]}", *words
+        )
 
     def module(self, name, bits, *libraries, words=()):
         linked = [f"-Wl,-rpath,{self.folder}", "-Wl,--no-as-needed", *libraries]
-        return self.compiled(f"{name}.so", "caller.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}", *words, *linked)
+        return self.compiled(
+            f"{name}.so", "caller.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}", *words, *linked
+        )
 
     def program(self, name, bits, *libraries, words=()):
         linked = [f"-Wl,-rpath,{self.folder}", "-Wl,--no-as-needed", *libraries]
@@ -58,7 +76,8 @@ def build(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pairs(build):
-    """Two modules by the width of their integers, each with a BLAS of its own that has the other's names."""
+    """Two modules by the width of their integers, each with a BLAS of its own that has the other's
+    names."""
     found = {}
     for bits in INTEGERS:
         blas = build.blas(f"own{bits}", bits)
@@ -68,14 +87,24 @@ def pairs(build):
 
 def ran(command, **changes):
     """Its output by lines, and calls by function and fate."""
-    done = subprocess.run(list(map(str, command)), env=calls.environment(**changes), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        list(map(str, command)),
+        env=calls.environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), calls.table(done.stderr)
 
 
 def in_python(program, *words, **changes):
-    """A program of Python, which itself calls no BLAS, with `load`, which opens a library for itself, or as is said."""
-    prelude = "import ctypes, os, sys\ndef load(path, mode=0): return ctypes.CDLL(str(path), mode=mode | os.RTLD_NOW)\n"
+    """A program of Python, which itself calls no BLAS, with `load`, which opens a library for
+    itself, or as is said."""
+    prelude = (
+        "import ctypes, os, sys\ndef load(path, mode=0): return ctypes.CDLL(str(path), mode=mode |"
+        " os.RTLD_NOW)\n"
+    )
     return ran([sys.executable, "-c", prelude + program, *words], **changes)
 
 
@@ -85,7 +114,7 @@ def each(fate, turns=1, **others):
     return {name: by_fate | {fate: turns * others.get(name, count)} for name, count in ALL.items()}
 
 
-# ---- one library -----------------------------------------------------------------------------------------------------
+# ---- one library ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("linked", ["-pie", "-no-pie"])
@@ -93,7 +122,11 @@ def each(fate, turns=1, **others):
 @pytest.mark.parametrize("name", ["plain", "other{}"])
 def test_a_program(build, bits, linked, name):
     """Nothing is read from the names of files: "64" is in that of the library with 32 bits."""
-    blas = build.blas("blas" + name.format(96 - bits), bits) if "{" in name else build.blas(f"plain-{INTEGERS[bits][3]}", bits)
+    blas = (
+        build.blas("blas" + name.format(96 - bits), bits)
+        if "{" in name
+        else build.blas(f"plain-{INTEGERS[bits][3]}", bits)
+    )
     words = ["-fPIE" if linked == "-pie" else "-fno-pie", linked]
     program = build.program(f"program{blas.stem}{linked}", bits, blas, words=words)
     assert ran([program]) == (["0 0"], each("taken", 2))
@@ -120,11 +153,16 @@ def test_a_library_that_does_not_tell(build, bits, words, refused):
     assert out == ["0 0"]
     for name, count in ALL.items():
         unknown = 2 * refused.get(name, 0)
-        assert counted[name] == dict.fromkeys(calls.COLUMNS, 0) | {"taken": 2 * count - unknown, "refused": unknown}, name
+        assert counted[name] == dict.fromkeys(calls.COLUMNS, 0) | {
+            "taken": 2 * count - unknown,
+            "refused": unknown,
+        }, name
 
 
 @pytest.mark.parametrize("bits", INTEGERS)
-@pytest.mark.parametrize(("words", "told"), [([], True), (["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER"], False)])
+@pytest.mark.parametrize(
+    ("words", "told"), [([], True), (["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER"], False)]
+)
 def test_names_that_tell_the_width(build, bits, words, told):
     """Those with 64_ are of 64 bits, unless the library says that it is not so."""
     if bits == 32 and not told:
@@ -136,10 +174,20 @@ def test_names_that_tell_the_width(build, bits, words, told):
 
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_lapack_beside_its_blas(build, bits):
-    """Each with functions of its own: the LAPACK is asked by ilaver, or by the isamax of the library that it is linked with."""
+    """Each with functions of its own: the LAPACK is asked by ilaver, or by the isamax of the
+    library that it is linked with."""
     blas = build.blas(f"level3-{bits}", bits, "-DWITHOUT_LAPACK", "-DWITHOUT_ILAVER")
-    for words in (["-DWITHOUT_ISAMAX"], ["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER", "-Wl,--no-as-needed", blas]):
-        lapack = build.blas(f"lapack{bits}-{len(words)}", bits, "-DWITHOUT_BLAS", *words, f"-Wl,-rpath,{build.folder}")
+    for words in (
+        ["-DWITHOUT_ISAMAX"],
+        ["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER", "-Wl,--no-as-needed", blas],
+    ):
+        lapack = build.blas(
+            f"lapack{bits}-{len(words)}",
+            bits,
+            "-DWITHOUT_BLAS",
+            *words,
+            f"-Wl,-rpath,{build.folder}",
+        )
         program = build.program(f"with{lapack.stem}", bits, lapack, blas)
         assert ran([program]) == (["0 0"], each("taken", 2))
 
@@ -154,7 +202,7 @@ print([ctypes.c_int.in_dll(load(path), "tiny_asked").value for path in sys.argv[
     assert out == ["0", "[2, 2]"]  # in Fortran and in C
 
 
-# ---- several libraries -----------------------------------------------------------------------------------------------
+# ---- several libraries ---------------------------------------------------------------------------
 
 IN_TURNS = f"""
 modules = [load(path) for path in sys.argv[1::2]]
@@ -177,8 +225,8 @@ def test_two_modules_with_libraries_of_their_own(pairs, order):
 
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_program_and_a_module(build, pairs, bits):
-    """The program is linked with one width, and loads a module with the other. For the loader the program's library is before the
-    module's own, unless it is told otherwise."""
+    """The program is linked with one width, and loads a module with the other. For the loader the
+    program's library is before the module's own, unless it is told otherwise."""
     (build.folder / "main.c").write_text("""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -218,7 +266,8 @@ print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[
 
 @pytest.mark.parametrize("first", ["ours", "copy"])
 def test_two_copies_of_the_drop_in_library(build, pairs, first):
-    """As of two installations, one of which runs the other's `hetsched exec`: they do not call each other."""
+    """As of two installations, one of which runs the other's `hetsched exec`: they do not call each
+    other."""
     copy = build.folder / "copy" / library().name
     copy.parent.mkdir(exist_ok=True)
     shutil.copy(library(), copy)
@@ -235,15 +284,22 @@ def test_two_copies_of_the_drop_in_library(build, pairs, first):
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_library_that_becomes_global_too_late(pairs, bits):
     """The loader has bound the module to its own before."""
-    program = f"module = load(sys.argv[1]); load(sys.argv[2], os.RTLD_GLOBAL); print(module.wrong({LARGE}))"
+    program = (
+        "module = load(sys.argv[1]); load(sys.argv[2], os.RTLD_GLOBAL);"
+        f" print(module.wrong({LARGE}))"
+    )
     assert in_python(program, pairs[bits][0], pairs[96 - bits][1]) == (["0"], each("taken"))
 
 
 def test_a_module_that_binds_to_its_own_alone(pairs):
-    program = f"print(load(sys.argv[1]).wrong({LARGE}) | load(sys.argv[2], os.RTLD_DEEPBIND).wrong({LARGE}))"
+    program = (
+        f"print(load(sys.argv[1]).wrong({LARGE}) | load(sys.argv[2],"
+        f" os.RTLD_DEEPBIND).wrong({LARGE}))"
+    )
     out, counted = in_python(program, pairs[32][0], pairs[64][0])
     assert out == ["0"]
-    assert counted == each("taken")  # of the other one, whose functions the loader finds before ours
+    # of the other one, whose functions the loader finds before ours
+    assert counted == each("taken")
 
 
 def test_modules_that_replace_each_other(build, pairs):
@@ -269,14 +325,18 @@ print(found)
 
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_behind_a_library_that_chooses_another(build, bits):
-    """As the one that is chosen, and before it. It has the same names, and calls them of the library that it has chosen."""
+    """As the one that is chosen, and before it. It has the same names, and calls them of the
+    library that it has chosen."""
     blas = build.blas(f"chosen{bits}", bits)
     ours = library()
     nothing = [f"-DWITHOUT_{part}" for part in ("BLAS", "LAPACK", "ISAMAX", "ILAVER")]
     linked = ["-Wl,--no-as-needed", f"-Wl,-rpath,{ours.parent}:{build.folder}", ours, blas]
     chosen = build.blas(f"chosen-by-front{bits}", bits, *nothing, *linked)
-    front = build.compiled(f"libfront{bits}.so", "front.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}")
-    module = build.module(f"behind-front{bits}", bits, front, blas)  # of which it has all other functions
+    front = build.compiled(
+        f"libfront{bits}.so", "front.c", "-shared", "-fPIC", f"-DINT={INTEGERS[bits]}"
+    )
+    # of which it has all other functions
+    module = build.module(f"behind-front{bits}", bits, front, blas)
     program = f"""
 front, module = load(sys.argv[1]), load(sys.argv[2])
 print(module.wrong_cholesky({LARGE}), ctypes.c_int.in_dll(front, "front_calls").value)
@@ -314,7 +374,7 @@ def test_threads_of_each_library(build, pairs):
         assert counted["dgemm"] == dict.fromkeys(calls.COLUMNS, 0) | {"taken": 12, "1-thread": 12}
 
 
-# ---- callers that are not known --------------------------------------------------------------------------------------
+# ---- callers that are not known ------------------------------------------------------------------
 
 FROM_NOWHERE = """
 module, function = load(sys.argv[1]), ctypes.cast(ctypes.CDLL(None).dpotrf_, ctypes.c_void_p)
@@ -325,7 +385,9 @@ call = lambda size, count: module.wrong_from_nowhere(function, size, count)
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_callers_without_an_object(pairs, bits):
     """Of code that is compiled as the program runs: from very many addresses."""
-    out, counted = in_python(FROM_NOWHERE + "print(call(5, 3000), call(30, 20), call(30, 20))", pairs[bits][0])
+    out, counted = in_python(
+        FROM_NOWHERE + "print(call(5, 3000), call(30, 20), call(30, 20))", pairs[bits][0]
+    )
     if out == ["-1 -1 -1"]:
         pytest.skip("no such code for this processor")
     assert out == ["0 0 0"]
@@ -335,8 +397,16 @@ def test_callers_without_an_object(pairs, bits):
 @pytest.mark.parametrize("silent", [False, True])
 def test_they_are_never_taken_where_the_width_could_be_another(build, pairs, silent):
     """The second library comes when calls have been taken already. All go to the first."""
-    other = build.blas("never-asked", 32, "-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER") if silent else pairs[64][1]
-    out, counted = in_python(FROM_NOWHERE + "print(call(30, 4)); load(sys.argv[2]); print(call(30, 4))", pairs[32][0], other)
+    other = (
+        build.blas("never-asked", 32, "-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER")
+        if silent
+        else pairs[64][1]
+    )
+    out, counted = in_python(
+        FROM_NOWHERE + "print(call(30, 4)); load(sys.argv[2]); print(call(30, 4))",
+        pairs[32][0],
+        other,
+    )
     if out == ["-1", "-1"]:
         pytest.skip("no such code for this processor")
     assert out == ["0", "0"]
@@ -345,7 +415,8 @@ def test_they_are_never_taken_where_the_width_could_be_another(build, pairs, sil
 
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_function_that_ends_with_the_call(pairs, bits):
-    """A compiler makes a jump of it, so that we are called by its caller: here by one that has no library of its own."""
+    """A compiler makes a jump of it, so that we are called by its caller: here by one that has no
+    library of its own."""
     program = """
 module, info = load(sys.argv[1]), ctypes.c_int64(-1)
 a, n = (ctypes.c_double * 4)(4, 0, 0, 4), ctypes.c_int64(2)
@@ -353,25 +424,40 @@ module.hand_on(b"L", ctypes.byref(n), a, ctypes.byref(n), ctypes.byref(info), ct
 print(list(a), info.value)
 """
     out, counted = in_python(program, pairs[bits][0])
-    assert out == [f"[2.0, 0.0, 0.0, 2.0] {0 if bits == 64 else -(2**32)}"]  # the upper half is not info's
+    # the upper half is not info's
+    assert out == [f"[2.0, 0.0, 0.0, 2.0] {0 if bits == 64 else -(2**32)}"]
     assert counted["dpotrf"] == dict.fromkeys(calls.COLUMNS, 0) | {"taken": 1}
 
 
-# ---- each function of whole libraries --------------------------------------------------------------------------------
+# ---- each function of whole libraries ------------------------------------------------------------
 
 
 def plain64(build):
-    """A library with 64-bit integers and plain names: of NumPy's wheel, which has them with a prefix and a suffix."""
+    """A library with 64-bit integers and plain names: of NumPy's wheel, which has them with a
+    prefix and a suffix."""
     found = calls.behind("wheel64")
     if not found:
         pytest.skip("NumPy's BLAS has no 64-bit integers")
-    names = [calls.usual(letter, routine) for letter in "sdcz" for routine in calls.ROUTINES] + ["cherk", "zherk"]
+    names = [calls.usual(letter, routine) for letter in "sdcz" for routine in calls.ROUTINES] + [
+        "cherk",
+        "zherk",
+    ]
     fortran = [(f"{name}_", f"scipy_{name}_64_") for name in [*names, "isamax", "ilaver"]]
-    c = [name for name in [*names, "isamax"] if name[1:] in ("gemm", "syrk", "herk", "trsm", "gemv", "samax")]
+    c = [
+        name
+        for name in [*names, "isamax"]
+        if name[1:] in ("gemm", "syrk", "herk", "trsm", "gemv", "samax")
+    ]
     pairs = fortran + [(f"cblas_{name}", f"scipy_cblas_{name}64_") for name in c]
     listed = " ".join(f"X({plain}, {there})" for plain, there in pairs)
-    (build.folder / "functions.h").write_text(f'#define FUNCTIONS(X) {listed}\n#define LIBRARY "{found[0]._name}"\n')
-    return [build.compiled("plain64.so", "plain64.c", "-shared", "-fPIC", "-include", build.folder / "functions.h")]
+    (build.folder / "functions.h").write_text(
+        f'#define FUNCTIONS(X) {listed}\n#define LIBRARY "{found[0]._name}"\n'
+    )
+    return [
+        build.compiled(
+            "plain64.so", "plain64.c", "-shared", "-fPIC", "-include", build.folder / "functions.h"
+        )
+    ]
 
 
 @pytest.mark.parametrize("bits", INTEGERS)

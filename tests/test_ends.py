@@ -1,4 +1,5 @@
-"""Programs that end while a daemon thread computes end well: with status 0, without a word, in bounded time."""
+"""Programs that end while a daemon thread computes end well: with status 0, without a word, in
+bounded time."""
 
 from __future__ import annotations
 
@@ -16,13 +17,16 @@ PROGRAM = Path(__file__).with_name("ends.py")
 
 def ends(*arguments, before=(), **changes):
     command = [*before, sys.executable, str(PROGRAM), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=580, check=False, env=os.environ | changes)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=580, check=False, env=os.environ | changes
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_in_every_phase():
-    """Python ended the thread in a callback: its run went on on a stack that was gone, mostly up to a segmentation fault."""
+    """Python ended the thread in a callback: its run went on on a stack that was gone, mostly up to
+    a segmentation fault."""
     assert ends("1") == "31 ends\n"
 
 
@@ -31,10 +35,18 @@ def test_often(phase):
     assert ends("8", phase) == "8 ends\n"
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one core every call is OpenBLAS's, which is not safe at the end")
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2,
+    reason="on one core every call is OpenBLAS's, which is not safe at the end",
+)
 def test_executed():
     calls.skip_without_library()
-    found = ends("4", "numpy: products", before=[sys.executable, "-m", "hetsched", "exec", "--"], OPENBLAS_NUM_THREADS="2")
+    found = ends(
+        "4",
+        "numpy: products",
+        before=[sys.executable, "-m", "hetsched", "exec", "--"],
+        OPENBLAS_NUM_THREADS="2",
+    )
     assert found == "4 ends\n"
 
 
@@ -62,5 +74,7 @@ os._exit(0)
 def test_a_child_does_not_wait_for_its_parents_solvers():
     """The threads that would end them are not there: it waited for ten seconds."""
     pytest.importorskip("highspy")
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.stdout == "0\n", done.stderr

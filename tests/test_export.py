@@ -71,7 +71,10 @@ def test_csv_round_trips(trace, tmp_path):
     with open(tmp_path / "trace.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["worker", "name", "kind", "start", "end", "what"]
-    read = [Event(int(r["worker"]), r["kind"], float(r["start"]), float(r["end"]), r["what"]) for r in rows]
+    read = [
+        Event(int(r["worker"]), r["kind"], float(r["start"]), float(r["end"]), r["what"])
+        for r in rows
+    ]
     assert tuple(read) == trace.events
     assert [r["name"] for r in rows] == [trace.workers[e.worker] for e in trace.events]
 
@@ -80,8 +83,16 @@ def chrome(trace, path):
     trace.to_chrome(path)
     content = json.loads(path.read_text())
     records = content["traceEvents"]
-    names = {r["tid"]: r["args"]["name"] for r in records if r["ph"] == "M" and r["name"] == "thread_name"}
-    order = {r["tid"]: r["args"]["sort_index"] for r in records if r["ph"] == "M" and r["name"] == "thread_sort_index"}
+    names = {
+        r["tid"]: r["args"]["name"]
+        for r in records
+        if r["ph"] == "M" and r["name"] == "thread_name"
+    }
+    order = {
+        r["tid"]: r["args"]["sort_index"]
+        for r in records
+        if r["ph"] == "M" and r["name"] == "thread_sort_index"
+    }
     return content, names, order, [r for r in records if r["ph"] == "X"]
 
 
@@ -91,7 +102,8 @@ def test_chrome_sums_to_the_totals(trace, tmp_path):
     assert content["otherData"]["predicted"] == trace.predicted
     tracks = dict(enumerate(lanes(trace), 1))
     assert names == {tid: lane.name for tid, lane in tracks.items()}
-    assert sorted(order, key=order.get) == list(tracks)  # workers stay in order, transfers below their worker
+    # workers stay in order, transfers below their worker
+    assert sorted(order, key=order.get) == list(tracks)
     assert {s["cat"] for s in slices} == {"compute", "transfer"}
     for kind in ("compute", "transfer"):
         sums = [0.0] * len(trace.workers)
@@ -108,7 +120,8 @@ def test_chrome_slices_of_a_thread_stay_apart_in_the_nanoseconds_of_perfetto(tmp
     *_, slices = chrome(make(steps, ["a"]), tmp_path / "trace.json")
     now = 0
     for s in slices:
-        start, duration = int(s["ts"] * 1000.0), int(s["dur"] * 1000.0)  # truncates as Perfetto does
+        # truncates as Perfetto does
+        start, duration = int(s["ts"] * 1000.0), int(s["dur"] * 1000.0)
         assert start >= now
         now = start + duration
     assert now == pytest.approx(times[-1] * 1e9, abs=125)
@@ -122,7 +135,8 @@ def test_chrome_takes_unitless_times_as_seconds(tmp_path):
 
 
 def read_paje(text):
-    """A small Paje reader: definitions first, then events by their numbers; returns container names and states."""
+    """A small Paje reader: definitions first, then events by their numbers; returns container names
+    and states."""
     fields, names, containers, values, open_states, states = {}, {}, {}, set(), {}, []
     now = 0.0
     for line in text.splitlines():
@@ -169,7 +183,11 @@ def test_paje_reads_back(trace, tmp_path):
     tracks = lanes(trace)
     assert list(containers) == ["all", *(f"lane{i}" for i in range(len(tracks)))]
     for i, lane in enumerate(tracks):
-        mine = sorted((start, end, value, what) for who, value, start, end, what in states if who == f"lane{i}")
+        mine = sorted(
+            (start, end, value, what)
+            for who, value, start, end, what in states
+            if who == f"lane{i}"
+        )
         given = sorted((e.start, e.end, e.kind, e.what or e.kind) for e in lane.events)
         assert [m[2:] for m in mine] == [g[2:] for g in given]
         assert [m[:2] for m in mine] == [pytest.approx(g[:2], abs=1e-12) for g in given]
@@ -191,9 +209,13 @@ def test_a_trace_without_events(write, tmp_path):
 def test_a_failed_write_leaves_the_old_file_alone(write, tmp_path):
     path = tmp_path / "trace"
     path.write_text("old")
-    bad = Trace((Event(0, "compute", 0.0, 1.0, "\ud800"),), ("a\ud800",), "real", "s", None, None, (1.0,))
+    bad = Trace(
+        (Event(0, "compute", 0.0, 1.0, "\ud800"),), ("a\ud800",), "real", "s", None, None, (1.0,)
+    )
     if write is Trace.to_chrome:  # which escapes everything, but has no number for this
-        bad = Trace((Event(0, "compute", 0.0, float("nan"), ""),), ("a",), "real", "s", None, None, (1.0,))
+        bad = Trace(
+            (Event(0, "compute", 0.0, float("nan"), ""),), ("a",), "real", "s", None, None, (1.0,)
+        )
     with pytest.raises(ValueError, match="surrogates|NaN"):
         write(bad, path)
     assert path.read_text() == "old"
@@ -211,7 +233,9 @@ class TestFromSteps:
     STEP = (0, "compute", 0.0, 1.0, "x")
 
     def test_numbers_of_any_kind(self):
-        trace = Trace.from_steps([[0, "compute", 0, 1, "x"]], ["a"], kind="real", speeds=(1,), ideal=1)
+        trace = Trace.from_steps(
+            [[0, "compute", 0, 1, "x"]], ["a"], kind="real", speeds=(1,), ideal=1
+        )
         assert trace.events == (Event(*self.STEP),)
         assert trace.ideal == 1.0
 

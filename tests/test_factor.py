@@ -10,7 +10,9 @@ THREE = [3.0, 5.0, 8.0]
 
 def definite(n, dtype=np.float64):
     rng = np.random.default_rng(n)
-    a = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else 0)
+    a = rng.standard_normal((n, n)) + (
+        1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else 0
+    )
     return (a @ a.conj().T + n * np.eye(n)).astype(dtype)
 
 
@@ -18,7 +20,10 @@ class TestPlans:
     def test_work(self):
         """Of all tasks together: the textbook's multiply-adds, and in QR those of T besides."""
         for block in (1, 7, 40, 120):
-            lu, cholesky, qr = (hs.plan_factor(120, 120, THREE, kind=kind, block=block) for kind in ("lu", "cholesky", "qr"))
+            lu, cholesky, qr = (
+                hs.plan_factor(120, 120, THREE, kind=kind, block=block)
+                for kind in ("lu", "cholesky", "qr")
+            )
             assert lu.flops.sum() == pytest.approx(2 / 3 * 120**3)
             assert cholesky.flops.sum() == pytest.approx(120**3 / 3)
             assert qr.flops.sum() >= 4 / 3 * 120**3
@@ -34,7 +39,11 @@ class TestPlans:
 
     @pytest.mark.parametrize(
         ("shape", "kind", "words"),
-        [((3, 2), "cholesky", "n must be equal to m"), ((3, 3), "svd", "kind must be"), ((3, 3), 1, "kind")],
+        [
+            ((3, 2), "cholesky", "n must be equal to m"),
+            ((3, 3), "svd", "kind must be"),
+            ((3, 3), 1, "kind"),
+        ],
     )
     def test_refusals(self, shape, kind, words):
         with pytest.raises((ValueError, TypeError), match=words):
@@ -84,7 +93,9 @@ class TestRefusals:
     def test_another_kind(self):
         with hs.Pool(hs.Platform.star(THREE), emulate=True) as pool:
             plan = pool.plan_factor(40, 40, block=10)
-            with pytest.raises(ValueError, match='owner is a plan of kind "lu", this is "cholesky"'):
+            with pytest.raises(
+                ValueError, match='owner is a plan of kind "lu", this is "cholesky"'
+            ):
                 pool.cholesky(definite(40), owner=plan)
             with pytest.raises(ValueError, match='owner is a plan of kind "lu", this is "qr"'):
                 pool.qr(definite(40), owner=plan)
@@ -93,7 +104,10 @@ class TestRefusals:
         a = definite(60)
         a[40, 40] = -1
         for overwrite in (False, True):
-            with hs.Pool(2) as pool, pytest.raises(np.linalg.LinAlgError, match="^41-th leading minor"):
+            with (
+                hs.Pool(2) as pool,
+                pytest.raises(np.linalg.LinAlgError, match="^41-th leading minor"),
+            ):
                 pool.cholesky(np.array(a, order="F"), overwrite_a=overwrite, block=16)
 
     @pytest.mark.parametrize("bad", [np.ones((2, 3)), np.ones(3), [[np.nan, 0], [0, 1]]])

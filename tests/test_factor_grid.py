@@ -1,4 +1,5 @@
-"""Factorisations whose blocks are dealt in both directions: against an event-by-event simulation and the matrices themselves."""
+"""Factorisations whose blocks are dealt in both directions: against an event-by-event simulation
+and the matrices themselves."""
 
 import numpy as np
 import pytest
@@ -23,24 +24,42 @@ def shape_of(kind, m, n):
 
 def grid(m, n, block, p, rng):
     rank = min(m, n)
-    return rng.integers(0, p, (len(cuts(m, rank, block)) - 1, len(cuts(n, rank, block)) - 1)).astype(np.int32)
+    return rng.integers(
+        0, p, (len(cuts(m, rank, block)) - 1, len(cuts(n, rank, block)) - 1)
+    ).astype(np.int32)
 
 
 class TestPlans:
     @settings(max_examples=150, deadline=None)
     @given(
-        st.sampled_from(KINDS), st.integers(0, 40), st.integers(0, 40), st.integers(1, 12), st.integers(1, 4),
-        st.integers(0, 10**6), st.booleans(), st.booleans(),
-    )  # fmt: skip
+        st.sampled_from(KINDS),
+        st.integers(0, 40),
+        st.integers(0, 40),
+        st.integers(1, 12),
+        st.integers(1, 4),
+        st.integers(0, 10**6),
+        st.booleans(),
+        st.booleans(),
+    )
     def test_against_a_simulation(self, kind, m, n, block, p, seed, ahead, own_panels):
         m, n = shape_of(kind, m, n)
         rng = np.random.default_rng(seed)
         owner, times = grid(m, n, block, p, rng), rng.uniform(1, 5, p)
         panels = rng.uniform(1, 5, p) if own_panels else None
         plan = hs.plan_factor(
-            m, n, times, kind=kind, owner=owner, block=block, look_ahead=ahead, panel_times=panels, dtype=np.float32
+            m,
+            n,
+            times,
+            kind=kind,
+            owner=owner,
+            block=block,
+            look_ahead=ahead,
+            panel_times=panels,
+            dtype=np.float32,
         )
-        makespan, work = simulated(kind, m, n, block, owner, times, times if panels is None else panels, not ahead)
+        makespan, work = simulated(
+            kind, m, n, block, owner, times, times if panels is None else panels, not ahead
+        )
         assert plan.makespan == pytest.approx(makespan * 2e-9, rel=1e-9)
         assert plan.flops.sum() == pytest.approx(2 * work, rel=1e-9)
         assert plan.lower_bound <= plan.makespan * (1 + 1e-9)
@@ -60,9 +79,14 @@ class TestPlans:
     def test_names_and_units_of_workers(self, kind, rng):
         owner, order = grid(70, 70, 10, 3, rng), rng.permutation(3)
         plan = hs.plan_factor(70, 70, THREE, kind=kind, owner=owner)
-        turned = hs.plan_factor(70, 70, np.array(THREE)[order], kind=kind, owner=np.argsort(order)[owner])
+        turned = hs.plan_factor(
+            70, 70, np.array(THREE)[order], kind=kind, owner=np.argsort(order)[owner]
+        )
         assert turned.makespan == plan.makespan
-        assert hs.plan_factor(70, 70, 4 * np.array(THREE), kind=kind, owner=owner).makespan == 4 * plan.makespan
+        assert (
+            hs.plan_factor(70, 70, 4 * np.array(THREE), kind=kind, owner=owner).makespan
+            == 4 * plan.makespan
+        )
 
     def test_result_of_lu_grid(self):
         given = hs.lu_grid(8, THREE)
@@ -123,32 +147,48 @@ def factored(pool, kind, a, **options):
     rank, order = min(m, n), np.arange(m)
     for i, pivot in enumerate(pivots):
         order[[i, pivot]] = order[[pivot, i]]
-    return np.eye(m, dtype=a.dtype)[:, order], np.tril(lu[:, :rank], -1) + np.eye(m, rank, dtype=a.dtype), np.triu(lu[:rank])
+    return (
+        np.eye(m, dtype=a.dtype)[:, order],
+        np.tril(lu[:, :rank], -1) + np.eye(m, rank, dtype=a.dtype),
+        np.triu(lu[:rank]),
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("kind", KINDS)
 class TestRuns:
-    @pytest.mark.parametrize("shape", [(1, 1), (29, 29), (30, 30), (31, 31), (170, 170), (200, 90), (90, 200)])
+    @pytest.mark.parametrize(
+        "shape", [(1, 1), (29, 29), (30, 30), (31, 31), (170, 170), (200, 90), (90, 200)]
+    )
     def test_random_maps(self, kind, dtype, shape, rng):
         if kind == "cholesky":
             shape = shape[0], shape[0]
         a = definite(200, dtype)[: shape[0], : shape[1]]
         with hs.Pool(3) as pool:
             for block in (30, 17):
-                agrees(kind, a, factored(pool, kind, a, owner=grid(*shape, block, 3, rng), block=block))
+                agrees(
+                    kind, a, factored(pool, kind, a, owner=grid(*shape, block, 3, rng), block=block)
+                )
 
     def test_emulated(self, kind, dtype):
         a = definite(150, dtype)
         with hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=4) as pool:
             plan = pool.plan_factor(150, 150, kind=kind, owner=hs.lu_grid(5, THREE), dtype=dtype)
             options = {"owner": plan, "trace": True}
-            *_, trace = pool.lu_factor(a, **options) if kind == "lu" else factored(pool, kind, a, **options)
+            *_, trace = (
+                pool.lu_factor(a, **options) if kind == "lu" else factored(pool, kind, a, **options)
+            )
         assert trace.predicted == 4 * plan.makespan
         assert trace.makespan >= 0.999 * trace.predicted
 
     def test_progress(self, kind, dtype, rng):
         a, told = definite(400, dtype), []
         with hs.Pool(2) as pool:
-            agrees(kind, a, factored(pool, kind, a, owner=grid(400, 400, 50, 2, rng), block=50, progress=told.append))
+            agrees(
+                kind,
+                a,
+                factored(
+                    pool, kind, a, owner=grid(400, 400, 50, 2, rng), block=50, progress=told.append
+                ),
+            )
         assert told[-1] == 1.0

@@ -1,4 +1,5 @@
-"""hetsched.map_tasks: results in order, shares as planned, failures by index, no process left behind."""
+"""hetsched.map_tasks: results in order, shares as planned, failures by index, no process left
+behind."""
 
 from __future__ import annotations
 
@@ -56,7 +57,13 @@ def who(x):
 def test_results_are_in_the_order_of_the_tasks(order, method):
     seen = []
     found, trace = hs.map_tasks(
-        square, (x for x in range(101)), 2, order=order, start_method=method, progress=seen.append, trace=True
+        square,
+        (x for x in range(101)),
+        2,
+        order=order,
+        start_method=method,
+        progress=seen.append,
+        trace=True,
     )
     assert found == [x * x for x in range(101)]
     assert seen == sorted(seen)
@@ -88,7 +95,10 @@ def test_the_plan_is_followed():
     assert shares(trace) == hs.distribute(40, [1, 3]).counts.tolist() + [0]
     assert len(set(found[:30])) == 2  # both work from the start
     plan = hs.min_time(40, [1.0, 3.0], send=2)
-    assert shares(hs.map_tasks(who, range(40), 2, cycle_times=[1, 3], send=2, trace=True)[1]) == plan.counts.tolist()
+    assert (
+        shares(hs.map_tasks(who, range(40), 2, cycle_times=[1, 3], send=2, trace=True)[1])
+        == plan.counts.tolist()
+    )
     platform = hs.Platform.star([1, 4], names=["near", "far"])
     _, trace = hs.map_tasks(who, range(50), platform, trace=True)
     assert trace.workers == ("near", "far")
@@ -153,7 +163,8 @@ def alive(pid):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize(
-    ("method", "order", "kill"), [("fork", "plan", "SIGINT"), ("spawn", "demand", "SIGINT"), ("fork", "demand", "SIGKILL")]
+    ("method", "order", "kill"),
+    [("fork", "plan", "SIGINT"), ("spawn", "demand", "SIGINT"), ("fork", "demand", "SIGKILL")],
 )
 def test_no_process_is_left_behind(method, order, kill, tmp_path):
     script = tmp_path / "sleepers.py"
@@ -176,7 +187,8 @@ def test_no_process_is_left_behind(method, order, kill, tmp_path):
     assert process.returncode in (-signal.SIGINT, 1, -signal.SIGKILL)
     if kill == "SIGINT":
         assert errors.decode().strip().endswith("KeyboardInterrupt")
-        assert errors.decode().count("Traceback") == 1  # the workers, of which one has nothing to do, say nothing
+        # the workers, of which one has nothing to do, say nothing
+        assert errors.decode().count("Traceback") == 1
         assert "sleepers.py" in errors.decode()
     while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -204,15 +216,39 @@ def test_the_example_runs(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: hs.map_tasks(lambda x: x, [1], 1), TypeError, "function must be picklable, so no lambda"),
+        (
+            lambda: hs.map_tasks(lambda x: x, [1], 1),
+            TypeError,
+            "function must be picklable, so no lambda",
+        ),
         (lambda: hs.map_tasks(3, [1], 1), TypeError, "function must be callable, got 3"),
         (lambda: hs.map_tasks(square, [1], 0), ValueError, "workers must be in"),
-        (lambda: hs.map_tasks(square, [1], 2, order="x"), ValueError, "order must be one of plan, demand, got 'x'"),
-        (lambda: hs.map_tasks(square, [1], 2, cycle_times=[1]), ValueError, "cycle_times must have 2 entries"),
+        (
+            lambda: hs.map_tasks(square, [1], 2, order="x"),
+            ValueError,
+            "order must be one of plan, demand, got 'x'",
+        ),
+        (
+            lambda: hs.map_tasks(square, [1], 2, cycle_times=[1]),
+            ValueError,
+            "cycle_times must have 2 entries",
+        ),
         (lambda: hs.map_tasks(square, [1], 2, send=-1), ValueError, "send must be at least 0"),
-        (lambda: hs.map_tasks(square, [1], 2, start_method="x"), ValueError, "start_method must be one of"),
-        (lambda: hs.map_tasks(square, [1], 2, progress=3), TypeError, "progress must be a function"),
-        (lambda: hs.map_tasks(square, [1], hs.Platform.star([1]), cycle_times=[1]), TypeError, "not both"),
+        (
+            lambda: hs.map_tasks(square, [1], 2, start_method="x"),
+            ValueError,
+            "start_method must be one of",
+        ),
+        (
+            lambda: hs.map_tasks(square, [1], 2, progress=3),
+            TypeError,
+            "progress must be a function",
+        ),
+        (
+            lambda: hs.map_tasks(square, [1], hs.Platform.star([1]), cycle_times=[1]),
+            TypeError,
+            "not both",
+        ),
         (
             lambda: hs.Pool(hs.Platform.star([1e3]), emulate=True).map_tasks(square, [1]),
             ValueError,

@@ -35,7 +35,22 @@ class Own(np.ndarray):
     """Another kind with its own operators."""
 
 
-for _name in ("radd", "rsub", "rmul", "rmatmul", "rpow", "rmod", "rdivmod", "rxor", "lt", "le", "gt", "ge", "eq", "ne"):
+for _name in (
+    "radd",
+    "rsub",
+    "rmul",
+    "rmatmul",
+    "rpow",
+    "rmod",
+    "rdivmod",
+    "rxor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+):
     setattr(Own, f"__{_name}__", lambda self, other, *_, name=_name: (name, type(other)))
 
 
@@ -67,7 +82,8 @@ def pool():
 
 
 def outcome(function, *args):
-    """What is returned, or the type and text of the error; warnings with the file that they name."""
+    """What is returned, or the type and text of the error; warnings with the file that they
+    name."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -85,13 +101,18 @@ def described(x):
         return type(x), repr(x)
     if isinstance(x, np.ma.MaskedArray):
         return type(x), described(x.data), described(np.asarray(np.ma.getmaskarray(x)))
-    values = repr(x.tolist()) if x.dtype.char in "gGO" else x.tobytes()  # there bytes are padding or addresses
+    # there bytes are padding or addresses
+    values = repr(x.tolist()) if x.dtype.char in "gGO" else x.tobytes()
     return type(x), x.dtype.str, x.shape, x.strides, x.flags.writeable, x.flags.aligned, values
 
 
 def unaligned(a):
     """Contiguous; objects always are aligned."""
-    return np.frombuffer(b"x" + a.tobytes(), a.dtype, offset=1).reshape(a.shape) if a.size and a.dtype != "O" else a
+    return (
+        np.frombuffer(b"x" + a.tobytes(), a.dtype, offset=1).reshape(a.shape)
+        if a.size and a.dtype != "O"
+        else a
+    )
 
 
 FORMS = {
@@ -103,7 +124,11 @@ FORMS = {
     "read-only": lambda a: np.broadcast_to(a, a.shape),
     "byte order": lambda a: a.astype(a.dtype.newbyteorder()),
     "unaligned": unaligned,
-    "field": lambda a: np.rec.fromarrays([np.ones(a.shape, "i1"), a], names="x, a", aligned=False)["a"].view(np.ndarray),
+    "field": (
+        lambda a: np.rec.fromarrays([np.ones(a.shape, "i1"), a], names="x, a", aligned=False)[
+            "a"
+        ].view(np.ndarray)
+    ),
     "subclass": lambda a: a.view(Subclass),
     "Array": hs.asarray,
     "masked": np.ma.masked_array,
@@ -129,13 +154,18 @@ def by_both(monkeypatch, function):
 
 
 class TestProduct:
-    @pytest.mark.parametrize("forms", sorted({(x, y) for x in FORMS for y in ("C", "F", x)}), ids="-".join)
+    @pytest.mark.parametrize(
+        "forms", sorted({(x, y) for x in FORMS for y in ("C", "F", x)}), ids="-".join
+    )
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_both_ways_agree(self, monkeypatch, pool, forms, dtype):
         """In value, type, layout, error and warning."""
         rng = np.random.default_rng(1)
         for m, k, n in ((8, 2, 1), (2, 8, 63), (0, 2, 2), (2, 0, 2), (1, 1, 0)):
-            a, b = FORMS[forms[0]](matrix(rng, (m, k), dtype)), FORMS[forms[1]](matrix(rng, (k, n), dtype))
+            a, b = (
+                FORMS[forms[0]](matrix(rng, (m, k), dtype)),
+                FORMS[forms[1]](matrix(rng, (k, n), dtype)),
+            )
             for call in (lambda a=a, b=b: hs.matmul(a, b), lambda a=a, b=b: pool.matmul(a, b)):
                 short, general = by_both(monkeypatch, lambda call=call: outcome(call))
                 assert described(short[0]) == described(general[0])
@@ -167,7 +197,10 @@ class TestProduct:
             assert type(found) is np.ndarray
             assert described(found) == described(np.matmul(a, a))
 
-    @pytest.mark.parametrize("form", [name for name in FORMS if name not in ("C", "F", "transposed", "read-only", "metadata")])
+    @pytest.mark.parametrize(
+        "form",
+        [name for name in FORMS if name not in ("C", "F", "transposed", "read-only", "metadata")],
+    )
     def test_others_are_not(self, form):
         a = matrix(np.random.default_rng(4), (8, 8), "f8")
         assert fast.product(FORMS[form](a), a, *DEFAULTS, LIMIT) is None
@@ -226,29 +259,86 @@ class TestProduct:
     def test_the_function_is_one_of_python(self):
         """By name, with a signature and words, to be wrapped and sent as any other."""
         assert pickle.loads(pickle.dumps(hs.matmul)) is hs.matmul
-        assert list(inspect.signature(hs.matmul).parameters) == ["A", "B", "out", "alpha", "beta", "method", "trace", "progress"]
+        assert list(inspect.signature(hs.matmul).parameters) == [
+            "A",
+            "B",
+            "out",
+            "alpha",
+            "beta",
+            "method",
+            "trace",
+            "progress",
+        ]
         assert inspect.isfunction(hs.matmul)
         assert "alpha A B" in inspect.getdoc(hs.matmul)
 
 
 OPERATORS = (
-    *(getattr(operator, name) for name in (
-        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor",
-        "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ifloordiv", "ipow", "imatmul",
-    )),
-    divmod, np.add, np.matmul, np.hypot, np.equal, np.divmod, np.ldexp,
-)  # fmt: skip
+    *(
+        getattr(operator, name)
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "truediv",
+            "floordiv",
+            "mod",
+            "pow",
+            "matmul",
+            "lshift",
+            "rshift",
+            "and_",
+            "or_",
+            "xor",
+            "lt",
+            "le",
+            "eq",
+            "ne",
+            "gt",
+            "ge",
+            "iadd",
+            "isub",
+            "imul",
+            "itruediv",
+            "ifloordiv",
+            "ipow",
+            "imatmul",
+        )
+    ),
+    divmod,
+    np.add,
+    np.matmul,
+    np.hypot,
+    np.equal,
+    np.divmod,
+    np.ldexp,
+)
 COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
 OTHERS = {
-    "plain": lambda a: a.copy(), "Array": lambda a: hs.asarray(a.copy()), "itself": None, "float": lambda a: 2.0,
-    "int": lambda a: 3, "bool": lambda a: True, "complex": lambda a: 1 + 2j, "float64": lambda a: np.float64(2),
-    "float32": lambda a: np.float32(2), "row": lambda a: a[0], "scalar array": lambda a: np.array(2),
-    "wrong shape": lambda a: np.ones((9, 2)), "list": lambda a: a.tolist(), "None": lambda a: None, "text": lambda a: "x",
-    "whole": lambda a: Whole(2), "subclass": lambda a: a.view(Subclass), "own": lambda a: a.view(Own),
-    "asked": lambda a: Asked(), "zero": lambda a: 0,
-    "integers": lambda a: np.ones(a.shape, np.int32), "huge": lambda a: 10**30,
+    "plain": lambda a: a.copy(),
+    "Array": lambda a: hs.asarray(a.copy()),
+    "itself": None,
+    "float": lambda a: 2.0,
+    "int": lambda a: 3,
+    "bool": lambda a: True,
+    "complex": lambda a: 1 + 2j,
+    "float64": lambda a: np.float64(2),
+    "float32": lambda a: np.float32(2),
+    "row": lambda a: a[0],
+    "scalar array": lambda a: np.array(2),
+    "wrong shape": lambda a: np.ones((9, 2)),
+    "list": lambda a: a.tolist(),
+    "None": lambda a: None,
+    "text": lambda a: "x",
+    "whole": lambda a: Whole(2),
+    "subclass": lambda a: a.view(Subclass),
+    "own": lambda a: a.view(Own),
+    "asked": lambda a: Asked(),
+    "zero": lambda a: 0,
+    "integers": lambda a: np.ones(a.shape, np.int32),
+    "huge": lambda a: 10**30,
     "masked": lambda a: np.ma.masked_array(a.copy(), np.asarray(a) == a.flat[0]),
-}  # fmt: skip
+}
 
 
 def as_plain(x):
@@ -278,11 +368,19 @@ class TestOperators:
             turned = swap and function in COMPARISONS  # Python asks a subclass first
             assert turned or got[1:] == want[1:], (other, swap)
             assert (got[1] is None) == (want[1] is None)
-            kept = {"subclass", "own", "masked", "asked"}  # what others make of it is theirs; in place a plain array stays one
-            if type(want[0]) is np.ndarray and other not in kept and not (swap and function.__name__.startswith("i")):
+            # what others make of it is theirs; in place a plain array stays one
+            kept = {"subclass", "own", "masked", "asked"}
+            if (
+                type(want[0]) is np.ndarray
+                and other not in kept
+                and not (swap and function.__name__.startswith("i"))
+            ):
                 assert type(got[0]) is hs.Array, (other, swap)
 
-    @pytest.mark.parametrize("function", [operator.neg, operator.pos, operator.abs, operator.invert, np.exp, np.modf, np.isnan])
+    @pytest.mark.parametrize(
+        "function",
+        [operator.neg, operator.pos, operator.abs, operator.invert, np.exp, np.modf, np.isnan],
+    )
     @pytest.mark.parametrize("shape", [(4, 4), (0,), ()], ids=str)
     @pytest.mark.parametrize("dtype", ["f8", "i8", "?", "c16"])
     def test_of_one(self, function, shape, dtype):
@@ -293,14 +391,18 @@ class TestOperators:
         if type(want[0]) is np.ndarray:
             assert type(got[0]) is hs.Array
 
-    @pytest.mark.parametrize("function", [operator.add, operator.lt, operator.iadd, operator.matmul, divmod, np.subtract])
+    @pytest.mark.parametrize(
+        "function", [operator.add, operator.lt, operator.iadd, operator.matmul, divmod, np.subtract]
+    )
     def test_derived_classes_stay(self, function):
         a = matrix(np.random.default_rng(7), (4, 4), "f8") + 10
         ours = function(a.copy().view(Derived), a)
         for x in ours if isinstance(ours, tuple) else (ours,):
             assert type(x) is Derived
         assert described(as_plain(ours)) == described(function(a, a))
-        assert type(a.view(Derived).__array_ufunc__(np.add, "__call__", hs.asarray(a), 1)) is Derived
+        assert (
+            type(a.view(Derived).__array_ufunc__(np.add, "__call__", hs.asarray(a), 1)) is Derived
+        )
 
     def test_in_place_is_the_same_object(self):
         a = np.ones((3, 3))
@@ -344,14 +446,19 @@ class TestOperators:
         a = hs.asarray(np.ones(3))
         if fast.BUILT:
             assert type(a.__array_ufunc__(lambda _: kept, "__call__", a)) is hs.Array
-            assert [type(x) for x in a.__array_ufunc__(lambda _: pair, "__call__", a)] == [hs.Array] * 2
+            assert [type(x) for x in a.__array_ufunc__(lambda _: pair, "__call__", a)] == [
+                hs.Array
+            ] * 2
         assert type(a + 1) is hs.Array
         assert type(kept) is type(pair[0]) is np.ndarray
 
     def test_general_calls_keep_their_options(self):
         a = hs.asarray(np.arange(6.0).reshape(2, 3))
         assert np.add.reduce(a, axis=1, keepdims=True).tolist() == [[3.0], [12.0]]
-        assert np.add(a, 1, where=np.asarray(a) > 2, out=np.zeros((2, 3))).tolist() == [[0, 0, 0], [4, 5, 6]]
+        assert np.add(a, 1, where=np.asarray(a) > 2, out=np.zeros((2, 3))).tolist() == [
+            [0, 0, 0],
+            [4, 5, 6],
+        ]
         assert np.add(a, 1, dtype=np.float32).dtype == np.float32
         with pytest.raises(TypeError):
             a.__array_ufunc__(np.add)
@@ -408,7 +515,9 @@ class TestReferences:
         try:
             repeat(50)
             grown = []
-            for _ in range(3):  # other threads allocate as well: once may be theirs, a loss of the calls is there each time
+            # other threads allocate as well: once may be theirs, a loss of the calls is there each
+            # time
+            for _ in range(3):
                 first = tracemalloc.get_traced_memory()[0]
                 after = repeat(300)
                 grown.append(tracemalloc.get_traced_memory()[0] - first)
@@ -420,7 +529,14 @@ class TestReferences:
 
 def fresh(*command):
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300, check=False, env=environment)
+    return subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
+    )
 
 
 @needs_it
@@ -445,9 +561,10 @@ def test_without_it():
 def test_products_alone_need_no_arrays():
     """The module is loaded with the first product; a class of Arrays may never be."""
     code = (
-        "import sys, numpy as np, hetsched as hs; a = np.eye(3); [hs.matmul(a, a) for _ in range(3)]; "
-        "assert 'hetsched._engine._fast' in sys.modules; assert 'hetsched.runners.array' not in sys.modules; "
-        "assert hs._engine.fast.array(a, None) is None; print(hs.matmul(a, a).trace())"
+        "import sys, numpy as np, hetsched as hs; a = np.eye(3); [hs.matmul(a, a) for _ in"
+        " range(3)]; assert 'hetsched._engine._fast' in sys.modules; assert"
+        " 'hetsched.runners.array' not in sys.modules; assert hs._engine.fast.array(a, None) is"
+        " None; print(hs.matmul(a, a).trace())"
     )
     run = fresh("-W", "error", "-c", code)
     assert (run.returncode, run.stdout) == (0, "3.0\n"), run.stderr

@@ -27,7 +27,9 @@ def here(tmp_path, monkeypatch):
 
 def numbers(shape, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
-    values = rng.integers(-9, 9, shape) + (1j * rng.integers(-9, 9, shape) if np.dtype(dtype).kind == "c" else 0)
+    values = rng.integers(-9, 9, shape) + (
+        1j * rng.integers(-9, 9, shape) if np.dtype(dtype).kind == "c" else 0
+    )
     return values.astype(dtype)
 
 
@@ -49,7 +51,9 @@ def save_v73(path, name, array):
         part = np.dtype(f"f{stored.itemsize // 2}")
         stored = stored.view([("real", part), ("imag", part)])
     with h5py.File(path, "w", userblock_size=512) as file:
-        file.create_dataset(name, data=stored, chunks=True, compression="gzip").attrs["MATLAB_class"] = np.bytes_("double")
+        file.create_dataset(name, data=stored, chunks=True, compression="gzip").attrs[
+            "MATLAB_class"
+        ] = np.bytes_("double")
     with open(path, "r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
 
@@ -64,7 +68,9 @@ def save(kind, name, array):
         np.save(f"{name}.npy", array.astype(array.dtype.newbyteorder(">")))
     elif kind in ("h5", "h5-chunked"):
         with h5py.File(f"{name}.h5", "w") as file:
-            file.create_dataset(f"deep/{name}", data=array, chunks=(3, 5) if kind == "h5-chunked" else None)
+            file.create_dataset(
+                f"deep/{name}", data=array, chunks=(3, 5) if kind == "h5-chunked" else None
+            )
             file.create_dataset("other", data=np.ones((2, 2)))
         return f"{name}.h5:/deep/{name}"
     elif kind == "mat73":
@@ -80,7 +86,17 @@ def save(kind, name, array):
     return f"{name}.npy"
 
 
-KINDS = ["npy", "npy-fortran", "npy-foreign", "h5", "h5-chunked", "mat73", "mat5", "array", "strided"]
+KINDS = [
+    "npy",
+    "npy-fortran",
+    "npy-foreign",
+    "h5",
+    "h5-chunked",
+    "mat73",
+    "mat5",
+    "array",
+    "strided",
+]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int16])
@@ -91,7 +107,12 @@ def test_inputs(kind, dtype):
     C = np.load("C.npy")
     assert C.dtype == (np.complex128 if dtype == np.complex128 else np.float64)
     np.testing.assert_array_equal(C, A @ B)
-    hs.matmul_files(save("npy", "T", B.T.copy()), save(kind, "A", np.ascontiguousarray(A.T)), "D.npy", memory=MEMORY)
+    hs.matmul_files(
+        save("npy", "T", B.T.copy()),
+        save(kind, "A", np.ascontiguousarray(A.T)),
+        "D.npy",
+        memory=MEMORY,
+    )
     np.testing.assert_array_equal(np.load("D.npy"), (A @ B).T)
 
 
@@ -105,13 +126,17 @@ def test_outputs(out, dtype):
     assert C.dtype == dtype
     np.testing.assert_array_equal(C, A @ B)
     assert sorted(os.listdir(".")) == [path]
-    hs.matmul_files(out, np.eye(11, dtype=dtype), "D.npy", memory=MEMORY)  # what is written can be read
+    # what is written can be read
+    hs.matmul_files(out, np.eye(11, dtype=dtype), "D.npy", memory=MEMORY)
     np.testing.assert_array_equal(np.load("D.npy"), A @ B)
 
 
 def test_mat_file_for_matlab():
-    """The user block, the class of the variable and the order of the parts are what MATLAB expects."""
-    hs.matmul_files(np.eye(3, dtype=np.complex64), np.ones((3, 2), np.complex64), "C.mat", memory=MEMORY)
+    """The user block, the class of the variable and the order of the parts are what MATLAB
+    expects."""
+    hs.matmul_files(
+        np.eye(3, dtype=np.complex64), np.ones((3, 2), np.complex64), "C.mat", memory=MEMORY
+    )
     head = Path("C.mat").read_bytes()
     assert head.startswith(b"MATLAB 7.3 MAT-file")
     assert head[124:128] == b"\x00\x02IM"
@@ -142,7 +167,8 @@ def test_open_datasets_and_maps():
             hs.matmul_files(mapped, b, c, memory=MEMORY)
             np.testing.assert_array_equal(c[()], A @ B)
     part = np.empty((8, 11))
-    hs.matmul_files(mapped[4:12], B, part, memory=MEMORY)  # rows of a map lie further on in the file
+    # rows of a map lie further on in the file
+    hs.matmul_files(mapped[4:12], B, part, memory=MEMORY)
     np.testing.assert_array_equal(part, A[4:12] @ B)
     private = np.load("A.npy", mmap_mode="c")
     private[0] = 0
@@ -247,7 +273,11 @@ def bad(case):
         ("shapes", ValueError, "A (A.npy) has 5 columns and B (A.npy) has 4 rows"),
         ("short", ValueError, "A (A.npy) is cut short: 288 bytes were expected, it has 200"),
         ("header", ValueError, "A (A.npy) is not a complete .npy file"),
-        ("negative", ValueError, "A (A.npy) is not a complete .npy file: it says that its shape is (-4, 5)"),
+        (
+            "negative",
+            ValueError,
+            "A (A.npy) is not a complete .npy file: it says that its shape is (-4, 5)",
+        ),
         ("objects", TypeError, "A (A.npy) has dtype object"),
         ("text", TypeError, "A (A.npy) has dtype <U1"),
         ("long", TypeError, "give dtype, one of float32, float64"),
@@ -255,11 +285,19 @@ def bad(case):
         ("number", TypeError, "A must be a path, an array or an HDF5 dataset, got int"),
         ("npy name", ValueError, "holds one array without a name"),
         ("dataset", ValueError, "there is no dataset /nothing; its matrices are deep/A, other"),
-        ("several", ValueError, "say which dataset, as in A.h5:name; its matrices are deep/A, other"),
+        (
+            "several",
+            ValueError,
+            "say which dataset, as in A.h5:name; its matrices are deep/A, other",
+        ),
         ("variable", ValueError, "there is no variable B; its variables are A, text"),
         ("characters", TypeError, "text is of class char"),
         ("broken mat", ValueError, "is not a .mat file that SciPy can read"),
-        ("old and large", ValueError, "must fit in memory twice: 24000000 bytes; save it with MATLAB's -v7.3"),
+        (
+            "old and large",
+            ValueError,
+            "must fit in memory twice: 24000000 bytes; save it with MATLAB's -v7.3",
+        ),
         ("input", ValueError, "out and A are the same file"),
         ("linked", ValueError, "out and A are the same file"),
         ("partial", ValueError, "out and A are the same file"),
@@ -280,7 +318,9 @@ def test_errors_change_nothing(case, error, words):
     A, B, C = bad(case)
 
     def state():
-        return sorted((name, os.path.getsize(name), os.stat(name).st_mtime_ns) for name in os.listdir("."))
+        return sorted(
+            (name, os.path.getsize(name), os.stat(name).st_mtime_ns) for name in os.listdir(".")
+        )
 
     before = state()
     with pytest.raises(error) as caught:
@@ -294,24 +334,37 @@ def test_errors_change_nothing(case, error, words):
     [
         ({"memory": "lots"}, ValueError, "memory must be a number of bytes or a text"),
         ({"memory": 0}, ValueError, "memory must be in"),
-        ({"memory": 1000}, hs.InfeasibleError, "memory of 1000 bytes is too little for this product: at least"),
+        (
+            {"memory": 1000},
+            hs.InfeasibleError,
+            "memory of 1000 bytes is too little for this product: at least",
+        ),
         ({"dtype": "int32"}, TypeError, "dtype int32 is not one of float32"),
         ({"alpha": "x"}, TypeError, "alpha must be a number"),
         ({"alpha": 1j}, TypeError, "alpha is complex"),
-        ({"progress": 3}, TypeError, "progress must be a function of the fraction done, True or False, got 3"),
+        (
+            {"progress": 3},
+            TypeError,
+            "progress must be a function of the fraction done, True or False, got 3",
+        ),
         ({"pool": 3}, TypeError, "pool must be a Pool, got int"),
     ],
 )
 def test_bad_arguments(arguments, error, words):
     with pytest.raises(error, match=words):
-        hs.matmul_files(np.ones((2, 2)), np.ones((2, 2)), "C.npy", **{"memory": MEMORY, **arguments})
+        hs.matmul_files(
+            np.ones((2, 2)), np.ones((2, 2)), "C.npy", **{"memory": MEMORY, **arguments}
+        )
     assert os.listdir(".") == []
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u8", ">i2", "f2", ">f2", "f4", ">f8", "c8", ">c16", "g", "G"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u8", ">i2", "f2", ">f2", "f4", ">f8", "c8", ">c16", "g", "G"]
+)
 @pytest.mark.parametrize("order", "CF")
 def test_npy_dtypes(dtype, order):
-    """Also those that are not computed in, if they are converted; products in memory are in any dtype of numbers."""
+    """Also those that are not computed in, if they are converted; products in memory are in any
+    dtype of numbers."""
     A = np.asarray(numbers((17, 23), dtype), order=order)
     np.save("A.npy", A)
     np.save("I.npy", np.eye(23))
@@ -355,9 +408,14 @@ def test_strange_npy_headers(old, new, version):
     from hetsched.files.matrices import read_matrix
 
     text = HEADER.replace(old, new).encode()
-    start = b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little")
+    start = (
+        b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little")
+    )
     Path("A.npy").write_bytes(start + text + bytes(4000))
-    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."),
+    ):
         hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
     with pytest.raises(ValueError, match=r"^A \(A.npy\) is not a complete .npy file: ."):
         read_matrix("A", "A.npy")
@@ -366,7 +424,13 @@ def test_strange_npy_headers(old, new, version):
 
 @pytest.mark.parametrize("version", [(0, 0), (1, 1), (4, 0), (255, 255)])
 def test_unknown_npy_versions(version):
-    Path("A.npy").write_bytes(b"\x93NUMPY" + bytes(version) + len(HEADER).to_bytes(4, "little") + HEADER.encode() + bytes(160))
+    Path("A.npy").write_bytes(
+        b"\x93NUMPY"
+        + bytes(version)
+        + len(HEADER).to_bytes(4, "little")
+        + HEADER.encode()
+        + bytes(160)
+    )
     with pytest.raises(ValueError, match=f"its version is {version[0]}.{version[1]}"):
         hs.matmul_files("A.npy", np.ones((5, 3)), "C.npy", memory=MEMORY)
 
@@ -393,7 +457,9 @@ def test_strange_empty_matrices(stored):
     h5py = pytest.importorskip("h5py")
     with h5py.File("A.mat", "w") as file:
         file.create_dataset("A", data=stored).attrs["MATLAB_empty"] = np.uint8(1)
-    with pytest.raises(ValueError, match=r"^A \(A.mat:A\): MATLAB_empty says that it is empty, but"):
+    with pytest.raises(
+        ValueError, match=r"^A \(A.mat:A\): MATLAB_empty says that it is empty, but"
+    ):
         hs.matmul_files("A.mat:A", np.ones((4, 3)), "C.npy", memory=MEMORY)
 
 
@@ -429,7 +495,9 @@ def test_strange_shapes_of_old_mat_files(rows, columns):
 
 def test_imaginary_parts_are_not_lost():
     with pytest.raises(TypeError, match="the imaginary parts would be lost"):
-        hs.matmul_files(np.ones((2, 2), complex), np.ones((2, 2)), "C.npy", memory=MEMORY, dtype=float)
+        hs.matmul_files(
+            np.ones((2, 2), complex), np.ones((2, 2)), "C.npy", memory=MEMORY, dtype=float
+        )
 
 
 def test_closed_pool():
@@ -456,7 +524,10 @@ def test_kinds_of_paths(path):
 
 
 def test_emulated_pool():
-    with hs.Pool(hs.Platform.star([3, 5]), emulate=True) as pool, pytest.raises(ValueError, match="pool is emulated"):
+    with (
+        hs.Pool(hs.Platform.star([3, 5]), emulate=True) as pool,
+        pytest.raises(ValueError, match="pool is emulated"),
+    ):
         hs.matmul_files(np.ones((2, 2)), np.ones((2, 2)), "C.npy", memory=MEMORY, pool=pool)
 
 
@@ -496,7 +567,10 @@ def test_alpha():
     np.testing.assert_array_equal(np.load("C.npy"), np.full((3, 2), -2.0))
 
 
-@pytest.mark.parametrize(("text", "value"), [("2G", 2**31), ("512m", 2**29), ("1.5GiB", 3 * 2**29), ("1 KB", 1024), ("77", 77)])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2G", 2**31), ("512m", 2**29), ("1.5GiB", 3 * 2**29), ("1 KB", 1024), ("77", 77)],
+)
 def test_memory_texts(text, value):
     from hetsched.files.plan import parse_memory
 

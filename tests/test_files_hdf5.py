@@ -1,4 +1,5 @@
-"""Datasets of HDF5 as h5py reads them: every type of numbers, layout, driver and place of the file; or refused with a reason."""
+"""Datasets of HDF5 as h5py reads them: every type of numbers, layout, driver and place of the file;
+or refused with a reason."""
 
 import io
 import os
@@ -26,13 +27,18 @@ def here(tmp_path, monkeypatch):
 
 
 def read(given):
-    """The matrix as products read it, and how; in the dtype as stored, and converted piece by piece."""
+    """The matrix as products read it, and how; in the dtype as stored, and converted piece by
+    piece."""
     with ExitStack() as opened:
         matrix = matrices.open_matrix("A", given, 2**24, opened)
         (rows, cols), stage = matrix.shape, np.empty(STAGE, np.uint8)
-        whole = matrix.read((0, rows), (0, cols), np.empty(rows * cols, matrix.dtype), stage, lambda: False).copy()
+        whole = matrix.read(
+            (0, rows), (0, cols), np.empty(rows * cols, matrix.dtype), stage, lambda: False
+        ).copy()
         kind = np.complex128 if matrix.dtype.kind == "c" else np.float64
-        part = matrix.read((1, rows), (1, cols), np.empty((rows - 1) * (cols - 1), kind), stage, lambda: False)
+        part = matrix.read(
+            (1, rows), (1, cols), np.empty((rows - 1) * (cols - 1), kind), stage, lambda: False
+        )
         np.testing.assert_array_equal(part, whole[1:, 1:].astype(kind))
         assert matrix.unchanged()
         return whole, type(matrix)
@@ -64,7 +70,9 @@ def pair(real, imag, names=(b"real", b"imag"), places=None, size=None):
     """A compound of two parts."""
     places = places or (0, real.get_size())
     kind = h5t.create(h5t.COMPOUND, size or real.get_size() + imag.get_size())
-    for name, place, part in sorted(zip(names, places, (real, imag), strict=True), key=lambda member: member[1]):
+    for name, place, part in sorted(
+        zip(names, places, (real, imag), strict=True), key=lambda member: member[1]
+    ):
         kind.insert(name, place, part)
     return kind
 
@@ -79,50 +87,91 @@ def enum(base, **values):
 BFLOAT = floating(2, 8, 7, 127)
 #: Types that NumPy has, stored as it has them: read as plain bytes where the layout is contiguous.
 PLAIN = {
-    **{name: getattr(h5t, f"IEEE_{name}") for name in ("F16LE", "F16BE", "F32LE", "F32BE", "F64LE", "F64BE")},
-    **{f"{s}{n}{o}": getattr(h5t, f"STD_{s}{n}{o}") for s in "IU" for n in (16, 32, 64) for o in ("LE", "BE")},
-    "I8LE": h5t.STD_I8LE, "U8LE": h5t.STD_U8LE, "long double": h5t.NATIVE_LDOUBLE,
-}  # fmt: skip
+    **{
+        name: getattr(h5t, f"IEEE_{name}")
+        for name in ("F16LE", "F16BE", "F32LE", "F32BE", "F64LE", "F64BE")
+    },
+    **{
+        f"{s}{n}{o}": getattr(h5t, f"STD_{s}{n}{o}")
+        for s in "IU"
+        for n in (16, 32, 64)
+        for o in ("LE", "BE")
+    },
+    "I8LE": h5t.STD_I8LE,
+    "U8LE": h5t.STD_U8LE,
+    "long double": h5t.NATIVE_LDOUBLE,
+}
 #: Real numbers that h5py converts; some it refuses.
 OTHERS = {
-    "bfloat16": BFLOAT, "bfloat16, big-endian": floating(2, 8, 7, 127, h5t.ORDER_BE), "fp8 e5m2": floating(1, 5, 2, 15),
-    "fp8 e4m3": floating(1, 4, 3, 7), "24 bits": floating(3, 7, 16, 63), "another bias": floating(4, 8, 23, 100),
-    "16 bits, another bias": floating(2, 5, 10, 12), "quad": floating(16, 15, 112, 16383),
-    "float in more bytes": floating(8, 8, 23, 127), "I8BE": h5t.STD_I8BE, "U8BE": h5t.STD_U8BE,
-    "12 of 16 bits": integer(h5t.STD_I16LE, 2, 12, 0), "12 of 16 bits, shifted": integer(h5t.STD_I16LE, 2, 12, 4),
-    "40 of 64 bits, shifted": integer(h5t.STD_I64BE, 8, 40, 8), "7 of 8 bits": integer(h5t.STD_I8LE, 1, 7, 1),
-    "3 bytes": integer(h5t.STD_I32LE, 3, 24, 0), "5 bytes": integer(h5t.STD_I64LE, 5, 40, 0),
+    "bfloat16": BFLOAT,
+    "bfloat16, big-endian": floating(2, 8, 7, 127, h5t.ORDER_BE),
+    "fp8 e5m2": floating(1, 5, 2, 15),
+    "fp8 e4m3": floating(1, 4, 3, 7),
+    "24 bits": floating(3, 7, 16, 63),
+    "another bias": floating(4, 8, 23, 100),
+    "16 bits, another bias": floating(2, 5, 10, 12),
+    "quad": floating(16, 15, 112, 16383),
+    "float in more bytes": floating(8, 8, 23, 127),
+    "I8BE": h5t.STD_I8BE,
+    "U8BE": h5t.STD_U8BE,
+    "12 of 16 bits": integer(h5t.STD_I16LE, 2, 12, 0),
+    "12 of 16 bits, shifted": integer(h5t.STD_I16LE, 2, 12, 4),
+    "40 of 64 bits, shifted": integer(h5t.STD_I64BE, 8, 40, 8),
+    "7 of 8 bits": integer(h5t.STD_I8LE, 1, 7, 1),
+    "3 bytes": integer(h5t.STD_I32LE, 3, 24, 0),
+    "5 bytes": integer(h5t.STD_I64LE, 5, 40, 0),
     "enum": enum(h5t.STD_I16LE, **{f"v{i}".replace("-", "m"): i for i in range(-4, 9)}),
-}  # fmt: skip
+}
 #: Complex numbers: what is written is COMPLEX as a compound of doubles with the same names.
 F4, F8 = h5t.IEEE_F32LE, h5t.IEEE_F64LE
 PAIRS = {
-    "MATLAB's": pair(F8, F8), "MATLAB's single": pair(F4, F4), "big-endian": pair(h5t.IEEE_F64BE, h5t.IEEE_F64BE),
-    "imaginary first": pair(F8, F8, places=(8, 0)), "with gaps": pair(F8, F8, places=(4, 16), size=32),
-    "of two types": pair(F4, F8), "of two orders": pair(F8, h5t.IEEE_F64BE), "half": pair(h5t.IEEE_F16LE, h5t.IEEE_F16LE),
+    "MATLAB's": pair(F8, F8),
+    "MATLAB's single": pair(F4, F4),
+    "big-endian": pair(h5t.IEEE_F64BE, h5t.IEEE_F64BE),
+    "imaginary first": pair(F8, F8, places=(8, 0)),
+    "with gaps": pair(F8, F8, places=(4, 16), size=32),
+    "of two types": pair(F4, F8),
+    "of two orders": pair(F8, h5t.IEEE_F64BE),
+    "half": pair(h5t.IEEE_F16LE, h5t.IEEE_F16LE),
     "long double": pair(h5t.NATIVE_LDOUBLE, h5t.NATIVE_LDOUBLE),
-    "h5py's": pair(F8, F8, (b"r", b"i")), "h5py's with a gap": pair(F8, F8, (b"r", b"i"), size=24),
+    "h5py's": pair(F8, F8, (b"r", b"i")),
+    "h5py's with a gap": pair(F8, F8, (b"r", b"i"), size=24),
     "h5py's, imaginary first": pair(F8, F8, (b"r", b"i"), (8, 0)),
     "h5py's half": pair(h5t.IEEE_F16LE, h5t.IEEE_F16LE, (b"r", b"i")),
     "h5py's bfloat": pair(BFLOAT, BFLOAT, (b"r", b"i")),
-}  # fmt: skip
+}
 INTEGERS = {
     f"{name}, {'MATLAB' if names[0] == b'real' else 'h5py'}": pair(kind, kind, names)
     for names in ((b"real", b"imag"), (b"r", b"i"))
-    for name, kind in (("int8", h5t.STD_I8LE), ("int16", h5t.STD_I16BE), ("uint32", h5t.STD_U32LE), ("int64", h5t.STD_I64LE))
+    for name, kind in (
+        ("int8", h5t.STD_I8LE),
+        ("int16", h5t.STD_I16BE),
+        ("uint32", h5t.STD_U32LE),
+        ("int64", h5t.STD_I64LE),
+    )
 }
 NATIVE = {
-    name: getattr(h5t, name) for name in dir(h5t) if name.startswith("COMPLEX_IEEE") or name == "NATIVE_LDOUBLE_COMPLEX"
+    name: getattr(h5t, name)
+    for name in dir(h5t)
+    if name.startswith("COMPLEX_IEEE") or name == "NATIVE_LDOUBLE_COMPLEX"
 }  # of HDF5 2.0
 REFUSED = {
-    "opaque": h5t.create(h5t.OPAQUE, 8), "reference": h5t.STD_REF_OBJ, "region": h5t.STD_REF_DSETREG, "time": h5t.UNIX_D64LE,
-    "string": h5t.C_S1, "strings": h5t.py_create(h5py.string_dtype(), logical=True), "array": h5t.array_create(F8, (2,)),
-    "sequence": h5t.vlen_create(F8), "dates": h5t.py_create(h5py.opaque_dtype(np.dtype("M8[s]")), logical=True),
+    "opaque": h5t.create(h5t.OPAQUE, 8),
+    "reference": h5t.STD_REF_OBJ,
+    "region": h5t.STD_REF_DSETREG,
+    "time": h5t.UNIX_D64LE,
+    "string": h5t.C_S1,
+    "strings": h5t.py_create(h5py.string_dtype(), logical=True),
+    "array": h5t.array_create(F8, (2,)),
+    "sequence": h5t.vlen_create(F8),
+    "dates": h5t.py_create(h5py.opaque_dtype(np.dtype("M8[s]")), logical=True),
     "three parts": h5t.py_create(np.dtype([("real", "f8"), ("imag", "f8"), ("mask", "f8")])),
-    "other names": pair(F8, F8, (b"x", b"y")), "one part": h5t.py_create(np.dtype([("real", "f8")])),
-    "words": pair(h5t.C_S1, h5t.C_S1), "bfloat": pair(BFLOAT, BFLOAT),
+    "other names": pair(F8, F8, (b"x", b"y")),
+    "one part": h5t.py_create(np.dtype([("real", "f8")])),
+    "words": pair(h5t.C_S1, h5t.C_S1),
+    "bfloat": pair(BFLOAT, BFLOAT),
     "half and bfloat": pair(h5t.IEEE_F16LE, BFLOAT, (b"r", b"i")),
-}  # fmt: skip
+}
 
 
 def contiguous(plist):
@@ -133,7 +182,12 @@ LAYOUTS = {
     "contiguous": contiguous,
     "early": lambda plist: plist.set_alloc_time(h5d.ALLOC_TIME_EARLY),
     "chunked": lambda plist: plist.set_chunk((2, 3)),
-    "compressed": lambda plist: [plist.set_chunk((2, 3)), plist.set_shuffle(), plist.set_deflate(4), plist.set_fletcher32()],
+    "compressed": lambda plist: [
+        plist.set_chunk((2, 3)),
+        plist.set_shuffle(),
+        plist.set_deflate(4),
+        plist.set_fletcher32(),
+    ],
     "compact": lambda plist: plist.set_layout(h5d.COMPACT),
     "external": lambda plist: plist.set_external(b"outside.bin", 3, h5f.UNLIMITED),
 }
@@ -162,7 +216,9 @@ def test_real_numbers(name):
             with h5py.File("a.h5") as file:
                 want = file["A"][()]
         except (TypeError, ValueError):  # h5py has no dtype for it
-            with pytest.raises(TypeError, match=r"^A \(a.h5:A\) has a type of HDF5 that NumPy has not: "):
+            with pytest.raises(
+                TypeError, match=r"^A \(a.h5:A\) has a type of HDF5 that NumPy has not: "
+            ):
                 read("a.h5:A")
             assert name in ("quad", "3 bytes", "5 bytes")
             continue
@@ -171,7 +227,9 @@ def test_real_numbers(name):
             for given in ("a.h5:A", file["A"]):
                 found, how = read(given)
                 np.testing.assert_array_equal(found, want)
-                assert how is (Raw if name in PLAIN and layout in ("contiguous", "early") else Dataset)
+                assert how is (
+                    Raw if name in PLAIN and layout in ("contiguous", "early") else Dataset
+                )
 
 
 def pairs_of(kind):
@@ -232,7 +290,11 @@ def test_no_numbers(name, layout):
     with h5py.File("a.h5") as file:
         for given, argument in (("a.h5:A", r"A \(a.h5:A\)"), (file["A"], "A")):
             with pytest.raises(
-                TypeError, match=rf"^{argument} has (dtype .*; numbers are needed|a type of HDF5 that NumPy has not)"
+                TypeError,
+                match=(
+                    rf"^{argument} has (dtype .*; numbers are needed|a type of HDF5 that NumPy has"
+                    r" not)"
+                ),
             ):
                 hs.matmul_files(given, np.eye(4), "C.npy", memory="16M")
     assert not list(Path(".").glob("C.npy*"))
@@ -248,7 +310,9 @@ def test_bit_fields(bits):
     except OSError:
         want = None
     if want is None:
-        with pytest.raises(TypeError, match=r"^A \(a.h5:A\) has a type of HDF5 that it cannot convert to uint8"):
+        with pytest.raises(
+            TypeError, match=r"^A \(a.h5:A\) has a type of HDF5 that it cannot convert to uint8"
+        ):
             hs.matmul_files("a.h5:A", np.eye(4), "C.npy", memory="16M")
         assert os.listdir() == ["a.h5"]
     else:
@@ -267,7 +331,9 @@ def test_boolean_values(value):
 
 def test_the_order_of_a_vax():
     with h5py.File("a.h5", "w", libver="latest") as file:
-        h5d.create(file.id, b"A", floating(8, 11, 52, 1023, h5t.ORDER_BE + 1), h5s.create_simple(A.shape))
+        h5d.create(
+            file.id, b"A", floating(8, 11, 52, 1023, h5t.ORDER_BE + 1), h5s.create_simple(A.shape)
+        )
         with pytest.raises(TypeError, match="^A has a type of HDF5 that NumPy has not"):
             read(file["A"])
 
@@ -299,11 +365,14 @@ def test_virtual_datasets():
     np.testing.assert_array_equal(found, A)
     for out in ("part.h5", "a.h5"):
         with h5py.File("a.h5") as file, pytest.raises(ValueError, match="same file|also holds"):
-            hs.matmul_files(file["A"], np.eye(4), f"{out}:C" if out == "a.h5" else "part.h5:x", memory="16M")
+            hs.matmul_files(
+                file["A"], np.eye(4), f"{out}:C" if out == "a.h5" else "part.h5:x", memory="16M"
+            )
 
 
 def test_links():
-    """A dataset behind a link is in the file that the link points to, in another folder and at another place."""
+    """A dataset behind a link is in the file that the link points to, in another folder and at
+    another place."""
     os.makedirs("there/deep")
     with h5py.File("there/deep/b.h5", "w") as file:
         file["B"] = A
@@ -336,7 +405,8 @@ def test_links():
 @pytest.mark.parametrize("chunks", [None, (2, 2)])
 @pytest.mark.parametrize("by", ["HDF5", "hand"])
 def test_blocks_of_the_user(block, chunks, by):
-    """Before the signature, at any power of two; HDF5 counts from there, also where another program has put the bytes before."""
+    """Before the signature, at any power of two; HDF5 counts from there, also where another program
+    has put the bytes before."""
     with h5py.File("a.h5", "w", userblock_size=block if by == "HDF5" else 0) as file:
         file["before"] = np.ones(9)
         file.create_dataset("A", data=A, chunks=chunks)
@@ -356,7 +426,9 @@ def test_signatures_elsewhere():
     content = Path("a.h5").read_bytes()
     for before in (1, 8, 256, 511, 513, 1536):
         Path("b.h5").write_bytes(bytes(before) + content)
-        with pytest.raises(ValueError, match=r"A \(b.h5\) is not a complete .npy file, nor HDF5 or .mat"):
+        with pytest.raises(
+            ValueError, match=r"A \(b.h5\) is not a complete .npy file, nor HDF5 or .mat"
+        ):
             read("b.h5")
 
 
@@ -364,15 +436,25 @@ DRIVERS = {
     "sec2": lambda stack: stack.enter_context(h5py.File("a.h5")),
     "stdio": lambda stack: stack.enter_context(h5py.File("a.h5", driver="stdio")),
     "core": lambda stack: stack.enter_context(h5py.File("a.h5", driver="core")),
-    "core, in memory alone": lambda stack: stack.enter_context(h5py.File("a.h5", driver="core", backing_store=False)),
+    "core, in memory alone": lambda stack: stack.enter_context(
+        h5py.File("a.h5", driver="core", backing_store=False)
+    ),
     "bytes": lambda stack: stack.enter_context(h5py.File(io.BytesIO(Path("a.h5").read_bytes()))),
-    "file object": lambda stack: stack.enter_context(h5py.File(stack.enter_context(Path("a.h5").open("rb")))),  # noqa: SIM115
-    "family": lambda stack: stack.enter_context(h5py.File("a%d.h5", "w", driver="family", memb_size=2048)),
+    "file object": lambda stack: stack.enter_context(
+        h5py.File(stack.enter_context(Path("a.h5").open("rb")))  # noqa: SIM115
+    ),
+    "family": lambda stack: stack.enter_context(
+        h5py.File("a%d.h5", "w", driver="family", memb_size=2048)
+    ),
     "split": lambda stack: stack.enter_context(h5py.File("s.h5", "w", driver="split")),
     "written": lambda stack: stack.enter_context(h5py.File("w.h5", "w")),
-    "written in memory": lambda stack: stack.enter_context(h5py.File("w.h5", "w", driver="core", backing_store=False)),
+    "written in memory": lambda stack: stack.enter_context(
+        h5py.File("w.h5", "w", driver="core", backing_store=False)
+    ),
     "SWMR": lambda stack: stack.enter_context(h5py.File("a.h5", "r", libver="latest", swmr=True)),
-    "pages": lambda stack: stack.enter_context(h5py.File("w.h5", "w", fs_strategy="page", page_buf_size=2**16)),
+    "pages": lambda stack: stack.enter_context(
+        h5py.File("w.h5", "w", fs_strategy="page", page_buf_size=2**16)
+    ),
 }
 
 
@@ -393,13 +475,17 @@ def test_drivers(driver, chunks):
             Path("w.h5").write_bytes(Path("a.h5").read_bytes())
         found, how = read(file["A"])
         np.testing.assert_array_equal(found, want)
-        assert how is (Raw if driver in ("sec2", "written", "SWMR", "pages") and chunks is None else Dataset)
+        assert how is (
+            Raw if driver in ("sec2", "written", "SWMR", "pages") and chunks is None else Dataset
+        )
         hs.matmul_files(file["A"], np.eye(4), "C.npy", memory="16M")
         np.testing.assert_array_equal(np.load("C.npy"), want)
 
 
 @pytest.mark.parametrize("chunks", [None, (2, 3)])
-@pytest.mark.parametrize("how", ["replaced", "removed", "renamed", "another folder", "a folder there", "a pipe there"])
+@pytest.mark.parametrize(
+    "how", ["replaced", "removed", "renamed", "another folder", "a folder there", "a pipe there"]
+)
 def test_an_open_file_that_lost_its_name(monkeypatch, how, chunks):
     """The dataset is that of the file that is open, whatever has its name now."""
     for name, values in (("a.h5", A), ("next.h5", A + 100)):
@@ -495,7 +581,9 @@ def test_external_files_that_are_elsewhere(there):
 def test_filters_that_are_not_installed(monkeypatch, number):
     """They are missed before anything is written."""
     known = h5py.h5z.filter_avail
-    monkeypatch.setattr(h5py.h5z, "filter_avail", lambda code: code != h5py.h5z.FILTER_SHUFFLE and known(code))
+    monkeypatch.setattr(
+        h5py.h5z, "filter_avail", lambda code: code != h5py.h5z.FILTER_SHUFFLE and known(code)
+    )
     with h5py.File("a.h5", "w") as file:
         file.create_dataset("shuffled", data=A, chunks=(2, 2), shuffle=True)
         plist = h5p.create(h5p.DATASET_CREATE)

@@ -1,4 +1,5 @@
-"""Memory maps of files: the product has the array's own numbers, whatever has the file's name by now."""
+"""Memory maps of files: the product has the array's own numbers, whatever has the file's name by
+now."""
 
 import os
 import subprocess
@@ -15,7 +16,9 @@ from hetsched.files import mapped, matrices
 from hetsched.files.stored import STAGE, Held, Raw
 
 A = np.arange(12.0).reshape(3, 4)
-LINUX = pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="what is mapped is known on Linux alone")
+LINUX = pytest.mark.skipif(
+    not os.path.exists("/proc/self/maps"), reason="what is mapped is known on Linux alone"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +33,9 @@ def opened(array):
     with ExitStack() as stack:
         matrix = matrices.open_matrix("A", array, 0, stack)
         (rows, cols), stage = matrix.shape, np.empty(STAGE, np.uint8)
-        found = matrix.read((0, rows), (0, cols), np.empty(rows * cols, matrix.dtype), stage, lambda: False).copy()
+        found = matrix.read(
+            (0, rows), (0, cols), np.empty(rows * cols, matrix.dtype), stage, lambda: False
+        ).copy()
         assert matrix.unchanged()
         return found, matrix
 
@@ -42,10 +47,18 @@ def product(array):
 
 
 VIEWS = {
-    "whole": lambda a: a, "rows": lambda a: a[1:], "a row": lambda a: a[1:2], "transposed": lambda a: a.T,
-    "last": lambda a: a[-1:], "part": lambda a: a[:, 1:3], "steps": lambda a: a[::2], "backwards": lambda a: a[::-1],
-    "both backwards": lambda a: a[::-1, ::-1], "a column": lambda a: a[:, 1:2], "nothing": lambda a: a[1:1],
-}  # fmt: skip
+    "whole": lambda a: a,
+    "rows": lambda a: a[1:],
+    "a row": lambda a: a[1:2],
+    "transposed": lambda a: a.T,
+    "last": lambda a: a[-1:],
+    "part": lambda a: a[:, 1:3],
+    "steps": lambda a: a[::2],
+    "backwards": lambda a: a[::-1],
+    "both backwards": lambda a: a[::-1, ::-1],
+    "a column": lambda a: a[:, 1:2],
+    "nothing": lambda a: a[1:1],
+}
 
 
 def replaced():
@@ -77,10 +90,16 @@ def swapped():
 
 
 CHANGES = {
-    "replaced": replaced, "removed": lambda: os.remove("A.npy"), "renamed": lambda: os.rename("A.npy", "B.npy"),
-    "of the same size": same_size, "an empty one": empty, "a link": linked, "swapped": swapped,
-    "a folder": lambda: (os.remove("A.npy"), os.mkdir("A.npy")), "a pipe": lambda: (os.remove("A.npy"), os.mkfifo("A.npy")),
-}  # fmt: skip
+    "replaced": replaced,
+    "removed": lambda: os.remove("A.npy"),
+    "renamed": lambda: os.rename("A.npy", "B.npy"),
+    "of the same size": same_size,
+    "an empty one": empty,
+    "a link": linked,
+    "swapped": swapped,
+    "a folder": lambda: (os.remove("A.npy"), os.mkdir("A.npy")),
+    "a pipe": lambda: (os.remove("A.npy"), os.mkfifo("A.npy")),
+}
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
@@ -169,8 +188,18 @@ def of_bytes_alone(mode):
     return np.load("A.npy", mmap_mode=mode).view(np.uint8).view(float)
 
 
-MADE = [from_file_object, from_path, from_another_folder, after_a_change_of_folder, without_a_name, through_a_hard_link,
-        through_a_symbolic_link, far_into_the_file, big_endian, of_bytes_alone]  # fmt: skip
+MADE = [
+    from_file_object,
+    from_path,
+    from_another_folder,
+    after_a_change_of_folder,
+    without_a_name,
+    through_a_hard_link,
+    through_a_symbolic_link,
+    far_into_the_file,
+    big_endian,
+    of_bytes_alone,
+]
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
@@ -200,7 +229,9 @@ def test_a_file_that_was_cut_short(mode, size):
     """To read what is no longer there ends the process with a signal."""
     array = np.load("A.npy", mmap_mode=mode)
     os.truncate("A.npy", size)
-    with pytest.raises(ValueError, match=f"^A is cut short: {128 + A.nbytes} bytes were expected, it has {size}"):
+    with pytest.raises(
+        ValueError, match=f"^A is cut short: {128 + A.nbytes} bytes were expected, it has {size}"
+    ):
         hs.matmul_files(array, np.eye(4), "C.npy", memory="16M")
     assert sorted(os.listdir()) == ["A.npy", "fortran.npy"]
 
@@ -213,15 +244,24 @@ def test_a_file_that_has_grown():
 
 
 def test_what_is_no_map_of_it():
-    """Results of operations are memmaps to NumPy, and copies have the attributes of what they were copied from."""
+    """Results of operations are memmaps to NumPy, and copies have the attributes of what they were
+    copied from."""
     array = np.load("A.npy", mmap_mode="r")
-    for other in (array + 1, array.copy(), np.array(array, subok=True), array.astype("f4"), np.asarray(array)):
+    for other in (
+        array + 1,
+        array.copy(),
+        np.array(array, subok=True),
+        array.astype("f4"),
+        np.asarray(array),
+    ):
         found, matrix = opened(other)
         np.testing.assert_array_equal(found, other)
         assert isinstance(matrix, Held)
 
 
-@pytest.mark.parametrize("content", [None, "", "7f0000000000-7f0000001000 r--p 00000000 00:00 0 \n"])
+@pytest.mark.parametrize(
+    "content", [None, "", "7f0000000000-7f0000001000 r--p 00000000 00:00 0 \n"]
+)
 def test_a_system_that_does_not_say(monkeypatch, content):
     if content is not None:
         Path("maps").write_text(content)
@@ -272,7 +312,10 @@ def test_a_map_of_the_operand_under_another_name():
     np.save("X.npy", A)
     out = np.load("X.npy", mmap_mode="r+")
     os.rename("X.npy", "Y.npy")
-    for argument, operands in (("A", ("Y.npy", np.eye(A.shape[1]))), ("B", (np.eye(len(A)), "Y.npy"))):
+    for argument, operands in (
+        ("A", ("Y.npy", np.eye(A.shape[1]))),
+        ("B", (np.eye(len(A)), "Y.npy")),
+    ):
         with pytest.raises(ValueError, match=f"^out and {argument} are the same file"):
             hs.matmul_files(*operands, out, memory="16M")
     np.testing.assert_array_equal(np.load("Y.npy"), A)
@@ -289,7 +332,8 @@ def test_an_output_that_was_cut_short(size):
 
 
 def test_interrupted_products_go_on(monkeypatch):
-    """The journal knows the operand again, mapped in another process or read from the file of that name."""
+    """The journal knows the operand again, mapped in another process or read from the file of that
+    name."""
     from hetsched.files import plan
 
     monkeypatch.setattr(plan, "RESERVE", 0)
@@ -310,7 +354,12 @@ def test_interrupted_products_go_on(monkeypatch):
     with pytest.raises(hs.InfeasibleError) as least:
         hs.plan_files("A.npy", np.eye(40), "C.npy", memory=1)
     memory = int(str(least.value).split("at least ")[1].split()[0]) + 1000
-    assert subprocess.run([sys.executable, "-c", textwrap.dedent(program), str(memory)], timeout=120).returncode == 3
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program), str(memory)], timeout=120
+        ).returncode
+        == 3
+    )
     done = hs.matmul_files(np.load("A.npy", mmap_mode="r"), np.eye(40), "C.npy", memory=memory)
     assert done.resumed > 0
     np.testing.assert_array_equal(np.load("C.npy"), np.load("A.npy"))

@@ -1,4 +1,5 @@
-"""MATLAB's files of all versions: full matrices of numbers as SciPy and h5py read them; other variables are refused."""
+"""MATLAB's files of all versions: full matrices of numbers as SciPy and h5py read them; other
+variables are refused."""
 
 import io
 import struct
@@ -18,7 +19,11 @@ h5py = pytest.importorskip("h5py")
 scipy_io = pytest.importorskip("scipy.io")
 
 A = np.array([[1.0, 2, 3, 4], [-1, -2, -3, -4], [5, 6, 7, 8]])
-NUMERIC = ("double", "single", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+NUMERIC = (
+    "double",
+    "single",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +36,13 @@ def read(given):
     with ExitStack() as opened:
         matrix = matrices.open_matrix("A", given, 2**24, opened)
         rows, cols = matrix.shape
-        found = matrix.read((0, rows), (0, cols), np.empty(rows * cols, matrix.dtype), np.empty(STAGE, np.uint8), lambda: False)
+        found = matrix.read(
+            (0, rows),
+            (0, cols),
+            np.empty(rows * cols, matrix.dtype),
+            np.empty(STAGE, np.uint8),
+            lambda: False,
+        )
         return found.copy()
 
 
@@ -39,14 +50,33 @@ def of_class(kind, array=A):
     """A matrix that a class can hold."""
     if kind == "logical":
         return array > 0
-    return (np.abs(array) if kind[0] == "u" else array).astype({"double": "f8", "single": "f4"}.get(kind, kind))
+    return (np.abs(array) if kind[0] == "u" else array).astype(
+        {"double": "f8", "single": "f4"}.get(kind, kind)
+    )
 
 
 # ---- version 5 to 7.2 ----
 
 CODES = {"i1": 1, "u1": 2, "i2": 3, "u2": 4, "i4": 5, "u4": 6, "f4": 7, "f8": 9, "i8": 12, "u8": 13}
-CLASSES = {"double": 6, "single": 7, "int8": 8, "uint8": 9, "int16": 10, "uint16": 11, "int32": 12, "uint32": 13, "int64": 14,
-           "uint64": 15, "function": 16, "opaque": 17, "char": 4, "sparse": 5, "object": 3, "struct": 2, "cell": 1}  # fmt: skip
+CLASSES = {
+    "double": 6,
+    "single": 7,
+    "int8": 8,
+    "uint8": 9,
+    "int16": 10,
+    "uint16": 11,
+    "int32": 12,
+    "uint32": 13,
+    "int64": 14,
+    "uint64": 15,
+    "function": 16,
+    "opaque": 17,
+    "char": 4,
+    "sparse": 5,
+    "object": 3,
+    "struct": 2,
+    "cell": 1,
+}
 
 
 class Writer:
@@ -70,37 +100,56 @@ class Writer:
 
     def head(self, kind, shape, name, flags=0):
         shape = struct.pack(f"{self.order}{len(shape)}i", *shape)
-        return self.part(6, struct.pack(f"{self.order}II", CLASSES[kind] | flags, 0)) + self.part(5, shape) + self.part(1, name)
+        return (
+            self.part(6, struct.pack(f"{self.order}II", CLASSES[kind] | flags, 0))
+            + self.part(5, shape)
+            + self.part(1, name)
+        )
 
     def matrix(self, name, array, kind=None, stored=None, compressed=False, flags=0):
         """A full matrix of numbers; stored: the types of its parts."""
         kind = kind or {"f8": "double", "f4": "single"}.get(array.dtype.str[1:], array.dtype.name)
         parts = [array.real, array.imag] if array.dtype.kind == "c" else [array]
         stored = np.dtype(stored or parts[0].dtype)
-        data = [self.part(CODES[stored.str[1:]], x.astype(stored.newbyteorder(self.order)).tobytes("F")) for x in parts]
+        data = [
+            self.part(CODES[stored.str[1:]], x.astype(stored.newbyteorder(self.order)).tobytes("F"))
+            for x in parts
+        ]
         flags |= 0x800 * (len(parts) - 1)
         return self.element(self.head(kind, array.shape, name, flags), *data, compressed=compressed)
 
     def opaque(self, name, kind, compressed=False):
-        """A string, datetime, table ...: no dimensions, and a reference to what is in the subsystem's data."""
+        """A string, datetime, table ...: no dimensions, and a reference to what is in the
+        subsystem's data."""
         reference = self.matrix(b"", np.array([[0xDD000000], [2], [1], [1], [1], [1]], np.uint32))
         flags = self.part(6, struct.pack(f"{self.order}II", CLASSES["opaque"], 0))
         return self.element(
-            flags, self.part(1, name), self.part(1, b"MCOS"), self.part(1, kind), reference, compressed=compressed
+            flags,
+            self.part(1, name),
+            self.part(1, b"MCOS"),
+            self.part(1, kind),
+            reference,
+            compressed=compressed,
         )
 
     def handle(self, name, compressed=False):
         """A function handle."""
         return self.element(
-            self.head("function", (1, 1), name), self.element(self.head("struct", (1, 1), b"")), compressed=compressed
+            self.head("function", (1, 1), name),
+            self.element(self.head("struct", (1, 1), b"")),
+            compressed=compressed,
         )
 
     def subsystem(self, compressed=False):
-        return self.matrix(b"", np.frombuffer(bytes(range(200)), np.uint8).reshape(1, -1), compressed=compressed)
+        return self.matrix(
+            b"", np.frombuffer(bytes(range(200)), np.uint8).reshape(1, -1), compressed=compressed
+        )
 
     def file(self, path, *elements):
         version = struct.pack(f"{self.order}H", 0x0100) + {"<": b"IM", ">": b"MI"}[self.order]
-        Path(path).write_bytes(b"MATLAB 5.0 MAT-file".ljust(116) + bytes(8) + version + b"".join(elements))
+        Path(path).write_bytes(
+            b"MATLAB 5.0 MAT-file".ljust(116) + bytes(8) + version + b"".join(elements)
+        )
 
 
 def alone(path, *elements, writer):
@@ -112,16 +161,23 @@ def alone(path, *elements, writer):
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("compressed", [False, True])
 def test_numbers_beside_objects(order, compressed):
-    """The variable that is asked for, first, last or between others that no reader lists; the others are refused."""
+    """The variable that is asked for, first, last or between others that no reader lists; the
+    others are refused."""
     writer = Writer(order)
     rest = [
-        writer.opaque(b"when", b"datetime", compressed), writer.opaque(b"text", b"string", compressed),
-        writer.opaque(b"people", b"table", not compressed), writer.handle(b"f", compressed),
+        writer.opaque(b"when", b"datetime", compressed),
+        writer.opaque(b"text", b"string", compressed),
+        writer.opaque(b"people", b"table", not compressed),
+        writer.handle(b"f", compressed),
         writer.element(writer.head("cell", (0, 0), b"empty"), compressed=compressed),
-        writer.element(writer.head("char", (1, 2), b"word"), writer.part(4, b"\0a\0b" if order == ">" else b"a\0b\0")),
-        writer.matrix(b"cube", np.ones((2, 3, 4))), writer.element(writer.head("double", (1,) * 40, b"deep")),
+        writer.element(
+            writer.head("char", (1, 2), b"word"),
+            writer.part(4, b"\0a\0b" if order == ">" else b"a\0b\0"),
+        ),
+        writer.matrix(b"cube", np.ones((2, 3, 4))),
+        writer.element(writer.head("double", (1,) * 40, b"deep")),
         writer.matrix(b"B", A + 9, compressed=compressed),
-    ]  # fmt: skip
+    ]
     own = writer.matrix(b"A", A, compressed=compressed)
     for place in range(len(rest) + 1):
         writer.file("a.mat", *rest[:place], own, *rest[place:], writer.subsystem(compressed))
@@ -130,13 +186,24 @@ def test_numbers_beside_objects(order, compressed):
     hs.matmul_files("a.mat:A", np.eye(4), "C.npy", memory="16M")
     np.testing.assert_array_equal(np.load("C.npy"), A)
     for name, words in {
-        "when": "of class opaque", "text": "of class opaque", "people": "of class opaque", "f": "of class function",
-        "empty": "of class cell", "word": "of class char", "cube": r"shape \(2, 3, 4\), a matrix has 2 dimensions",
-    }.items():  # fmt: skip
-        with pytest.raises((TypeError, ValueError), match=rf"^A \(a.mat:{name}\): {name} (is|has) {words}"):
+        "when": "of class opaque",
+        "text": "of class opaque",
+        "people": "of class opaque",
+        "f": "of class function",
+        "empty": "of class cell",
+        "word": "of class char",
+        "cube": r"shape \(2, 3, 4\), a matrix has 2 dimensions",
+    }.items():
+        with pytest.raises(
+            (TypeError, ValueError), match=rf"^A \(a.mat:{name}\): {name} (is|has) {words}"
+        ):
             read(f"a.mat:{name}")
     with pytest.raises(
-        ValueError, match="there is no variable C; its variables are when, text, people, f, empty, word, cube, deep, B, A"
+        ValueError,
+        match=(
+            "there is no variable C; its variables are when, text, people, f, empty, word, cube,"
+            " deep, B, A"
+        ),
     ):
         read("a.mat:C")
     with pytest.raises(ValueError, match="say which variable"):
@@ -146,12 +213,18 @@ def test_numbers_beside_objects(order, compressed):
 @pytest.mark.parametrize("kind", NUMERIC)
 @pytest.mark.parametrize("imaginary", [False, True])
 def test_classes(kind, imaginary):
-    """In both orders, also in the smaller types in which MATLAB stores whole numbers, with few elements and many: as SciPy."""
+    """In both orders, also in the smaller types in which MATLAB stores whole numbers, with few
+    elements and many: as SciPy."""
     for shape in ((3, 4), (1, 1), (1, 2), (4, 1), (0, 3), (1, 5)):
         own = np.resize(np.abs(A), shape).astype(of_class(kind).dtype)
         array = own + 2j * own if imaginary else own
         for stored in (own.dtype, "u1" if np.can_cast("u1", own.dtype) else own.dtype):
-            for order, compressed, small in (("<", False, True), (">", False, False), ("<", True, False), (">", True, True)):
+            for order, compressed, small in (
+                ("<", False, True),
+                (">", False, False),
+                ("<", True, False),
+                (">", True, True),
+            ):
                 writer = Writer(order, small)
                 element = writer.matrix(b"A", array, kind, stored, compressed)
                 want = alone("alone.mat", element, writer=writer)
@@ -159,14 +232,20 @@ def test_classes(kind, imaginary):
                 found, whole = read("a.mat:A"), read_matrix("A", "a.mat:A")
                 np.testing.assert_array_equal(found, want)
                 np.testing.assert_array_equal(whole, array)
-                complex_of_class = np.complex64 if kind == "single" and stored != "u1" else np.complex128
+                complex_of_class = (
+                    np.complex64 if kind == "single" and stored != "u1" else np.complex128
+                )
                 assert whole.dtype == (complex_of_class if imaginary else own.dtype)
 
 
 @pytest.mark.parametrize("order", "<>")
 def test_logical_values(order):
     writer = Writer(order)
-    writer.file("a.mat", writer.opaque(b"x", b"string"), writer.matrix(b"A", (A > 0).astype("u1"), flags=0x200))
+    writer.file(
+        "a.mat",
+        writer.opaque(b"x", b"string"),
+        writer.matrix(b"A", (A > 0).astype("u1"), flags=0x200),
+    )
     np.testing.assert_array_equal(read("a.mat:A"), A > 0)
     assert read_matrix("A", "a.mat:A").dtype == bool
 
@@ -186,7 +265,9 @@ def test_names(length, compressed):
 def test_no_name_and_the_same_name():
     writer = Writer()
     writer.file("a.mat", writer.subsystem(), writer.matrix(b"", A))
-    with pytest.raises(ValueError, match="say which variable, as in a.mat:name; its variables are none"):
+    with pytest.raises(
+        ValueError, match="say which variable, as in a.mat:name; its variables are none"
+    ):
         read("a.mat")
     writer.file("a.mat", writer.matrix(b"A", A), writer.opaque(b"A", b"string"))
     with pytest.raises(ValueError, match=r"^A \(a.mat:A\): there are 2 variables A"):
@@ -217,7 +298,9 @@ def test_other_heads():
     np.testing.assert_array_equal(read("a.mat"), A)
     for version in (b"\x00\x03IM", b"\x00\x02IM", b"\x00\x01XX", b"\x00\x00\x00\x00"):
         Path("a.mat").write_bytes(content[:124] + version + content[128:])
-        with pytest.raises(ValueError, match=r"^A \(a.mat\) is not a .mat file that SciPy can read"):
+        with pytest.raises(
+            ValueError, match=r"^A \(a.mat\) is not a .mat file that SciPy can read"
+        ):
             read("a.mat")
 
 
@@ -292,7 +375,8 @@ def test_complex_classes_of_version_73(kind):
     assert read_matrix("A", "a.mat").dtype == found.dtype
 
 
-REFERENCE = np.array([[0xDD000000, 2, 1, 1, 1, 1]], np.uint32).T  # as MATLAB stores a string, datetime, table ...
+# as MATLAB stores a string, datetime, table ...
+REFERENCE = np.array([[0xDD000000, 2, 1, 1, 1, 1]], np.uint32).T
 OBJECT = {"MATLAB_object_decode": np.int32(3)}
 TEXT = np.frombuffer("hello".encode("utf-16-le"), np.uint16).reshape(5, 1)
 
@@ -311,8 +395,15 @@ TEXT = np.frombuffer("hello".encode("utf-16-le"), np.uint16).reshape(5, 1)
 def test_other_classes_of_version_73(kind, data, attributes):
     save_v73(data, kind, **attributes)
     with h5py.File("a.mat") as file:
-        for given, argument in (("a.mat:s", r"A \(a.mat:s\)"), ("a.mat", r"A \(a.mat\)"), (file["s"], "A")):
-            with pytest.raises(TypeError, match=rf"^{argument}: s is of class {kind}.*; a full matrix of numbers is needed"):
+        for given, argument in (
+            ("a.mat:s", r"A \(a.mat:s\)"),
+            ("a.mat", r"A \(a.mat\)"),
+            (file["s"], "A"),
+        ):
+            with pytest.raises(
+                TypeError,
+                match=rf"^{argument}: s is of class {kind}.*; a full matrix of numbers is needed",
+            ):
                 hs.matmul_files(given, np.eye(max(data.shape)), "C.npy", memory="16M")
     assert not list(Path(".").glob("C.npy*"))
 
@@ -328,13 +419,23 @@ def test_other_classes_of_version_73(kind, data, attributes):
 )  # fmt: skip
 def test_elements_that_are_not_of_their_class(kind, data, attributes):
     save_v73(data, kind, **attributes)
-    with pytest.raises(TypeError, match=rf"^A \(a.mat:s\): s is of class {kind}, but its elements are stored as "):
+    with pytest.raises(
+        TypeError, match=rf"^A \(a.mat:s\): s is of class {kind}, but its elements are stored as "
+    ):
         read("a.mat:s")
 
 
-@pytest.mark.parametrize("given", [b"double", "double", np.array([b"double"]), np.array(["double"], object)])
+@pytest.mark.parametrize(
+    "given", [b"double", "double", np.array([b"double"]), np.array(["double"], object)]
+)
 def test_attributes_of_other_writers(given):
-    save_v73(A.T, None, MATLAB_class=given if not isinstance(given, np.ndarray) or given.dtype != object else list(given))
+    save_v73(
+        A.T,
+        None,
+        MATLAB_class=(
+            given if not isinstance(given, np.ndarray) or given.dtype != object else list(given)
+        ),
+    )
     np.testing.assert_array_equal(read("a.mat"), A)
 
 
@@ -342,7 +443,10 @@ def test_groups_of_version_73():
     """A sparse matrix and a struct are groups; a field of a struct is a matrix."""
     with h5py.File("a.mat", "w") as file:
         sparse = file.create_group("sparse")
-        sparse.attrs["MATLAB_class"], sparse.attrs["MATLAB_sparse"] = np.bytes_("double"), np.uint64(3)
+        sparse.attrs["MATLAB_class"], sparse.attrs["MATLAB_sparse"] = (
+            np.bytes_("double"),
+            np.uint64(3),
+        )
         sparse["data"] = np.ones(3)
         record = file.create_group("record")
         record.attrs["MATLAB_class"] = np.bytes_("struct")
@@ -352,10 +456,16 @@ def test_groups_of_version_73():
     np.testing.assert_array_equal(read("a.mat:record/field"), A)
     for name, words in (("sparse", "double, sparse"), ("record", "struct")):
         with pytest.raises(
-            TypeError, match=rf"^A \(a.mat:{name}\): {name} is of class {words}; a full matrix of numbers is needed"
+            TypeError,
+            match=(
+                rf"^A \(a.mat:{name}\): {name} is of class {words}; a full matrix of numbers is"
+                r" needed"
+            ),
         ):
             read(f"a.mat:{name}")
-    with pytest.raises(ValueError, match="there is no dataset plain; its matrices are record/field"):
+    with pytest.raises(
+        ValueError, match="there is no dataset plain; its matrices are record/field"
+    ):
         read("a.mat:plain")
 
 
@@ -368,7 +478,8 @@ def test_empty_matrices_of_version_73(kind):
 
 
 def test_files_without_classes():
-    """Written by another program: rows and columns are exchanged in a .mat file, and not in others, as before."""
+    """Written by another program: rows and columns are exchanged in a .mat file, and not in others,
+    as before."""
     for path, want in (("a.mat", A), ("a.h5", A.T)):
         with h5py.File(path, "w") as file:
             file["A"] = A.T

@@ -1,4 +1,5 @@
-"""hetsched.partition: every method against plain geometry, the exact ones against trying everything."""
+"""hetsched.partition: every method against plain geometry, the exact ones against trying
+everything."""
 
 from __future__ import annotations
 
@@ -20,7 +21,15 @@ from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 PAPER = [0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3]  # 2001 paper, Table 2
-STRAIGHT = ("columns", "rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "interval", "guillotine")
+STRAIGHT = (
+    "columns",
+    "rows",
+    "kalinov-lastovetsky",
+    "recursive",
+    "nagamochi-abe",
+    "interval",
+    "guillotine",
+)
 ZONED = (*STRAIGHT, "nonrectangular", "snrpp", "best")
 SEARCHED = ("interval", "guillotine", "nonrectangular", "best")
 
@@ -38,7 +47,8 @@ def lists(most: int, *, least: int = 1) -> st.SearchStrategy[list[float]]:
 
 weighted = lists(5, least=2).flatmap(
     lambda areas: st.tuples(
-        st.just(areas), st.lists(st.sampled_from([1.0, 2.0, 0.3, 7.0]), min_size=len(areas), max_size=len(areas))
+        st.just(areas),
+        st.lists(st.sampled_from([1.0, 2.0, 0.3, 7.0]), min_size=len(areas), max_size=len(areas)),
     )
 )
 
@@ -68,7 +78,9 @@ def postfix(plan: hs.Partition) -> list[int]:
     return entries
 
 
-def value(plan: hs.Partition, weights: Sequence[float] | None = None, objective: str = "sum") -> float:
+def value(
+    plan: hs.Partition, weights: Sequence[float] | None = None, objective: str = "sum"
+) -> float:
     """What the plan's cost must be, from its pieces alone."""
     p = len(plan.areas)
     halves = oracle.half_perimeters(pieces_of(plan), p)
@@ -97,17 +109,24 @@ def check(
     check_rects(plan)
     check_certificate(plan)
     if objective == "sum" and group_cost is None:
-        plain = 2 * sum((w * math.sqrt(s) for w, s in zip(weights or [1.0] * p, asked, strict=True)), 0.0)
+        plain = 2 * sum(
+            (w * math.sqrt(s) for w, s in zip(weights or [1.0] * p, asked, strict=True)), 0.0
+        )
         assert plan.lower_bound >= plain * (1 - 1e-12)
     if len(plan.floorplan):
         assert len(plan.floorplan) <= 2 * p - 1
         if postfix(plan).count(AROUND) > 1:
             return  # with an L in an L "the best corner" can be understood in two ways
         drawn = oracle.zones(postfix(plan), asked, weights=weights)
-        near = 1e-9 if min(asked) > 1e-9 else 1e-3  # the sides of a sliver in a wheel are differences
-        assert oracle.half_perimeters(drawn, p) == pytest.approx(oracle.half_perimeters(pieces, p), rel=1e-6, abs=max(near, 1e-6))
+        # the sides of a sliver in a wheel are differences
+        near = 1e-9 if min(asked) > 1e-9 else 1e-3
+        assert oracle.half_perimeters(drawn, p) == pytest.approx(
+            oracle.half_perimeters(pieces, p), rel=1e-6, abs=max(near, 1e-6)
+        )
         if AROUND not in postfix(plan):
-            assert np.array(sorted(drawn)) == pytest.approx(np.array(sorted(pieces)), rel=1e-8, abs=near)
+            assert np.array(sorted(drawn)) == pytest.approx(
+                np.array(sorted(pieces)), rel=1e-8, abs=near
+            )
 
 
 def check_rects(plan: hs.Partition) -> None:
@@ -122,7 +141,9 @@ def check_rects(plan: hs.Partition) -> None:
     if most == 1:
         assert plan.rects.tolist() == [rects[0] if rects else [0, 0, 0, 0] for rects in own]
     else:
-        assert plan.rects.tolist() == [rects + [[0, 0, 0, 0]] * (most - len(rects)) for rects in own]
+        assert plan.rects.tolist() == [
+            rects + [[0, 0, 0, 0]] * (most - len(rects)) for rects in own
+        ]
     area = (plan.rects[..., 2] * plan.rects[..., 3]).reshape(len(own), -1).sum(axis=1)
     assert area / math.prod(plan.shape or (1,)) == pytest.approx(plan.actual_areas)
 
@@ -134,7 +155,9 @@ def check_certificate(plan: hs.Partition) -> None:
         assert plan.gap <= 1e-9
 
 
-def check_matrix(plan: hs.Partition, shape: tuple[int, int], weights: Sequence[float] | None = None) -> None:
+def check_matrix(
+    plan: hs.Partition, shape: tuple[int, int], weights: Sequence[float] | None = None
+) -> None:
     """Every cell painted once; cost and areas as counted on the cells."""
     m, n = shape
     assert plan.shape == shape
@@ -145,13 +168,15 @@ def check_matrix(plan: hs.Partition, shape: tuple[int, int], weights: Sequence[f
     assert plan.cost == pytest.approx(oracle.painted_cost(owner, weights or [1] * p), rel=1e-12)
     cells = np.bincount(owner.ravel(), minlength=p)
     assert plan.actual_areas == pytest.approx(cells / (m * n), rel=1e-12)
-    assert plan.imbalance == pytest.approx(max(cells[i] / (m * n) / s for i, s in enumerate(plan.areas) if s > 0))
+    assert plan.imbalance == pytest.approx(
+        max(cells[i] / (m * n) / s for i, s in enumerate(plan.areas) if s > 0)
+    )
     assert not cells[plan.areas == 0].any()
     check_rects(plan)
     check_certificate(plan)
 
 
-# ---- the oracles themselves ------------------------------------------------------------------------------------------
+# ---- the oracles themselves ----------------------------------------------------------------------
 
 
 def test_oracles_know_the_papers_example_and_the_pinwheel():
@@ -159,11 +184,14 @@ def test_oracles_know_the_papers_example_and_the_pinwheel():
     assert oracle.rows_cost(exact) == 9
     assert oracle.recursive_cost(exact) == Fraction(556, 100)
     assert oracle.equal_columns_cost(exact, 2) == 6
-    assert oracle.painted_cost(oracle.contiguous(10, 10, [5, 5, 8, 10, 10, 12, 20, 30]), [1] * 8) == 82
+    assert (
+        oracle.painted_cost(oracle.contiguous(10, 10, [5, 5, 8, 10, 10, 12, 20, 30]), [1] * 8) == 82
+    )
     assert oracle.bound(exact) == pytest.approx(5.4077, abs=5e-5)
     assert oracle.best_guillotine(PINWHEEL) == Fraction(365, 81)
     assert oracle.best_rectangles(PINWHEEL) == pytest.approx(38 / 9, rel=1e-12)
-    assert oracle.floorplans(6) == [1, 2, 6, 22, 92, 422]  # Baxter numbers: no other floorplans of up to 6 rectangles
+    # Baxter numbers: no other floorplans of up to 6 rectangles
+    assert oracle.floorplans(6) == [1, 2, 6, 22, 92, 422]
 
 
 def test_oracles_see_what_is_wrong():
@@ -177,9 +205,9 @@ def test_oracles_see_what_is_wrong():
     assert oracle.painted(1, 3, [(0, 0, 0, 1, 1), (1, 0, 2, 1, 1)]) is None
     assert oracle.painted(1, 3, [(0, 0, 0, 1, 2), (1, 0, 1, 1, 2)]) is None
     assert oracle.painted(1, 3, [(0, 0, 0, 1, 4)]) is None
-    assert oracle.moved(whole, [Piece(1, 0, 0, 1, Fraction(2, 3)), Piece(0, 0, Fraction(2, 3), 1, Fraction(1, 3))]) == Fraction(
-        2, 3
-    )
+    assert oracle.moved(
+        whole, [Piece(1, 0, 0, 1, Fraction(2, 3)), Piece(0, 0, Fraction(2, 3), 1, Fraction(1, 3))]
+    ) == Fraction(2, 3)
     corner = oracle.zones((0, 1, AROUND), [Fraction(1, 4), Fraction(3, 4)])
     assert oracle.cost(corner, [1, 1]) == pytest.approx(3)
     corners = [(0.5, 0.5, 0.5, 0.5), (0, 0, 0.5, 1), (0.5, 0, 0.5, 0.5)]
@@ -189,7 +217,10 @@ def test_oracles_see_what_is_wrong():
     assert oracle.area_of(five, 5) == pytest.approx([1 / 15, 2 / 15, 3 / 15, 4 / 15, 5 / 15])
 
 
-@pytest.mark.parametrize(("m", "n", "cells"), [(3, 3, (1, 8)), (3, 3, (2, 3, 4)), (2, 4, (1, 2, 5)), (3, 3, (1, 2, 2, 4))])
+@pytest.mark.parametrize(
+    ("m", "n", "cells"),
+    [(3, 3, (1, 8)), (3, 3, (2, 3, 4)), (2, 4, (1, 2, 5)), (3, 3, (1, 2, 2, 4))],
+)
 def test_least_projections_is_that_of_all_colourings(m, n, cells):
     assert oracle.least_projections(m, n, cells) == oracle.least_projections_plainly(m, n, cells)
 
@@ -197,21 +228,27 @@ def test_least_projections_is_that_of_all_colourings(m, n, cells):
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from([(3, 3), (4, 4), (5, 5), (2, 8), (7, 3), (1, 6)]), st.data())
 def test_bound_is_below_all_colourings(shape, data):
-    """Zones of any form, even scattered cells, do not beat the arguments for two and for three zones."""
+    """Zones of any form, even scattered cells, do not beat the arguments for two and for three
+    zones."""
     cells = shape[0] * shape[1]
     first = data.draw(st.integers(1, cells - 2))
-    second = data.draw(st.integers(1, cells - 1 - first)) if data.draw(st.booleans()) else cells - first
+    second = (
+        data.draw(st.integers(1, cells - 1 - first)) if data.draw(st.booleans()) else cells - first
+    )
     counts = [first, second, cells - first - second][: 2 + (first + second < cells)]
     weights = data.draw(st.lists(st.integers(1, 4), min_size=len(counts), max_size=len(counts)))
     least = oracle.least_projections(*shape, counts, weights)
     assert oracle.bound(counts, shape, weights) <= least * (1 + 1e-12)
     if len(counts) == 3:
-        assert oracle.bound_of_three(counts, shape) <= oracle.least_projections(*shape, counts) * (1 + 1e-12)
+        assert oracle.bound_of_three(counts, shape) <= oracle.least_projections(*shape, counts) * (
+            1 + 1e-12
+        )
 
 
 @pytest.mark.parametrize("small", [0.01, 0.1, 0.25, 0.3, 0.5])
 def test_two_zones(small):
-    """A square in the corner is the best for a small one, two slices otherwise; and no form is better."""
+    """A square in the corner is the best for a small one, two slices otherwise; and no form is
+    better."""
     best = min(3, 2 + 2 * math.sqrt(small))
     assert oracle.bound([small, 1 - small]) == pytest.approx(best)
     plan = hs.partition([small, 1 - small], "nonrectangular")
@@ -221,15 +258,22 @@ def test_two_zones(small):
 
 @pytest.mark.parametrize("shape", [(4, 4), (5, 5), (2, 9), (7, 3)])
 def test_bound_is_below_any_zones(shape):
-    """The engine's bound is for zones of any form, so no colouring may beat it. Slices are dear: they do not hide it."""
+    """The engine's bound is for zones of any form, so no colouring may beat it. Slices are dear:
+    they do not hide it."""
     cells = shape[0] * shape[1]
     pairs = [(first, cells - first) for first in range(1, cells // 2 + 1)]
-    for counts in [*pairs, *((a, b, cells - a - b) for a, b in ((1, 1), (1, 3), (2, 5), (4, 4), (cells // 3, cells // 3)))]:
+    for counts in [
+        *pairs,
+        *(
+            (a, b, cells - a - b)
+            for a, b in ((1, 1), (1, 3), (2, 5), (4, 4), (cells // 3, cells // 3))
+        ),
+    ]:
         plan = hs.partition(counts, "rows", shape=(shape[0] * 10**6, shape[1] * 10**6))
         assert plan.lower_bound <= oracle.least_projections(*shape, counts) * 1e6 * (1 + 1e-9)
 
 
-# ---- every method ----------------------------------------------------------------------------------------------------
+# ---- every method --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ZONED)
@@ -257,25 +301,36 @@ def test_tiles_the_unit_square(method, areas):
 @given(lists(7))
 def test_rules_of_others(areas):
     assert hs.partition(areas, "rows").cost == pytest.approx(oracle.rows_cost(areas), rel=1e-12)
-    assert hs.partition(areas, "recursive").cost == pytest.approx(oracle.recursive_cost(areas), rel=1e-12)
-    assert hs.partition(areas, "columns").cost == pytest.approx(oracle.best_columns(areas), rel=1e-12)
+    assert hs.partition(areas, "recursive").cost == pytest.approx(
+        oracle.recursive_cost(areas), rel=1e-12
+    )
+    assert hs.partition(areas, "columns").cost == pytest.approx(
+        oracle.best_columns(areas), rel=1e-12
+    )
 
 
 @settings(deadline=None, max_examples=40)
 @given(lists(9))
 def test_kalinov_lastovetsky(areas):
-    """floor(sqrt(p)) columns of workers in their order, each as near to an equal share as a worker's area allows."""
+    """floor(sqrt(p)) columns of workers in their order, each as near to an equal share as a
+    worker's area allows."""
     pieces = hs.partition(areas, "kalinov-lastovetsky").pieces
     columns = [pieces[pieces[:, 2] == col] for col in np.unique(pieces[:, 2])]
-    assert [worker for column in columns for worker in column[np.argsort(column[:, 1]), 0]] == list(range(len(areas)))
+    assert [worker for column in columns for worker in column[np.argsort(column[:, 1]), 0]] == list(
+        range(len(areas))
+    )
     assert len(columns) == math.isqrt(len(areas))
-    assert all(len(np.unique(column[:, 4])) == 1 and column[:, 3].sum() == pytest.approx(1) for column in columns)
+    assert all(
+        len(np.unique(column[:, 4])) == 1 and column[:, 3].sum() == pytest.approx(1)
+        for column in columns
+    )
 
 
 @settings(deadline=None, max_examples=40)
 @given(lists(5))
 def test_proven_ratios(areas):
-    """Nagamochi and Abe: 1.25 of the best rectangles; the recursion around the largest: sqrt(3 / 2) of the bound."""
+    """Nagamochi and Abe: 1.25 of the best rectangles; the recursion around the largest: sqrt(3 / 2)
+    of the bound."""
     best = oracle.best_rectangles(areas)
     assert hs.partition(areas, "nagamochi-abe").cost <= 1.25 * best * (1 + 1e-9)
     assert hs.partition(areas, "interval").cost <= 1.25 * best * (1 + 1e-9)
@@ -347,10 +402,13 @@ def test_many_areas(kind):
         check(plan, areas)
     assert best.cost <= interval.cost * (1 + 1e-12)
     assert interval.cost <= columns.cost * (1 + 1e-12)
-    assert interval.cost <= {"uniform": 1.02, "lognormal": 1.04, "two classes": 1.01}[kind] * interval.lower_bound
+    assert (
+        interval.cost
+        <= {"uniform": 1.02, "lognormal": 1.04, "two classes": 1.01}[kind] * interval.lower_bound
+    )
 
 
-# ---- some of the cuts of a long list ---------------------------------------------------------------------------------
+# ---- some of the cuts of a long list -------------------------------------------------------------
 
 
 def shares_of(areas: Sequence[float]) -> np.ndarray:
@@ -382,13 +440,23 @@ def test_some_intervals_cost_no_less_than_all(areas, reach):
 
 
 @settings(deadline=None, max_examples=30)
-@given(lists(40, least=3), st.integers(2, 8), st.randoms(use_true_random=False), st.sampled_from([0.125, 4.0, 2.0**40]))
+@given(
+    lists(40, least=3),
+    st.integers(2, 8),
+    st.randoms(use_true_random=False),
+    st.sampled_from([0.125, 4.0, 2.0**40]),
+)
 def test_some_intervals_of_the_same_workers(areas, reach, random, unit):
     """In another order, in another unit, beside one of no use, in a box that lies on its side."""
     cost = engine.partition_interval(np.array(areas), None, 1.0, reach=reach)[1]
     others = [*random.sample(areas, len(areas)), 0.0]
-    assert engine.partition_interval(unit * np.array(others), None, 1.0, reach=reach)[1] == pytest.approx(cost, rel=1e-9)
-    wide, tall = (engine.partition_interval(np.array(areas), None, aspect, reach=reach)[1] for aspect in (3.0, 1 / 3))
+    assert engine.partition_interval(unit * np.array(others), None, 1.0, reach=reach)[
+        1
+    ] == pytest.approx(cost, rel=1e-9)
+    wide, tall = (
+        engine.partition_interval(np.array(areas), None, aspect, reach=reach)[1]
+        for aspect in (3.0, 1 / 3)
+    )
     assert wide == pytest.approx(tall, rel=1e-9)
 
 
@@ -408,7 +476,8 @@ def test_no_such_reach(reach):
 
 
 def test_best_of_more_workers_than_all_intervals_take():
-    """All intervals are within 0.07 % of the bound here; the other methods and the search end 0.18 % above it."""
+    """All intervals are within 0.07 % of the bound here; the other methods and the search end 0.18
+    % above it."""
     areas = random_areas("uniform", 130, 1)
     plan = hs.partition(areas)
     assert plan.cost <= 1.0008 * plan.lower_bound
@@ -426,7 +495,7 @@ def test_some_intervals_of_many_workers():
     assert cost < hs.partition(areas, "columns").cost
 
 
-# ---- golden values ---------------------------------------------------------------------------------------------------
+# ---- golden values -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -471,20 +540,24 @@ def test_pinwheel():
 def test_one_dominant_worker(areas, ratio):
     plan = hs.partition(areas, "nonrectangular")
     check(plan, areas)
-    assert plan.cost / (2 * sum(math.sqrt(s) for s in shares(areas))) == pytest.approx(ratio, abs=1e-4)
+    assert plan.cost / (2 * sum(math.sqrt(s) for s in shares(areas))) == pytest.approx(
+        ratio, abs=1e-4
+    )
     assert AROUND in postfix(plan)
     assert plan.rects.shape == (len(areas), 2, 4)
     assert (plan.rects[-1, :, 2:] > 0).all()
     assert (plan.rects[:-1, 1] == 0).all()
 
 
-@pytest.mark.parametrize(("kind", "ratio"), [("uniform", 1.0166), ("lognormal", 1.0173), ("two classes", 1.018)])
+@pytest.mark.parametrize(
+    ("kind", "ratio"), [("uniform", 1.0166), ("lognormal", 1.0173), ("two classes", 1.018)]
+)
 def test_nonrectangular_of_eight(kind, ratio):
     plans = [hs.partition(random_areas(kind, 8, seed), "nonrectangular") for seed in range(12)]
     assert np.mean([plan.cost / oracle.bound(plan.areas.tolist()) for plan in plans]) < ratio
 
 
-# ---- weights, groups, the largest ------------------------------------------------------------------------------------
+# ---- weights, groups, the largest ----------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=40)
@@ -501,7 +574,10 @@ def test_link_costs(case):
 
 
 @settings(deadline=None, max_examples=25)
-@given(lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)), st.randoms(use_true_random=False))
+@given(
+    lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)),
+    st.randoms(use_true_random=False),
+)
 def test_link_costs_in_runs(areas, random):
     weights = [random.choice([0.5, 1.0, 3.0]) for _ in areas]
     plan = hs.partition(areas, "interval", link_costs=weights)
@@ -517,7 +593,8 @@ def test_link_costs_in_runs(areas, random):
     ],
 )
 def test_link_costs_that_need_the_whole_hull(areas, weights):
-    """Both sides of a cut have several floorplans, and the best take neither both's first nor both's last."""
+    """Both sides of a cut have several floorplans, and the best take neither both's first nor
+    both's last."""
     plan = hs.partition(areas, "interval", link_costs=weights)
     assert plan.cost == pytest.approx(oracle.best_interval(areas, weights=weights), rel=1e-11)
 
@@ -550,12 +627,18 @@ def test_groups(case):
         own = [piece for piece in pieces if groups[piece.worker] == group]
         height = max(o.row + o.height for o in own) - min(o.row for o in own)
         width = max(o.col + o.width for o in own) - min(o.col for o in own)
-        assert height * width == pytest.approx(sum(o.height * o.width for o in own), rel=1e-9)  # a rectangle
+        # a rectangle
+        assert height * width == pytest.approx(sum(o.height * o.width for o in own), rel=1e-9)
         outer += price * (height + width)
     assert plan.cost == pytest.approx(outer + value(plan), rel=1e-9)
-    sums = [sum(area for area, other in zip(areas, groups, strict=True) if other == group) for group in {*groups}]
+    sums = [
+        sum(area for area, other in zip(areas, groups, strict=True) if other == group)
+        for group in {*groups}
+    ]
     if len({*sums}) == len(sums):
-        assert plan.cost == pytest.approx(oracle.best_groups(areas, groups, price, intervals=True), rel=1e-11)
+        assert plan.cost == pytest.approx(
+            oracle.best_groups(areas, groups, price, intervals=True), rel=1e-11
+        )
     assert plan.cost >= oracle.best_groups(areas, groups, price) * (1 - 1e-11)
 
 
@@ -569,7 +652,9 @@ def test_the_smallest_largest_half_perimeter(areas):
     assert plan.cost == pytest.approx(oracle.best_peri_max(areas), rel=1e-9)
     runs = hs.partition(areas, "interval", objective="max")
     check(runs, areas, objective="max")
-    assert runs.cost == pytest.approx(oracle.best_peri_max(areas, order=oracle.ascending(areas)), rel=1e-9)
+    assert runs.cost == pytest.approx(
+        oracle.best_peri_max(areas, order=oracle.ascending(areas)), rel=1e-9
+    )
     best = hs.partition(areas, objective="max")
     check(best, areas, objective="max")
     assert best.cost <= plan.cost * (1 + 1e-9)
@@ -584,13 +669,20 @@ def test_the_largest_weighted(case):
     assert plan.cost == pytest.approx(oracle.best_peri_max(areas, weights=weights), rel=1e-9)
 
 
-@pytest.mark.parametrize(("p", "cost"), [(2, 3 / 2), (3, 4 / 3), (4, 1), (5, 14 / 15), (6, 5 / 6), (7, 11 / 14), (9, 2 / 3)])
+@pytest.mark.parametrize(
+    ("p", "cost"),
+    [(2, 3 / 2), (3, 4 / 3), (4, 1), (5, 14 / 15), (6, 5 / 6), (7, 11 / 14), (9, 2 / 3)],
+)
 def test_the_largest_of_equal_areas(p, cost):
     """Kong, Mount, Wermann (1987): columns of two neighbouring sizes."""
-    assert hs.partition([1.0] * p, "guillotine" if p <= 7 else "interval", objective="max").cost == pytest.approx(cost, rel=1e-9)
+    assert hs.partition(
+        [1.0] * p, "guillotine" if p <= 7 else "interval", objective="max"
+    ).cost == pytest.approx(cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("areas", [[1.0, 1.7e307, 1.0, 1.0], [1e-300, 1.0, 1e-300], [1.0, 1.0, 1.0, 1.0, 1e-200]])
+@pytest.mark.parametrize(
+    "areas", [[1.0, 1.7e307, 1.0, 1.0], [1e-300, 1.0, 1e-300], [1.0, 1.0, 1.0, 1.0, 1e-200]]
+)
 @pytest.mark.parametrize("method", ["interval", "guillotine", "best"])
 def test_the_largest_beside_slivers(areas, method):
     plan = hs.partition(areas, method, objective="max")
@@ -600,23 +692,36 @@ def test_the_largest_beside_slivers(areas, method):
 
 def test_sum_and_largest_differ():
     areas = [1.0] * 5
-    by_sum, by_largest = hs.partition(areas, "guillotine"), hs.partition(areas, "guillotine", objective="max")
+    by_sum, by_largest = (
+        hs.partition(areas, "guillotine"),
+        hs.partition(areas, "guillotine", objective="max"),
+    )
     assert value(by_sum) <= value(by_largest) * (1 + 1e-9)
     assert value(by_largest, objective="max") <= value(by_sum, objective="max") * (1 + 1e-9)
 
 
-# ---- matrices --------------------------------------------------------------------------------------------------------
+# ---- matrices ------------------------------------------------------------------------------------
 
 LARGE = 10**9
 
 
 @st.composite
 def boxed(draw):
-    """Areas and weights of up to 5 workers; a large matrix, which is as good as a box of its proportions."""
+    """Areas and weights of up to 5 workers; a large matrix, which is as good as a box of its
+    proportions."""
     areas = draw(lists(5))
-    weights = draw(st.one_of(st.none(), st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=len(areas), max_size=len(areas))))
+    weights = draw(
+        st.one_of(
+            st.none(),
+            st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=len(areas), max_size=len(areas)),
+        )
+    )
     ratio = draw(st.one_of(st.floats(0.25, 4), st.sampled_from([0.01, 1.5, 2.0, 100.0])))
-    return areas, weights, (LARGE, round(LARGE * ratio)) if draw(st.booleans()) else (round(LARGE * ratio), LARGE)
+    return (
+        areas,
+        weights,
+        (LARGE, round(LARGE * ratio)) if draw(st.booleans()) else (round(LARGE * ratio), LARGE),
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -629,15 +734,23 @@ def test_the_form_of_the_matrix_counts(case):
     assert guillotine.cost == pytest.approx(value(guillotine, weights), rel=1e-9)
     assert guillotine.imbalance == pytest.approx(1, abs=1e-5)
     weight = weights or [1.0] * len(areas)
-    squares = sum(2 * w * math.sqrt(s) for w, s in zip(weight, oracle.scaled(areas, shape), strict=True))
+    squares = sum(
+        2 * w * math.sqrt(s) for w, s in zip(weight, oracle.scaled(areas, shape), strict=True)
+    )
     assert guillotine.lower_bound >= squares * (1 - 1e-6)
     order = oracle.ascending(areas)
     if weights is None or len({*areas}) == len(areas):
         interval = hs.partition(areas, "interval", shape, link_costs=weights)
-        assert interval.cost == pytest.approx(oracle.best_interval(areas, shape, weights, order), rel=1e-6)
+        assert interval.cost == pytest.approx(
+            oracle.best_interval(areas, shape, weights, order), rel=1e-6
+        )
     if weights is None:
-        assert hs.partition(areas, "columns", shape).cost == pytest.approx(oracle.best_columns(areas, shape), rel=1e-6)
-        assert hs.partition(areas, "recursive", shape).cost == pytest.approx(oracle.recursive_cost(areas, shape), rel=1e-6)
+        assert hs.partition(areas, "columns", shape).cost == pytest.approx(
+            oracle.best_columns(areas, shape), rel=1e-6
+        )
+        assert hs.partition(areas, "recursive", shape).cost == pytest.approx(
+            oracle.recursive_cost(areas, shape), rel=1e-6
+        )
     largest = hs.partition(areas, "guillotine", shape, objective="max", link_costs=weights)
     assert largest.cost == pytest.approx(oracle.best_peri_max(areas, shape, weights), rel=1e-6)
     for method in ("nonrectangular", "best"):
@@ -650,7 +763,8 @@ def test_the_form_of_the_matrix_counts(case):
 @settings(deadline=None, max_examples=40)
 @given(st.randoms(use_true_random=False), st.sampled_from([0.6, 1.0, 1.3, 2.5]))
 def test_wheels_of_any_form(random, ratio):
-    """Areas that a wheel with near-square parts has in some order: no straight cuts come near it."""
+    """Areas that a wheel with near-square parts has in some order: no straight cuts come near
+    it."""
     x, y = random.uniform(0.35, 0.5), random.uniform(0.35, 0.5)
     u, v = random.uniform(0.02, 0.1), random.uniform(0.02, 0.1)
     areas = [(x + u) * y, (1 - x - u) * (y + v), (1 - x) * (1 - y - v), x * (1 - y), u * v]
@@ -713,7 +827,9 @@ def test_pinwheel_on_cells():
     assert plan.imbalance == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("method", "limit"), [("interval", 1.15), ("best", 1.15), ("columns", 1.25)])
+@pytest.mark.parametrize(
+    ("method", "limit"), [("interval", 1.15), ("best", 1.15), ("columns", 1.25)]
+)
 def test_loads_on_a_coarse_grid(method, limit):
     """n = 24, p = 16: naive rounding of the cuts gives 1.20 on average."""
     rng = np.random.default_rng(24)
@@ -733,7 +849,7 @@ def test_integer_cuts_have_the_least_load(method):
         assert plan.imbalance == pytest.approx(least, rel=1e-12)
 
 
-# ---- new speeds ------------------------------------------------------------------------------------------------------
+# ---- new speeds ----------------------------------------------------------------------------------
 
 
 def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
@@ -741,7 +857,10 @@ def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
     owner = np.full((cells, cells), -1)
     centres = (np.arange(cells) + 0.5) / cells
     for worker, row, col, height, width in pieces:
-        rows, cols = (centres >= row) & (centres < row + height), (centres >= col) & (centres < col + width)
+        rows, cols = (
+            (centres >= row) & (centres < row + height),
+            (centres >= col) & (centres < col + width),
+        )
         owner[np.ix_(rows, cols)] = worker
     return owner
 
@@ -818,7 +937,7 @@ def test_recut_bad_input(areas, error, message):
         hs.partition(PAPER).recut(areas)
 
 
-# ---- the same again --------------------------------------------------------------------------------------------------
+# ---- the same again ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ZONED)
@@ -835,7 +954,9 @@ def test_deterministic_and_inputs_untouched(method):
     assert not first.pieces.flags.writeable
     assert not first.rects.flags.writeable
     if method in SEARCHED:
-        assert hs.partition(areas, method, link_costs=weights).cost == pytest.approx(first.cost, rel=1e-9)
+        assert hs.partition(areas, method, link_costs=weights).cost == pytest.approx(
+            first.cost, rel=1e-9
+        )
         assert weights.tolist() == [1.0] * 11
 
 
@@ -850,11 +971,19 @@ def test_seed_and_budget():
 
 
 @settings(deadline=None, max_examples=20)
-@given(lists(6), st.sampled_from(["interval", "guillotine", "nagamochi-abe", "recursive"]), st.randoms(use_true_random=False))
+@given(
+    lists(6),
+    st.sampled_from(["interval", "guillotine", "nagamochi-abe", "recursive"]),
+    st.randoms(use_true_random=False),
+)
 def test_order_and_unit_do_not_matter(areas, method, random):
     cost = hs.partition(areas, method).cost
-    assert hs.partition(random.sample(areas, len(areas)), method).cost == pytest.approx(cost, rel=1e-10)
-    assert hs.partition([area * 2.0**40 for area in areas], method).cost == pytest.approx(cost, rel=1e-12)
+    assert hs.partition(random.sample(areas, len(areas)), method).cost == pytest.approx(
+        cost, rel=1e-10
+    )
+    assert hs.partition([area * 2.0**40 for area in areas], method).cost == pytest.approx(
+        cost, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", ["best", "nonrectangular", "guillotine"])
@@ -866,11 +995,13 @@ def test_dict_plot_and_simulation(method):
         assert content["floorplan"] == list(plan.floorplan)
         trace = hs.simulate(plan)
         cells = 1 if shape is None else shape[0] * shape[1]
-        assert trace.finish == pytest.approx(plan.actual_areas * cells * platform.cycle_times, rel=1e-9)
+        assert trace.finish == pytest.approx(
+            plan.actual_areas * cells * platform.cycle_times, rel=1e-9
+        )
         assert plan._repr_html_().startswith("<p>")
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -926,7 +1057,8 @@ def test_too_many_workers(method: str, p: int, options: dict[str, Any]):
 
 
 def test_best_of_the_largest_is_no_worse_than_zones_around_others():
-    """With objective "max" zones that are not rectangles were tried only where they are best for the sum."""
+    """With objective "max" zones that are not rectangles were tried only where they are best for
+    the sum."""
     areas, weights = [5, 2, 1], [1 / 16, 8, 1 / 4]
     around = hs.partition(areas, "nonrectangular", link_costs=weights, objective="max")
     assert around.cost == 8
@@ -943,7 +1075,8 @@ def test_bound_of_three_zones_scales_with_equal_link_costs(weight):
 
 
 def test_neither_plan_moves_less_than_the_bound():
-    """The bound was that of the plan's integer areas, and those of the fresh one can be nearer to the old ones."""
+    """The bound was that of the plan's integer areas, and those of the fresh one can be nearer to
+    the old ones."""
     found = hs.partition([4, 1], "columns", (2, 3)).recut([3, 3])
     assert found.moved == pytest.approx(2 / 3)
     assert found.fresh_moved == pytest.approx(1 / 3)
@@ -992,15 +1125,19 @@ def test_link_costs_of_any_unit(method, unit, objective):
 
 
 def test_link_costs_four_hundred_decades_apart():
-    """One worker's zone is all that counts, and it has thousands of forms of one area; this took 50 s."""
+    """One worker's zone is all that counts, and it has thousands of forms of one area; this took 50
+    s."""
     rng = np.random.default_rng(0)
     areas, costs = rng.uniform(1, 2, 8), 10.0 ** rng.uniform(-200, 200, 8)
     plan = hs.partition(areas, "guillotine", link_costs=costs)
-    oracle_cost = sum(c * (h + w) for c, (_, _, h, w) in zip(costs.tolist(), plan.rects.tolist(), strict=True))
+    oracle_cost = sum(
+        c * (h + w) for c, (_, _, h, w) in zip(costs.tolist(), plan.rects.tolist(), strict=True)
+    )
     assert plan.cost == pytest.approx(oracle_cost, rel=1e-12)
     assert plan.cost <= hs.partition(areas, "interval", link_costs=costs).cost * (1 + 1e-12)
     dear, share = int(np.argmax(costs)), float(areas[np.argmax(costs)] / areas.sum())
-    assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)  # its square, nearly
+    # its square, nearly
+    assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)
 
 
 @pytest.mark.parametrize(("method", "p"), [("guillotine", 12), ("interval", 60)])
@@ -1010,7 +1147,10 @@ def test_too_many_forms_of_a_zone(method, p):
     areas, costs = rng.uniform(1, 2, p), 10.0 ** rng.uniform(-200, 200, p)
     with pytest.raises(hs.InfeasibleError, match="link_costs or areas are too far apart"):
         hs.partition(areas, method, link_costs=costs)
-    assert hs.partition(areas, link_costs=costs, budget=0).cost <= hs.partition(areas, "columns", link_costs=costs).cost
+    assert (
+        hs.partition(areas, link_costs=costs, budget=0).cost
+        <= hs.partition(areas, "columns", link_costs=costs).cost
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -1023,7 +1163,9 @@ def test_a_cost_that_overflows(method):
 
 def test_bound_of_what_moves_holds_for_both_plans():
     """Whole cells: the fresh plan's areas may be those of the old one where the recut's are not."""
-    again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut([0.67, 0.54, 0.36, 0.87])
+    again = hs.partition([0.55, 0.61, 0.36, 0.82], "interval", (5, 7)).recut(
+        [0.67, 0.54, 0.36, 0.87]
+    )
     assert again.fresh_moved == again.moved_bound == 0.0
     assert again.moved > 0.0
 

@@ -1,4 +1,5 @@
-"""Nothing that a plan gives can be written to: fields, properties, arrays in tuples, what they are views of, what is kept."""
+"""Nothing that a plan gives can be written to: fields, properties, arrays in tuples, what they are
+views of, what is kept."""
 
 from __future__ import annotations
 
@@ -53,12 +54,18 @@ def check_frozen(plan: Any) -> None:
                 with pytest.raises(ValueError, match="read-only"):
                     value.flat[0] = value.flat[0]
         elif type(value) is check.FrozenDict:
-            for write in (lambda d: d.update(a=1.0), lambda d: d.pop("work"), lambda d: d.__setitem__("work", 0.0)):
+            for write in (
+                lambda d: d.update(a=1.0),
+                lambda d: d.pop("work"),
+                lambda d: d.__setitem__("work", 0.0),
+            ):
                 with pytest.raises(TypeError, match="cannot be changed"):
                     write(value)
             assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value == dict(value)
         else:
-            assert isinstance(value, MUTABLE) <= where.endswith("['_waiting']"), f"{where} is a {type(value).__name__}"
+            assert isinstance(value, MUTABLE) <= where.endswith("['_waiting']"), (
+                f"{where} is a {type(value).__name__}"
+            )
     for field in dataclasses.fields(plan):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(plan, field.name, None)
@@ -86,7 +93,12 @@ def test_parts_of_a_stack_cannot_be_written_to():
 
 def test_what_was_given_stays_writable():
     areas, times, links = np.ones(3), np.ones(3), np.ones((3, 3))
-    for plan in (hs.partition(areas), hs.partition(cycle_times=times), hs.cuboids(speeds=times), hs.distribute(5, times)):
+    for plan in (
+        hs.partition(areas),
+        hs.partition(cycle_times=times),
+        hs.cuboids(speeds=times),
+        hs.distribute(5, times),
+    ):
         check_frozen(plan)
     hs.slice_ring(times, links, 1.0, 1.0)
     assert areas.flags.writeable
@@ -110,7 +122,9 @@ def others() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+@pytest.mark.parametrize(
+    "how", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
 @pytest.mark.parametrize("name", others())
 def test_others_stay_as_they_are(name, how):
     value = others()[name]
@@ -120,7 +134,9 @@ def test_others_stay_as_they_are(name, how):
     if name not in ("complete", "mesh", "comparison"):
         assert hash(again) == hash(value)
     for where, array in held(name, again, set()):
-        assert not isinstance(array, np.ndarray) or not array.flags.writeable, f"{where} can be written to"
+        assert not isinstance(array, np.ndarray) or not array.flags.writeable, (
+            f"{where} can be written to"
+        )
 
 
 def test_others_that_differ():
@@ -141,7 +157,11 @@ def test_the_flag_cannot_be_set():
 
 def test_comparisons_cannot_be_written_to():
     found = hs.compare_partitions([5, 3, 2])
-    for write in (lambda: found.pop("best"), lambda: found.update(x=1), lambda: found.skipped.clear()):
+    for write in (
+        lambda: found.pop("best"),
+        lambda: found.update(x=1),
+        lambda: found.skipped.clear(),
+    ):
         with pytest.raises(TypeError, match="cannot be changed"):
             write()
     with pytest.raises(AttributeError, match="cannot be changed"):

@@ -1,4 +1,5 @@
-"""A short run of the fuzz harness, and the harness itself: that it finds what is there, and leaves nothing out unsaid."""
+"""A short run of the fuzz harness, and the harness itself: that it finds what is there, and leaves
+nothing out unsaid."""
 
 import io
 import subprocess
@@ -17,12 +18,15 @@ import hetsched as hs
 def test_everything_public_is_fuzzed_or_left_out_with_a_reason():
     called = set(fuzz_values.targets()) - set(fuzz.LEFT_OUT)
     assert set(hs.__all__) <= called | set(fuzz.LEFT_OUT)
-    assert set(fuzz.LEFT_OUT) <= set(hs.__all__) | set(fuzz_values.targets())  # nothing that is gone
+    # nothing that is gone
+    assert set(fuzz.LEFT_OUT) <= set(hs.__all__) | set(fuzz_values.targets())
     assert all(fuzz.LEFT_OUT.values())
 
 
 def test_calls_depend_on_seed_and_number_only():
-    first, again, other = ([str(fuzz.drawn(seed, n, None)[1]) for n in range(30)] for seed in (1, 1, 2))
+    first, again, other = (
+        [str(fuzz.drawn(seed, n, None)[1]) for n in range(30)] for seed in (1, 1, 2)
+    )
     assert first == again != other
 
 
@@ -95,7 +99,8 @@ def test_it_finds_a_false_claim():
 
 
 def test_it_survives_crashes_and_calls_without_end(tmp_path):
-    """A call that never returns, and one that kills the process, are findings; the calls after them are made."""
+    """A call that never returns, and one that kills the process, are findings; the calls after them
+    are made."""
     program = tmp_path / "planted.py"
     program.write_text(
         f"import sys; sys.path.insert(0, {str(Path(fuzz.__file__).parent)!r})\n"
@@ -114,7 +119,9 @@ def test_it_survives_crashes_and_calls_without_end(tmp_path):
         "for report in fuzz.batch(1, 0, 5, None, 3.0):\n"
         "    print(report['number'], report['outcome'], report.get('kind'), flush=True)\n"
     )
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
+    )
     wanted = [
         "0 accepted None",
         "1 finding no end",

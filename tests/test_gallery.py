@@ -1,4 +1,5 @@
-"""Every example of the gallery runs alone and draws something; its first lines are what sphinx-gallery wants."""
+"""Every example of the gallery runs alone and draws something; its first lines are what
+sphinx-gallery wants."""
 
 import ast
 import runpy
@@ -16,7 +17,12 @@ NEEDS = {"plot_layers_mesh": "highspy"}  # of an example, beyond NumPy and matpl
 
 def test_there_are_examples():
     assert 20 <= len(EXAMPLES) <= 24
-    assert (GALLERY / "GALLERY_HEADER.rst").read_text(encoding="utf-8").splitlines()[1].startswith("===")
+    assert (
+        (GALLERY / "GALLERY_HEADER.rst")
+        .read_text(encoding="utf-8")
+        .splitlines()[1]
+        .startswith("===")
+    )
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

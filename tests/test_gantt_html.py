@@ -1,4 +1,5 @@
-"""The Gantt chart that a browser zooms: one file, opened in a headless Chromium that has no network."""
+"""The Gantt chart that a browser zooms: one file, opened in a headless Chromium that has no
+network."""
 
 import html
 import json
@@ -13,11 +14,14 @@ import hetsched as hs
 from hetsched.cli.main import main
 from hetsched.trace import Event, Trace
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs chromium")
 SIZE = 1200, 800
 
-#: What a reader does, then what the page says of itself, as JSON in an element that --dump-dom shows.
+#: What a reader does, then what the page says of itself, as JSON in an element that --dump-dom
+#: shows.
 PROBE = """<script>
 const told = [], state = () => ({...document.documentElement.dataset});
 window.requestAnimationFrame = draws => setTimeout(draws, 16);  // a browser without a screen may have no frames
@@ -44,13 +48,24 @@ def opened(trace, tmp_path, steps=""):
     path = tmp_path / "trace.html"
     trace.to_html(path)
     path.write_text(
-        path.read_text(encoding="utf-8").replace("</body>", PROBE.replace("@steps@", steps) + "</body>"), encoding="utf-8"
+        path.read_text(encoding="utf-8").replace(
+            "</body>", PROBE.replace("@steps@", steps) + "</body>"
+        ),
+        encoding="utf-8",
     )
     command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--no-first-run",
-        "--host-resolver-rules=MAP * ~NOTFOUND", f"--window-size={SIZE[0]},{SIZE[1]}", "--virtual-time-budget=20000",
-        "--dump-dom", path.as_uri(),
-    ]  # fmt: skip
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--no-first-run",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--window-size={SIZE[0]},{SIZE[1]}",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+        path.as_uri(),
+    ]
     page = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
     told = re.search(r'<pre id="told">(.*?)</pre>', page, re.DOTALL)
     assert told, page[:2000]
@@ -65,7 +80,11 @@ def make(steps, workers=("P0", "P1"), **options):
     return Trace.from_steps(steps, workers, kind="emulated", speeds=[1.0] * len(workers), **options)
 
 
-SIMPLE = [(0, "compute", 0.0, 4.0, "block <b>0</b>"), (1, "transfer", 0.0, 1.0, "A"), (1, "compute", 2.0, 4.0, "")]
+SIMPLE = [
+    (0, "compute", 0.0, 4.0, "block <b>0</b>"),
+    (1, "transfer", 0.0, 1.0, "A"),
+    (1, "compute", 2.0, 4.0, ""),
+]
 
 
 @needs_browser
@@ -113,7 +132,10 @@ def test_says_what_is_under_the_pointer(tmp_path):
     over(1, 0); over(0.5, 1); over(1.5, 1); over(3, 1); over(4.03, 1);
     """
     (_, first, transfer, wait, unnamed, beyond), page = opened(make(SIMPLE), tmp_path, steps)
-    assert first == {"text": "P0: block <b>0</b> (compute)\n0 s to 4 s, 4 s long", "seen": "visible"}
+    assert first == {
+        "text": "P0: block <b>0</b> (compute)\n0 s to 4 s, 4 s long",
+        "seen": "visible",
+    }
     assert transfer["text"].startswith("P1: A (transfer)\n0 s to 1 s")
     assert wait["text"].startswith("P1: wait\n1 s to 2 s")
     assert unnamed["text"].startswith("P1: compute\n2 s to 4 s")
@@ -128,7 +150,12 @@ def test_bars_are_where_and_what_they_are(tmp_path):
       told.push(tool.pixel(Math.round(x(t)), Math.round(TOP + (lane + 0.5) * row)));
     """
     (_, *pixels), _ = opened(make(SIMPLE), tmp_path, steps)
-    assert [p[:3] for p in pixels] == [[0, 0x72, 0xB2], [0xE6, 0x9F, 0], [0xEF] * 3, [0, 0x72, 0xB2]]
+    assert [p[:3] for p in pixels] == [
+        [0, 0x72, 0xB2],
+        [0xE6, 0x9F, 0],
+        [0xEF] * 3,
+        [0, 0x72, 0xB2],
+    ]
 
 
 @needs_browser
@@ -147,16 +174,26 @@ def test_a_hundred_thousand_events(tmp_path):
     """
     (whole, near), page = opened(trace, tmp_path, steps)
     assert float(whole["drawn"]) == len([e for e in trace.events if e.kind != "wait"])
-    middle, span = (float(near["from"]) + float(near["to"])) / 2, float(near["to"]) - float(near["from"])
-    assert middle == pytest.approx(float(whole["to"]) / 2, rel=2e-3)  # the pointer is at whole pixels
-    shown = sum(e.start < middle + span / 2 and e.end > middle - span / 2 for e in trace.events if e.kind != "wait")
+    middle, span = (
+        (float(near["from"]) + float(near["to"])) / 2,
+        float(near["to"]) - float(near["from"]),
+    )
+    # the pointer is at whole pixels
+    assert middle == pytest.approx(float(whole["to"]) / 2, rel=2e-3)
+    shown = sum(
+        e.start < middle + span / 2 and e.end > middle - span / 2
+        for e in trace.events
+        if e.kind != "wait"
+    )
     assert float(near["drawn"]) == shown  # and not those that cannot be seen
     assert len(page) < 8e6
 
 
 @needs_browser
 def test_a_thousand_workers_are_moved_up_and_down(tmp_path):
-    trace = make([(w, "compute", 0.0, 1.0 + w, "") for w in range(1000)], [f"P{w}" for w in range(1000)])
+    trace = make(
+        [(w, "compute", 0.0, 1.0 + w, "") for w in range(1000)], [f"P{w}" for w in range(1000)]
+    )
     steps = """
     tool.wheel(box.left + 300, box.top + 100, 1e6, {shiftKey: true}); await frames(); told.push(state());
     tool.pointer("move", box.left + x(500), box.top + TOP + high - 1); told.push(tip.textContent);
@@ -169,7 +206,9 @@ def test_a_thousand_workers_are_moved_up_and_down(tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize("workers", [[], ["idle", "</script><script>throw 1</script>@data@@title@"]])
+@pytest.mark.parametrize(
+    "workers", [[], ["idle", "</script><script>throw 1</script>@data@@title@"]]
+)
 def test_traces_without_events_and_hostile_names(workers, tmp_path):
     (state,), page = opened(make([], workers), tmp_path)
     assert float(state["drawn"]) == 0
@@ -178,7 +217,11 @@ def test_traces_without_events_and_hostile_names(workers, tmp_path):
 
 @needs_browser
 def test_events_that_overlap_are_all_found(tmp_path):
-    steps = [(0, "compute", 0.0, 9.0, "long"), (0, "compute", 1.0, 2.0, "short"), (0, "compute", 9.0, 10.0, "last")]
+    steps = [
+        (0, "compute", 0.0, 9.0, "long"),
+        (0, "compute", 1.0, 2.0, "short"),
+        (0, "compute", 9.0, 10.0, "last"),
+    ]
     look = """
     view.from = 5; view.to = 6; draw(); told.push(state());
     tool.pointer("move", box.left + x(5.5), box.top + TOP + 5); told.push(tip.textContent);
@@ -196,16 +239,28 @@ class TestFile:
         assert not re.search(r"https?:|src=|href=|@import|fetch\(|url\(", page)
         assert "from" in page
         data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
-        assert [label for _, label in data["legend"]] == ["panel", "update, step 0", "update, step 9", "wait"]
+        assert [label for _, label in data["legend"]] == [
+            "panel",
+            "update, step 0",
+            "update, step 9",
+            "wait",
+        ]
 
     def test_by_name_on_the_command_line(self, tmp_path, capsys):
         hs.distribute(78, [3, 5, 8]).save(tmp_path / "plan.json")
-        assert main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.html")]) == 0
+        assert (
+            main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.html")])
+            == 0
+        )
         assert (tmp_path / "t.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-        assert main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.svg")]) != 0
+        assert (
+            main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.svg")]) != 0
+        )
         assert "--trace must end in .json, .html, .paje, .csv" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("times", [(0.0, float("nan")), (float("nan"), 1.0), (0.0, float("inf"))])
+    @pytest.mark.parametrize(
+        "times", [(0.0, float("nan")), (float("nan"), 1.0), (0.0, float("inf"))]
+    )
     def test_a_failed_write_leaves_the_old_file_alone(self, times, tmp_path):
         path = tmp_path / "t.html"
         path.write_text("old")
@@ -216,5 +271,7 @@ class TestFile:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_is_not_far_larger_than_its_events(self, tmp_path):
-        make([(0, "compute", float(i), i + 0.5, "task") for i in range(10_000)]).to_html(tmp_path / "t.html")
+        make([(0, "compute", float(i), i + 0.5, "task") for i in range(10_000)]).to_html(
+            tmp_path / "t.html"
+        )
         assert (tmp_path / "t.html").stat().st_size < 10_000 * 36 + 20_000

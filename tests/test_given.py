@@ -1,4 +1,5 @@
-"""Certificates for what users made themselves: the same value, bound and gap as of a planner's plan, or a refusal."""
+"""Certificates for what users made themselves: the same value, bound and gap as of a planner's
+plan, or a refusal."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ INF = float("inf")
 def test_counts():
     plan = hs.distribute(78, TIMES, counts=[41, 24, 13])
     validate(plan)
-    assert (plan.method, plan.makespan, plan.lower_bound, plan.gap, plan.optimal) == ("given", 123.0, 120.0, 0.025, False)
+    assert (plan.method, plan.makespan, plan.lower_bound, plan.gap, plan.optimal) == (
+        "given",
+        123.0,
+        120.0,
+        0.025,
+        False,
+    )
     assert plan.displs.tolist() == [0, 41, 65]
     best = hs.distribute(78, TIMES, counts=hs.distribute(78, TIMES).counts)
     assert (best.optimal, best.gap, best.scope) == (True, 0.0, "all allocations")
@@ -35,9 +42,21 @@ def test_planners_solutions_given_back(seed):
     method = ["best", "columns", "nonrectangular", "snrpp"][seed % 4]
     zones = hs.partition(cycle_times=times, method=method, shape=shape)
     again = (
-        (grid, hs.lu_grid(6, times, owner=grid.owner), ("makespan", "cost", "lower_bound", "optimal")),
-        (pattern, hs.lu_pattern(12, times, owner=pattern.owner), ("cost", "lower_bound", "optimal", "period")),
-        (zones, hs.partition(cycle_times=times, shape=shape, rects=zones.rects), ("cost", "lower_bound", "optimal", "imbalance")),
+        (
+            grid,
+            hs.lu_grid(6, times, owner=grid.owner),
+            ("makespan", "cost", "lower_bound", "optimal"),
+        ),
+        (
+            pattern,
+            hs.lu_pattern(12, times, owner=pattern.owner),
+            ("cost", "lower_bound", "optimal", "period"),
+        ),
+        (
+            zones,
+            hs.partition(cycle_times=times, shape=shape, rects=zones.rects),
+            ("cost", "lower_bound", "optimal", "imbalance"),
+        ),
     )
     for plan, given, names in again:
         assert given.method == "given"
@@ -61,11 +80,17 @@ def test_zones_that_are_no_planners():
     assert (halves.cost, halves.imbalance) == (3.0, 2.0)
     assert halves.actual_areas.tolist() == [0.5, 0.5]
     ring = hs.partition(
-        [8, 1], shape=(3, 3), rects=[[[0, 0, 1, 3], [1, 0, 1, 1], [1, 2, 1, 1], [2, 0, 1, 3]], [[1, 1, 1, 1]] * 1 + [[0] * 4] * 3]
+        [8, 1],
+        shape=(3, 3),
+        rects=[
+            [[0, 0, 1, 3], [1, 0, 1, 1], [1, 2, 1, 1], [2, 0, 1, 3]],
+            [[1, 1, 1, 1]] * 1 + [[0] * 4] * 3,
+        ],
     )
     validate(ring)
     assert ring.cost == 8
-    some = hs.partition([1, 1, 0], rects=[[0, 0, 1, 1], [0] * 4, [0] * 4])  # a worker without a zone
+    # a worker without a zone
+    some = hs.partition([1, 1, 0], rects=[[0, 0, 1, 1], [0] * 4, [0] * 4])
     assert some.pieces.tolist() == [[0, 0, 0, 1, 1]]
     with pytest.raises(ValueError, match='method "given" has no cuts'):
         some.recut([1, 1, 0])
@@ -78,11 +103,19 @@ def test_zones_of_other_areas_prove_nothing():
         hs.partition([1] * 4, shape=(8, 8), rects=[[0, 0, 8, 8]] + [[0] * 4] * 3),
         hs.partition(areas=[3, 1], rects=HALVES),
     ):
-        assert (plan.gap, plan.optimal, plan.scope) == (0.0, False, "zones of the areas that they have")
+        assert (plan.gap, plan.optimal, plan.scope) == (
+            0.0,
+            False,
+            "zones of the areas that they have",
+        )
         assert "optimal among zones of the areas that they have (given)" in str(plan.certificate)
-    exact = hs.partition([1] * 4, rects=[[0, 0, 0.5, 0.5], [0, 0.5, 0.5, 0.5], [0.5, 0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]])
+    exact = hs.partition(
+        [1] * 4,
+        rects=[[0, 0, 0.5, 0.5], [0, 0.5, 0.5, 0.5], [0.5, 0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]],
+    )
     assert (exact.gap, exact.optimal, exact.scope) == (0.0, True, "")
-    cells = hs.partition([1, 1], shape=(3, 1), rects=[[0, 0, 1, 1], [1, 0, 2, 1]])  # less than a cell from 1.5 each
+    # less than a cell from 1.5 each
+    cells = hs.partition([1, 1], shape=(3, 1), rects=[[0, 0, 1, 1], [1, 0, 2, 1]])
     assert cells.optimal == (cells.gap < 1e-12)
 
 
@@ -92,32 +125,86 @@ HALVES = [[0, 0, 1, 0.5], [0, 0.5, 1, 0.5]]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: hs.distribute(5, TIMES, counts=[5, 0]), r"counts must have 3 entries, .*, got shape \(2,\)"),
+        (
+            lambda: hs.distribute(5, TIMES, counts=[5, 0]),
+            r"counts must have 3 entries, .*, got shape \(2,\)",
+        ),
         (lambda: hs.distribute(5, TIMES, counts=[5, 1, 0]), "counts must sum to n = 5, got 6"),
         (lambda: hs.distribute(5, TIMES, counts=[6, -1, 0]), r"counts\[1\] must be an integer in"),
-        (lambda: hs.distribute(5, TIMES, counts=[2.5, 2.5, 0]), r"counts\[0\] must be an integer in"),
+        (
+            lambda: hs.distribute(5, TIMES, counts=[2.5, 2.5, 0]),
+            r"counts\[0\] must be an integer in",
+        ),
         (lambda: hs.distribute(5, [1, INF], counts=[4, 1]), r"counts\[1\] must be 0: .* infinite"),
-        (lambda: hs.distribute(5, [[1, 2]], counts=[4, 1]), "counts are for cycle_times of one dimension"),
-        (lambda: hs.lu_pattern(3, TIMES, owner=[0, 1]), r"owner must have shape \(3,\), got \(2,\)"),
-        (lambda: hs.lu_pattern(3, TIMES, owner=[0, 1, 3]), r"owner\[2\] must be an integer in \[0, 2\]"),
-        (lambda: hs.lu_pattern(3, [1, INF], owner=[0, 1, 0]), r"owner\[1\] is 1, a worker with an infinite"),
-        (lambda: hs.lu_pattern(3, TIMES, owner=[0, 1, 0], method="cyclic"), "owner must be given without method"),
+        (
+            lambda: hs.distribute(5, [[1, 2]], counts=[4, 1]),
+            "counts are for cycle_times of one dimension",
+        ),
+        (
+            lambda: hs.lu_pattern(3, TIMES, owner=[0, 1]),
+            r"owner must have shape \(3,\), got \(2,\)",
+        ),
+        (
+            lambda: hs.lu_pattern(3, TIMES, owner=[0, 1, 3]),
+            r"owner\[2\] must be an integer in \[0, 2\]",
+        ),
+        (
+            lambda: hs.lu_pattern(3, [1, INF], owner=[0, 1, 0]),
+            r"owner\[1\] is 1, a worker with an infinite",
+        ),
+        (
+            lambda: hs.lu_pattern(3, TIMES, owner=[0, 1, 0], method="cyclic"),
+            "owner must be given without method",
+        ),
         (lambda: hs.lu_pattern(3, TIMES, 2, owner=[0, 1, 0]), "owner must be given without method"),
         (lambda: hs.lu_grid(2, TIMES, owner=[0, 1]), r"owner must have shape \(2, 2\)"),
-        (lambda: hs.lu_grid(2, [1, INF], owner=[[0, 0], [1, 0]]), r"owner\[1, 0\] is 1, a worker with an infinite"),
-        (lambda: hs.lu_grid(2, TIMES, "cyclic", owner=[[0, 0], [1, 0]]), "owner must be given without method"),
+        (
+            lambda: hs.lu_grid(2, [1, INF], owner=[[0, 0], [1, 0]]),
+            r"owner\[1, 0\] is 1, a worker with an infinite",
+        ),
+        (
+            lambda: hs.lu_grid(2, TIMES, "cyclic", owner=[[0, 0], [1, 0]]),
+            "owner must be given without method",
+        ),
         (lambda: hs.partition([1, 1], "rows", rects=HALVES), "rects must be given without method"),
-        (lambda: hs.partition([1, 1], rects=HALVES, groups=[0, 0]), "rects must be given without method"),
+        (
+            lambda: hs.partition([1, 1], rects=HALVES, groups=[0, 0]),
+            "rects must be given without method",
+        ),
         (lambda: hs.partition([1, 1], rects=HALVES[:1]), r"rects must have shape \(2, 4\) or"),
-        (lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.4, 1, 0.5]]), "rects must not overlap"),
-        (lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, 0.4]]), "rects must cover the 1 x 1 box"),
-        (lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, 0.6]]), "rects must lie in the 1 x 1 box"),
-        (lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, np.nan]]), "rects must be finite"),
-        (lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, -0.5, 1, 1]]), "rects must be finite and not negative"),
+        (
+            lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.4, 1, 0.5]]),
+            "rects must not overlap",
+        ),
+        (
+            lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, 0.4]]),
+            "rects must cover the 1 x 1 box",
+        ),
+        (
+            lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, 0.6]]),
+            "rects must lie in the 1 x 1 box",
+        ),
+        (
+            lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, 0.5, 1, np.nan]]),
+            "rects must be finite",
+        ),
+        (
+            lambda: hs.partition([1, 1], rects=[[0, 0, 1, 0.5], [0, -0.5, 1, 1]]),
+            "rects must be finite and not negative",
+        ),
         (lambda: hs.partition([1, 0], rects=HALVES), r"rects\[1\] must be all zero"),
-        (lambda: hs.partition([1, 1], shape=(2, 2), rects=HALVES), r"rects\[0, 3\] must be an integer"),
-        (lambda: hs.partition([1, 1], shape=(2, 2), rects=[[0, 0, 2, 1], [0, 1, 1, 1]]), "cover 3 of its area 4"),
-        (lambda: hs.partition([1, 1], shape=(2, 2), rects=[[0, 0, 2, 1], [1, 0, 1, 2]]), "rects must not overlap"),
+        (
+            lambda: hs.partition([1, 1], shape=(2, 2), rects=HALVES),
+            r"rects\[0, 3\] must be an integer",
+        ),
+        (
+            lambda: hs.partition([1, 1], shape=(2, 2), rects=[[0, 0, 2, 1], [0, 1, 1, 1]]),
+            "cover 3 of its area 4",
+        ),
+        (
+            lambda: hs.partition([1, 1], shape=(2, 2), rects=[[0, 0, 2, 1], [1, 0, 1, 2]]),
+            "rects must not overlap",
+        ),
     ],
 )
 def test_what_is_no_solution_is_refused(call, message):
@@ -134,7 +221,11 @@ def test_what_is_no_array_is_refused():
 
 def test_what_was_given_is_copied():
     counts, owner, rects = np.array([2, 1]), np.array([0, 1], np.int32), np.array(HALVES)
-    plans = hs.distribute(3, [1, 1], counts=counts), hs.lu_pattern(2, [1, 1], owner=owner), hs.partition([1, 1], rects=rects)
+    plans = (
+        hs.distribute(3, [1, 1], counts=counts),
+        hs.lu_pattern(2, [1, 1], owner=owner),
+        hs.partition([1, 1], rects=rects),
+    )
     counts[:], owner[:], rects[:] = 0, 0, 0
     assert plans[0].counts.tolist() == [2, 1]
     assert plans[1].owner.tolist() == [0, 1]

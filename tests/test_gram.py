@@ -1,4 +1,5 @@
-"""hs.gram, and products of a matrix by its own transpose: what NumPy computes, exactly symmetric, for half the work."""
+"""hs.gram, and products of a matrix by its own transpose: what NumPy computes, exactly symmetric,
+for half the work."""
 
 import threading
 
@@ -12,7 +13,21 @@ from hetsched._engine import kernels
 from hetsched._engine import run as engine
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
-SIZES = [(0, 3), (3, 0), (1, 1), (1, 50), (2, 3), (7, 5), (8, 8), (9, 2), (15, 4), (16, 3), (17, 9), (49, 31), (130, 70)]
+SIZES = [
+    (0, 3),
+    (3, 0),
+    (1, 1),
+    (1, 50),
+    (2, 3),
+    (7, 5),
+    (8, 8),
+    (9, 2),
+    (15, 4),
+    (16, 3),
+    (17, 9),
+    (49, 31),
+    (130, 70),
+]
 
 
 @pytest.fixture(params=["blis", "openblas", "c"])
@@ -49,7 +64,9 @@ def laid_out(rng, shape, dtype, layout):
         "C": lambda: np.ascontiguousarray(values[..., :m, :n]),
         "F": lambda: np.ascontiguousarray(values[..., :m, :n].swapaxes(-1, -2)).swapaxes(-1, -2),
         "strided": lambda: values[..., ::2, ::3],
-        "negative": lambda: values[..., m - 1 :: -1, n - 1 :: -1] if m and n else values[..., :m, :n],
+        "negative": lambda: (
+            values[..., m - 1 :: -1, n - 1 :: -1] if m and n else values[..., :m, :n]
+        ),
         "broadcast": lambda: np.broadcast_to(values[..., :1, :n], shape),
     }[layout]()
 
@@ -58,7 +75,11 @@ def assert_gram(C, A, of, conjugate=True):
     """Within the bound of sums of k products, and exactly what its mirror image is."""
     large = C.size > 20_000  # NumPy would take seconds in extended precision
     wide = A.astype(
-        (np.complex128 if large else np.clongdouble) if A.dtype.kind == "c" else np.float64 if large else np.longdouble
+        (np.complex128 if large else np.clongdouble)
+        if A.dtype.kind == "c"
+        else np.float64
+        if large
+        else np.longdouble
     )
     left = wide if of == "rows" else wide.swapaxes(-1, -2)
     right = left.swapaxes(-1, -2)
@@ -68,7 +89,9 @@ def assert_gram(C, A, of, conjugate=True):
     k = left.shape[-1]
     assert C.shape == exact.shape
     assert C.dtype == A.dtype
-    assert np.all(np.abs(C - exact) <= (1 + large) * (4 * np.sqrt(k) + 8) * np.finfo(C.dtype).eps * bound)
+    assert np.all(
+        np.abs(C - exact) <= (1 + large) * (4 * np.sqrt(k) + 8) * np.finfo(C.dtype).eps * bound
+    )
     image = C.swapaxes(-1, -2)
     assert np.array_equal(C, image.conj() if conjugate else image)
 
@@ -100,7 +123,11 @@ def test_out(no_shortcut, dtype, out_layout):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_larger_than_every_block(kernel, dtype):
     rng = np.random.default_rng(3)
-    shapes = [(1300, 40), (260, 1100), (60, 6000)] if np.dtype(dtype).kind == "f" else [(700, 40), (160, 700), (60, 3000)]
+    shapes = (
+        [(1300, 40), (260, 1100), (60, 6000)]
+        if np.dtype(dtype).kind == "f"
+        else [(700, 40), (160, 700), (60, 3000)]
+    )
     for shape in shapes:
         A = laid_out(rng, shape, dtype, "C")
         assert_gram(hs.gram(A), A, "rows")
@@ -168,7 +195,9 @@ def test_what_is_recognised(no_shortcut, pool, monkeypatch):
 def test_added_to_any_matrix(no_shortcut, pool):
     rng = np.random.default_rng(6)
     A, C = rng.standard_normal((50, 30)), rng.standard_normal((50, 50))
-    np.testing.assert_allclose(pool.matmul(A, A.T, C.copy(), beta=2.0), A @ A.T + 2 * C, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        pool.matmul(A, A.T, C.copy(), beta=2.0), A @ A.T + 2 * C, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
@@ -182,7 +211,8 @@ def test_emulated_pools_follow_their_plan():
 
 
 def best_cuts(n, block, cycle_times):
-    """The least time of any division of the triangle's columns into intervals, in the workers' order, at multiples of block."""
+    """The least time of any division of the triangle's columns into intervals, in the workers'
+    order, at multiples of block."""
     ends = [*range(0, n, block), n]
     best = {0: 0.0}
     for time in cycle_times:
@@ -206,7 +236,9 @@ def test_plans_of_a_triangle():
         validate(plan)
         unit = 2 * k / 1e9
         assert plan.makespan == pytest.approx(best_cuts(n, block, times) * unit, rel=1e-9)
-        assert plan.lower_bound == pytest.approx(n * (n + 1) / 2 * unit / (1 / times).sum(), rel=1e-9)
+        assert plan.lower_bound == pytest.approx(
+            n * (n + 1) / 2 * unit / (1 / times).sum(), rel=1e-9
+        )
         assert plan.flops.sum() == pytest.approx(n * (n + 1) * k)
         cells = np.zeros((n, n), int)
         for _, row, col, depth, height, width, length in plan.boxes.tolist():
@@ -246,10 +278,19 @@ def test_products_by_a_plan_of_a_triangle(no_shortcut, pool):
         C = np.full((20, 20), 7.0)
         bad = [
             ("method 'triangle' is for", lambda: emulated.plan(20, 21, 10, method="triangle")),
-            ("method 'triangle' is for", lambda: emulated.matmul(A, A.T, C, method="triangle", communication="sequential")),
+            (
+                "method 'triangle' is for",
+                lambda: emulated.matmul(A, A.T, C, method="triangle", communication="sequential"),
+            ),
             ("B must be the transpose", lambda: emulated.run(plan, A, A.T.copy(), C)),
-            ("B must be the transpose", lambda: emulated.matmul(A, A.T.copy(), C, method="triangle")),
-            ("B must be the transpose", lambda: emulated.matmul(A, A.T, C, beta=1.0, method="triangle")),
+            (
+                "B must be the transpose",
+                lambda: emulated.matmul(A, A.T.copy(), C, method="triangle"),
+            ),
+            (
+                "B must be the transpose",
+                lambda: emulated.matmul(A, A.T, C, beta=1.0, method="triangle"),
+            ),
         ]
         for message, call in bad:
             with pytest.raises(ValueError, match=f"^{message}"):

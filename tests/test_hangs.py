@@ -7,7 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-#: In one file what a signal interrupts, then a lock of C, which no signal does; in another a process that ends.
+#: In one file what a signal interrupts, then a lock of C, which no signal does; in another a
+#: process that ends.
 WAITS = """
 import ctypes, threading
 import pytest
@@ -38,10 +39,38 @@ def test_tests_that_hang_and_end_their_process(tmp_path):
     """Each of them fails by name, with the stacks of all threads; the run ends with an error."""
     (tmp_path / "test_waits.py").write_text(WAITS)
     (tmp_path / "test_ends.py").write_text(ENDS)
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path]
-    options = ["-n", "2", "--dist", "loadfile", "-o", "faulthandler_timeout=5", "-p", "no:cacheprovider", tmp_path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "conftest",
+        "-c",
+        ROOT / "pyproject.toml",
+        "--rootdir",
+        tmp_path,
+    ]
+    options = [
+        "-n",
+        "2",
+        "--dist",
+        "loadfile",
+        "-o",
+        "faulthandler_timeout=5",
+        "-p",
+        "no:cacheprovider",
+        tmp_path,
+    ]
     where = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
-    run = subprocess.run([*command, *options], cwd=tmp_path, env=where, capture_output=True, text=True, timeout=300, check=False)
+    run = subprocess.run(
+        [*command, *options],
+        cwd=tmp_path,
+        env=where,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert run.returncode == 1
     assert "FAILED test_waits.py::test_waits - Failed: Timeout (>0.5s)" in run.stdout
     assert "Stack of beside" in run.stdout

@@ -1,4 +1,5 @@
-"""NaN and infinities in matrices that nobody checks: they reach what depends on them, as with SciPy, and nothing hangs."""
+"""NaN and infinities in matrices that nobody checks: they reach what depends on them, as with
+SciPy, and nothing hangs."""
 
 import inspect
 
@@ -22,7 +23,9 @@ def ours(name, *args, **options):
 
 def dense(n, dtype, columns=None):
     """Nothing in it is zero, and the diagonal is the largest of its column."""
-    a = matrices.uniform(matrices.random("dense", n, columns), (n, n if columns is None else columns), dtype)
+    a = matrices.uniform(
+        matrices.random("dense", n, columns), (n, n if columns is None else columns), dtype
+    )
     a += 0.01
     k = min(a.shape)
     a[range(k), range(k)] += 2 * n
@@ -93,7 +96,8 @@ class TestLu:
             a = spoilt(dense(n, dtype), place, value)
             found, wanted = (outcome(functions, "inv", a) for functions in (OURS, PEERS))
             if found is not None and wanted is not None:
-                assert np.isinf(value) or unfinite(found).any() >= unfinite(wanted).any()  # what divides by infinity is zero
+                # what divides by infinity is zero
+                assert np.isinf(value) or unfinite(found).any() >= unfinite(wanted).any()
                 assert np.isinf(value) or (np.isnan(found) >= np.isnan(wanted)).all()
             assert found is None or np.isinf(value) or np.isnan(found).any()
 
@@ -107,7 +111,8 @@ class TestLu:
                 except ValueError:
                     continue
                 assert unfinite(found).any()
-                assert np.isinf(value) or np.isnan(np.atleast_1d(found)[-1])  # the logarithm, or the value
+                # the logarithm, or the value
+                assert np.isinf(value) or np.isnan(np.atleast_1d(found)[-1])
 
 
 def right_sides(n, dtype, value, solve):
@@ -136,7 +141,8 @@ def outcome(functions, name, *args):
 @pytest.mark.parametrize("lower", [True, False])
 class TestTriangles:
     def test_cholesky(self, lower, n, value, dtype):
-        """In the triangle that is read: an error, or it shows where it was; in the other one: nothing."""
+        """In the triangle that is read: an error, or it shows where it was; in the other one:
+        nothing."""
         a = positive(n, dtype)
         clean = ours("cholesky", a, lower=lower)
         for i, j in places(n):
@@ -170,7 +176,8 @@ class TestTriangles:
         t = dense(n, dtype) if not unit else dense(n, dtype) / np.asarray(2 * n, dtype)
         keep = np.tri(n, k=-int(unit), dtype=bool)
         t[~(keep if lower else keep.T)] = np.nan  # not read
-        order = slice(None, None, 1 if lower == (trans == 0) else -1)  # in which the unknowns are found
+        # in which the unknowns are found
+        order = slice(None, None, 1 if lower == (trans == 0) else -1)
         b = matrices.uniform(matrices.random("b", n), (n, 4), dtype)
         clean = ours("solve_triangular", t, b, trans, lower, unit)
         assert np.isfinite(clean).all()
@@ -190,10 +197,15 @@ class TestTriangles:
 
 
 @of_values
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 3), (3, 5), (17, 17), (97, 40), (40, 97), (300, 20), (500, 20)], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (2, 2), (5, 3), (3, 5), (17, 17), (97, 40), (40, 97), (300, 20), (500, 20)],
+    ids=str,
+)
 class TestQr:
     def test_factors(self, shape, value, dtype):
-        """Columns of R and of Q before it do not depend on it; those of Q from it on do, as LAPACK's."""
+        """Columns of R and of Q before it do not depend on it; those of Q from it on do, as
+        LAPACK's."""
         m, n = shape
         for i, j in places(m, n):
             a = spoilt(dense(m, dtype, n), (i, j), value)
@@ -204,11 +216,21 @@ class TestQr:
                 assert bad[j]
                 assert not bad[:j].any()
                 if np.isnan(value):
-                    assert (bad == np.isnan(call(PEERS, "qr", a, mode="r", check_finite=False)[0]).any(axis=0)).all()
+                    assert (
+                        bad
+                        == np.isnan(call(PEERS, "qr", a, mode="r", check_finite=False)[0]).any(
+                            axis=0
+                        )
+                    ).all()
             if np.isnan(value):
-                assert (np.isnan(q) == np.isnan(call(PEERS, "qr", a, mode="economic", check_finite=False)[0])).all()
+                assert (
+                    np.isnan(q)
+                    == np.isnan(call(PEERS, "qr", a, mode="economic", check_finite=False)[0])
+                ).all()
             assert not unfinite(q)[:, :j].any()
-            assert np.allclose(q[:, :j], ours("qr", dense(m, dtype, n), mode="economic")[0][:, :j], atol=1e-4)
+            assert np.allclose(
+                q[:, :j], ours("qr", dense(m, dtype, n), mode="economic")[0][:, :j], atol=1e-4
+            )
 
     @pytest.mark.parametrize("order", ["C", "F", "-"])
     def test_full(self, order, shape, value, dtype):
@@ -217,7 +239,10 @@ class TestQr:
         for i, j in places(m, n)[1:-1:2]:
             a = spoilt(dense(m, dtype, n), (i, j), value)
             a = a[::-1, ::-1].copy()[::-1, ::-1] if order == "-" else np.array(a, order=order)
-            q, peer = ours("qr", a, mode="full")[0], call(PEERS, "qr", a, mode="full", check_finite=False)[0]
+            q, peer = (
+                ours("qr", a, mode="full")[0],
+                call(PEERS, "qr", a, mode="full", check_finite=False)[0],
+            )
             assert not unfinite(q)[:, :j].any()
             assert (np.isnan(q) == np.isnan(peer)).all() or np.isinf(value)
 
@@ -233,7 +258,8 @@ class TestQr:
             assert x is None or unfinite(x[0][:, j]).all()
         for place in places(m, n):
             x = outcome(OURS, "lstsq", spoilt(a, place, value), b)
-            assert x is None or unfinite(x[0]).any() or np.isinf(value)  # what divides by infinity is zero
+            # what divides by infinity is zero
+            assert x is None or unfinite(x[0]).any() or np.isinf(value)
 
 
 @of_values

@@ -1,4 +1,5 @@
-"""Every dense operation by LAPACK's test ratios, on its types of matrices, below its threshold; that the ratios find faults."""
+"""Every dense operation by LAPACK's test ratios, on its types of matrices, below its threshold;
+that the ratios find faults."""
 
 import inspect
 
@@ -41,7 +42,8 @@ def below(value, *what):
 
 
 def forms(a):
-    """Options and the matrix: by rows, read-only; by columns, to be overwritten. Of large ones, one of them."""
+    """Options and the matrix: by rows, read-only; by columns, to be overwritten. Of large ones, one
+    of them."""
     rows, columns = ({}, a), ({"overwrite_a": True}, np.array(a, order="F"))
     if a.size < 9000:
         return rows, columns
@@ -69,7 +71,8 @@ class TestLu:
                 is_of(lu, (m, n), dtype)
                 assert piv.shape == (min(m, n),)
                 below(ratios.lu_factors(a, lu, piv), m, n, options)
-                multipliers = np.abs(np.tril(lu, -1)[:, : min(m, n)])  # complex pivots are the largest by their parts' sum
+                # complex pivots are the largest by their parts' sum
+                multipliers = np.abs(np.tril(lu, -1)[:, : min(m, n)])
                 limit = 2**0.5 if lu.dtype.kind == "c" else 1
                 assert multipliers.max(initial=0) <= limit * (1 + 8 * np.finfo(dtype).eps)
 
@@ -115,11 +118,18 @@ class TestLu:
 def system(a, trans, columns):
     """Right sides whose solution is known, and it."""
     n = a.shape[1]
-    true = matrices.uniform(matrices.random("system", n, columns, trans), (n,) if columns is None else (n, columns), a.dtype.name)
+    true = matrices.uniform(
+        matrices.random("system", n, columns, trans),
+        (n,) if columns is None else (n, columns),
+        a.dtype.name,
+    )
     wide = np.promote_types(a.dtype, "f8")
     op = (a, a.T, a.conj().T)[trans].astype(wide)
     power = -ratios.exponent(op)
-    return ratios.shifted(ratios.shifted(op, power) @ true.astype(wide), -power).astype(a.dtype), true
+    return (
+        ratios.shifted(ratios.shifted(op, power) @ true.astype(wide), -power).astype(a.dtype),
+        true,
+    )
 
 
 def solved(a, x, b, true, rcond, trans=0):
@@ -132,7 +142,9 @@ def with_other_triangle(a, lower, diagonal=False):
     """A copy with numbers that are not to be read in the other triangle, and on the diagonal."""
     n = len(a)
     size = max(1.0, np.abs(a).max(initial=0)) * 8
-    other = (matrices.uniform(matrices.random("other", n), (n, n), a.dtype.name) * size).astype(a.dtype)
+    other = (matrices.uniform(matrices.random("other", n), (n, n), a.dtype.name) * size).astype(
+        a.dtype
+    )
     keep = np.tri(n, k=-diagonal, dtype=bool)
     return np.where(keep if lower else keep.T, a, other)
 
@@ -241,8 +253,24 @@ class TestQr:
             assert (sizes[1:] <= sizes[:-1] + 100 * np.finfo(dtype).eps * sizes[:1]).all()
 
 
-LEAST = ((1, 1), (2, 1), (1, 2), (5, 3), (3, 5), (20, 5), (5, 20), (16, 16), (16, 130), (50, 50), (97, 96), (96, 97), (129, 129),
-         (257, 16), (600, 50), (1000, 7))  # fmt: skip
+LEAST = (
+    (1, 1),
+    (2, 1),
+    (1, 2),
+    (5, 3),
+    (3, 5),
+    (20, 5),
+    (5, 20),
+    (16, 16),
+    (16, 130),
+    (50, 50),
+    (97, 96),
+    (96, 97),
+    (129, 129),
+    (257, 16),
+    (600, 50),
+    (1000, 7),
+)
 
 
 class TestLeastSquares:
@@ -271,7 +299,8 @@ class TestLeastSquares:
     def test_deficient(self, scale, dtype):
         for m, n in LEAST:
             a, wanted = matrices.deficient(m, n, dtype, scale), matrices.rank(m, n)
-            for inside in (True, False) if scale != "large" else (True,):  # xGELSD overflows where others do not
+            # xGELSD overflows where others do not
+            for inside in (True, False) if scale != "large" else (True,):
                 b = matrices.right_sides(a, 3, inside=inside)
                 x, rank = least(a, b, np.finfo(dtype).eps ** 0.5)
                 assert rank == wanted
@@ -324,7 +353,14 @@ class TestTriangular:
             given = with_other_triangle(t, lower, unit)
             for trans, columns in ((0, None), (0, 3), (1, 2), (2, 40), (2, None)):
                 b, true = system(t, trans, columns)
-                x = ours("solve_triangular", np.asarray(given, order="FC"[trans % 2]), b, trans, lower, unit)
+                x = ours(
+                    "solve_triangular",
+                    np.asarray(given, order="FC"[trans % 2]),
+                    b,
+                    trans,
+                    lower,
+                    unit,
+                )
                 solved(t, x, b, true, rcond, trans)
 
     @of_dtypes
@@ -376,7 +412,7 @@ class TestGram:
                 below(ratios.gram(a, ours("gram", a)), m, n)
 
 
-# ---- the judge is judged ------------------------------------------------------------------------------------------
+# ---- the judge is judged -------------------------------------------------------------------------
 
 N = 20
 
@@ -389,7 +425,9 @@ def lu_case(a):
 def solve_case(a):
     b, true = system(a, 0, None)
     x = call(PEERS, "solve", a, b)
-    return x, lambda x: max(ratios.residual(a, x, b), ratios.forward(x, true, ratios.reciprocal_condition(a)))
+    return x, lambda x: max(
+        ratios.residual(a, x, b), ratios.forward(x, true, ratios.reciprocal_condition(a))
+    )
 
 
 def inverse_case(a):
@@ -466,7 +504,11 @@ def gram_case(a):
     return call(PEERS, "gram", a), lambda x: ratios.gram(a, x)
 
 
-CASES = {name.removesuffix("_case"): case for name, case in list(globals().items()) if name.endswith("_case")}
+CASES = {
+    name.removesuffix("_case"): case
+    for name, case in list(globals().items())
+    if name.endswith("_case")
+}
 
 
 @of_dtypes
@@ -506,7 +548,11 @@ def test_gram_of_one_rounding_apart_is_found(dtype):
 @pytest.mark.parametrize("kind", [*GENERAL, *TRIANGULAR])
 def test_types_are_what_they_say(kind, dtype):
     for n in (2, 17, 96):
-        a = matrices.triangular(kind, n, dtype, True) if kind in TRIANGULAR[6:] else matrices.general(kind, n, n, dtype)
+        a = (
+            matrices.triangular(kind, n, dtype, True)
+            if kind in TRIANGULAR[6:]
+            else matrices.general(kind, n, n, dtype)
+        )
         wide = ratios.unit(a.astype(np.promote_types(dtype, "f8")))
         values = np.linalg.svd(wide, compute_uv=False)
         if "zero" in kind:
@@ -514,7 +560,9 @@ def test_types_are_what_they_say(kind, dtype):
         elif "unit" in kind or kind == "identity":
             assert (a.diagonal() == 1).all()
         else:
-            assert values[0] / values[-1] == pytest.approx(matrices.condition(kind, dtype), rel=0.9 if kind == "worst" else 0.05)
+            assert values[0] / values[-1] == pytest.approx(
+                matrices.condition(kind, dtype), rel=0.9 if kind == "worst" else 0.05
+            )
         assert (kind == "lower" or kind in TRIANGULAR[6:]) <= (not np.triu(a, 1).any())
         assert (kind == "upper") <= (not np.tril(a, -1).any())
         if kind in EDGES:

@@ -37,7 +37,9 @@ def test_a_field_is_made_once_and_when_asked_for():
         made.names = ()
 
 
-@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), dataclasses.replace])
+@pytest.mark.parametrize(
+    "how", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), dataclasses.replace]
+)
 def test_copies_have_it(how):
     assert how(thing([])) == Thing(2, ("a", "b")) == thing([])
 

@@ -1,4 +1,5 @@
-"""Layers of a product that stay on disk: their files beside products of their parts, sums, times, memory, and what goes wrong."""
+"""Layers of a product that stay on disk: their files beside products of their parts, sums, times,
+memory, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ STAR = hs.Platform.star([30.0, 50, 80], link_costs=[200.0, 300, 0])
 def parts(plan, A, B):
     """The product of each worker's columns of A and rows of B."""
     block = -(-A.shape[1] // max(plan.n, 1))
-    own = [slice(block * first, block * (first + count)) for first, count in zip(plan.displs, plan.counts, strict=True)]
+    own = [
+        slice(block * first, block * (first + count))
+        for first, count in zip(plan.displs, plan.counts, strict=True)
+    ]
     return {i: A[:, cut] @ B[cut] for i, cut in enumerate(own) if plan.counts[i]}
 
 
@@ -39,7 +43,9 @@ def test_files_are_the_layers(tmp_path_factory, sizes, dtype, block, alpha, stri
     A, B = (RNG.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
     A = A[:, ::-1] if data.draw(st.booleans()) else A
     p = data.draw(st.integers(1, 4))
-    plan = hs.layers_star(-(-k // block), data.draw(st.lists(st.floats(1, 9), min_size=p, max_size=p)), disk=True)
+    plan = hs.layers_star(
+        -(-k // block), data.draw(st.lists(st.floats(1, 9), min_size=p, max_size=p)), disk=True
+    )
     if -(-k // -(-k // plan.n)) != plan.n:
         return
     folder = tmp_path_factory.mktemp("layers")
@@ -49,7 +55,12 @@ def test_files_are_the_layers(tmp_path_factory, sizes, dtype, block, alpha, stri
     wanted = parts(plan, A, B)
     assert [path.name for path in layers.files] == [f"layer-{i}.npy" for i in wanted]
     assert sorted(folder.iterdir()) == sorted(layers.files)
-    close = {"rtol": 0, "atol": 1e-3 if np.dtype(dtype).itemsize < 16 and dtype in ("float32", "complex64") else 1e-11}
+    close = {
+        "rtol": 0,
+        "atol": (
+            1e-3 if np.dtype(dtype).itemsize < 16 and dtype in ("float32", "complex64") else 1e-11
+        ),
+    }
     for path, layer in zip(layers.files, wanted.values(), strict=True):
         found = np.load(path)
         assert found.dtype == dtype
@@ -67,13 +78,28 @@ def test_sum_of_rows(tmp_path, monkeypatch):
     with hs.Pool(3) as pool:
         layers = pool.run(hs.layers_star(70, [1.0, 2.0, 3.0]), A, B, layers=tmp_path)
     whole = layers.sum()
-    np.testing.assert_array_equal(whole, ((0 + np.load(layers.files[0])) + np.load(layers.files[1])) + np.load(layers.files[2]))
+    np.testing.assert_array_equal(
+        whole,
+        ((0 + np.load(layers.files[0])) + np.load(layers.files[1])) + np.load(layers.files[2]),
+    )
     monkeypatch.setattr(layers_run, "_BAND", 100)
-    for rows in (slice(None), slice(10, 20), slice(-5, None), slice(0, 0), slice(50, 20), slice(85, 999), None):
+    for rows in (
+        slice(None),
+        slice(10, 20),
+        slice(-5, None),
+        slice(0, 0),
+        slice(50, 20),
+        slice(85, 999),
+        None,
+    ):
         np.testing.assert_array_equal(layers.sum(rows), whole if rows is None else whole[rows])
     assert hs.LayerFiles(layers.files) == layers == pickle.loads(pickle.dumps(layers))
     assert hs.LayerFiles(layers.files[:2]) != layers
-    for rows, error in ((3, TypeError), (slice(0, 9, 2), ValueError), (slice(9, 0, -1), ValueError)):
+    for rows, error in (
+        (3, TypeError),
+        (slice(0, 9, 2), ValueError),
+        (slice(9, 0, -1), ValueError),
+    ):
         with pytest.raises(error, match="rows must be a slice"):
             layers.sum(rows)
 
@@ -91,15 +117,22 @@ def test_emulated(tmp_path, mode, monkeypatch):
     assert trace.predicted < with_sum.predicted
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
     assert not [e for e in trace.events if e.what == "sum"]
-    computed = [sum(e.end - e.start for e in trace.events if e.kind == "compute" and e.worker == w) for w in range(3)]
-    assert (np.array(computed) >= 2 * 200 * 50 * plan.counts * STAR.cycle_times / 1e9 * (1 - 1e-6)).all()
+    computed = [
+        sum(e.end - e.start for e in trace.events if e.kind == "compute" and e.worker == w)
+        for w in range(3)
+    ]
+    assert (
+        np.array(computed) >= 2 * 200 * 50 * plan.counts * STAR.cycle_times / 1e9 * (1 - 1e-6)
+    ).all()
     assert (np.array(trace.finish) >= np.array(trace.predicted_finish) * (1 - 1e-9)).all()
 
 
 def test_installments(tmp_path):
     """Several parts of the depth to a worker add up in its layer."""
     pytest.importorskip("highspy")
-    mesh = hs.Platform.mesh([[30.0, 40.0], [20.0, 50.0]], [[90.0], [160.0]], [[60.0, 120.0]], unit=hs.Unit.gigaflop())
+    mesh = hs.Platform.mesh(
+        [[30.0, 40.0], [20.0, 50.0]], [[90.0], [160.0]], [[60.0, 120.0]], unit=hs.Unit.gigaflop()
+    )
     A, B = RNG.standard_normal((150, 60)), RNG.standard_normal((60, 40))
     for installments in (1, 3):
         plan = hs.layers_mesh(60, mesh, installments=installments)
@@ -110,18 +143,28 @@ def test_installments(tmp_path):
         assert trace.makespan >= trace.predicted * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (1, 2, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (1, 2, 1)]
+)
 def test_empty(tmp_path, sizes):
     m, n, k = sizes
     with hs.Pool(2) as pool:
-        layers = pool.run(hs.layers_star(k, [1.0, 1.0]), np.ones((m, k)), np.ones((k, n)), layers=tmp_path)
+        layers = pool.run(
+            hs.layers_star(k, [1.0, 1.0]), np.ones((m, k)), np.ones((k, n)), layers=tmp_path
+        )
     np.testing.assert_array_equal(layers.sum(), np.full((m, n), float(k)))
 
 
 def test_zero_times(tmp_path):
     """alpha 0 reads nothing."""
     with hs.Pool(2) as pool:
-        layers = pool.run(hs.layers_star(4, [1.0, 1.0]), np.full((5, 4), np.nan), np.ones((4, 3)), alpha=0, layers=tmp_path)
+        layers = pool.run(
+            hs.layers_star(4, [1.0, 1.0]),
+            np.full((5, 4), np.nan),
+            np.ones((4, 3)),
+            alpha=0,
+            layers=tmp_path,
+        )
     np.testing.assert_array_equal(layers.sum(), np.zeros((5, 3)))
 
 
@@ -131,7 +174,9 @@ def test_files_are_replaced_as_a_whole(tmp_path, monkeypatch):
     with hs.Pool(2) as pool:
         before = pool.run(plan, A, B, layers=tmp_path)
         kept = [path.read_bytes() for path in before.files]
-        monkeypatch.setattr(layers_run.product, "run", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        monkeypatch.setattr(
+            layers_run.product, "run", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             pool.run(plan, 2 * A, B, layers=tmp_path)
         assert sorted(tmp_path.iterdir()) == sorted(before.files)
@@ -158,13 +203,16 @@ with hs.Pool(hs.Platform.star([100.0, 100.0]), emulate=True) as pool:
     except KeyboardInterrupt:
         print("interrupted")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100
+    )
     assert done.stdout == "interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_peak_memory(tmp_path):
-    """With less private memory than a layer, or C, takes: enough for layers in files, too little without."""
+    """With less private memory than a layer, or C, takes: enough for layers in files, too little
+    without."""
     program = """
 import resource, sys
 import numpy as np, hetsched as hs
@@ -187,7 +235,13 @@ with hs.Pool(2) as pool:
 """
     if not Path("/proc/self/status").exists():
         pytest.skip("needs /proc")
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
     assert done.stdout.splitlines() == ["40.0", "no memory"]
 
 
@@ -196,7 +250,11 @@ with hs.Pool(2) as pool:
     [
         ({"layers": 7}, TypeError, "layers must be the path of a folder, got 7"),
         ({"layers": "/nowhere/at/all"}, FileNotFoundError, "layers must be a folder that exists"),
-        ({"C": np.zeros((6, 6))}, TypeError, "layers is for a plan of layers and without C, got a LayersPlan and C"),
+        (
+            {"C": np.zeros((6, 6))},
+            TypeError,
+            "layers is for a plan of layers and without C, got a LayersPlan and C",
+        ),
         (
             {"plan": hs.partition([1, 1], shape=(6, 6))},
             TypeError,
@@ -210,7 +268,12 @@ with hs.Pool(2) as pool:
     ],
 )
 def test_bad_arguments(tmp_path, change, error, message):
-    given = {"plan": hs.layers_star(6, [1.0, 1.0]), "A": np.ones((6, 6)), "B": np.ones((6, 6)), "layers": tmp_path} | change
+    given = {
+        "plan": hs.layers_star(6, [1.0, 1.0]),
+        "A": np.ones((6, 6)),
+        "B": np.ones((6, 6)),
+        "layers": tmp_path,
+    } | change
     with hs.Pool(2) as pool, pytest.raises(error, match=message):
         pool.run(**given)
     assert list(tmp_path.iterdir()) == []
@@ -218,7 +281,10 @@ def test_bad_arguments(tmp_path, change, error, message):
 
 def test_full_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(layers_run.shutil, "disk_usage", lambda _: type("usage", (), {"free": 100}))
-    with hs.Pool(2) as pool, pytest.raises(OSError, match="no space left: 576 bytes are needed, 100 are free"):
+    with (
+        hs.Pool(2) as pool,
+        pytest.raises(OSError, match="no space left: 576 bytes are needed, 100 are free"),
+    ):
         pool.run(hs.layers_star(6, [1.0, 1.0]), np.ones((6, 6)), np.ones((6, 6)), layers=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -232,7 +298,10 @@ def test_files_that_are_no_layers(tmp_path):
         hs.LayerFiles([])
     with pytest.raises(TypeError, match="files must be a sequence of paths"):
         hs.LayerFiles(str(one))
-    with pytest.raises(ValueError, match=r"files\[1\] .* must be a matrix as the first layer: it is \(3, 5\) float64"):
+    with pytest.raises(
+        ValueError,
+        match=r"files\[1\] .* must be a matrix as the first layer: it is \(3, 5\) float64",
+    ):
         hs.LayerFiles([one, other])
     with pytest.raises(ValueError, match=r"files\[0\] .* is not a complete .npy file"):
         hs.LayerFiles([text])

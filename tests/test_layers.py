@@ -1,4 +1,5 @@
-"""hetsched.layers_star: the closed forms, all counts and orders in fractions, schedules replayed by the rules of each mode."""
+"""hetsched.layers_star: the closed forms, all counts and orders in fractions, schedules replayed by
+the rules of each mode."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from hetsched._engine.layers import Layers
 from hetsched.planners.layers import METHODS, MODES
 
 INF, NAN = math.inf, math.nan
-CYCLE, LINK = ("0.0002", "0.0003", "0.0005", "0.0007"), ("0.0003", "0.0008", "0.0005", "0.0004")  # the golden case, N = 100
+# the golden case, N = 100
+CYCLE, LINK = ("0.0002", "0.0003", "0.0005", "0.0007"), ("0.0003", "0.0008", "0.0005", "0.0004")
 TIMES, COSTS = [float(w) for w in CYCLE], [float(z) for z in LINK]
 OPTIMA = {"scss": 89.64, "sccs": 92.70, "pccs": 88.58, "pcss": 86.00}
 # small integers, so that ties and work = message occur, and what a layer takes is exact
@@ -38,7 +40,9 @@ modes = st.sampled_from(MODES)
 
 def engine_of(mode, n, workers, most=None):
     work, message = (np.array(values, float) for values in zip(*workers, strict=True))
-    return Layers(MODES.index(mode), n, work, message, None if most is None else np.array(most, np.int64))
+    return Layers(
+        MODES.index(mode), n, work, message, None if most is None else np.array(most, np.int64)
+    )
 
 
 def fractions_of(workers):
@@ -46,7 +50,8 @@ def fractions_of(workers):
 
 
 def check(plan):
-    """The schedule replayed by the rules of its mode alone; what follows from the counts; the certificate."""
+    """The schedule replayed by the rules of its mode alone; what follows from the counts; the
+    certificate."""
     n, counts, order = plan.n, plan.counts.tolist(), plan.order.tolist()
     assert sum(counts) == n
     assert min(counts) >= 0
@@ -56,7 +61,10 @@ def check(plan):
     port = 0.0
     for i in order:
         (sent, received), (start, end) = plan.receive[i].tolist(), plan.compute[i].tolist()
-        message, work = counts[i] * 2 * n * plan.link_costs[i], counts[i] * n**2 * plan.cycle_times[i]
+        message, work = (
+            counts[i] * 2 * n * plan.link_costs[i],
+            counts[i] * n**2 * plan.cycle_times[i],
+        )
         if plan.mode in ("scss", "sccs"):
             assert sent >= port - slack
             port = received
@@ -77,7 +85,9 @@ def check(plan):
     q = len(order)
     assert plan.volume == 2 * n**2
     assert plan.volume_with_sum == 2 * n**2 + max(q - 1, 0) * n**2
-    assert plan.elements_held.tolist() == [2 * n * k + (n if plan.disk else n**2) if k else 0 for k in counts]
+    assert plan.elements_held.tolist() == [
+        2 * n * k + (n if plan.disk else n**2) if k else 0 for k in counts
+    ]
     assert plan.elements_on_disk.tolist() == [n**2 if k and plan.disk else 0 for k in counts]
     assert (plan.elements_held <= plan.memory).all()
     trace = hs.simulate(plan)
@@ -86,7 +96,7 @@ def check(plan):
     assert json.loads(json.dumps(plan.to_dict()))["counts"] == counts
 
 
-# ---- the closed forms --------------------------------------------------------------------------------------------
+# ---- the closed forms ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -117,8 +127,11 @@ def test_golden_values(mode, end):
 def test_paper_is_worse():
     """Its integers are not the best, and for few layers far from it."""
     assert hs.layers_star(100, TIMES, COSTS, "scss", "paper").makespan == pytest.approx(92.72)
-    for mode in MODES:  # no share is above one half, and of workers without layers the first gets the only one
-        paper, exact = (hs.layers_star(1, [12, 1, 2, 4, 6], 0.0, mode, method) for method in ("paper", "exact"))
+    # no share is above one half, and of workers without layers the first gets the only one
+    for mode in MODES:
+        paper, exact = (
+            hs.layers_star(1, [12, 1, 2, 4, 6], 0.0, mode, method) for method in ("paper", "exact")
+        )
         assert (paper.counts.tolist(), paper.makespan) == ([1, 0, 0, 0, 0], 12.0)
         assert (exact.counts.tolist(), exact.makespan) == ([0, 1, 0, 0, 0], 1.0)
         check(paper)
@@ -144,14 +157,18 @@ def test_relaxed(mode, workers, data):
     shares, end = engine.relaxed(np.array(order, np.int32))
     assert end == pytest.approx(float(relaxed_end(mode, work, message, 7, order)), rel=1e-13)
     used = [i for i in order if shares[i] > 1e-9]
-    assert float(last_end(mode, work, message, used, [Fraction(s) for s in shares.tolist()])) == pytest.approx(end, rel=1e-9)
-    least = min(relaxed_end(mode, work, message, 7, other) for other in permutations(range(len(workers))))
+    assert float(
+        last_end(mode, work, message, used, [Fraction(s) for s in shares.tolist()])
+    ) == pytest.approx(end, rel=1e-9)
+    least = min(
+        relaxed_end(mode, work, message, 7, other) for other in permutations(range(len(workers)))
+    )
     assert engine.relaxed()[1] == pytest.approx(float(least), rel=1e-13)
     ascending = sorted(range(len(workers)), key=lambda i: message[i])
     assert relaxed_end(mode, work, message, 7, ascending) == least
 
 
-# ---- whole layers ------------------------------------------------------------------------------------------------
+# ---- whole layers --------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=150)
@@ -161,7 +178,9 @@ def test_all_counts_and_orders(mode, n, workers):
     engine, given_order = engine_of(mode, n, workers), range(len(workers))
     counts, proven = engine.exact()
     assert proven
-    assert last_end(mode, work, message, given_order, counts.tolist()) == least_end(mode, work, message, n, given_order)
+    assert last_end(mode, work, message, given_order, counts.tolist()) == least_end(
+        mode, work, message, n, given_order
+    )
     order, counts, proven = engine.best(10**5)
     assert proven
     assert sorted(order.tolist()) == list(given_order)
@@ -176,18 +195,30 @@ def test_all_counts_and_orders(mode, n, workers):
 @given(
     mode=st.sampled_from(MODES[:2]),
     n=st.integers(20, 250),
-    workers=st.lists(st.tuples(st.floats(0.1, 10), st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.7, 5.0])), min_size=1, max_size=8),
+    workers=st.lists(
+        st.tuples(st.floats(0.1, 10), st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.7, 5.0])),
+        min_size=1,
+        max_size=8,
+    ),
     links=st.sampled_from(["own", "ascending", "descending", "equal"]),
 )
 def test_tables(mode, n, workers, links):
-    """Against the whole table: windows leave nothing out, also where links are so slow that most of the table is in them."""
+    """Against the whole table: windows leave nothing out, also where links are so slow that most of
+    the table is in them."""
     send = [b for _, b in workers]
-    send = {"own": send, "ascending": sorted(send), "descending": sorted(send)[::-1], "equal": [send[0]] * len(send)}[links]
+    send = {
+        "own": send,
+        "ascending": sorted(send),
+        "descending": sorted(send)[::-1],
+        "equal": [send[0]] * len(send),
+    }[links]
     engine = engine_of(mode, n, [(a, b) for (a, _), b in zip(workers, send, strict=True)])
     counts, proven = engine.exact()
     makespan = engine.schedule(np.arange(len(workers), dtype=np.int32), counts)[1]
     assert proven
-    assert makespan == pytest.approx(least_end_table(mode, [a for a, _ in workers], send, n), rel=1e-13)
+    assert makespan == pytest.approx(
+        least_end_table(mode, [a for a, _ in workers], send, n), rel=1e-13
+    )
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -197,11 +228,15 @@ def test_wide_windows(seed):
     p, n = int(rng.integers(9, 14)), int(rng.integers(100, 300))
     work, send = rng.uniform(1, 5, p), np.sort(rng.uniform(0.5, 1, p)) * rng.choice([0.3, 1.0, 2.0])
     send = (send, send[::-1].copy(), np.full(p, send[0]), np.round(4 * send) / 4)[seed % 4]
-    engine = engine_of(MODES[seed // 4 % 2], n, list(zip(work.tolist(), send.tolist(), strict=True)))
+    engine = engine_of(
+        MODES[seed // 4 % 2], n, list(zip(work.tolist(), send.tolist(), strict=True))
+    )
     counts, proven = engine.exact()
     makespan = engine.schedule(np.arange(p, dtype=np.int32), counts)[1]
     assert proven
-    assert makespan == pytest.approx(least_end_table(MODES[seed // 4 % 2], work, send, n), rel=1e-13)
+    assert makespan == pytest.approx(
+        least_end_table(MODES[seed // 4 % 2], work, send, n), rel=1e-13
+    )
     order, counts, _ = engine.best(10**4)
     assert engine.schedule(order, counts)[1] <= makespan
 
@@ -211,7 +246,9 @@ def test_wide_windows(seed):
     mode=modes,
     method=st.sampled_from(METHODS),
     n=st.sampled_from([0, 1, 2, 7, 100, 4099, 2**30]),
-    times=st.lists(st.one_of(st.floats(0.01, 100), st.just(INF)), min_size=1, max_size=9).filter(lambda t: min(t) < INF),
+    times=st.lists(st.one_of(st.floats(0.01, 100), st.just(INF)), min_size=1, max_size=9).filter(
+        lambda t: min(t) < INF
+    ),
     scale=st.sampled_from([0.0, 1e-3, 1.0, 1e3]),
     data=st.data(),
 )
@@ -222,12 +259,15 @@ def test_schedules(mode, method, n, times, scale, data):
     check(plan)
     assert all(k == 0 for k, t in zip(plan.counts.tolist(), times, strict=True) if t == INF)
     if method == "best":
-        assert plan.makespan <= hs.layers_star(n, times, costs, mode, "exact").makespan * (1 + 1e-12)
+        assert plan.makespan <= hs.layers_star(n, times, costs, mode, "exact").makespan * (
+            1 + 1e-12
+        )
 
 
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_many_workers(mode):
-    """More than are proven: never worse than in the order given or by ascending links; many layers cost no more."""
+    """More than are proven: never worse than in the order given or by ascending links; many layers
+    cost no more."""
     rng = np.random.default_rng(5)
     times, costs = rng.uniform(1, 5, 40), rng.uniform(1, 5, 40)
     up = np.argsort(costs)
@@ -277,7 +317,9 @@ def test_one_worker():
         plan = hs.layers_star(10, [0.5], [2.0], mode)
         check(plan)
         assert plan.counts.tolist() == [10]
-        assert plan.makespan == (10 * 100 * 0.5 + 10 * 20 * 2.0 if mode[2] == "c" else 10 * 100 * 0.5)
+        assert plan.makespan == (
+            10 * 100 * 0.5 + 10 * 20 * 2.0 if mode[2] == "c" else 10 * 100 * 0.5
+        )
         assert plan.optimal
         assert plan.volume_with_sum == plan.volume
     assert hs.layers_star(10, [0.5], [200.0], "scss").makespan == 10 * 20 * 200.0
@@ -285,7 +327,11 @@ def test_one_worker():
 
 def test_free_links_need_no_order():
     times = [3.0, 5.0, 8.0]
-    plans = [hs.layers_star(78, times, mode=mode, method=method) for mode in MODES for method in ("exact", "best")]
+    plans = [
+        hs.layers_star(78, times, mode=mode, method=method)
+        for mode in MODES
+        for method in ("exact", "best")
+    ]
     for plan in plans:
         check(plan)
         assert plan.counts.tolist() == hs.distribute(78, times).counts.tolist()
@@ -293,7 +339,7 @@ def test_free_links_need_no_order():
         assert all(step.kind == "compute" for step in plan.steps())
 
 
-# ---- limits ------------------------------------------------------------------------------------------------------
+# ---- limits --------------------------------------------------------------------------------------
 
 # a worker and the layers that it may have: often all, few or none
 limited = st.lists(st.tuples(worker, st.integers(0, 9)), min_size=1, max_size=4)
@@ -307,14 +353,22 @@ def test_all_counts_and_orders_within_limits(mode, n, given_workers):
     engine, given_order = engine_of(mode, n, workers, most), range(len(workers))
     least = least_of_all(mode, work, message, n, most)
     if least is None:
-        for call in (engine.exact, engine.bound, engine.relaxed, engine.paper, lambda: engine.best(99)):
+        for call in (
+            engine.exact,
+            engine.bound,
+            engine.relaxed,
+            engine.paper,
+            lambda: engine.best(99),
+        ):
             with pytest.raises(hs.InfeasibleError):
                 call()
         return
     counts, proven = engine.exact()
     assert proven
     assert (counts <= most).all()
-    assert last_end(mode, work, message, given_order, counts.tolist()) == least_end(mode, work, message, n, given_order, most)
+    assert last_end(mode, work, message, given_order, counts.tolist()) == least_end(
+        mode, work, message, n, given_order, most
+    )
     order, counts, proven = engine.best(10**5)
     assert proven
     assert (counts <= most).all()
@@ -323,9 +377,14 @@ def test_all_counts_and_orders_within_limits(mode, n, given_workers):
 
 
 @settings(deadline=None, max_examples=100)
-@given(mode=modes, n=st.integers(0, 60), given_workers=st.lists(st.tuples(worker, st.integers(0, 40)), min_size=1, max_size=6))
+@given(
+    mode=modes,
+    n=st.integers(0, 60),
+    given_workers=st.lists(st.tuples(worker, st.integers(0, 40)), min_size=1, max_size=6),
+)
 def test_paper_within_limits(mode, n, given_workers):
-    """The closed form of those that may have something; what is above a limit goes round and round."""
+    """The closed form of those that may have something; what is above a limit goes round and
+    round."""
     open_workers = [(own, limit) for own, limit in given_workers if limit or not n]
     if sum(limit for _, limit in given_workers) < n:
         return
@@ -340,7 +399,9 @@ def test_paper_within_limits(mode, n, given_workers):
 
 
 limits = st.lists(
-    st.tuples(st.floats(0.1, 10), st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.7, 5.0]), st.floats(0, 2)), min_size=1, max_size=6
+    st.tuples(st.floats(0.1, 10), st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.7, 5.0]), st.floats(0, 2)),
+    min_size=1,
+    max_size=6,
 )
 
 
@@ -355,19 +416,30 @@ def limits_of(given_workers, n):
 @settings(deadline=None, max_examples=120)
 @given(mode=st.sampled_from(MODES[:2]), n=st.integers(1, 300), given_workers=limits, data=st.data())
 def test_relaxed_within_limits(mode, n, given_workers, data):
-    """The linear programs of an order, and of the rows that hold in all; shares that sum to n, none above its limit."""
+    """The linear programs of an order, and of the rows that hold in all; shares that sum to n, none
+    above its limit."""
     work, message, most = limits_of(given_workers, n)
     engine = engine_of(mode, n, list(zip(work, message, strict=True)), most)
     order = data.draw(st.permutations(range(len(work))))
     for given_order in (order, None):
-        shares, end = engine.relaxed(None if given_order is None else np.array(given_order, np.int32))
-        assert end == pytest.approx(limited_end(mode, work, message, n, most, given_order), rel=1e-6)
+        shares, end = engine.relaxed(
+            None if given_order is None else np.array(given_order, np.int32)
+        )
+        assert end == pytest.approx(
+            limited_end(mode, work, message, n, most, given_order), rel=1e-6
+        )
         assert shares.sum() == pytest.approx(n, rel=1e-9)
         assert (shares >= 0).all()
         assert (shares <= np.array(most) * (1 + 1e-12)).all()
     shares, end = engine.relaxed(np.array(order, np.int32))
     assert engine.relaxed()[1] <= end * (1 + 1e-12)
-    ends = last_end(mode, [*map(Fraction, work)], [*map(Fraction, message)], order, [*map(Fraction, shares.tolist())])
+    ends = last_end(
+        mode,
+        [*map(Fraction, work)],
+        [*map(Fraction, message)],
+        order,
+        [*map(Fraction, shares.tolist())],
+    )
     assert float(ends) == pytest.approx(end, rel=1e-6)
 
 
@@ -415,7 +487,8 @@ def test_memory(mode, method, n, disk, given_workers):
     check(plan)
     assert plan.memory.tolist() == memory.tolist()
     assert (plan.counts <= room).all()
-    least = hs.layers_star(n, times, costs, memory=memory + 2 * n - 1, **call)  # not enough for one layer more
+    # not enough for one layer more
+    least = hs.layers_star(n, times, costs, memory=memory + 2 * n - 1, **call)
     assert least.counts.tolist() == plan.counts.tolist()
     free = hs.layers_star(n, times, costs, **call)
     endless = hs.layers_star(n, times, costs, memory=math.inf, **call)
@@ -435,14 +508,21 @@ def test_memory_of_a_platform():
     check(plan)
     assert plan.memory.tolist() == [15000, INF, 14000, 30000]
     assert plan.counts[0] == 25
-    assert hs.layers_star(100, platform, memory=INF).counts.tolist() == hs.layers_star(100, TIMES, COSTS).counts.tolist()
+    assert (
+        hs.layers_star(100, platform, memory=INF).counts.tolist()
+        == hs.layers_star(100, TIMES, COSTS).counts.tolist()
+    )
     wide = hs.layers_star(100, TIMES, COSTS)
-    with pytest.raises(ValueError, match="plan needs .* elements of memory at worker P0, which has 15000"):
+    with pytest.raises(
+        ValueError, match="plan needs .* elements of memory at worker P0, which has 15000"
+    ):
         wide.on(platform)
     moved = plan.on(hs.Platform.star([1.0] * 4, memory=30000, unit=unit))
     assert moved.memory.tolist() == [30000.0] * 4
     assert moved.lower_bound <= moved.makespan
-    elements = hs.Platform.star(TIMES, COSTS, memory=60, unit=hs.Unit("multiply-add", "kilobyte", 2.0, 1000.0))
+    elements = hs.Platform.star(
+        TIMES, COSTS, memory=60, unit=hs.Unit("multiply-add", "kilobyte", 2.0, 1000.0)
+    )
     in_elements = hs.layers_star(100, elements, memory=None, disk=True)  # 60 kB are 7500 elements
     assert in_elements.memory.tolist() == [7500.0] * 4
     blocks = hs.Platform.star(TIMES, COSTS, memory=12)  # of some size
@@ -452,11 +532,17 @@ def test_memory_of_a_platform():
 def test_what_does_not_fit():
     with pytest.raises(
         hs.InfeasibleError,
-        match=r"memory has room for 30 of 100 layers: each layer takes 200 elements .* 10000 elements more; with disk",
+        match=(
+            r"memory has room for 30 of 100 layers: each layer takes 200 elements .* 10000 elements"
+            r" more; with disk"
+        ),
     ):
         hs.layers_star(100, [1, 1, 1, INF], memory=[12000, 12000, 12000, INF])
     assert hs.layers_star(100, [1, 1, 1, INF], memory=12000, disk=True).counts.sum() == 100
-    with pytest.raises(hs.InfeasibleError, match=r"memory has room for 57 of 100 layers: .* holds 100 elements more$"):
+    with pytest.raises(
+        hs.InfeasibleError,
+        match=r"memory has room for 57 of 100 layers: .* holds 100 elements more$",
+    ):
         hs.layers_star(100, [1, 1, 1], memory=4000, disk=True)
     with pytest.raises(hs.InfeasibleError, match=r"memory\[1\] has room for 0 of 5 layers"):
         hs.layers_star(5, np.ones((2, 3)), memory=[[100.0], [0.0]])
@@ -475,12 +561,15 @@ def test_stacks_within_limits(method):
         assert (stack.makespan[i], stack.bound[i]) == (alone.makespan, alone.lower_bound)
 
 
-# ---- arguments and results ---------------------------------------------------------------------------------------
+# ---- arguments and results -----------------------------------------------------------------------
 
 
 def test_platform_and_speeds():
     platform = hs.Platform.star(TIMES, link_costs=COSTS, names=["a", "b", "c", "d"])
-    plan, plain = hs.layers_star(100, platform, mode="sccs"), hs.layers_star(100, TIMES, COSTS, "sccs")
+    plan, plain = (
+        hs.layers_star(100, platform, mode="sccs"),
+        hs.layers_star(100, TIMES, COSTS, "sccs"),
+    )
     assert plan.counts.tolist() == plain.counts.tolist()
     assert plan.names == ("a", "b", "c", "d")
     assert hs.layers_star(100, platform, 0.0, "sccs").makespan < plan.makespan
@@ -496,7 +585,16 @@ def test_inputs_are_not_modified_and_results_are_frozen():
     assert costs.tolist() == COSTS
     again = hs.layers_star(100, times, costs, "scss", "best")
     assert plan.to_dict() == again.to_dict()
-    for name in ("counts", "order", "receive", "compute", "shares", "elements_held", "cycle_times", "link_costs"):
+    for name in (
+        "counts",
+        "order",
+        "receive",
+        "compute",
+        "shares",
+        "elements_held",
+        "cycle_times",
+        "link_costs",
+    ):
         with pytest.raises(ValueError, match="read-only"):
             getattr(plan, name)[0] = 0
     assert "optimal" in repr(plan)

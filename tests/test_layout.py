@@ -1,4 +1,5 @@
-"""Arrows between folders point down only: imports of the package, `#include` lines of the engine."""
+"""Arrows between folders point down only: imports of the package, `#include` lines of the
+engine."""
 
 import ast
 import re
@@ -11,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-#: Folders of csrc on their floors, from the ground up: each may include what is on floors below, and itself.
+#: Folders of csrc on their floors, from the ground up: each may include what is on floors below,
+#: and itself.
 FLOORS = (
     {"include"},
     {"core"},
@@ -60,7 +62,9 @@ def test_headers_include_each_other_without_circles():
     graph: dict[str, set[str]] = {}
     for file, _, name in includes():
         if file.suffix == ".h":
-            graph.setdefault(str(file), set()).add(f"include/{name}" if name.startswith("hetsched") else name)
+            graph.setdefault(str(file), set()).add(
+                f"include/{name}" if name.startswith("hetsched") else name
+            )
     done: set[str] = set()
 
     def visit(name, above):
@@ -81,14 +85,18 @@ DEFINITION = re.compile(r"^(?!static|typedef|[#\s}/])[^;{}=]*?\b(hs_\w+)\([^;{}]
 def calls():
     """File -> files of the engine whose functions it names."""
     code = {
-        path.relative_to(ROOT / "csrc"): re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        path.relative_to(ROOT / "csrc"): re.sub(
+            r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S
+        )
         for path in sorted((ROOT / "csrc").rglob("*.c"))
         if path.parent.name not in ("tests", "fuzz")
     }
     owner = {name: file for file, text in code.items() for name in DEFINITION.findall(text)}
     assert len(owner) > 300
     return {
-        file: {owner[name] for name in re.findall(r"\bhs_\w+", text) if owner.get(name, file) != file}
+        file: {
+            owner[name] for name in re.findall(r"\bhs_\w+", text) if owner.get(name, file) != file
+        }
         for file, text in code.items()
     }
 
@@ -109,7 +117,13 @@ def test_there_are_includes_to_look_at():
 
 def test_imports_point_down():
     """The contracts in pyproject.toml."""
-    done = subprocess.run([Path(sys.executable).with_name("lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -128,9 +142,11 @@ def private(name):
 
 
 def taken_from_others(sources):
-    """(file, name) of each private name that is used in another folder than those where it is made; a file at the top is a folder
-    of its own. sources: file in the package -> text. Made are functions, classes, variables and attributes; used are imports,
-    attributes of anything but self, which may be a base's, and names in strings that are looked up by getattr."""
+    """(file, name) of each private name that is used in another folder than those where it is made;
+    a file at the top is a folder of its own. sources: file in the package -> text. Made are
+    functions, classes, variables and attributes; used are imports, attributes of anything but self,
+    which may be a base's, and names in strings that are looked up by getattr.
+    """
     made, used = {}, []
     for file, text in sources.items():
         own = made.setdefault(file.parts[0], set())
@@ -139,20 +155,42 @@ def taken_from_others(sources):
                 own.add(node.name)
             elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
                 own.add(node.id if isinstance(node, ast.Name) else node.attr)
-            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant):
+            elif (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.slice, ast.Constant)
+            ):
                 own.add(node.slice.value)  # of a __dict__
             elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
                 used.append((file, node.attr))
             elif isinstance(node, ast.ImportFrom):
-                used += [(file, alias.name) for alias in node.names if alias.name not in ("_engine", "_base", "_hetsched")]
-            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
+                used += [
+                    (file, alias.name)
+                    for alias in node.names
+                    if alias.name not in ("_engine", "_base", "_hetsched")
+                ]
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "getattr",
+                "setattr",
+                "hasattr",
+            ):
                 used += [(file, x.value) for x in node.args[1:2] if isinstance(x, ast.Constant)]
-    return [(str(file), name) for file, name in used if private(name) and name not in made[file.parts[0]]]
+    return [
+        (str(file), name)
+        for file, name in used
+        if private(name) and name not in made[file.parts[0]]
+    ]
 
 
 def test_private_names_stay_in_their_folder():
     assert (
-        taken_from_others({path.relative_to(ROOT / "hetsched"): path.read_text(encoding="utf-8") for path, _ in modules()}) == []
+        taken_from_others(
+            {
+                path.relative_to(ROOT / "hetsched"): path.read_text(encoding="utf-8")
+                for path, _ in modules()
+            }
+        )
+        == []
     )
 
 
@@ -168,14 +206,18 @@ def test_private_names_stay_in_their_folder():
 )
 def test_private_names_of_others_are_found(text):
     pool = "_lock = 1\nclass Pool:\n    def _live(self): return _lock"
-    assert len(taken_from_others({Path("runners/pool.py"): pool, Path("files/product.py"): text})) == 1
+    assert (
+        len(taken_from_others({Path("runners/pool.py"): pool, Path("files/product.py"): text})) == 1
+    )
     assert taken_from_others({Path("runners/pool.py"): pool, Path("runners/star.py"): text}) == []
 
 
 def test_only_the_engine_touches_the_ffi():
     for path, folder in modules():
         if folder != "_engine":
-            assert not re.search(r"\bffi\b|\blib\.hs_|import cffi|_hetsched", path.read_text(encoding="utf-8")), path
+            assert not re.search(
+                r"\bffi\b|\blib\.hs_|import cffi|_hetsched", path.read_text(encoding="utf-8")
+            ), path
 
 
 def test_live_threads_of_pools_stay_in_runners():

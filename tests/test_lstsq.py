@@ -24,8 +24,11 @@ def of_values(m, n, values, dtype=np.float64, seed=0):
 
 
 def theirs(a, b, cond=None):
-    """SciPy's answer, with the cutoff of ours. Where the rank is not full, SciPy has no residues before 1.18, and NaN since."""
-    x, residues, rank, s = scipy.linalg.lstsq(a, b, cond=eps(a, b) * max(a.shape) if cond is None else cond)
+    """SciPy's answer, with the cutoff of ours. Where the rank is not full, SciPy has no residues
+    before 1.18, and NaN since."""
+    x, residues, rank, s = scipy.linalg.lstsq(
+        a, b, cond=eps(a, b) * max(a.shape) if cond is None else cond
+    )
     if rank < a.shape[1] < a.shape[0]:
         assert np.isnan(residues).all()
         residues = np.empty(0)
@@ -33,8 +36,8 @@ def theirs(a, b, cond=None):
 
 
 def assert_as_scipy(a, b, found, cond=None, scale=1.0):
-    """scale: the condition that counts, which rounding is multiplied with; its square where there is a residue, which feels the
-    condition itself."""
+    """scale: the condition that counts, which rounding is multiplied with; its square where there
+    is a residue, which feels the condition itself."""
     x, residues, rank, s = theirs(a, b, cond)
     assert found.rank == rank
     close(found.x, x, scale=4 * scale)
@@ -42,7 +45,9 @@ def assert_as_scipy(a, b, found, cond=None, scale=1.0):
     real = found.x.real.dtype
     assert np.asarray(found.residues).dtype == real
     size = float(abs(np.asarray(b)).max(initial=0)) ** 2 * max(1, len(b))
-    assert np.abs(found.residues - residues).max(initial=0) <= 100 * len(b) * eps(a, b) * scale**0.5 * max(size, 1e-300)
+    assert np.abs(found.residues - residues).max(initial=0) <= 100 * len(b) * eps(
+        a, b
+    ) * scale**0.5 * max(size, 1e-300)
     if a.size == 0:
         assert found.s.shape == (0,)
     elif found.method == "qr":
@@ -53,8 +58,16 @@ def assert_as_scipy(a, b, found, cond=None, scale=1.0):
 
 
 @settings(deadline=None, max_examples=120)
-@given(m=sizes, n=sizes, k=st.integers(-1, 4), types=st.tuples(dtypes, dtypes), layout=st.tuples(layouts, layouts), seed=seeds,
-       deficit=st.sampled_from([0, 0, 1, 3, 40]), overwrite=st.tuples(st.booleans(), st.booleans()))  # fmt: skip
+@given(
+    m=sizes,
+    n=sizes,
+    k=st.integers(-1, 4),
+    types=st.tuples(dtypes, dtypes),
+    layout=st.tuples(layouts, layouts),
+    seed=seeds,
+    deficit=st.sampled_from([0, 0, 1, 3, 40]),
+    overwrite=st.tuples(st.booleans(), st.booleans()),
+)
 def test_as_scipy(m, n, k, types, layout, seed, deficit, overwrite):
     rank = max(0, min(m, n) - deficit)
     a = of_values(m, n, np.linspace(1, 3, rank), types[0], seed)
@@ -89,16 +102,27 @@ class TestRank:
     """Never full where it is not; near the threshold as the singular values say."""
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("shape", [(60, 30), (30, 60), (40, 40), (300, 20), (20, 300), (120, 60)], ids=str)
+    @pytest.mark.parametrize(
+        "shape", [(60, 30), (30, 60), (40, 40), (300, 20), (20, 300), (120, 60)], ids=str
+    )
     def test_random_deficient(self, shape, dtype):
-        """Two equal columns, a combination, half the rank: SciPy's default cutoff takes some of these for full."""
+        """Two equal columns, a combination, half the rank: SciPy's default cutoff takes some of
+        these for full."""
         m, n = shape
         for seed in range(3):
             a = random(shape, dtype, seed)
-            equal, sum_of_all, half = a.copy(), a.copy(), random((m, min(m, n) // 2), dtype) @ random((min(m, n) // 2, n), dtype)
+            equal, sum_of_all, half = (
+                a.copy(),
+                a.copy(),
+                random((m, min(m, n) // 2), dtype) @ random((min(m, n) // 2, n), dtype),
+            )
             equal[:, -1] = equal[:, 0]
             sum_of_all[-1] = sum_of_all[:-1].sum(axis=0)
-            for matrix, rank in ((equal, min(m, n - 1)), (sum_of_all, min(m - 1, n)), (half, min(m, n) // 2)):
+            for matrix, rank in (
+                (equal, min(m, n - 1)),
+                (sum_of_all, min(m - 1, n)),
+                (half, min(m, n) // 2),
+            ):
                 b = random(m, dtype, seed + 1)
                 found = hs.lstsq(matrix, b)
                 assert found.rank == rank
@@ -140,7 +164,8 @@ class TestRank:
     @pytest.mark.parametrize("cond", [0.0, 1e-300, -1.0, 0.5, 1.0, 2.0])
     def test_any_cond(self, cond):
         a, b = of_values(20, 6, [1, 0.9, 0.8, 0.4, 0.2, 0.1]), random(20)
-        expected = theirs(a, b, EPS if cond < 0 else min(cond, 0.9999999))  # SciPy 1.18 refuses negative ones
+        # SciPy 1.18 refuses negative ones
+        expected = theirs(a, b, EPS if cond < 0 else min(cond, 0.9999999))
         found = hs.lstsq(a, b, cond)
         assert found.rank == (expected[2] if cond < 1 else 0)
         if cond < 1:
@@ -167,7 +192,11 @@ class TestScales:
         close(found.x * scale, hs.lstsq(a, b).x, scale=1000)
 
     @pytest.mark.parametrize("shape", [(30, 4), (6, 4), (4, 6), (4, 30)], ids=str)
-    @pytest.mark.parametrize("scales", [(1, 1e-150, 1e150, 1), (1e-150, 1, 1, 1), (1, 1e150, 1, 1), (1e-5, 1, 1e5, 1)], ids=str)
+    @pytest.mark.parametrize(
+        "scales",
+        [(1, 1e-150, 1e150, 1), (1e-150, 1, 1, 1), (1, 1e150, 1, 1), (1e-5, 1, 1e5, 1)],
+        ids=str,
+    )
     def test_columns(self, scales, shape):
         a = random(shape)
         side = a if shape[0] > shape[1] else a.T
@@ -176,7 +205,8 @@ class TestScales:
         assert_as_scipy(a, b, hs.lstsq(a, b), scale=1e10)
 
     def test_powers_of_time(self):
-        """Columns of very different sizes, well conditioned but for that: QR's answer is the better one, and the rank is full."""
+        """Columns of very different sizes, well conditioned but for that: QR's answer is the better
+        one, and the rank is full."""
         t = np.linspace(0, 1, 50)
         a = np.vander(t, 4, increasing=True) * [1, 1e3, 1e6, 1e9]
         found = hs.lstsq(a, a @ np.ones(4))
@@ -220,7 +250,9 @@ def test_empty(shape, k, dtype):
 
 class TestStacks:
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize(("left", "right"), [((3,), (3,)), ((2, 1), (3,)), ((), (2,)), ((4,), ())], ids=str)
+    @pytest.mark.parametrize(
+        ("left", "right"), [((3,), (3,)), ((2, 1), (3,)), ((), (2,)), ((4,), ())], ids=str
+    )
     @pytest.mark.parametrize("shape", [(9, 4), (4, 9), (5, 5), (30, 3)], ids=str)
     def test_as_items(self, left, right, shape, dtype):
         a, b = random((*left, *shape), dtype), random((*right, shape[0], 2), dtype, 1)
@@ -236,7 +268,9 @@ class TestStacks:
             close(found.x[index], x, scale=condition**2)
             close(found.s[index], s, scale=4)
             assert found.rank[index] == rank
-            np.testing.assert_allclose(found.residues[index], residues, rtol=1e3 * eps(a) * condition, atol=1e3 * eps(a))
+            np.testing.assert_allclose(
+                found.residues[index], residues, rtol=1e3 * eps(a) * condition, atol=1e3 * eps(a)
+            )
 
     def test_one_right_side_and_mixed_ranks(self):
         a = random((3, 6, 2))
@@ -246,7 +280,9 @@ class TestStacks:
         assert found.rank.tolist() == [2, 1, 2]
         assert found.method.tolist() == ["qr", "svd", "qr"]
         assert np.isnan(found.residues).tolist() == [False, True, False]
-        np.testing.assert_array_equal(found.residues[::2], hs.lstsq(a[::2], np.arange(6.0)).residues)
+        np.testing.assert_array_equal(
+            found.residues[::2], hs.lstsq(a[::2], np.arange(6.0)).residues
+        )
         assert hs.lstsq(a[:0], np.arange(6.0)).x.shape == (0, 2)
 
     @pytest.mark.parametrize("dtype", DTYPES)
@@ -279,7 +315,13 @@ class TestResult:
     def test_is_a_tuple_of_four(self):
         found = hs.lstsq([[1, 0], [1, 1], [1, 2]], [1, 3, 5])
         x, residues, rank, s = found
-        assert (x is found.x, residues is found.residues, rank, s, found.method) == (True, True, 2, None, "qr")
+        assert (x is found.x, residues is found.residues, rank, s, found.method) == (
+            True,
+            True,
+            2,
+            None,
+            "qr",
+        )
         assert type(found) is hs.LeastSquares
         assert repr(found).startswith("LeastSquares(x=array(")
         assert repr(found).endswith("rank=2, s=None, method='qr')")
@@ -321,14 +363,34 @@ def test_not_finite():
     ("args", "options", "error", "words"),
     [
         ((np.ones(3), np.ones(3)), {}, ValueError, r"^a must be a matrix, got shape \(3,\)$"),
-        ((np.ones((3, 2)), np.ones(2)), {}, ValueError, r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$"),
+        (
+            (np.ones((3, 2)), np.ones(2)),
+            {},
+            ValueError,
+            r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$",
+        ),
         ((np.ones((3, 2)), 1.0), {}, ValueError, "^b must have shape"),
-        ((np.ones((3, 0)), np.ones(2)), {}, ValueError, r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$"),
-        ((np.ones((0, 3)), np.ones((1, 2))), {}, ValueError, r"^b must have shape \(0,\) or \(..., 0, k\), got \(1, 2\)$"),
+        (
+            (np.ones((3, 0)), np.ones(2)),
+            {},
+            ValueError,
+            r"^b must have shape \(3,\) or \(..., 3, k\), got \(2,\)$",
+        ),
+        (
+            (np.ones((0, 3)), np.ones((1, 2))),
+            {},
+            ValueError,
+            r"^b must have shape \(0,\) or \(..., 0, k\), got \(1, 2\)$",
+        ),
         ((np.ones((3, 2)), np.ones(3)), {"cond": np.nan}, ValueError, "^cond "),
         ((np.ones((3, 2)), np.ones(3)), {"cond": "x"}, TypeError, "^cond must be"),
         ((np.ones((3, 2)), np.ones(3)), {"overwrite_a": "x"}, TypeError, "^overwrite_a must be"),
-        ((np.ones((2, 3, 3)), np.ones((4, 3, 1))), {}, ValueError, "^the stacks of a and b do not broadcast"),
+        (
+            (np.ones((2, 3, 3)), np.ones((4, 3, 1))),
+            {},
+            ValueError,
+            "^the stacks of a and b do not broadcast",
+        ),
         ((np.ones((3, 2), object), np.ones(3)), {}, TypeError, "^a has dtype object"),
     ],
 )

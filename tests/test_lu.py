@@ -1,4 +1,5 @@
-"""LU: factors against SciPy and exact elimination, schedules against a slow simulation, emulated runs against schedules."""
+"""LU: factors against SciPy and exact elimination, schedules against a slow simulation, emulated
+runs against schedules."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def same_as_scipy(a, result):
     assert lu.flags.f_contiguous
     assert piv.dtype == expected_piv.dtype
     assert piv.tolist() == expected_piv.tolist()
-    np.testing.assert_allclose(lu, expected, atol=1e3 * np.finfo(a.dtype).eps * max(a.shape) * abs(a).max())
+    np.testing.assert_allclose(
+        lu, expected, atol=1e3 * np.finfo(a.dtype).eps * max(a.shape) * abs(a).max()
+    )
 
 
 @pytest.fixture(params=kernels.KERNELS)
@@ -59,12 +62,19 @@ class TestFactors:
     def test_shapes_on_every_kernel(self, kernel, dtype):
         rng = np.random.default_rng(1)
         with hs.Pool(2) as pool:
-            for m, n, blocks in ((1, 1, [1]), (2, 3, [1, 2]), (64, 64, [16, 33]), (31, 100, [7, 16]), (230, 200, [None, 40])):
+            for m, n, blocks in (
+                (1, 1, [1]),
+                (2, 3, [1, 2]),
+                (64, 64, [16, 33]),
+                (31, 100, [7, 16]),
+                (230, 200, [None, 40]),
+            ):
                 for block in blocks:
                     a = random_matrix(rng, (m, n), dtype)
                     result = pool.lu_factor(a, block=block)
                     assert backward_error(a, *result) < 1
-                    if dtype in (np.float64, np.complex128):  # in single precision a near tie may go either way
+                    # in single precision a near tie may go either way
+                    if dtype in (np.float64, np.complex128):
                         same_as_scipy(a, result)
 
     @settings(deadline=None, max_examples=80)
@@ -90,12 +100,15 @@ class TestFactors:
     @settings(deadline=None, max_examples=60)
     @given(
         rows=st.integers(1, 7).flatmap(
-            lambda n: st.lists(st.lists(st.integers(-4, 4), min_size=n, max_size=n), min_size=n, max_size=n)
+            lambda n: st.lists(
+                st.lists(st.integers(-4, 4), min_size=n, max_size=n), min_size=n, max_size=n
+            )
         ),
         block=st.integers(1, 7),
     )
     def test_exact_elimination(self, rows, block):
-        """Small integers: ties go to the first row, and singular matrices are factored to the end, as far as rounding allows."""
+        """Small integers: ties go to the first row, and singular matrices are factored to the end,
+        as far as rounding allows."""
         _, table = exact_lu(rows)
         singular = [k for k in range(len(rows)) if table[k][k] == 0]
         with warnings.catch_warnings(record=True) as caught:
@@ -103,7 +116,9 @@ class TestFactors:
             lu, piv = POOLS[2].lu_factor(rows, block=block)
         assert backward_error(np.array(rows, float), lu, piv) < 1
         if not singular:
-            assert abs(np.prod(lu.diagonal())) == pytest.approx(float(abs(np.prod([table[k][k] for k in range(len(rows))]))))
+            assert abs(np.prod(lu.diagonal())) == pytest.approx(
+                float(abs(np.prod([table[k][k] for k in range(len(rows))])))
+            )
         assert len(caught) == int((lu.diagonal() == 0).any())
 
     def test_large_with_every_kind_of_pool(self):
@@ -184,11 +199,17 @@ class TestAccuracy:
         u, _ = np.linalg.qr(a)
         yield "condition 1e15", u * np.logspace(0, -15, n) @ u.T
         yield "Wilkinson", wilkinson(50)
-        yield "Kahan", scipy.linalg.toeplitz(np.zeros(n), np.full(n, -0.3)) + np.diag(0.95 ** np.arange(n))
+        yield (
+            "Kahan",
+            scipy.linalg.toeplitz(np.zeros(n), np.full(n, -0.3)) + np.diag(0.95 ** np.arange(n)),
+        )
 
     def test_backward_error(self):
         for name, a in self.matrices():
-            own, lapack = backward_error(a, *hs.lu_factor(a)), backward_error(a, *scipy.linalg.lu_factor(a))
+            own, lapack = (
+                backward_error(a, *hs.lu_factor(a)),
+                backward_error(a, *scipy.linalg.lu_factor(a)),
+            )
             assert own <= 4 * lapack + 0.05, name
 
     def test_residual_of_systems(self):
@@ -198,14 +219,18 @@ class TestAccuracy:
             b = rng.standard_normal(len(a))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
-                norms = [linpack(a, x, b) for x in (hs.solve(a, b), scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), b))]
+                norms = [
+                    linpack(a, x, b)
+                    for x in (hs.solve(a, b), scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), b))
+                ]
             assert norms[0] <= 4 * norms[1] + 0.05, name
         a = rng.uniform(-0.5, 0.5, (1000, 1000))
         b = rng.uniform(-0.5, 0.5, 1000)
         assert linpack(a, hs.solve(a, b), b) < 16
 
     def test_growth(self):
-        """Wilkinson's matrix doubles the last column in every step: exact, so no bit is lost on the way."""
+        """Wilkinson's matrix doubles the last column in every step: exact, so no bit is lost on the
+        way."""
         n = 50
         lu, piv = hs.lu_factor(wilkinson(n))
         assert piv.tolist() == list(range(n))
@@ -215,7 +240,9 @@ class TestAccuracy:
         for scale in (1e-310, 1e-300, 1e300):
             a = random_matrix(np.random.default_rng(1), (40, 40), np.float64) * scale
             lower, upper, order = apart(*hs.lu_factor(a))
-            np.testing.assert_allclose(lower @ upper / scale, a[order] / scale, atol=1e-12 if scale > 1e-305 else 1e-2)
+            np.testing.assert_allclose(
+                lower @ upper / scale, a[order] / scale, atol=1e-12 if scale > 1e-305 else 1e-2
+            )
         tiny = np.full((2, 2), 1e-310) + np.diag([0, 1e-310])
         assert hs.lu_factor(tiny)[0][1, 0] == 1.0
         pair = np.array([[1e-310 + 1e-310j, 1], [1e-310 - 1e-310j, 1]])
@@ -242,17 +269,26 @@ class TestSingular:
             scipy.linalg.lu_factor(a)
         with pytest.warns(scipy.linalg.LinAlgWarning) as caught:
             lu, piv = hs.lu_factor(a)
-        assert str(caught[0].message) == str(expected[0].message) == "Diagonal number 2 is exactly zero. Singular matrix."
+        assert (
+            str(caught[0].message)
+            == str(expected[0].message)
+            == "Diagonal number 2 is exactly zero. Singular matrix."
+        )
         assert caught[0].filename == __file__
         assert (
-            lu == np.tril(np.eye(1, 90).T @ np.ones((1, 90))) + np.triu(np.ones((90, 90)), 1) * (np.arange(90)[:, None] == 0)
+            lu
+            == np.tril(np.eye(1, 90).T @ np.ones((1, 90)))
+            + np.triu(np.ones((90, 90)), 1) * (np.arange(90)[:, None] == 0)
         ).all() or (lu[0] == 1).all()
         assert (lu[1:, 1:] == 0).all()
         assert (lu[:, 0] == 1).all()
         assert piv.tolist() == list(range(90))
 
     def test_warning_of_a_pool(self):
-        with hs.Pool(2) as pool, pytest.warns(RuntimeWarning, match="Diagonal number 1 is") as caught:
+        with (
+            hs.Pool(2) as pool,
+            pytest.warns(RuntimeWarning, match="Diagonal number 1 is") as caught,
+        ):
             lu, _ = pool.lu_factor(np.zeros((3, 5)))
         assert caught[0].filename == __file__
         assert not lu.any()
@@ -283,7 +319,13 @@ class TestSystems:
         for n, k in ((1, 1), (3, 2), (60, 6), (130, 40)):
             a, b = random_matrix(rng, (n, n), dtype), random_matrix(rng, (n, k), dtype)
             factors = hs.lu_factor(a)
-            for right in (b, b[:, 0], np.asfortranarray(b), np.repeat(b, 2, axis=0)[::2], b[::-1][::-1]):
+            for right in (
+                b,
+                b[:, 0],
+                np.asfortranarray(b),
+                np.repeat(b, 2, axis=0)[::2],
+                b[::-1][::-1],
+            ):
                 kept = right.copy()
                 x = hs.lu_solve(factors, right, trans)
                 assert (right == kept).all()
@@ -292,14 +334,23 @@ class TestSystems:
                 matrix = (a, a.T, a.conj().T)[trans]
                 expected = scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), right, trans)
                 errors = [abs(matrix @ y - right).max() for y in (x, expected)]
-                assert errors[0] <= 8 * errors[1] + 8 * np.finfo(dtype).eps * abs(x).max() * abs(a).max()
+                assert (
+                    errors[0]
+                    <= 8 * errors[1] + 8 * np.finfo(dtype).eps * abs(x).max() * abs(a).max()
+                )
 
     def test_factors_of_scipy(self):
         a = random_matrix(np.random.default_rng(0), (50, 50), np.float64)
         b = np.arange(50)
-        np.testing.assert_allclose(hs.lu_solve(scipy.linalg.lu_factor(a), b), np.linalg.solve(a, b), rtol=1e-9)
+        np.testing.assert_allclose(
+            hs.lu_solve(scipy.linalg.lu_factor(a), b), np.linalg.solve(a, b), rtol=1e-9
+        )
         rows = np.ascontiguousarray(hs.lu_factor(a)[0])
-        np.testing.assert_allclose(hs.lu_solve((rows, hs.lu_factor(a)[1].tolist()), b, 1), np.linalg.solve(a.T, b), rtol=1e-9)
+        np.testing.assert_allclose(
+            hs.lu_solve((rows, hs.lu_factor(a)[1].tolist()), b, 1),
+            np.linalg.solve(a.T, b),
+            rtol=1e-9,
+        )
 
     def test_overwrite_b(self):
         a = np.diag([2.0, 4.0])
@@ -330,7 +381,9 @@ class TestSystems:
     @settings(deadline=None, max_examples=60)
     @given(
         st.integers(0, 6).flatmap(
-            lambda n: st.lists(st.lists(st.integers(-3, 3), min_size=n, max_size=n), min_size=n, max_size=n)
+            lambda n: st.lists(
+                st.lists(st.integers(-3, 3), min_size=n, max_size=n), min_size=n, max_size=n
+            )
         )
     )
     def test_det(self, rows):
@@ -350,25 +403,35 @@ SPREAD = np.concatenate([np.full(150, 1e3), np.full(150, 1e-3)])
 
 
 def spread(scale=SPREAD, dtype=np.float64):
-    """Rows of very different sizes times the tridiagonal (-1, 2, -1), whose determinant is its size plus one."""
+    """Rows of very different sizes times the tridiagonal (-1, 2, -1), whose determinant is its size
+    plus one."""
     n = len(scale)
     return (scale[:, None] * (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))).astype(dtype)
 
 
 class TestDetOfAnySize:
-    """A determinant is right wherever its value can be written, however large or small its factors are."""
+    """A determinant is right wherever its value can be written, however large or small its factors
+    are."""
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("order", ["falling", "rising", "mixed"])
     def test_factors_beyond_the_range(self, dtype, order):
-        scale = {"falling": SPREAD, "rising": SPREAD[::-1], "mixed": np.random.default_rng(0).permutation(SPREAD)}[order]
-        assert hs.det(spread(scale, dtype)) == pytest.approx(301.0, rel=1e-3 if np.finfo(dtype).bits == 32 else 1e-10)
+        scale = {
+            "falling": SPREAD,
+            "rising": SPREAD[::-1],
+            "mixed": np.random.default_rng(0).permutation(SPREAD),
+        }[order]
+        assert hs.det(spread(scale, dtype)) == pytest.approx(
+            301.0, rel=1e-3 if np.finfo(dtype).bits == 32 else 1e-10
+        )
 
     def test_columns_of_one_size(self):
         """As many at either end of the range as make the product of each end alone overflow."""
         for size in (1e300, 1e-300, 5e-324):
             scale = np.array([size] * 40 + [1 / size if size > 1e-308 else 2.0**1023] * 40)
-            assert hs.det(np.diag(scale)) == pytest.approx(float(math.prod(map(Fraction, scale))), rel=1e-12)
+            assert hs.det(np.diag(scale)) == pytest.approx(
+                float(math.prod(map(Fraction, scale))), rel=1e-12
+            )
 
     def test_complex_by_magnitude(self):
         scale = np.array([1e200j, 1e200, 1e-200j, 1e-200, 3 + 4j])
@@ -380,7 +443,9 @@ class TestDetOfAnySize:
     def test_many_factors(self):
         """More than fit one product of mantissas: some 600 mantissas alone may underflow."""
         assert hs.det(np.diag(np.full(640, 3.0))) == pytest.approx(3.0**640, rel=1e-12)
-        assert hs.det(np.diag(np.repeat([0.5, 2.0, 5.0, 0.2], 300))) == pytest.approx(1.0, rel=1e-10)
+        assert hs.det(np.diag(np.repeat([0.5, 2.0, 5.0, 0.2], 300))) == pytest.approx(
+            1.0, rel=1e-10
+        )
 
     def test_empty_and_singular(self):
         assert hs.det(np.empty((0, 0))) == 1.0
@@ -390,7 +455,9 @@ class TestDetOfAnySize:
         assert hs.det(singular) == 0.0  # zero times what overflows
 
     @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-    @pytest.mark.parametrize(("size", "over", "words"), [(1e200, "over", "overflow"), (1e-200, "under", "underflow")])
+    @pytest.mark.parametrize(
+        ("size", "over", "words"), [(1e200, "over", "overflow"), (1e-200, "under", "underflow")]
+    )
     def test_out_of_range_as_numpy(self, dtype, size, over, words):
         """Values that cannot be written are judged by np.errstate, in NumPy's words."""
         a = np.diag(np.full(4, size)).astype(dtype)
@@ -399,7 +466,10 @@ class TestDetOfAnySize:
             assert hs.det(a).real == limit
             assert hs.det(a[[1, 0, 2, 3]]).real == -limit
         words = f"{words} encountered in det"
-        with np.errstate(all="ignore", **{over: "warn"}), pytest.warns(RuntimeWarning, match=f"^{words}$"):
+        with (
+            np.errstate(all="ignore", **{over: "warn"}),
+            pytest.warns(RuntimeWarning, match=f"^{words}$"),
+        ):
             assert hs.det(a).real == limit
         with (
             np.errstate(all="ignore", **{over: "raise"}),
@@ -407,7 +477,9 @@ class TestDetOfAnySize:
         ):
             hs.det(a)
         called = []
-        with np.errstate(all="ignore", call=lambda kind, flag: called.append(kind), **{over: "call"}):
+        with np.errstate(
+            all="ignore", call=lambda kind, flag: called.append(kind), **{over: "call"}
+        ):
             hs.det(a)
         assert called == [words.split()[0]]
         with np.errstate(all="raise"):
@@ -417,7 +489,10 @@ class TestDetOfAnySize:
         a = np.diag([2.0**-1000, 2.0**-60, -1.0])
         with np.errstate(under="ignore"):
             assert hs.det(a) == -(2.0**-1060)
-        with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow encountered in det"):
+        with (
+            np.errstate(under="raise"),
+            pytest.raises(FloatingPointError, match="underflow encountered in det"),
+        ):
             hs.det(a)
 
     def test_overflow_on_the_way(self):
@@ -434,7 +509,9 @@ def exact_det(rows):
     for k in range(len(rows)):
         product *= table[k][k]
     order = exact_lu(rows)[0]
-    inversions = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
+    inversions = sum(
+        order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order))
+    )
     return -product if inversions % 2 else product
 
 
@@ -459,9 +536,15 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("bad", "words"),
         [
-            (np.ma.masked_array(np.eye(2), np.eye(2) > 0), " is a masked array, and its mask would be ignored"),
+            (
+                np.ma.masked_array(np.eye(2), np.eye(2) > 0),
+                " is a masked array, and its mask would be ignored",
+            ),
             (scipy.sparse.eye(2, format="csc"), " is a sparse csc_"),
-            (np.eye(2, dtype=np.longdouble), rf" has dtype {np.dtype(np.longdouble)}; supported are float32"),
+            (
+                np.eye(2, dtype=np.longdouble),
+                rf" has dtype {np.dtype(np.longdouble)}; supported are float32",
+            ),
             (np.eye(2, dtype=object), " has dtype object"),
         ],
         ids=["masked", "sparse", "longdouble", "object"],
@@ -483,19 +566,28 @@ class TestBadInput:
                 hs.lu_solve((factors[0], np.ma.masked_array(factors[1])), np.ones(2))
 
     def test_right_sides(self):
-        for call in (lambda b: hs.solve(np.eye(2), b), lambda b: hs.lu_solve(hs.lu_factor(np.eye(2)), b)):
+        for call in (
+            lambda b: hs.solve(np.eye(2), b),
+            lambda b: hs.lu_solve(hs.lu_factor(np.eye(2)), b),
+        ):
             for bad in (1.0, np.ones(3), np.ones((2, 3, 2))):
-                with pytest.raises(ValueError, match=r"^b must have shape \(2,\) or \(..., 2, k\), got "):
+                with pytest.raises(
+                    ValueError, match=r"^b must have shape \(2,\) or \(..., 2, k\), got "
+                ):
                     call(bad)
 
-    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">c16", ">i4", np.int8, np.bool_, np.uint64, np.float16])
+    @pytest.mark.parametrize(
+        "dtype", [">f8", ">f4", ">c16", ">i4", np.int8, np.bool_, np.uint64, np.float16]
+    )
     def test_converted(self, dtype):
         a, b = np.array([[1, 1], [1, 0]]).astype(dtype), np.array([1, 0]).astype(dtype)
         assert hs.solve(a, b).tolist() == [0, 1]
         assert hs.solve(a, b).dtype.isnative
         assert hs.det(a) == -1
         lu, piv = hs.lu_factor(a)
-        assert lu.dtype == (np.float32 if dtype is np.float16 else np.linalg.solve(a, b).dtype.newbyteorder("="))
+        assert lu.dtype == (
+            np.float32 if dtype is np.float16 else np.linalg.solve(a, b).dtype.newbyteorder("=")
+        )
         assert hs.lu_solve((lu.astype(lu.dtype.newbyteorder()), piv), b).tolist() == [0, 1]
 
     def test_check_finite(self):
@@ -509,9 +601,12 @@ class TestBadInput:
         require_finite(np.empty((0, 3)))
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("n", [1, 3, 99, 100, 101])  # on both sides of where it is looked for in another way
+    # on both sides of where it is looked for in another way
+    @pytest.mark.parametrize("n", [1, 3, 99, 100, 101])
     def test_one_element_is_not_finite(self, n, dtype):
-        bad = [np.nan, np.inf, -np.inf] + ([complex(0, np.inf), complex(1, np.nan)] if np.dtype(dtype).kind == "c" else [])
+        bad = [np.nan, np.inf, -np.inf] + (
+            [complex(0, np.inf), complex(1, np.nan)] if np.dtype(dtype).kind == "c" else []
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for order in "CF":
@@ -523,13 +618,23 @@ class TestBadInput:
                             require_finite(a)
                         with pytest.raises(ValueError, match="infs or NaNs"):
                             require_finite(a[::-1])
-                for value in (np.finfo(dtype).max, -np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal):
+                for value in (
+                    np.finfo(dtype).max,
+                    -np.finfo(dtype).max,
+                    np.finfo(dtype).smallest_subnormal,
+                ):
                     require_finite(np.full((n, n), value, dtype, order=order))
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_read_only_and_any_layout(self, dtype):
         a = random_matrix(np.random.default_rng(5), (2 * 17, 3 * 17), dtype)
-        given = [a[:17, :17], a[::2, ::3], a[16::-1, 16::-1], a[:17, :17].T, np.asfortranarray(a[:17, :17])]
+        given = [
+            a[:17, :17],
+            a[::2, ::3],
+            a[16::-1, 16::-1],
+            a[:17, :17].T,
+            np.asfortranarray(a[:17, :17]),
+        ]
         for x in given:
             copy = x.copy()
             x.flags.writeable = False
@@ -566,8 +671,16 @@ class TestBadInput:
             ({"panel_times": [1, 0]}, ValueError, r"panel_times\[1\] must be positive"),
             ({"panel_times": [1, np.nan]}, ValueError, r"panel_times\[1\] is NaN"),
             ({"link_costs": -1}, ValueError, "link_costs must be finite and not negative, got -1"),
-            ({"link_costs": [1, np.inf]}, ValueError, "link_costs must be finite and not negative, got inf"),
-            ({"link_costs": [1, 2, 3]}, ValueError, r"link_costs must be a number or have shape \(2,\) or \(2, 2\), got \(3,\)"),
+            (
+                {"link_costs": [1, np.inf]},
+                ValueError,
+                "link_costs must be finite and not negative, got inf",
+            ),
+            (
+                {"link_costs": [1, 2, 3]},
+                ValueError,
+                r"link_costs must be a number or have shape \(2,\) or \(2, 2\), got \(3,\)",
+            ),
             ({"link_costs": "fast"}, TypeError, "link_costs must be numbers"),
             ({"look_ahead": 1}, TypeError, "look_ahead must be True or False, got 1"),
         ):
@@ -616,16 +729,32 @@ class TestPlan:
         owner = data.draw(st.lists(st.integers(0, p - 1), min_size=count, max_size=count))
         panel_times = data.draw(st.none() | st.lists(st.integers(1, 20), min_size=p, max_size=p))
         links = data.draw(
-            st.none() | st.lists(st.lists(st.integers(0, 40).map(float), min_size=p, max_size=p), min_size=p, max_size=p)
+            st.none()
+            | st.lists(
+                st.lists(st.integers(0, 40).map(float), min_size=p, max_size=p),
+                min_size=p,
+                max_size=p,
+            )
         )
         plan = hs.plan_lu(
-            m, n, times, owner=np.array(owner, int), block=block, panel_times=panel_times, link_costs=links, look_ahead=look_ahead
+            m,
+            n,
+            times,
+            owner=np.array(owner, int),
+            block=block,
+            panel_times=panel_times,
+            link_costs=links,
+            look_ahead=look_ahead,
         )
         expected: tuple[dict, dict] = {}, {}
         if count:
             any_links = links and any(links[i][j] for i in range(p) for j in range(p) if i != j)
-            per_element = [[Fraction(8) * int(x) for x in row] for row in links] if any_links else None
-            doubled = [[Fraction(2) * t for t in row] if row else None for row in (times, panel_times)]
+            per_element = (
+                [[Fraction(8) * int(x) for x in row] for row in links] if any_links else None
+            )
+            doubled = [
+                [Fraction(2) * t for t in row] if row else None for row in (times, panel_times)
+            ]
             expected = schedule(m, n, block, owner, *doubled, per_element, look_ahead)
         assert len(plan.tasks) == len(expected[0])
         for worker, panel, to, start, end, _ in plan.tasks.tolist():
@@ -640,8 +769,11 @@ class TestPlan:
         assert plan.lower_bound <= plan.makespan * (1 + 1e-12)
         assert hs.simulate(plan).makespan == plan.makespan
         rank = min(m, n)
-        # multiplications and additions, the triangle's diagonal counted half: m n r - (m + n) r^2 / 2 + r^3 / 3
-        assert plan.flops.sum() == pytest.approx(2 * (m * n * rank - (m + n) * rank**2 / 2 + rank**3 / 3), rel=1e-9, abs=1e-9)
+        # multiplications and additions, the triangle's diagonal counted half: m n r - (m + n) r^2 /
+        # 2 + r^3 / 3
+        assert plan.flops.sum() == pytest.approx(
+            2 * (m * n * rank - (m + n) * rank**2 / 2 + rank**3 / 3), rel=1e-9, abs=1e-9
+        )
 
     @settings(deadline=None, max_examples=60)
     @given(
@@ -649,7 +781,8 @@ class TestPlan:
         m=st.integers(1, 50), n=st.integers(1, 50), block=st.integers(1, 60),
     )  # fmt: skip
     def test_ideal(self, times, m, n, block):
-        """Both kinds of work divided perfectly: a linear program. A worker without speed takes no part."""
+        """Both kinds of work divided perfectly: a linear program. A worker without speed takes no
+        part."""
         own, panels = map(list, zip(*times, strict=True))
         plan = hs.plan_lu(m, n, [*own, np.inf], panel_times=[*panels, 1.0], block=block)
         is_panel = plan.tasks["panel"] == plan.tasks["block"]
@@ -659,7 +792,8 @@ class TestPlan:
         assert plan.efficiency == pytest.approx(plan.ideal / plan.makespan)
 
     def test_slow_panels(self):
-        """A device ten times as fast in updates as in panels had better leave them to the others."""
+        """A device ten times as fast in updates as in panels had better leave them to the
+        others."""
         usual, panels = [1.0, 10.0], [40.0, 10.0]
         mine = hs.plan_lu(1000, 1000, usual, panel_times=panels, owner=[0] * 10)
         given = hs.plan_lu(1000, 1000, usual, panel_times=[np.inf, 10.0], owner=[1] * 10)
@@ -668,7 +802,10 @@ class TestPlan:
         assert hs.plan_lu(1000, 1000, usual).panel_times.tolist() == usual
         with pytest.raises(ValueError, match=r"owner\[0\] is a worker with an infinite panel time"):
             hs.plan_lu(1000, 1000, usual, panel_times=[np.inf, 10.0], owner=[0] * 10)
-        assert hs.plan_lu(2, 8, usual, panel_times=[np.inf, 1.0], owner=[1, 0, 0], block=4).makespan > 0
+        assert (
+            hs.plan_lu(2, 8, usual, panel_times=[np.inf, 1.0], owner=[1, 0, 0], block=4).makespan
+            > 0
+        )
 
     @settings(deadline=None, max_examples=60)
     @given(
@@ -676,28 +813,42 @@ class TestPlan:
         st.integers(0, 60), st.integers(0, 60), st.integers(1, 70),
     )  # fmt: skip
     def test_bound_task_by_task(self, pairs, m, n, block):
-        """Panels one after another, each with the update of the next one by whoever is fastest at both together."""
+        """Panels one after another, each with the update of the next one by whoever is fastest at
+        both together."""
         times, panel_times = (list(given) for given in zip(*pairs, strict=True))
         able = int(np.argmin(panel_times))
         if np.isinf(panel_times[able]):
             return
-        plan = hs.plan_lu(m, n, times, panel_times=panel_times, owner=[able] * allocate.factor_blocks(m, n, block), block=block)
+        plan = hs.plan_lu(
+            m,
+            n,
+            times,
+            panel_times=panel_times,
+            owner=[able] * allocate.factor_blocks(m, n, block),
+            block=block,
+        )
         work = {(t["panel"], t["block"]): 1e-9 * t["flops"] for t in plan.tasks}
         chain = work.get((0, 0), 0.0) * panel_times[able]
         for k in range(1, sum(panel == own for panel, own in work)):
             chain += min(work[k - 1, k] * time + work[k, k] * panel for time, panel in pairs)
-        assert plan.lower_bound == pytest.approx(min(max(plan.ideal, chain), plan.makespan), rel=1e-9)
+        assert plan.lower_bound == pytest.approx(
+            min(max(plan.ideal, chain), plan.makespan), rel=1e-9
+        )
 
     def test_chain(self):
-        """With very many fast workers the panels one after another are what is left: the bound is attained."""
+        """With very many fast workers the panels one after another are what is left: the bound is
+        attained."""
         plan = hs.plan_lu(400, 400, [1.0] * 8, block=100, owner=[0, 0, 0, 0], panel_times=[3.0] * 8)
-        tasks = plan.tasks[np.diff(np.c_[plan.tasks["panel"], plan.tasks["block"]], axis=1)[:, 0] <= 1]
+        tasks = plan.tasks[
+            np.diff(np.c_[plan.tasks["panel"], plan.tasks["block"]], axis=1)[:, 0] <= 1
+        ]
         factors = tasks["panel"] == tasks["block"]
         chain = 1e-9 * (3 * tasks["flops"][factors].sum() + tasks["flops"][~factors].sum())
         assert plan.lower_bound == pytest.approx(chain)
 
     def test_links(self):
-        """All forms of links; a message costs bytes times link cost, and a star's goes over two of them."""
+        """All forms of links; a message costs bytes times link cost, and a star's goes over two of
+        them."""
         times, shape = [1.0, 1.0, 1.0], (300, 300)
         forms = {
             "number": (4.0, [[0, 4, 4], [4, 0, 4], [4, 4, 0]]),
@@ -706,9 +857,13 @@ class TestPlan:
         }
         for costs, wanted in forms.values():
             for dtype, size in ((np.float64, 8), (np.complex64, 8), (np.float32, 4)):
-                plan = hs.plan_lu(*shape, times, owner="cyclic", block=100, link_costs=costs, dtype=dtype)
+                plan = hs.plan_lu(
+                    *shape, times, owner="cyclic", block=100, link_costs=costs, dtype=dtype
+                )
                 assert plan.links.tolist() == wanted
-                lengths = {(m["panel"], m["receiver"]): m["end"] - m["start"] for m in plan.messages}
+                lengths = {
+                    (m["panel"], m["receiver"]): m["end"] - m["start"] for m in plan.messages
+                }
                 assert lengths == pytest.approx(
                     {
                         (0, 1): wanted[0][1] * 300 * 100 * size / 1e9,
@@ -721,7 +876,10 @@ class TestPlan:
         assert hs.plan_lu(*shape, star, block=100).links.tolist() == forms["star"][1]
         assert hs.plan_lu(*shape, complete, block=100).links.tolist() == forms["complete"][1]
         assert hs.plan_lu(*shape, star, block=100, link_costs=0).links is None
-        free, paid = (hs.plan_lu(*shape, times, owner="cyclic", block=20, link_costs=cost) for cost in (None, 50.0))
+        free, paid = (
+            hs.plan_lu(*shape, times, owner="cyclic", block=20, link_costs=cost)
+            for cost in (None, 50.0)
+        )
         assert paid.makespan > 1.2 * free.makespan
         assert len(free.messages) == 0
         transfers = [s for s in paid.steps() if s.kind == "transfer"]
@@ -733,25 +891,45 @@ class TestPlan:
 
     def test_look_ahead(self):
         """Without it the panels are on everybody's way."""
-        early, late = (hs.plan_lu(1200, 1200, [1.0] * 4, block=60, look_ahead=on) for on in (True, False))
+        early, late = (
+            hs.plan_lu(1200, 1200, [1.0] * 4, block=60, look_ahead=on) for on in (True, False)
+        )
         assert late.makespan > 1.05 * early.makespan
         assert (early.look_ahead, late.look_ahead) == (True, False)
         of_next = [s.what for s in late.steps() if s.worker == late.owner[1]]
-        assert of_next.index("panel 1") > max(of_next.index(what) for what in of_next if what.endswith("after panel 0"))
+        assert of_next.index("panel 1") > max(
+            of_next.index(what) for what in of_next if what.endswith("after panel 0")
+        )
 
     def test_table(self):
-        plan = hs.plan_lu(400, 400, hs.Platform.star([1, 2], names=["gpu", "a core of the host"]), block=100, owner=[0, 1, 0, 0])
+        plan = hs.plan_lu(
+            400,
+            400,
+            hs.Platform.star([1, 2], names=["gpu", "a core of the host"]),
+            block=100,
+            owner=[0, 1, 0, 0],
+        )
         lines = plan.step_table().splitlines()
         assert len(lines) == 6
-        assert " ".join(lines[0].split()) == "step start end panel gpu a core of the host efficiency"
+        assert (
+            " ".join(lines[0].split()) == "step start end panel gpu a core of the host efficiency"
+        )
         assert {len(line) for line in lines} == {len(lines[0])}
-        assert [line.split()[-1] for line in lines[1:]] == [*(f"{x:.1%}" for x in plan.step_efficiency), f"{plan.efficiency:.1%}"]
-        assert lines[2].split()[:4] == ["1", f"{plan.step_times[1, 0]:.4g}", f"{plan.step_times[1, 1]:.4g}", "a"]
+        assert [line.split()[-1] for line in lines[1:]] == [
+            *(f"{x:.1%}" for x in plan.step_efficiency),
+            f"{plan.efficiency:.1%}",
+        ]
+        assert lines[2].split()[:4] == [
+            "1",
+            f"{plan.step_times[1, 0]:.4g}",
+            f"{plan.step_times[1, 1]:.4g}",
+            "a",
+        ]
         assert hs.plan_lu(0, 0, [1.0]).step_table().count("\n") == 1
 
     def test_pattern_against_cyclic(self):
-        """Section 2.4's numbers: 83 for the pattern and 123 in turn, all updates equal, is 1.48; with the work that the steps
-        have, and panels on the way, a little more."""
+        """Section 2.4's numbers: 83 for the pattern and 123 in turn, all updates equal, is 1.48;
+        with the work that the steps have, and panels on the way, a little more."""
         pattern = hs.plan_lu(3000, 3000, THREE, block=300)
         cyclic = hs.plan_lu(3000, 3000, THREE, block=300, owner="cyclic")
         assert pattern.owner.tolist() == [2, 1, 0, 0, 1, 0, 2, 0, 1, 0]
@@ -762,8 +940,8 @@ class TestPlan:
 
     def test_step_efficiency(self):
         plan = hs.plan_lu(400, 400, [1, 2], block=100, owner=[0, 1, 0, 0])
-        # the updates after panel 0: blocks 2 and 3 of worker 0, block 1 of worker 1: both busy for two units, of three that
-        # they can do in that time
+        # the updates after panel 0: blocks 2 and 3 of worker 0, block 1 of worker 1: both busy for
+        # two units, of three that they can do in that time
         assert plan.step_efficiency.tolist() == pytest.approx([1.0, 2 / 2 / 1.5, 1 / 1 / 1.5, 1.0])
         assert plan.step_times[0, 0] == 0.0
         assert plan.step_times[-1, 1] == plan.makespan
@@ -798,11 +976,17 @@ class TestRuns:
     @pytest.mark.parametrize("look_ahead", [True, False])
     @pytest.mark.parametrize("links", [None, 40.0])
     def test_emulated_with_panels_and_messages(self, links, look_ahead):
-        """The clock of the emulated platform is the simulation's: who ends when, to the last task and message."""
+        """The clock of the emulated platform is the simulation's: who ends when, to the last task
+        and message."""
         a = random_matrix(np.random.default_rng(0), (240, 260), np.float64)
-        with warnings.catch_warnings(), hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=10) as pool:
+        with (
+            warnings.catch_warnings(),
+            hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=10) as pool,
+        ):
             warnings.simplefilter("ignore", hs.EmulationWarning)
-            plan = pool.plan_lu(240, 260, block=40, panel_times=[9, 4, 8], link_costs=links, look_ahead=look_ahead)
+            plan = pool.plan_lu(
+                240, 260, block=40, panel_times=[9, 4, 8], link_costs=links, look_ahead=look_ahead
+            )
             (lu, piv), trace = pool.lu_factor(a, owner=plan, trace=True)
         same_as_scipy(a, (lu, piv))
         assert trace.predicted == 10 * plan.makespan
@@ -827,7 +1011,9 @@ class TestRuns:
         """It has ended, however long the others go on."""
         a = random_matrix(np.random.default_rng(0), (200, 200), np.float64)
         seen = []
-        monkeypatch.setattr("hetsched.runners.workers.Workers.warn_if_late", lambda _, late, *__: seen.append(late))
+        monkeypatch.setattr(
+            "hetsched.runners.workers.Workers.warn_if_late", lambda _, late, *__: seen.append(late)
+        )
         with hs.Pool(hs.Platform.star([3, 3]), emulate=True, time_scale=50) as pool:
             (lu, piv), trace = pool.lu_factor(a, owner=[1, 0, 0, 0, 0, 0, 0, 0], trace=True)
         same_as_scipy(a, (lu, piv))
@@ -835,7 +1021,8 @@ class TestRuns:
         assert seen[0][1] < 0.5 * trace.predicted
 
     @pytest.mark.parametrize(
-        "platform", [hs.Platform.star(THREE, [20, 30, 40]), hs.Platform.complete([3, 4], [[0, 90], [50, 0]])]
+        "platform",
+        [hs.Platform.star(THREE, [20, 30, 40]), hs.Platform.complete([3, 4], [[0, 90], [50, 0]])],
     )
     def test_links_of_the_platform(self, platform):
         a = random_matrix(np.random.default_rng(0), (150, 150), np.float64)
@@ -846,12 +1033,16 @@ class TestRuns:
         same_as_scipy(a, (lu, piv))
         assert len(plan.messages)
         assert sum(e.kind == "transfer" for e in trace.events) == len(plan.messages)
-        assert trace.total("transfer") == pytest.approx([10 * t for t in hs.simulate(plan).total("transfer")])
+        assert trace.total("transfer") == pytest.approx(
+            [10 * t for t in hs.simulate(plan).total("transfer")]
+        )
         assert trace.makespan >= trace.predicted * (1 - 1e-9)
 
     def test_plan_on_real_cores(self):
         a = random_matrix(np.random.default_rng(0), (200, 200), np.float64)
-        plan = hs.plan_lu(200, 200, [1, 2], block=20, panel_times=[5, 6], link_costs=3.0, look_ahead=False)
+        plan = hs.plan_lu(
+            200, 200, [1, 2], block=20, panel_times=[5, 6], link_costs=3.0, look_ahead=False
+        )
         with hs.Pool(2) as pool:
             (lu, piv), trace = pool.lu_factor(a, owner=plan, trace=True)
         same_as_scipy(a, (lu, piv))
@@ -863,7 +1054,10 @@ class TestRuns:
         a = np.eye(40)
         with hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=5) as pool:
             for plan, message in (
-                (hs.plan_lu(40, 41, THREE, block=10), r"plan for \(40, 41\) float64, A is \(40, 40\) float64"),
+                (
+                    hs.plan_lu(40, 41, THREE, block=10),
+                    r"plan for \(40, 41\) float64, A is \(40, 40\) float64",
+                ),
                 (hs.plan_lu(40, 40, THREE, block=10, dtype=np.float32), "plan for .* float32"),
                 (hs.plan_lu(40, 40, [3, 5], block=10), "plan for 2 workers, the pool has 3"),
                 (hs.plan_lu(40, 40, [3, 5, 9], block=10), "plan for cycle-times"),
@@ -877,7 +1071,10 @@ class TestRuns:
     @pytest.mark.parametrize("owner", ["pattern", "cyclic"])
     def test_emulated_as_predicted(self, owner):
         a = random_matrix(np.random.default_rng(0), (400, 400), np.float64)
-        with warnings.catch_warnings(), hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=5) as pool:
+        with (
+            warnings.catch_warnings(),
+            hs.Pool(hs.Platform.star(THREE), emulate=True, time_scale=5) as pool,
+        ):
             warnings.simplefilter("ignore", hs.EmulationWarning)
             (lu, piv), trace = pool.lu_factor(a, owner=owner, block=40, trace=True)
             plan = pool.plan_lu(400, 400, owner=owner, block=40)
@@ -885,12 +1082,16 @@ class TestRuns:
         assert trace.kind == "emulated"
         assert trace.predicted == pytest.approx(plan.makespan * 5)
         assert trace.makespan >= trace.predicted * (1 - 1e-9)
-        assert trace.predicted_finish == pytest.approx(tuple(5 * t for t in hs.simulate(plan).finish))
+        assert trace.predicted_finish == pytest.approx(
+            tuple(5 * t for t in hs.simulate(plan).finish)
+        )
         assert trace.efficiency <= 1
         done = [(e.worker, e.what) for e in trace.events if e.kind == "compute"]
         assert sorted(done) == sorted((s.worker, s.what) for s in plan.steps())
         for w in range(3):  # in the order of the plan, and nobody is faster than its cycle-time
-            assert [what for worker, what in done if worker == w] == [s.what for s in plan.steps() if s.worker == w]
+            assert [what for worker, what in done if worker == w] == [
+                s.what for s in plan.steps() if s.worker == w
+            ]
             assert trace.total("compute")[w] >= 5 * plan.flops[w] * THREE[w] / 1e9 * (1 - 1e-9)
 
     def test_trace_on_real_cores(self):
@@ -904,7 +1105,10 @@ class TestRuns:
         assert len(whats) == 21
 
     def test_complex_costs_four_times_as_much(self):
-        times = [hs.plan_lu(100, 100, [1, 1], block=25, dtype=dtype).makespan for dtype in (np.float64, np.complex128)]
+        times = [
+            hs.plan_lu(100, 100, [1, 1], block=25, dtype=dtype).makespan
+            for dtype in (np.float64, np.complex128)
+        ]
         assert times[1] == pytest.approx(4 * times[0])
 
     def test_several_threads(self):
@@ -943,7 +1147,11 @@ class TestRuns:
 
     @pytest.mark.parametrize("kind", ["real", "emulated"])
     def test_ctrl_c(self, kind):
-        maker = "hs.Pool(2)" if kind == "real" else "hs.Pool(hs.Platform.star([1000, 2000]), emulate=True)"
+        maker = (
+            "hs.Pool(2)"
+            if kind == "real"
+            else "hs.Pool(hs.Platform.star([1000, 2000]), emulate=True)"
+        )
         program = f"""
             import time
             import numpy as np, hetsched as hs
@@ -962,7 +1170,8 @@ class TestRuns:
 
 
 class TestExtremePlans:
-    """Times at the ends of the doubles: no warning, and a plan or an error that names the argument."""
+    """Times at the ends of the doubles: no warning, and a plan or an error that names the
+    argument."""
 
     @pytest.mark.parametrize(
         ("times", "options"),
@@ -1023,12 +1232,19 @@ def test_arrays_of_no_dimension_are_their_elements():
     a, b = np.diag([4.0, 1e-3, 1e-9]), np.ones(3)
     assert hs.lstsq(a, b, np.array(1e-6)).rank == hs.lstsq(a, b, 1e-6).rank == 2
     assert hs.lstsq(a, b, np.array(0)).rank == 3
-    assert hs.distribute(np.array(78), [3, 5, 8]).counts.tolist() == hs.distribute(78, [3, 5, 8]).counts.tolist()
-    assert hs.plan_lu(np.array(10.0), 10, [1, 2], block=np.array(5), link_costs=np.array(2)).makespan == (
-        hs.plan_lu(10, 10, [1, 2], block=5, link_costs=2).makespan
+    assert (
+        hs.distribute(np.array(78), [3, 5, 8]).counts.tolist()
+        == hs.distribute(78, [3, 5, 8]).counts.tolist()
     )
+    assert hs.plan_lu(
+        np.array(10.0), 10, [1, 2], block=np.array(5), link_costs=np.array(2)
+    ).makespan == (hs.plan_lu(10, 10, [1, 2], block=5, link_costs=2).makespan)
     assert hs.matmul(a, a, alpha=np.array(2)).tolist() == (2 * a @ a).tolist()
-    for bad, error in ((np.array("x"), TypeError), (np.array(None, object), TypeError), (np.array(np.nan), ValueError)):
+    for bad, error in (
+        (np.array("x"), TypeError),
+        (np.array(None, object), TypeError),
+        (np.array(np.nan), ValueError),
+    ):
         with pytest.raises(error, match="^cond must be"):
             hs.lstsq(a, b, bad)
         with pytest.raises(error, match="^n must be"):

@@ -26,24 +26,43 @@ def plans(draw, workers):
     if len(workers) == 1:
         return [workers[0]]
     cut = draw(st.integers(1, len(workers) - 1))
-    return [*draw(plans(workers[:cut])), *draw(plans(workers[cut:])), draw(st.sampled_from([BESIDE, ABOVE]))]
+    return [
+        *draw(plans(workers[:cut])),
+        *draw(plans(workers[cut:])),
+        draw(st.sampled_from([BESIDE, ABOVE])),
+    ]
 
 
 class TestEngine:
     @settings(deadline=None, max_examples=100)
-    @given(n=st.integers(1, 9), times=st.lists(st.integers(1, 6).map(float), min_size=1, max_size=5), data=st.data())
+    @given(
+        n=st.integers(1, 9),
+        times=st.lists(st.integers(1, 6).map(float), min_size=1, max_size=5),
+        data=st.data(),
+    )
     def test_any_map(self, n, times, data):
         p = len(times)
-        rows = data.draw(st.lists(st.lists(st.integers(0, p - 1), min_size=n, max_size=n), min_size=n, max_size=n))
+        rows = data.draw(
+            st.lists(
+                st.lists(st.integers(0, p - 1), min_size=n, max_size=n), min_size=n, max_size=n
+            )
+        )
         owner = np.array(rows, np.int32)
         before = owner.copy()
         loads, traffic, received = allocate.lu_grid_evaluate(owner, np.array(times))
         wanted = recount(rows, times)
-        assert (loads.tolist(), traffic.tolist(), received.tolist()) == ([float(x) for x in wanted[0]], *wanted[1:])
+        assert (loads.tolist(), traffic.tolist(), received.tolist()) == (
+            [float(x) for x in wanted[0]],
+            *wanted[1:],
+        )
         assert (owner == before).all()
 
     @settings(deadline=None, max_examples=100)
-    @given(n=st.integers(1, 12), times=st.lists(st.integers(1, 8).map(float), min_size=1, max_size=7), data=st.data())
+    @given(
+        n=st.integers(1, 12),
+        times=st.lists(st.integers(1, 8).map(float), min_size=1, max_size=7),
+        data=st.data(),
+    )
     def test_any_floorplan(self, n, times, data):
         order = data.draw(st.permutations(range(len(times))))
         plan = data.draw(plans(order))
@@ -51,12 +70,16 @@ class TestEngine:
         assert owner.tolist() == deal(n, times, plan)
 
     @settings(deadline=None, max_examples=60)
-    @given(n=st.integers(1, 8), times=st.lists(st.integers(1, 9).map(float), min_size=1, max_size=4))
+    @given(
+        n=st.integers(1, 8), times=st.lists(st.integers(1, 9).map(float), min_size=1, max_size=4)
+    )
     def test_bound(self, n, times):
         bounds = allocate.lu_grid_bound(n, np.array(times)).tolist()
         assert bounds == [float(step_bound((n - 1 - k) ** 2, times)) for k in range(n)]
 
-    @pytest.mark.parametrize("plan", [[], [0, 1], [0, 0, BESIDE], [0, BESIDE], [0, 3, BESIDE], [0, 1, 2, 0, 1, -3], [2]])
+    @pytest.mark.parametrize(
+        "plan", [[], [0, 1], [0, 0, BESIDE], [0, BESIDE], [0, 3, BESIDE], [0, 1, 2, 0, 1, -3], [2]]
+    )
     def test_no_floorplan(self, plan):
         with pytest.raises(ValueError, match="outside its documented range"):
             allocate.lu_grid_deal(4, np.array([1.0, 2.0, INF]), np.array(plan, np.int32))
@@ -75,7 +98,10 @@ class TestEngine:
 class TestMethods:
     @pytest.mark.parametrize("method", METHODS)
     @settings(deadline=None, max_examples=15)
-    @given(n=st.integers(1, 10), times=st.lists(st.sampled_from([1.0, 2.0, 2.5, 3.0, 7.0, INF]), min_size=1, max_size=6))
+    @given(
+        n=st.integers(1, 10),
+        times=st.lists(st.sampled_from([1.0, 2.0, 2.5, 3.0, 7.0, INF]), min_size=1, max_size=6),
+    )
     def test_plan(self, method, n, times):
         if not np.isfinite(times).any():
             times = [*times, 1.0]
@@ -92,7 +118,9 @@ class TestMethods:
         assert grid.lower_bound == pytest.approx(min(bound, grid.makespan))
         assert grid.lower_bound <= grid.makespan
         rate = sum(1 / Fraction(t) for t in times if t < INF)
-        assert grid.ideal.tolist() == pytest.approx([float((n - 1 - k) ** 2 / rate) for k in range(n)])
+        assert grid.ideal.tolist() == pytest.approx(
+            [float((n - 1 - k) ** 2 / rate) for k in range(n)]
+        )
         assert (grid.ideal <= grid.loads * (1 + 1e-12)).all()
         assert grid.optimal == (grid.makespan <= bound * (1 + 1e-12))
         assert grid.cost == grid.makespan
@@ -132,7 +160,10 @@ class TestMethods:
             times = 1 / rng.uniform(0.1, 1.0, int(rng.integers(2, 9)))
             for link_cost in (0.0, 0.02, 5.0):
                 best = hs.lu_grid(24, times, link_cost=link_cost)
-                others = [hs.lu_grid(24, times, method, link_cost=link_cost) for method in METHODS_OF_ITS_OWN]
+                others = [
+                    hs.lu_grid(24, times, method, link_cost=link_cost)
+                    for method in METHODS_OF_ITS_OWN
+                ]
                 assert best.cost == min(other.cost for other in others)
                 chosen.add(best.method)
                 for grid in (best, *others):
@@ -143,9 +174,13 @@ class TestMethods:
         assert chosen >= {"1d1d", "nested"}
 
     @pytest.mark.parametrize("link_cost", [0.0, 0.01, 0.3, 1.0, 4.0, 1e6])
-    @pytest.mark.parametrize(("n", "times"), [(3, [1.0, 1.0]), (3, [1.0, 3.0]), (2, [1.0, 1.0, 2.0]), (2, [2.0, 3.0, 5.0, INF])])
+    @pytest.mark.parametrize(
+        ("n", "times"),
+        [(3, [1.0, 1.0]), (3, [1.0, 3.0]), (2, [1.0, 1.0, 2.0]), (2, [2.0, 3.0, 5.0, INF])],
+    )
     def test_no_map_is_below_the_bound(self, n, times, link_cost):
-        """All maps of few blocks; where messages are dear, one worker does all, and the bound says so."""
+        """All maps of few blocks; where messages are dear, one worker does all, and the bound says
+        so."""
         bound = hs.lu_grid(n, times, link_cost=link_cost).lower_bound
         least = INF
         for flat in itertools.product([w for w, t in enumerate(times) if t < INF], repeat=n * n):
@@ -156,7 +191,8 @@ class TestMethods:
             assert bound == pytest.approx(least)
 
     def test_bound_of_dear_messages(self):
-        """Two workers who get half of the updates each send at least so much that one alone is better, or not."""
+        """Two workers who get half of the updates each send at least so much that one alone is
+        better, or not."""
         for link_cost in (0.0, 0.5, 2.0, 100.0):
             grid = hs.lu_grid(64, [1.0] * 4, link_cost=link_cost)
             one = sum(k * k for k in range(64))
@@ -164,13 +200,16 @@ class TestMethods:
         assert grid.lower_bound == pytest.approx(one)
 
     def test_nested_sends_less(self):
-        """Spec: 0 to 3.6 % less traffic for 0 to 1.7 % more load than 1d1d; here on the mean of a few, with room."""
+        """Spec: 0 to 3.6 % less traffic for 0 to 1.7 % more load than 1d1d; here on the mean of a
+        few, with room."""
         rng = np.random.default_rng(1)
         ratios = []
         for _ in range(12):
             times = 1 / rng.uniform(0.1, 1.0, 8)
             one, nested = (hs.lu_grid(64, times, method) for method in ("1d1d", "nested"))
-            ratios.append((nested.makespan / one.makespan, nested.traffic.sum() / one.traffic.sum()))
+            ratios.append(
+                (nested.makespan / one.makespan, nested.traffic.sum() / one.traffic.sum())
+            )
             columns = hs.lu_grid(64, times, "columns")
             assert columns.traffic.sum() > 1.5 * one.traffic.sum()
             assert one.gap < columns.gap
@@ -188,7 +227,8 @@ class TestMethods:
         for p in (40, 200):
             times = 1 / rng.uniform(0.1, 1.0, p)
             one, nested = (hs.lu_grid(48, times, method) for method in ("1d1d", "nested"))
-            assert 0 < one.gap < min(0.4, nested.gap)  # few lines for each: rounding at every cut costs more than it saves
+            # few lines for each: rounding at every cut costs more than it saves
+            assert 0 < one.gap < min(0.4, nested.gap)
             assert nested.counts.sum() == 48 * 48
         assert hs.lu_grid(2, [1.0] * 50, "1d1d").counts.max() == 1  # more workers than blocks
 
@@ -234,7 +274,8 @@ class TestForms:
         assert {path.name for path in tmp_path.iterdir()} == {"map.txt"}
 
     @pytest.mark.parametrize(
-        ("n", "times"), [(1, [1]), (12, [3, 5, 8]), (64, list(range(3, 11))), (9, [1.0 + k for k in range(30)])]
+        ("n", "times"),
+        [(1, [1]), (12, [3, 5, 8]), (64, list(range(3, 11))), (9, [1.0 + k for k in range(30)])],
     )
     def test_plot(self, n, times):
         matplotlib = pytest.importorskip("matplotlib")
@@ -255,7 +296,9 @@ class TestForms:
             ]
         else:
             assert legend is None
-        assert [text.get_text() for text in ax.texts] == ([str(w) for w in grid.owner.ravel()] if n < 64 else [])
+        assert [text.get_text() for text in ax.texts] == (
+            [str(w) for w in grid.owner.ravel()] if n < 64 else []
+        )
         if n == 1:
             assert grid._repr_html_().count("<svg") == 1
         pyplot.close("all")
@@ -273,7 +316,11 @@ class TestForms:
         ((3, []), ValueError, "cycle_times is empty"),
         ((3, [INF]), ValueError, "cycle_times are all infinite"),
         ((3,), TypeError, "give either cycle_times or speeds"),
-        ((3, [1], "greedy"), ValueError, "method must be one of best, 1d1d, nested, columns, cyclic, got 'greedy'"),
+        (
+            (3, [1], "greedy"),
+            ValueError,
+            "method must be one of best, 1d1d, nested, columns, cyclic, got 'greedy'",
+        ),
         ((3, [1], None), ValueError, "method must be one of"),
     ],
 )

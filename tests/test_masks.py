@@ -1,4 +1,5 @@
-"""Cpus of pools: masks that change after they were made, threads that OpenMP binds, systems that refuse threads."""
+"""Cpus of pools: masks that change after they were made, threads that OpenMP binds, systems that
+refuse threads."""
 
 import json
 import os
@@ -41,9 +42,15 @@ def tell(found):
 
 def results(code, *before, check=True, **changes):
     """What a program prints as JSON, a value of each line."""
-    given = {name: value for name, value in os.environ.items() if not name.startswith(("HETSCHED_", "OMP_"))} | changes
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HETSCHED_", "OMP_"))
+    } | changes
     command = [*before, sys.executable, "-W", "ignore", "-c", SETUP + code]
-    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=given, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -74,15 +81,21 @@ def test_an_explicit_pool_keeps_its_workers_and_follows_the_mask(pool):
 @pytest.mark.parametrize(
     "setup",
     [
-        "pool = hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True, time_scale=9); call = lambda: pool.matmul(A, A)",
+        (
+            "pool = hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True, time_scale=9); call ="
+            " lambda: pool.matmul(A, A)"
+        ),
         "pool = hs.Pool(5); call = lambda: pool.matmul(A, A)",
         "call = hs.thread_limit(1)(lambda: hs.matmul(A, A))",
         "call = lambda: hs.asarray(A) @ A",
     ],
 )
 def test_no_worker_stays_outside_the_mask(setup):
-    hold = "hs.matmul(A, A)\nBEFORE = tasks()" if "limit" in setup else ""  # the shared pool is not used then
-    for mask_, found in results(f"{hold}\n{setup}\ncall()\n{EACH}[mask, call() is not None and workers()])"):
+    # the shared pool is not used then
+    hold = "hs.matmul(A, A)\nBEFORE = tasks()" if "limit" in setup else ""
+    for mask_, found in results(
+        f"{hold}\n{setup}\ncall()\n{EACH}[mask, call() is not None and workers()])"
+    ):
         assert found
         assert all(set(cpus) <= set(mask_) for cpus in found)
 
@@ -108,7 +121,9 @@ tell(len(done))
 
 @linux
 @needs_two
-@pytest.mark.parametrize(("pool", "workers"), [("hs", 1), ("hs.Pool(2)", 2), ("hs.Pool(hs.Platform.star([1, 2]))", 2)])
+@pytest.mark.parametrize(
+    ("pool", "workers"), [("hs", 1), ("hs.Pool(2)", 2), ("hs.Pool(hs.Platform.star([1, 2]))", 2)]
+)
 def test_a_forked_child_with_another_mask(pool, workers):
     code = f"""
 pool = {pool}
@@ -151,7 +166,7 @@ def test_the_stamp_is_one_of_the_mask():
     assert run.cpus_stamp() == stamp
 
 
-# ---- OpenMP ----------------------------------------------------------------------------------------------------------
+# ---- OpenMP --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=RUNTIMES)
@@ -165,7 +180,8 @@ def runtime(request):
 @needs_two
 @pytest.mark.parametrize("binding", BINDINGS, ids=lambda x: "+".join(x))
 def test_a_thread_that_openmp_binds_has_the_cpus_of_its_process(runtime, binding):
-    """Pinned workers are on all of them, others may run on all of them; the thread itself stays bound."""
+    """Pinned workers are on all of them, others may run on all of them; the thread itself stays
+    bound."""
     code = f"""
 import ctypes
 omp = ctypes.CDLL({runtime!r})
@@ -187,7 +203,9 @@ tell([hs.topology().cpus, *look(), look(hs.Pool(3))[1], os.sched_getaffinity(0) 
 def test_one_cpu_remains_one_under_openmp(runtime):
     code = "tell([hs.topology().cpus, look()[1]])"
     for cpu, binding in zip(CPUS, BINDINGS[:2], strict=True):
-        assert results(code, "taskset", "-c", str(cpu), LD_PRELOAD=runtime, **binding) == [[1, [[cpu]]]]
+        assert results(code, "taskset", "-c", str(cpu), LD_PRELOAD=runtime, **binding) == [
+            [1, [[cpu]]]
+        ]
 
 
 def test_a_mask_that_is_not_told(monkeypatch):
@@ -208,14 +226,20 @@ def test_places_of_another_mask(monkeypatch):
     monkeypatch.setenv("OMP_PROC_BIND", "true")
     places = [frozenset({0, 8}), frozenset({1, 9}), frozenset({2})]
     monkeypatch.setattr(mask, "_places", lambda: iter([[], places]))
-    for own, expected in [({0, 8}, {0, 1, 2, 8, 9}), ({2}, {0, 1, 2, 8, 9}), ({0}, {0}), ({0, 1}, {0, 1}), ({5}, {5})]:
+    for own, expected in [
+        ({0, 8}, {0, 1, 2, 8, 9}),
+        ({2}, {0, 1, 2, 8, 9}),
+        ({0}, {0}),
+        ({0, 1}, {0, 1}),
+        ({5}, {5}),
+    ]:
         monkeypatch.setattr(mask, "_own", lambda own=own: frozenset(own))
         assert mask.cpus() == expected
     monkeypatch.delenv("OMP_PROC_BIND")
     assert mask.cpus() == {5}
 
 
-# ---- no threads ------------------------------------------------------------------------------------------------------
+# ---- no threads ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -301,11 +325,16 @@ except RuntimeError:
 @linux
 @pytest.mark.parametrize("left", [0, 2])
 def test_threads_that_the_engine_does_not_get(tmp_path, left):
-    """In C: none is left of a pool that could not be made, and a pool of one worker does without."""
+    """In C: none is left of a pool that could not be made, and a pool of one worker does
+    without."""
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
     (tmp_path / "refusing.c").write_text(REFUSING)
-    subprocess.run(["gcc", "-shared", "-fPIC", "refusing.c", "-o", "librefusing.so", "-ldl"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "refusing.c", "-o", "librefusing.so", "-ldl"],
+        cwd=tmp_path,
+        check=True,
+    )
     code = f"""
 import ctypes
 refuse = ctypes.CDLL(None).threads_left
@@ -323,7 +352,9 @@ for size in (1, 2, 3):
         if size <= max(1, left):
             assert told == [size, min(size, left)]
         else:
-            assert told[1].startswith(f"workers is {size}: the system refuses to start so many threads")
+            assert told[1].startswith(
+                f"workers is {size}: the system refuses to start so many threads"
+            )
 
 
 def test_a_planner_without_a_thread_beside_it(monkeypatch):

@@ -1,4 +1,5 @@
-"""The gateways of matlab/, built by Octave against an installed copy of the C library, beside Octave's own operations."""
+"""The gateways of matlab/, built by Octave against an installed copy of the C library, beside
+Octave's own operations."""
 
 from __future__ import annotations
 
@@ -26,15 +27,25 @@ COMMON = (SCRIPTS / "common.m").read_text(encoding="utf-8")
 
 
 def octave(folder: Path, script: str, *, gateways: bool = True) -> tuple[str, str]:
-    """What a script says on stdout and on stderr, in a folder with the gateways, which Octave is shown."""
+    """What a script says on stdout and on stderr, in a folder with the gateways, which Octave is
+    shown."""
     program = tool("octave-cli")
     (folder / "script.m").write_text(script, encoding="utf-8")
     path = ["--path", str(folder / "gateways")] if gateways else []
-    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
     done = subprocess.run(
         [program, "--norc", "--no-history", *path, "script.m"],
-        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return done.stdout, done.stderr
 
@@ -48,7 +59,9 @@ def folder(request, tmp_path_factory):
     shutil.copytree(MATLAB, folder / "source")
     (folder / "gateways").mkdir()
     built = request.getfixturevalue("prefix")
-    _, said = octave(folder, f"addpath('source'); build('{built}', '{folder / 'gateways'}')\n", gateways=False)
+    _, said = octave(
+        folder, f"addpath('source'); build('{built}', '{folder / 'gateways'}')\n", gateways=False
+    )
     assert "warning" not in said
     return folder
 
@@ -100,13 +113,15 @@ def _numbers(text: str) -> list[float]:
 
 
 def test_of_many_errors_none_stays(folder):
-    """An error in the middle leaves the pool usable, and memory where it was: some hundred MiB would be lost here."""
+    """An error in the middle leaves the pool usable, and memory where it was: some hundred MiB
+    would be lost here."""
     said, _ = octave(
         folder,
-        COMMON + "function bytes = used(), bytes = 4096 * sscanf(fileread('/proc/self/statm'), '%*d %d', 1); end\n"
-        "A = -eye(1000); hs_chol(eye(1000)); before = used();\n"
-        "for i = 1:40, try, hs_chol(A); catch, end, end\n"
-        "check('memory', used() - before < 100e6); check('works', isequal(hs_chol(eye(3)), eye(3)));\n",
+        COMMON
+        + "function bytes = used(), bytes = 4096 * sscanf(fileread('/proc/self/statm'), '%*d %d',"
+        " 1); end\nA = -eye(1000); hs_chol(eye(1000)); before = used();\nfor i = 1:40, try,"
+        " hs_chol(A); catch, end, end\ncheck('memory', used() - before < 100e6); check('works',"
+        " isequal(hs_chol(eye(3)), eye(3)));\n",
     )
     assert re.findall(r"^check\t(.*)$", said, re.M) == ["memory\t1", "works\t1"]
 
@@ -120,9 +135,17 @@ def test_help(folder):
 
 
 def test_without_gateways(folder, tmp_path):
-    said, _ = octave(tmp_path, f"addpath('{MATLAB}'); try, hs_lu(1); catch e, disp(e.identifier), end", gateways=False)
+    said, _ = octave(
+        tmp_path,
+        f"addpath('{MATLAB}'); try, hs_lu(1); catch e, disp(e.identifier), end",
+        gateways=False,
+    )
     assert said.strip() == "hetsched:notBuilt"
-    said, _ = octave(tmp_path, f"addpath('{MATLAB}'); try, build('{tmp_path}'); catch e, disp(e.identifier), end", gateways=False)
+    said, _ = octave(
+        tmp_path,
+        f"addpath('{MATLAB}'); try, build('{tmp_path}'); catch e, disp(e.identifier), end",
+        gateways=False,
+    )
     assert said.strip() == "hetsched:notInstalled"
 
 
@@ -138,13 +161,16 @@ def test_page(folder, tmp_path):
     assert octave(tmp_path, "1;\n" + "\n".join(blocks))[0].splitlines() == shown
 
 
-# ---- without Octave --------------------------------------------------------------------------------------------------
+# ---- without Octave ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GATEWAYS)
 def test_usage_is_the_signature(name):
-    """The C file, the help and its first line say the same arguments; the page names each gateway."""
-    source, text = ((MATLAB / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".c", ".m"))
+    """The C file, the help and its first line say the same arguments; the page names each
+    gateway."""
+    source, text = (
+        (MATLAB / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".c", ".m")
+    )
     usage = re.search(r'gateway_count\(.*"(.*)"\);', source)
     assert usage
     assert text.startswith(f"function {usage[1]}\n")
@@ -155,7 +181,9 @@ def test_usage_is_the_signature(name):
 def test_every_id_is_documented():
     """Of an error or a warning that a gateway makes itself, in its help."""
     for name in GATEWAYS:
-        source, text = ((MATLAB / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".c", ".m"))
+        source, text = (
+            (MATLAB / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".c", ".m")
+        )
         for identifier in re.findall(r'"hetsched:\w+"', source):
             assert identifier.strip('"') in text, f"{name}: {identifier}"
 
@@ -168,4 +196,6 @@ def test_examples_of_the_help(folder):
         assert example
         said, _ = octave(folder, "1;\n" + example[1].replace("%      ", ""))
         if name == "hs_distribute":
-            assert np.array_equal(re.findall(r"\d+", said.replace("hs_", "")), ["40", "24", "14", "120"])
+            assert np.array_equal(
+                re.findall(r"\d+", said.replace("hs_", "")), ["40", "24", "14", "120"]
+            )

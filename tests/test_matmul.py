@@ -76,7 +76,9 @@ def size(A, B):
 def assert_near(result, exact, bound, k):
     """Within the usual bound of a sum of k products, k eps |A| |B|."""
     assert result.shape == exact.shape
-    assert np.all(np.abs(result - exact) <= (4 * math.sqrt(k) + 8) * np.finfo(result.dtype).eps * bound)
+    assert np.all(
+        np.abs(result - exact) <= (4 * math.sqrt(k) + 8) * np.finfo(result.dtype).eps * bound
+    )
 
 
 def assert_product(result, A, B, alpha=1, beta=0, C=None):
@@ -113,7 +115,9 @@ def large(m, n, k, dtype):
 def test_larger_than_every_block(kernel, pool, dtype):
     """More than one panel in depth, rows and columns, with ragged ends."""
     small = np.dtype(dtype).kind == "c"
-    for shape in ((601, 83, 1100), (67, 4500, 390)) if not small else ((331, 53, 1030), (35, 2300, 270)):
+    for shape in (
+        ((601, 83, 1100), (67, 4500, 390)) if not small else ((331, 53, 1030), (35, 2300, 270))
+    ):
         A, B, C, exact, bound = large(*shape, dtype)
         assert_near(pool.matmul(A, B), exact, bound, shape[2])
         result = pool.matmul(A, B, out=C.copy(), alpha=-0.5, beta=2.0)
@@ -131,7 +135,10 @@ def test_alpha_beta(pool, data):
         alpha, beta = complex(alpha, data.draw(scalars)), complex(beta, data.draw(scalars))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     layouts = st.sampled_from(["C", "F", "strided", "negative"])
-    A, B = laid_out(rng, m, k, dtype, data.draw(layouts)), laid_out(rng, k, n, dtype, data.draw(layouts))
+    A, B = (
+        laid_out(rng, m, k, dtype, data.draw(layouts)),
+        laid_out(rng, k, n, dtype, data.draw(layouts)),
+    )
     C = laid_out(rng, m, n, dtype, data.draw(layouts))
     before = C.copy()
     if beta == 0:
@@ -203,7 +210,9 @@ class TestScalars:
     def test_beta_zero_does_not_read_out(self, kernel, pool, dtype, n):
         A = np.ones((n, n), dtype)
         for bad in (np.nan, np.inf):
-            assert (pool.matmul(A, A, out=np.full((n, n), bad, dtype), alpha=2, beta=0) == 2 * n).all()
+            assert (
+                pool.matmul(A, A, out=np.full((n, n), bad, dtype), alpha=2, beta=0) == 2 * n
+            ).all()
 
     @pytest.mark.parametrize("n", [1, 9, 70])
     def test_scalars_that_are_no_numbers(self, kernel, pool, dtype, n):
@@ -221,12 +230,16 @@ class TestScalars:
         if unit == 1j and np.dtype(dtype).kind != "c":
             return
         double = np.finfo(dtype).dtype == np.float64
-        for tiny, alpha in ((1e-290, 1e-30), (1e-200, 1e200)) if double else ((1e-36, 1e-10), (1e-30, 1e30)):
+        for tiny, alpha in (
+            ((1e-290, 1e-30), (1e-200, 1e200)) if double else ((1e-36, 1e-10), (1e-30, 1e30))
+        ):
             A, B = np.full((65, 40), tiny, dtype), np.full((40, 70), 1 / tiny / 40, dtype)
             for X, Y in ((A, B), (B.T, A.T)):
                 out = np.empty((X.shape[0], Y.shape[1]), dtype, order="F" if turned else "C")
                 product = pool.matmul(X, Y, out=out, alpha=alpha * unit)
-                np.testing.assert_allclose(product, np.full(out.shape, alpha * unit, dtype), rtol=1e-5)
+                np.testing.assert_allclose(
+                    product, np.full(out.shape, alpha * unit, dtype), rtol=1e-5
+                )
 
     def test_scalars_of_another_type_are_rounded_first(self, kernel, pool, dtype):
         """A float32 product with alpha = 1e-60 is one with alpha = 0, as in sgemm."""
@@ -251,18 +264,40 @@ def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
     assert_product(pool.matmul(A, B), A, B)
 
 
-OTHERS = (np.int64, np.uint8, np.int16, np.bool_, np.float16, np.longdouble, np.clongdouble, object, ">f8", ">c8", ">i4")
+OTHERS = (
+    np.int64,
+    np.uint8,
+    np.int16,
+    np.bool_,
+    np.float16,
+    np.longdouble,
+    np.clongdouble,
+    object,
+    ">f8",
+    ">c8",
+    ">i4",
+)
 
 
 class TestOtherNumbers:
-    """What the engine does not multiply comes from numpy.matmul, or goes to the engine in the dtype that it would be there."""
+    """What the engine does not multiply comes from numpy.matmul, or goes to the engine in the dtype
+    that it would be there."""
 
     @pytest.mark.parametrize("left", DTYPES + OTHERS, ids=str)
     @pytest.mark.parametrize("right", DTYPES + OTHERS, ids=str)
     def test_dtypes(self, pool, left, right):
         rng = np.random.default_rng(0)
-        for a, b in (((7, 5), (5, 6)), ((5,), (5, 6)), ((7, 5), (5,)), ((5,), (5,)), ((2, 7, 5), (5, 6)), ((0, 5), (5, 0))):
-            A, B = (rng.integers(0, 9, shape).astype(dtype) for shape, dtype in ((a, left), (b, right)))
+        for a, b in (
+            ((7, 5), (5, 6)),
+            ((5,), (5, 6)),
+            ((7, 5), (5,)),
+            ((5,), (5,)),
+            ((2, 7, 5), (5, 6)),
+            ((0, 5), (5, 0)),
+        ):
+            A, B = (
+                rng.integers(0, 9, shape).astype(dtype) for shape, dtype in ((a, left), (b, right))
+            )
             for found in (hs.matmul(A, B), pool.matmul(A, B)):
                 expected = np.matmul(A, B)
                 assert type(found) is type(expected)
@@ -283,7 +318,9 @@ class TestOtherNumbers:
         assert type(pool.matmul(F, F)[0, 0]) is Fraction
         assert pool.matmul(F, F, alpha=Fraction(1, 2))[0, 0] == (F @ F)[0, 0] / 2
 
-    @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16, np.longdouble, np.clongdouble, object])
+    @pytest.mark.parametrize(
+        "dtype", [np.int64, np.uint8, np.float16, np.longdouble, np.clongdouble, object]
+    )
     def test_alpha_beta(self, pool, dtype):
         rng = np.random.default_rng(1)
         A, B, C = (rng.integers(0, 5, shape).astype(dtype) for shape in ((4, 3), (3, 5), (4, 5)))
@@ -309,7 +346,11 @@ class TestOtherNumbers:
             (np.uint8, {"alpha": -1}, "alpha is -1, A and B are uint8"),
             (np.uint8, {"alpha": 256}, "alpha is 256, A and B are uint8"),
             (np.bool_, {"alpha": 2}, "alpha is 2, A and B are bool"),
-            (np.int64, {"beta": 0.5, "out": np.ones((3, 3), int)}, "beta is 0.5, A and B are int64"),
+            (
+                np.int64,
+                {"beta": 0.5, "out": np.ones((3, 3), int)},
+                "beta is 0.5, A and B are int64",
+            ),
             (np.float16, {"alpha": 1j}, "alpha is complex"),
             (object, {"alpha": "x"}, "alpha must be a number"),
             (np.int64, {"out": np.ones((3, 3))}, "out has dtype <f8, the product has <i8"),
@@ -323,7 +364,10 @@ class TestOtherNumbers:
 
     def test_plans_are_for_the_engine(self, pool):
         A = np.ones((3, 3), int)
-        words = "A and B have dtypes int64 and int64, their product int64; supported are float32, float64, complex64, complex128"
+        words = (
+            "A and B have dtypes int64 and int64, their product int64; supported are float32,"
+            " float64, complex64, complex128"
+        )
         plan = pool.plan(3, 3, 3)
         for call in (
             lambda: pool.matmul(A, A, trace=True),
@@ -332,7 +376,10 @@ class TestOtherNumbers:
         ):
             with pytest.raises(TypeError, match=words):
                 call()
-        with hs.Pool(hs.Platform.star([1e3, 1e3]), emulate=True) as emulated, pytest.raises(TypeError, match=words):
+        with (
+            hs.Pool(hs.Platform.star([1e3, 1e3]), emulate=True) as emulated,
+            pytest.raises(TypeError, match=words),
+        ):
             emulated.matmul(A, A)
         assert pool.matmul(A, A.astype(float), trace=True)[0].tolist() == [[3.0] * 3] * 3
 
@@ -352,7 +399,10 @@ def test_masks_are_never_ignored(pool, tmp_path):
     masked = np.ma.masked_array(plain, np.eye(4))
     calls = [
         ("U", lambda: pool.stencil(masked, 2)),
-        ("image", lambda: pool.sweep(hs.wavefront(2, 2, [1, 1, 1]), masked, hs.Stencil(np.ones((3, 3))))),
+        (
+            "image",
+            lambda: pool.sweep(hs.wavefront(2, 2, [1, 1, 1]), masked, hs.Stencil(np.ones((3, 3)))),
+        ),
         ("A", lambda: hs.matmul_files(masked, plain, tmp_path / "c.npy", memory="10MB")),
         ("B", lambda: hs.matmul_files(plain, masked, tmp_path / "c.npy", memory="10MB")),
         ("A", lambda: pool.run(pool.plan(4, 4, 4), masked, plain)),
@@ -386,15 +436,30 @@ class TestErrors:
             ([["x"]], B, TypeError, "A has dtype <U1; numbers are needed"),
             (A, np.ones((5, 6), "m8[s]"), TypeError, "B has dtype timedelta64"),
             (A, np.ones((5, 6), [("x", float)]), TypeError, "B has dtype"),
-            (np.ma.masked_array(A, A > 0), B, TypeError, "A is a masked array, and its mask would be ignored"),
+            (
+                np.ma.masked_array(A, A > 0),
+                B,
+                TypeError,
+                "A is a masked array, and its mask would be ignored",
+            ),
             (A, np.ma.masked_array(B), TypeError, "B is a masked array"),
-            (scipy.sparse.csr_matrix(A), B, TypeError, "A is a sparse csr_matrix; give A.toarray()"),
+            (
+                scipy.sparse.csr_matrix(A),
+                B,
+                TypeError,
+                "A is a sparse csr_matrix; give A.toarray()",
+            ),
             (A, scipy.sparse.coo_array(B), TypeError, "B is a sparse coo_array"),
             ([[1.0, 2.0], [3.0]], B, ValueError, "A is not an array: .*inhomogeneous"),
             (np.float64(3), B, ValueError, "A is a scalar"),
             (A, np.float64(3), ValueError, "B is a scalar"),
             (A, np.ones((4, 6)), ValueError, "A has 5 columns and B has 4 rows"),
-            (np.ones((2, 4, 5)), np.ones((3, 5, 6)), ValueError, "stacks of A and B do not broadcast"),
+            (
+                np.ones((2, 4, 5)),
+                np.ones((3, 5, 6)),
+                ValueError,
+                "stacks of A and B do not broadcast",
+            ),
         ],
     )
     @pytest.mark.parametrize("shared", [True, False])
@@ -411,8 +476,16 @@ class TestErrors:
             ([[0.0] * 6] * 4, TypeError, "out must be an array"),
             (np.ma.zeros((4, 6)), TypeError, "out is a masked array"),
             (np.broadcast_to(np.zeros(6), (4, 6)), ValueError, "out is read-only"),
-            (np.lib.stride_tricks.as_strided(np.zeros(6), (4, 6), (0, 8)), ValueError, "out overlaps itself"),
-            (np.zeros(4 * 6 * 8 + 1, np.uint8)[1:].view(float).reshape(4, 6), ValueError, "out is not aligned"),
+            (
+                np.lib.stride_tricks.as_strided(np.zeros(6), (4, 6), (0, 8)),
+                ValueError,
+                "out overlaps itself",
+            ),
+            (
+                np.zeros(4 * 6 * 8 + 1, np.uint8)[1:].view(float).reshape(4, 6),
+                ValueError,
+                "out is not aligned",
+            ),
         ],
     )
     def test_out(self, pool, out, error, words):
@@ -462,10 +535,15 @@ class TestErrors:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
-@pytest.mark.parametrize("shape", [(70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500)])
+@pytest.mark.parametrize(
+    "shape", [(70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500)]
+)
 def test_the_same_bits_every_time(dtype, shape):
     m, k, n = shape
-    A, B = random(np.random.default_rng(5), (m, k), dtype), random(np.random.default_rng(6), (k, n), dtype)
+    A, B = (
+        random(np.random.default_rng(5), (m, k), dtype),
+        random(np.random.default_rng(6), (k, n), dtype),
+    )
     with hs.Pool(3) as threads:
         results = {threads.matmul(A, B).tobytes() for _ in range(5)}
         results |= {threads.matmul(A, B, trace=True)[0].tobytes() for _ in range(2)}

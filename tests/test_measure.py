@@ -1,4 +1,5 @@
-"""Measuring with a machine whose speeds are known, the cache, and pools that divide by what was measured."""
+"""Measuring with a machine whose speeds are known, the cache, and pools that divide by what was
+measured."""
 
 import json
 import os
@@ -28,38 +29,72 @@ measuring = sys.modules["hetsched.machine.measure"]  # hetsched.measure is the f
 
 
 def topology(p=3, **fields):
-    cpus = tuple(Cpu(i, core=i, siblings=(i,), type="performance" if i == 0 else "efficiency") for i in range(p))
-    changes = dict(logical=cpus, online=p, quota=None, quota_source="", thread_limit=None, model="A", type_source="told")
+    cpus = tuple(
+        Cpu(i, core=i, siblings=(i,), type="performance" if i == 0 else "efficiency")
+        for i in range(p)
+    )
+    changes = dict(
+        logical=cpus,
+        online=p,
+        quota=None,
+        quota_source="",
+        thread_limit=None,
+        model="A",
+        type_source="told",
+    )
     return replace(hs.topology(), **(changes | fields))
 
 
 class Machine:
-    """Stands for the engine: worker i does 100 speed / (i + 1) GFLOP/s in gemm, else half of it; all at once a fifth less."""
+    """Stands for the engine: worker i does 100 speed / (i + 1) GFLOP/s in gemm, else half of it;
+    all at once a fifth less."""
 
     def __init__(self, speed=1.0, share=1.0, noise=0.0):
         self.speed, self.share, self.noise, self.calls = speed, share, noise, []
         self.held = None
         self.even = False
 
-    def measure_kernel(self, threads, kernel, dtype, size, *, workers, worker=-1, seconds=0.0, least=1, capacity=1000):
+    def measure_kernel(
+        self,
+        threads,
+        kernel,
+        dtype,
+        size,
+        *,
+        workers,
+        worker=-1,
+        seconds=0.0,
+        least=1,
+        capacity=1000,
+    ):
         self.calls.append((kernel, dtype.name, size, worker))
         flops = dtypes.flops_per_update(dtype) * float(size) ** (3 if kernel == "gemm" else 2)
-        speeds = np.array([100 * self.speed if self.even else 100 * self.speed / (i + 1) for i in range(workers)])
+        speeds = np.array(
+            [100 * self.speed if self.even else 100 * self.speed / (i + 1) for i in range(workers)]
+        )
         speeds *= 1.0 if kernel == "gemm" else 0.5
         speeds *= 0.8 if worker < 0 else 1.0
         seconds_each = flops / (speeds * 1e9)
-        pattern = 1 + self.noise * np.array([0, 0, -1, 1, 0, 0, 0, 0, 0, 400.0])  # the last one is an outlier
-        times = [seconds_each[i] * pattern if worker in (-1, i) else np.empty(0) for i in range(workers)]
+        # the last one is an outlier
+        pattern = 1 + self.noise * np.array([0, 0, -1, 1, 0, 0, 0, 0, 0, 400.0])
+        times = [
+            seconds_each[i] * pattern if worker in (-1, i) else np.empty(0) for i in range(workers)
+        ]
         share = np.broadcast_to(np.asarray(self.share, float), workers)
-        elapsed = np.array([10 * seconds_each[i] / share[i] if worker in (-1, i) else 0.0 for i in range(workers)])
-        return run.Measurement(times, np.ones(workers, np.int32), elapsed, elapsed * share, 0, flops)
+        elapsed = np.array(
+            [10 * seconds_each[i] / share[i] if worker in (-1, i) else 0.0 for i in range(workers)]
+        )
+        return run.Measurement(
+            times, np.ones(workers, np.int32), elapsed, elapsed * share, 0, flops
+        )
 
     def pinned(self, threads, workers):
         return [True] * workers if self.held is None else self.held
 
 
 class Hypervisor:
-    """A /proc/stat that counts some ticks between two looks at it, of some cpus a part as stolen."""
+    """A /proc/stat that counts some ticks between two looks at it, of some cpus a part as
+    stolen."""
 
     def __init__(self, root, taken, step=1000):
         self.root, self.taken, self.step = root, taken, step
@@ -70,7 +105,9 @@ class Hypervisor:
         for cpu, counts in enumerate(self.counts):
             stolen = round(self.step * self.taken.get(cpu, 0.0))
             counts[[0, 7]] += self.step - stolen, stolen
-        lines = [f"cpu{cpu} {' '.join(map(str, counts))} 0 0" for cpu, counts in enumerate(self.counts)]
+        lines = [
+            f"cpu{cpu} {' '.join(map(str, counts))} 0 0" for cpu, counts in enumerate(self.counts)
+        ]
         (self.root / "proc/stat").write_text("\n".join(["cpu 1 1 1 1 1 1 1 1 0 0", *lines]) + "\n")
         return linux_ticks(str(self.root))
 
@@ -117,8 +154,12 @@ class TestProfiles:
                 profile = found.profile(worker, "gemm", dtype)
                 assert profile.sizes.tolist() == [64, 128, 256, 512, 768]
                 np.testing.assert_allclose(profile.gflops, 100 / (worker + 1))
-                np.testing.assert_allclose(profile.seconds, 2 * profile.sizes**3 * (worker + 1) / 1e11)
-                np.testing.assert_allclose(found.profile(worker, "panel", dtype).gflops, 50 / (worker + 1))
+                np.testing.assert_allclose(
+                    profile.seconds, 2 * profile.sizes**3 * (worker + 1) / 1e11
+                )
+                np.testing.assert_allclose(
+                    found.profile(worker, "panel", dtype).gflops, 50 / (worker + 1)
+                )
                 assert not profile.spread.any()
         for once in found.at_once.values():
             assert once.ratio == pytest.approx(0.8)
@@ -163,7 +204,9 @@ class TestProfiles:
             found.panel_times(10, 10, 0)
 
     def test_between_sizes(self):
-        profile = hs.SpeedProfile(0, "gemm", "float64", np.array([10, 20]), np.ones(2), np.array([1.0, 3.0]), np.zeros(2))
+        profile = hs.SpeedProfile(
+            0, "gemm", "float64", np.array([10, 20]), np.ones(2), np.array([1.0, 3.0]), np.zeros(2)
+        )
         assert profile.at([5, 15, 40]).tolist() == [1.0, 2.0, 3.0]
 
     def test_one_of_each_type(self, machine):
@@ -204,19 +247,24 @@ class TestProfiles:
         for here in (found, found.platform(np.float32)):
             np.testing.assert_allclose(here.speeds, 80)
         assert hs.distribute(1000, found).counts.tolist() == [334, 333, 333]
-        np.testing.assert_allclose(found.at_once["float64"].gflops, np.broadcast_to(80 * np.asarray(share), 3))
+        np.testing.assert_allclose(
+            found.at_once["float64"].gflops, np.broadcast_to(80 * np.asarray(share), 3)
+        )
         np.testing.assert_allclose(found.at_once["float64"].own, 80)
         plan = hs.distribute_profile(300, found.chunk_profiles(1e6))
         assert plan.counts.tolist() == [100, 100, 100]
         np.testing.assert_allclose(*found.panel_times(500, 500, 100)[:2])
         cpu, part = (0, "50%") if share == 0.5 else (1, "49%")
         assert found.notes == (
-            f"other programs were running: cpu {cpu} had its core for {part} of the time; the speeds do not count "
-            "the lost time, and the next call measures again",
+            (
+                f"other programs were running: cpu {cpu} had its core for {part} of the time; the"
+                " speeds do not count the lost time, and the next call measures again"
+            ),
         )
 
     def test_hypervisor(self, machine, monkeypatch, tmp_path):
-        """It takes half of cpu 1's time, which CPU time does not show: not its speed, and not for a week."""
+        """It takes half of cpu 1's time, which CPU time does not show: not its speed, and not for a
+        week."""
         host = Hypervisor(tmp_path, {1: 0.5})
         monkeypatch.setattr(linux, "ticks", host.ticks)
         monkeypatch.setattr(run, "measure_kernel", host.slowed(machine))
@@ -227,12 +275,16 @@ class TestProfiles:
         np.testing.assert_allclose(found.at_once["float64"].share, [1, 0.5, 1], atol=0.02)
         np.testing.assert_allclose(found.speeds, 80, rtol=0.02)
         assert found.disturbed
-        assert found.notes[0].startswith("a hypervisor took time: cpu 1 had its core for 50% of the time; the speeds")
+        assert found.notes[0].startswith(
+            "a hypervisor took time: cpu 1 had its core for 50% of the time; the speeds"
+        )
         host.taken = {}
         assert not hs.measure().disturbed
 
     @pytest.mark.parametrize("taken", [{0: 0.05, 1: 0.05}, {7: 0.9}])
-    def test_hypervisor_that_takes_little_or_from_others(self, machine, monkeypatch, tmp_path, taken):
+    def test_hypervisor_that_takes_little_or_from_others(
+        self, machine, monkeypatch, tmp_path, taken
+    ):
         monkeypatch.setattr(linux, "ticks", Hypervisor(tmp_path, taken).ticks)
         found = hs.measure()
         assert not found.disturbed
@@ -252,7 +304,9 @@ class TestProfiles:
         found = hs.measure()
         assert found.at_once["float64"].share.tolist() == [1.0, 1.0, 1.0]
         assert found.disturbed
-        assert found.notes[0].startswith("a hypervisor took time: cpu 2 had its core for 70% of the time")
+        assert found.notes[0].startswith(
+            "a hypervisor took time: cpu 2 had its core for 70% of the time"
+        )
 
     def test_a_single_tick_is_no_disturbance(self, machine, monkeypatch, tmp_path):
         """Of a window of three ticks it would be a third."""
@@ -265,20 +319,26 @@ class TestProfiles:
     def test_without_counters(self, machine, monkeypatch, tmp_path):
         machine.held = [True, False, True]
         monkeypatch.setattr(linux, "ticks", Hypervisor(tmp_path, {1: 0.9}).ticks)
-        assert hs.measure().stolen.tolist() == [0.0, 0.0, 0.0]  # where a worker that is held nowhere was, nobody knows
+        # where a worker that is held nowhere was, nobody knows
+        assert hs.measure().stolen.tolist() == [0.0, 0.0, 0.0]
         monkeypatch.setattr(linux, "ticks", lambda: {})
         assert hs.measure(refresh=True).stolen.tolist() == [0.0, 0.0, 0.0]
 
     def test_quota(self, machine, monkeypatch):
-        monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
+        monkeypatch.setattr(
+            measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup")
+        )
         found = hs.measure()
         assert found.quota == 2.5
         assert found.notes == ("measured under a quota of 2.5 cpus (cgroup)",)
         assert not found.disturbed
 
     def test_neighbours_under_a_quota(self, machine, monkeypatch):
-        """Who is stopped by a quota when is chance: all lose as much. What they lose beside it is other programs'."""
-        monkeypatch.setattr(measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup"))
+        """Who is stopped by a quota when is chance: all lose as much. What they lose beside it is
+        other programs'."""
+        monkeypatch.setattr(
+            measuring, "topology", lambda: topology(quota=2.5, quota_source="cgroup")
+        )
         machine.share, machine.even = [0.7, 0.9, 0.9], True
         found = hs.measure()
         np.testing.assert_allclose(found.speeds, 200 / 3)
@@ -287,7 +347,9 @@ class TestProfiles:
         found = hs.measure(refresh=True)
         np.testing.assert_allclose(found.speeds, 160 / 3)
         assert found.disturbed
-        assert found.notes[1].startswith("other programs were running: the workers had 80% of the quota; the speeds")
+        assert found.notes[1].startswith(
+            "other programs were running: the workers had 80% of the quota; the speeds"
+        )
 
     def test_only_what_is_asked(self, machine):
         found = hs.measure(kernels=["trsm"], dtypes=[np.complex64], sizes={"trsm": [30, 10, 10]})
@@ -318,7 +380,9 @@ class TestProfiles:
         assert not machine.calls
 
 
-@given(st.lists(st.floats(0.9, 1.1), min_size=8, max_size=40), st.floats(50, 1000), st.integers(0, 7))
+@given(
+    st.lists(st.floats(0.9, 1.1), min_size=8, max_size=40), st.floats(50, 1000), st.integers(0, 7)
+)
 def test_typical(times, outlier, at):
     """Near the plain median, whatever one outlier is; the spread is that of the others."""
     low, high = np.quantile(times, [0.25, 0.75])
@@ -357,7 +421,16 @@ class TestCache:
         assert recent(topology()) is None
 
     @pytest.mark.parametrize(
-        "content", ["", "{", "[]", "null", '{"format": "hetsched-measure", "version": 1}', "\x00", "[" * 10**5]
+        "content",
+        [
+            "",
+            "{",
+            "[]",
+            "null",
+            '{"format": "hetsched-measure", "version": 1}',
+            "\x00",
+            "[" * 10**5,
+        ],
     )
     def test_broken_file(self, machine, cache, content):
         first = hs.measure()
@@ -404,7 +477,12 @@ class TestCache:
         """Another mask, quota, model, limit, kernel or version is another machine."""
         hs.measure()
         assert recent(topology()) is not None
-        for other in (topology(2), topology(quota=2.0), topology(model="B"), topology(thread_limit=2)):
+        for other in (
+            topology(2),
+            topology(quota=2.0),
+            topology(model="B"),
+            topology(thread_limit=2),
+        ):
             assert fingerprint(other) != fingerprint(topology())
             assert recent(other) is None
         monkeypatch.setattr(kept, "__version__", "0")
@@ -447,7 +525,9 @@ class TestCache:
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         monkeypatch.delenv("XDG_CACHE_HOME")
         if given:
-            monkeypatch.setenv("XDG_CACHE_HOME", given if given == "relative" else str(tmp_path / given))
+            monkeypatch.setenv(
+                "XDG_CACHE_HOME", given if given == "relative" else str(tmp_path / given)
+            )
         hs.measure()
         assert [path.name[:8] for path in (tmp_path / place).iterdir()] == ["measure-"]
 
@@ -497,7 +577,8 @@ class TestCache:
         assert recent(topology()) is None
 
     def test_neighbours_are_not_kept_for_long(self, machine, monkeypatch):
-        """What was measured beside other programs stands for pools for an hour; each call of measure tries again."""
+        """What was measured beside other programs stands for pools for an hour; each call of
+        measure tries again."""
         machine.share = [1.0, 0.49, 1.0]
         first = hs.measure()
         calls = len(machine.calls)
@@ -541,13 +622,17 @@ class TestCache:
         hs.measure(kernels=["gemm"], dtypes=["float64"])
         machine.calls.clear()
         found = hs.measure(kernels=["panel"], dtypes=["float32"])
-        assert {(kernel, dtype) for kernel, dtype, _, _ in machine.calls} == {("panel", "float32"), ("gemm", "float32")}
+        assert {(kernel, dtype) for kernel, dtype, _, _ in machine.calls} == {
+            ("panel", "float32"),
+            ("gemm", "float32"),
+        }
         assert {key[1:] for key in found.profiles} == {("gemm", "float64"), ("panel", "float32")}
         assert set(found.at_once) == {"float64", "float32"}
         machine.calls.clear()
         hs.measure(kernels=["gemm"], dtypes=["float64"])
         assert not machine.calls
-        hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [64, 100]})  # a size that is not there
+        # a size that is not there
+        hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [64, 100]})
         assert machine.calls
 
 
@@ -555,7 +640,9 @@ class TestPools:
     @pytest.fixture
     def uneven(self, machine, monkeypatch):
         monkeypatch.setattr(hetsched.runners.workers, "topology", topology)
-        monkeypatch.setattr(run, "Threads", lambda workers, cores, *_, **__: ("threads", workers, cores))
+        monkeypatch.setattr(
+            run, "Threads", lambda workers, cores, *_, **__: ("threads", workers, cores)
+        )
         return machine
 
     def test_unmeasured(self, uneven):
@@ -575,14 +662,18 @@ class TestPools:
         assert hs.Pool(2)._workers.measured is None  # other cpus, other speeds
         given = hs.Platform.star([1, 2, 3])
         assert hs.Pool(given).platform is given
-        np.testing.assert_allclose(hs.Pool(given)._workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3])
+        np.testing.assert_allclose(
+            hs.Pool(given)._workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3]
+        )
 
     def test_neighbours_come_and_go(self, uneven):
         """Shares are those of the cores, not of who was on them."""
         uneven.share = 0.3
         hs.measure()
         assert len(hs.Pool()) == 3
-        np.testing.assert_allclose(hs.Pool()._workers.shares[np.dtype(np.float32)], [80, 40, 80 / 3])
+        np.testing.assert_allclose(
+            hs.Pool()._workers.shares[np.dtype(np.float32)], [80, 40, 80 / 3]
+        )
 
     def test_nearly_equal(self, uneven):
         uneven.even = True
@@ -593,7 +684,10 @@ class TestPools:
         assert "not measured" in measuring.describe(recent(topology()))
         found = hs.measure()
         text = measuring.describe(found)
-        assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s (float64, all at once 80% of one at a time), used by matmul" in text
+        assert (
+            "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s (float64, all at once 80% of one at a time),"
+            " used by matmul" in text
+        )
         monkeypatch.setattr(time, "time", lambda: found.measured + 5 * HOUR)
         assert measuring.describe(found).startswith("measured 5 h ago")
 
@@ -601,7 +695,10 @@ class TestPools:
         uneven.share = [1.0, 0.49, 1.0]
         text = measuring.describe(hs.measure())
         assert "cpu 0 80, cpu 1 40, cpu 2 26.67 GFLOP/s" in text
-        assert text.endswith("used by matmul and lu_factor for an hour only, because other programs or a hypervisor took time")
+        assert text.endswith(
+            "used by matmul and lu_factor for an hour only, because other programs or a hypervisor"
+            " took time"
+        )
 
 
 class TestReal:
@@ -647,7 +744,9 @@ class TestReal:
     def test_engine(self):
         threads = run.Threads(2, None)
         assert run.pinned(threads, 2) == [False, False]
-        found = run.measure_kernel(threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4)
+        found = run.measure_kernel(
+            threads, "gemm", np.dtype(np.complex64), 30, workers=2, worker=1, least=4, capacity=4
+        )
         assert [len(times) for times in found.times] == [0, 4]
         assert found.flops == 8 * 30**3
         with pytest.raises(ValueError, match="argument"):
@@ -656,7 +755,9 @@ class TestReal:
     def test_command(self, cache, tmp_path, monkeypatch, capsys):
         pytest.importorskip("matplotlib").use("Agg")
         monkeypatch.chdir(tmp_path)
-        assert cli.main(["measure", "--seconds", "0.05", "--dtype", "float32", "--plot", "a.png"]) == 0
+        assert (
+            cli.main(["measure", "--seconds", "0.05", "--dtype", "float32", "--plot", "a.png"]) == 0
+        )
         table = capsys.readouterr().out
         assert "gemm float32" in table
         assert "all at once, float32" in table

@@ -1,4 +1,5 @@
-"""hetsched.mesh: the paper's program by SciPy, all counts, a replay in fractions, symmetric meshes, what is refused."""
+"""hetsched.mesh: the paper's program by SciPy, all counts, a replay in fractions, symmetric meshes,
+what is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +14,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles_mesh import best_counts, best_links, program, program_in_installments, program_in_mode, replay, replay_installments
+from oracles_mesh import (
+    best_counts,
+    best_links,
+    program,
+    program_in_installments,
+    program_in_mode,
+    replay,
+    replay_installments,
+)
 
 import hetsched as hs
 from hetsched.planners import mesh as mesh_module
@@ -29,11 +38,17 @@ def paper_mesh(rows, columns, seed):
     """A mesh of section 6.2."""
     rng = np.random.default_rng(seed)
     shapes = ((rows, columns), (rows, columns - 1), (rows - 1, columns))
-    return tuple(rng.uniform(low, low + 5e-4, shape) for low, shape in zip((2e-4, 3e-4, 3e-4), shapes, strict=True))
+    return tuple(
+        rng.uniform(low, low + 5e-4, shape)
+        for low, shape in zip((2e-4, 3e-4, 3e-4), shapes, strict=True)
+    )
 
 
 def triples(plan):
-    return [(tail, head, cost) for (tail, head), cost in zip(plan.links.tolist(), plan.link_costs.tolist(), strict=True)]
+    return [
+        (tail, head, cost)
+        for (tail, head), cost in zip(plan.links.tolist(), plan.link_costs.tolist(), strict=True)
+    ]
 
 
 def check(plan):
@@ -44,7 +59,10 @@ def check(plan):
     assert plan.volume == pytest.approx(float(plan.flows.sum()))
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
-    assert trace.finish == pytest.approx(plan.finish.ravel().tolist(), rel=1e-12, abs=1e-12) or (plan.counts == 0).any()
+    assert (
+        trace.finish == pytest.approx(plan.finish.ravel().tolist(), rel=1e-12, abs=1e-12)
+        or (plan.counts == 0).any()
+    )
     assert plan.lp_solves >= 1
     assert plan.planning_time > 0
     beside = plan.n if plan.disk else plan.n**2
@@ -54,13 +72,15 @@ def check(plan):
     assert (relays[list(plan.sources)] == 2 * plan.n**2).all()
     for v in range(len(plan.cycle_times)):
         if v not in plan.sources:
-            assert relays[v] == pytest.approx(plan.flows[plan.links[:, 1] == v].sum(), rel=1e-12, abs=1e-6)
+            assert relays[v] == pytest.approx(
+                plan.flows[plan.links[:, 1] == v].sum(), rel=1e-12, abs=1e-6
+            )
     busy = int((np.delete(plan.counts.ravel(), plan.sources) > 0).sum())
     sums = (plan.volume_with_sum - plan.volume) / plan.n**2
     assert busy - 1e-6 <= sums <= len(plan.cycle_times) - 1 + 1e-6
 
 
-# ---- golden values -----------------------------------------------------------------------------------------------
+# ---- golden values -------------------------------------------------------------------------------
 
 STAR = ([1.0, 2e-4, 3e-4, 5e-4, 7e-4], [(0, 1, 3e-4), (0, 2, 8e-4), (0, 3, 5e-4), (0, 4, 4e-4)])
 
@@ -97,29 +117,41 @@ def test_chain_in_closed_form():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_paper_mesh(seed):
-    """Gaps of the specification, on 4 x 4: the search finds the optimum, PMFT and the heuristic come close."""
+    """Gaps of the specification, on 4 x 4: the search finds the optimum, PMFT and the heuristic
+    come close."""
     mesh = paper_mesh(4, 4, seed)
     plans = {method: hs.layers_mesh(600, *mesh, method=method) for method in METHODS}
     for plan in plans.values():
         check(plan)
     best = plans["milp"]
     assert best.optimal
-    assert plans["relaxed"].makespan == pytest.approx(program(600, mesh[0].ravel(), triples(best)), rel=CLOSE)
-    assert best.makespan == pytest.approx(program(600, mesh[0].ravel(), triples(best), whole=True), rel=1e-6)
+    assert plans["relaxed"].makespan == pytest.approx(
+        program(600, mesh[0].ravel(), triples(best)), rel=CLOSE
+    )
+    assert best.makespan == pytest.approx(
+        program(600, mesh[0].ravel(), triples(best), whole=True), rel=1e-6
+    )
     assert plans["neighbours"].makespan == pytest.approx(best.makespan, rel=1e-6)
     assert best.makespan <= plans["pmft"].makespan * (1 + 1e-9) <= best.makespan * 1.015
     assert best.makespan <= plans["heuristic"].makespan * (1 + 1e-9) <= best.makespan * 1.023
     assert plans["heuristic"].lp_solves in (2, 3)
     assert plans["relaxed"].lp_solves == 1
     assert plans["pmft"].iterations > plans["relaxed"].iterations > 0
-    assert all(plan.lower_bound >= plans["relaxed"].makespan * (1 - 1e-9) for plan in plans.values())
+    assert all(
+        plan.lower_bound >= plans["relaxed"].makespan * (1 - 1e-9) for plan in plans.values()
+    )
 
 
 def test_pruned_is_better_where_links_differ_much():
     rng = np.random.default_rng(3)
     times, right, down = paper_mesh(4, 4, 0)
-    times, right, down = (np.exp(rng.normal(0, 1.2, a.shape)) * b for a, b in ((times, 5e-4), (right, 1e-2), (down, 1e-2)))
-    usual, pruned = (hs.layers_mesh(1000, times, right, down, "relaxed", prune=prune) for prune in (False, True))
+    times, right, down = (
+        np.exp(rng.normal(0, 1.2, a.shape)) * b
+        for a, b in ((times, 5e-4), (right, 1e-2), (down, 1e-2))
+    )
+    usual, pruned = (
+        hs.layers_mesh(1000, times, right, down, "relaxed", prune=prune) for prune in (False, True)
+    )
     check(usual)
     check(pruned)
     assert pruned.makespan < 0.93 * usual.makespan
@@ -128,7 +160,7 @@ def test_pruned_is_better_where_links_differ_much():
     assert len(pruned.flows) == 24
 
 
-# ---- small networks against SciPy and all counts -----------------------------------------------------------------
+# ---- small networks against SciPy and all counts -------------------------------------------------
 
 time = st.one_of(st.integers(1, 5).map(float), st.floats(0.1, 10))
 cost = st.one_of(st.just(0.0), st.integers(1, 5).map(float), st.floats(0.05, 20))
@@ -136,7 +168,8 @@ cost = st.one_of(st.just(0.0), st.integers(1, 5).map(float), st.floats(0.05, 20)
 
 @st.composite
 def networks(draw, most=5, links=7):
-    """Nodes in any order, every one reached, sometimes with two links between the same nodes and nodes that only send on."""
+    """Nodes in any order, every one reached, sometimes with two links between the same nodes and
+    nodes that only send on."""
     p = draw(st.integers(2, most))
     times = [INF if draw(st.integers(0, 5)) == 0 else draw(time) for _ in range(p)]
     name = draw(st.permutations(range(p)))
@@ -151,7 +184,8 @@ def networks(draw, most=5, links=7):
 
 @settings(max_examples=25, deadline=None)
 @given(networks(), st.integers(1, 60), st.booleans())
-@example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)  # HiGHS 1.16 says "solve error" with the start, and solves it without
+# HiGHS 1.16 says "solve error" with the start, and solves it without
+@example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)
 def test_methods_on_networks(network, n, source_computes):
     times, links, source = network
     before = [*times], [*links]
@@ -182,8 +216,15 @@ def test_memory_on_networks(network, n, source_computes, disk, data):
     """The programs with rows for what comes in; every method keeps to them, or all refuse."""
     times, links, source = network
     beside = n if disk else n**2
-    room = data.draw(st.lists(st.one_of(st.just(INF), st.integers(0, n + 3)), min_size=len(times), max_size=len(times)))
-    memory = [2.0 * n * layers + data.draw(st.sampled_from([0, beside, beside, beside + 1])) for layers in room]
+    room = data.draw(
+        st.lists(
+            st.one_of(st.just(INF), st.integers(0, n + 3)), min_size=len(times), max_size=len(times)
+        )
+    )
+    memory = [
+        2.0 * n * layers + data.draw(st.sampled_from([0, beside, beside, beside + 1]))
+        for layers in room
+    ]
     options = {"source_computes": source_computes, "memory": memory, "disk": disk}
     own = {"source_computes": source_computes, "memory": memory, "beside": beside}
     wanted = program(n, times, links, source, **own)
@@ -194,7 +235,9 @@ def test_memory_on_networks(network, n, source_computes, disk, data):
         return
     plans = {method: hs.layers_network(n, *network, method=method, **options) for method in METHODS}
     assert plans["relaxed"].makespan == pytest.approx(wanted, rel=CLOSE)
-    assert plans["milp"].makespan == pytest.approx(program(n, times, links, source, whole=True, **own), rel=1e-6)
+    assert plans["milp"].makespan == pytest.approx(
+        program(n, times, links, source, whole=True, **own), rel=1e-6
+    )
     free = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
     for method, plan in plans.items():
         check(plan)
@@ -208,7 +251,10 @@ def test_memory_on_networks(network, n, source_computes, disk, data):
     order = [plans[method].makespan for method in ("relaxed", "milp", "neighbours", "pmft")]
     assert all(a <= b * (1 + 1e-9) for a, b in zip(order, order[1:], strict=False))
     endless = hs.layers_network(n, *network, memory=INF, disk=disk, source_computes=source_computes)
-    assert endless.counts.tolist() == hs.layers_network(n, *network, source_computes=source_computes).counts.tolist()
+    assert (
+        endless.counts.tolist()
+        == hs.layers_network(n, *network, source_computes=source_computes).counts.tolist()
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -219,7 +265,11 @@ def test_memory_of_a_mesh(mode):
     least = int(usual.elements_held.ravel()[1:].max()) - 400
     mesh = hs.Platform.mesh(times, right, down, unit=unit)
     short = hs.Platform(
-        [hs.Worker(w.cycle_time, memory=least) for w in mesh.workers], shape=(3, 3), right=right, down=down, unit=unit
+        [hs.Worker(w.cycle_time, memory=least) for w in mesh.workers],
+        shape=(3, 3),
+        right=right,
+        down=down,
+        unit=unit,
     )
     plans = [
         hs.layers_mesh(60, short, method="milp", mode=mode),
@@ -243,7 +293,8 @@ def test_memory_for_what_is_sent_on():
     chain = [(0, 1, 1e-4), (1, 2, 1e-4)]
     options = {"method": "milp", "memory": [0, 10 * 40, INF]}
     with pytest.raises(
-        hs.InfeasibleError, match="memory: the nodes on the way to those that compute have no room for all layers"
+        hs.InfeasibleError,
+        match="memory: the nodes on the way to those that compute have no room for all layers",
     ):
         hs.layers_network(20, [1.0, INF, 1.0], chain, **options)
     plan = hs.layers_network(20, [1.0, INF, 1.0], chain, **options | {"memory": [0, 20 * 40, INF]})
@@ -253,7 +304,10 @@ def test_memory_for_what_is_sent_on():
     assert both.counts.tolist() == [0, 10, 10]
     with pytest.raises(
         hs.InfeasibleError,
-        match="memory has room for 12 of 20 layers: each layer takes 40 elements .* 400 elements more; with disk",
+        match=(
+            "memory has room for 12 of 20 layers: each layer takes 40 elements .* 400 elements"
+            " more; with disk"
+        ),
     ):
         hs.layers_network(20, [1.0, 1.0, 1.0], chain, memory=6 * 40 + 400)
 
@@ -266,7 +320,9 @@ def test_modes_on_networks(network, n, source_computes, mode):
     options = {"source_computes": source_computes, "mode": mode}
     wanted = program_in_mode(n, times, links, source, mode, source_computes=source_computes)
     if mode == "pccs":
-        assert wanted == pytest.approx(program(n, times, links, source, source_computes=source_computes), rel=CLOSE)
+        assert wanted == pytest.approx(
+            program(n, times, links, source, source_computes=source_computes), rel=CLOSE
+        )
     for method in ("relaxed", "pmft", "milp"):
         plan = hs.layers_network(n, *network, method=method, **options)
         check(plan)
@@ -274,25 +330,44 @@ def test_modes_on_networks(network, n, source_computes, mode):
         if mode in ("pccs", "pcss"):
             assert plan.lower_bound >= wanted * (1 - CLOSE)
         else:  # for every order
-            at_once = program_in_mode(n, times, links, source, "pc" + mode[2:], source_computes=source_computes)
+            at_once = program_in_mode(
+                n, times, links, source, "pc" + mode[2:], source_computes=source_computes
+            )
             assert plan.lower_bound == pytest.approx(at_once, rel=CLOSE)
             if method == "milp":
-                assert plan.optimal or plan.scope == "plans whose nodes serve their links in this order"
+                assert (
+                    plan.optimal
+                    or plan.scope == "plans whose nodes serve their links in this order"
+                )
         if method == "relaxed":
             assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
         else:
-            fixed = program_in_mode(n, times, links, source, mode, source_computes=source_computes, counts=plan.counts.tolist())
+            fixed = program_in_mode(
+                n,
+                times,
+                links,
+                source,
+                mode,
+                source_computes=source_computes,
+                counts=plan.counts.tolist(),
+            )
             assert plan.makespan == pytest.approx(fixed, rel=CLOSE)
         again = hs.Plan.from_dict(plan.to_dict())
         assert again == plan
         assert again.begin.tolist() == plan.begin.tolist()
     for freer in {"scss": ("pcss",), "sccs": ("scss", "pccs"), "pccs": ("pcss",), "pcss": ()}[mode]:
-        other = hs.layers_network(n, *network, method="relaxed", source_computes=source_computes, mode=freer)
+        other = hs.layers_network(
+            n, *network, method="relaxed", source_computes=source_computes, mode=freer
+        )
         assert other.makespan <= wanted * (1 + CLOSE)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(time, cost), min_size=1, max_size=5), st.integers(1, 80), st.sampled_from(MODES))
+@given(
+    st.lists(st.tuples(time, cost), min_size=1, max_size=5),
+    st.integers(1, 80),
+    st.sampled_from(MODES),
+)
 def test_a_star_is_a_star(workers, n, mode):
     """As of `layers_star`, whose plans come from closed forms and dynamic programming."""
     times, costs = zip(*sorted(workers, key=lambda worker: worker[1]), strict=True)
@@ -307,7 +382,9 @@ def test_a_star_is_a_star(workers, n, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_of_a_mesh_on_other_platforms(mode):
     rng = np.random.default_rng(4)
-    mesh = hs.Platform.mesh(*(rng.uniform(1, 3, shape) * 1e-4 for shape in ((3, 3), (3, 2), (2, 3))))
+    mesh = hs.Platform.mesh(
+        *(rng.uniform(1, 3, shape) * 1e-4 for shape in ((3, 3), (3, 2), (2, 3)))
+    )
     plan = hs.layers_mesh(40, mesh, mode=mode)
     check(plan)
     same = plan.on(mesh)
@@ -320,15 +397,20 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
 @settings(max_examples=25, deadline=None)
 @given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
 def test_installments(network, n, source_computes, rounds):
-    """The least of a program of its own, never later than with fewer; whole layers near it; times by a replay in fractions."""
+    """The least of a program of its own, never later than with fewer; whole layers near it; times
+    by a replay in fractions."""
     times, links, source = network
     options = {"source_computes": source_computes, "installments": rounds}
-    wanted = program_in_installments(n, times, links, source, rounds, source_computes=source_computes)
+    wanted = program_in_installments(
+        n, times, links, source, rounds, source_computes=source_computes
+    )
     plan = hs.layers_network(n, *network, "relaxed", **options)
     assert isinstance(plan, hs.InstallmentPlan)
     assert plan.installments == rounds
     assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
-    assert plan.makespan <= hs.layers_network(n, *network, "relaxed", source_computes=source_computes).makespan * (1 + 1e-9)
+    assert plan.makespan <= hs.layers_network(
+        n, *network, "relaxed", source_computes=source_computes
+    ).makespan * (1 + 1e-9)
     whole = hs.layers_network(n, *network, **options)
     assert whole.method == "rounded"
     assert whole.round_counts.dtype == whole.counts.dtype == np.int64
@@ -344,11 +426,15 @@ def test_installments(network, n, source_computes, rounds):
 
 
 def test_installments_where_links_are_slow():
-    """On a chain of equal links store and forward waits for everything at every node; in parts the links work side by side."""
+    """On a chain of equal links store and forward waits for everything at every node; in parts the
+    links work side by side."""
     p, n = 6, 600
     links = [(v, v + 1, 2e-2) for v in range(p - 1)]
     makespans = [
-        hs.layers_network(n, [INF, *[1e-4] * (p - 1)], links, method="relaxed", installments=r).makespan for r in (1, 2, 4, 8)
+        hs.layers_network(
+            n, [INF, *[1e-4] * (p - 1)], links, method="relaxed", installments=r
+        ).makespan
+        for r in (1, 2, 4, 8)
     ]
     assert all(b < 0.95 * a for a, b in zip(makespans, makespans[1:], strict=False))
     assert makespans[-1] >= n * n * 1e-4 * n / (p - 1)
@@ -356,7 +442,9 @@ def test_installments_where_links_are_slow():
 
 def test_installments_of_a_mesh_on_other_platforms():
     rng = np.random.default_rng(5)
-    mesh = hs.Platform.mesh(*(rng.uniform(1, 3, shape) * 1e-3 for shape in ((3, 3), (3, 2), (2, 3))))
+    mesh = hs.Platform.mesh(
+        *(rng.uniform(1, 3, shape) * 1e-3 for shape in ((3, 3), (3, 2), (2, 3)))
+    )
     plan = hs.layers_mesh(40, mesh, installments=3)
     assert plan.begin.shape == plan.start.shape == (3, 3)
     assert (plan.begin <= plan.start).all()
@@ -392,7 +480,10 @@ def test_bad_modes():
         hs.layers_network(3, [1, 1], [(0, 1, 1)], installments=2, memory=100)
     with pytest.raises(ValueError, match=r"memory\[0, 1\] must not be negative, got -1"):
         hs.layers_mesh(3, [[1, 1]], [[1]], memory=[[3, -1]])
-    with pytest.raises(ValueError, match=r"memory of shape \(3,\) does not broadcast to \(2,\), a number for each node"):
+    with pytest.raises(
+        ValueError,
+        match=r"memory of shape \(3,\) does not broadcast to \(2,\), a number for each node",
+    ):
         hs.layers_network(3, [1, 1], [(0, 1, 1)], memory=[1, 2, 3])
     with pytest.raises(TypeError, match="disk must be True or False"):
         hs.layers_network(3, [1, 1], [(0, 1, 1)], disk="yes")
@@ -401,12 +492,17 @@ def test_bad_modes():
 @settings(max_examples=25, deadline=None)
 @given(networks(), st.integers(1, 40), st.booleans(), st.data())
 def test_sources(network, n, source_computes, data):
-    """As from one node before them, over links without cost; what one gives, more never make later."""
+    """As from one node before them, over links without cost; what one gives, more never make
+    later."""
     times, links, source = network
     p = len(times)
-    others = data.draw(st.lists(st.integers(0, p - 1).filter(lambda v: v != source), unique=True, max_size=p - 1))
+    others = data.draw(
+        st.lists(st.integers(0, p - 1).filter(lambda v: v != source), unique=True, max_size=p - 1)
+    )
     sources = [source, *others]
-    own = [math.inf if v in sources and not source_computes else t for v, t in enumerate(times)] + [math.inf]
+    own = [math.inf if v in sources and not source_computes else t for v, t in enumerate(times)] + [
+        math.inf
+    ]
     if all(math.isinf(t) for t in own):
         with pytest.raises(hs.InfeasibleError, match="no node except the source can compute"):
             hs.layers_network(n, times, links, sources)
@@ -423,7 +519,9 @@ def test_sources(network, n, source_computes, data):
         if method == "relaxed":
             assert plan.makespan == pytest.approx(wanted, rel=CLOSE)
     alone = hs.layers_network(n, times, links, [source], "milp", source_computes=source_computes)
-    assert alone == hs.layers_network(n, times, links, source, "milp", source_computes=source_computes)
+    assert alone == hs.layers_network(
+        n, times, links, source, "milp", source_computes=source_computes
+    )
     if source_computes:
         assert plan.makespan <= alone.makespan * (1 + 1e-9)
 
@@ -457,13 +555,20 @@ def test_bad_sources(source, error, words):
 @given(networks(most=4, links=4), st.integers(1, 5), st.booleans())
 def test_all_counts(network, n, source_computes):
     plan = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
-    assert plan.makespan == pytest.approx(best_counts(n, *network, source_computes=source_computes), rel=CLOSE)
+    assert plan.makespan == pytest.approx(
+        best_counts(n, *network, source_computes=source_computes), rel=CLOSE
+    )
 
 
 @settings(max_examples=20, deadline=None)
-@given(networks(most=4, links=5), st.integers(1, 20), st.sampled_from(["relaxed", "pmft", "neighbours"]))
+@given(
+    networks(most=4, links=5),
+    st.integers(1, 20),
+    st.sampled_from(["relaxed", "pmft", "neighbours"]),
+)
 def test_all_sets_of_links(network, n, method):
-    """The lower bound of a pruned plan holds for every set of links; it is never longer than the usual plan."""
+    """The lower bound of a pruned plan holds for every set of links; it is never longer than the
+    usual plan."""
     plan = hs.layers_network(n, *network, method=method, prune=True)
     check(plan)
     best = best_links(n, *network, whole=method != "relaxed")
@@ -486,7 +591,7 @@ def test_neighbours_tries_all_that_could_help():
             assert other >= plan.makespan * (1 - CLOSE)
 
 
-# ---- the source anywhere -----------------------------------------------------------------------------------------
+# ---- the source anywhere -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("source", [(0, 0), (0, 2), (2, 3), (1, 1), (2, 0), (1, 3)])
@@ -549,7 +654,8 @@ def test_directed_flows():
 
 
 def test_torus_and_tree():
-    """A ring both ways, and a tree by its closed form: T = (n + sum start / a) / sum 1 / a where links are free."""
+    """A ring both ways, and a tree by its closed form: T = (n + sum start / a) / sum 1 / a where
+    links are free."""
     ring = [(0, 1, 1e-3), (1, 2, 1e-3), (0, 4, 1e-3), (4, 3, 1e-3), (2, 5, 1e-3), (3, 5, 1e-3)]
     plan = hs.layers_network(60, [1e-3] * 6, ring, method="milp")
     check(plan)
@@ -558,7 +664,7 @@ def test_torus_and_tree():
     assert hs.layers_network(120, [1, 1, 2, 3, 6], tree).counts.tolist() == [0, 60, 30, 20, 10]
 
 
-# ---- small cases -------------------------------------------------------------------------------------------------
+# ---- small cases ---------------------------------------------------------------------------------
 
 
 def test_one_row_one_column_one_node():
@@ -567,10 +673,17 @@ def test_one_row_one_column_one_node():
     assert row.counts.ravel().tolist() == column.counts.ravel().tolist()
     assert row.makespan == column.makespan
     alone = hs.layers_mesh(7, [[2.0]], source_computes=True, method="milp")
-    assert (alone.makespan, alone.counts.tolist(), alone.volume, alone.optimal) == (7 * 49 * 2.0, [[7]], 0.0, True)
+    assert (alone.makespan, alone.counts.tolist(), alone.volume, alone.optimal) == (
+        7 * 49 * 2.0,
+        [[7]],
+        0.0,
+        True,
+    )
     for plan in (row, column, alone):
         check(plan)
-    with pytest.raises(hs.InfeasibleError, match="no node except the source can compute: give source_computes=True"):
+    with pytest.raises(
+        hs.InfeasibleError, match="no node except the source can compute: give source_computes=True"
+    ):
         hs.layers_mesh(7, [[2.0]])
 
 
@@ -616,7 +729,15 @@ def test_deterministic_and_frozen():
     assert first == second
     assert all((a == b).all() for a, b in zip(mesh, copies, strict=True))
     plan = hs.layers_mesh(300, *mesh)
-    for array in (plan.counts, plan.flows, plan.start, plan.finish, plan.links, plan.cycle_times, plan.link_costs):
+    for array in (
+        plan.counts,
+        plan.flows,
+        plan.start,
+        plan.finish,
+        plan.links,
+        plan.cycle_times,
+        plan.link_costs,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
 
@@ -635,7 +756,8 @@ def test_scales():
 
 
 def test_flows_are_made_to_conserve():
-    """Whatever the solver's rounding did to them; and what is lost in it goes over the link that had most."""
+    """Whatever the solver's rounding did to them; and what is lost in it goes over the link that
+    had most."""
     times, right, down = paper_mesh(4, 4, 9)
     source, links, costs = mesh_module.mesh_edges(right, down, (1, 1))
     network = mesh_module.network_of(100, times.ravel(), links, costs, [source], False)
@@ -649,7 +771,7 @@ def test_flows_are_made_to_conserve():
         assert (exact >= 0).all()
 
 
-# ---- branch and bound --------------------------------------------------------------------------------------------
+# ---- branch and bound ----------------------------------------------------------------------------
 
 
 def test_limits():
@@ -678,20 +800,33 @@ def test_interrupt(monkeypatch):
 
 def test_silent():
     """In a process of its own: C's output waits in a buffer until the end."""
-    plan = "import hetsched as hs; hs.layers_mesh(100, [[1, 2, 3]], [[1, 1]], method='milp', prune=True)"
+    plan = (
+        "import hetsched as hs; hs.layers_mesh(100, [[1, 2, 3]], [[1, 1]], method='milp',"
+        " prune=True)"
+    )
     done = subprocess.run([sys.executable, "-c", plan], capture_output=True, check=True, timeout=60)
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_without_highspy(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(ImportError, match="the linear program of layers needs highspy: pip install highspy"):
+    with pytest.raises(
+        ImportError, match="the linear program of layers needs highspy: pip install highspy"
+    ):
         hs.layers_mesh(10, [[1, 2]], [[1]])
 
 
 def test_a_start_that_is_optimal():
     """HiGHS 1.16 then says that the objective is 0."""
-    links = [(1, 4, 1.0), (1, 4, 1.0), (1, 3, 0.0), (1, 4, 1.0), (1, 2, 0.0), (1, 0, 0.0), (1, 2, 0.0)]
+    links = [
+        (1, 4, 1.0),
+        (1, 4, 1.0),
+        (1, 3, 0.0),
+        (1, 4, 1.0),
+        (1, 2, 0.0),
+        (1, 0, 0.0),
+        (1, 2, 0.0),
+    ]
     plan = hs.layers_network(1, [math.inf, 1.0, 1.0, 1.0, 1.0], links, 1, method="milp")
     assert plan.optimal
     assert plan.makespan == 1.0
@@ -699,12 +834,14 @@ def test_a_start_that_is_optimal():
 
 def test_unsolved(monkeypatch):
     """What HiGHS cannot solve is an error, never a plan."""
-    monkeypatch.setattr(mesh_module.Program, "_fix", lambda self, *_: self._solver.changeRowBounds(0, 1.0, 0.0))
+    monkeypatch.setattr(
+        mesh_module.Program, "_fix", lambda self, *_: self._solver.changeRowBounds(0, 1.0, 0.0)
+    )
     with pytest.raises(RuntimeError, match="HiGHS did not solve the linear program of layers: "):
         hs.layers_mesh(10, [[1, 2, 3]], [[1, 1]])
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 GOOD = {"n": 10, "cycle_times": [[1, 2], [3, 4]], "right": [[1], [2]], "down": [[1, 2]]}
 
@@ -714,20 +851,56 @@ GOOD = {"n": 10, "cycle_times": [[1, 2], [3, 4]], "right": [[1], [2]], "down": [
     [
         ({"n": 0}, ValueError, r"n must be in \[1, 1000000\], got 0"),
         ({"n": 1.5}, ValueError, "n must be an integer"),
-        ({"cycle_times": [1, 2]}, ValueError, r"cycle_times must have 2 dimensions .*got shape \(2,\)"),
+        (
+            {"cycle_times": [1, 2]},
+            ValueError,
+            r"cycle_times must have 2 dimensions .*got shape \(2,\)",
+        ),
         ({"cycle_times": [[]]}, ValueError, "cycle_times must have 2 dimensions"),
-        ({"cycle_times": [[1, 2], [NAN, 4]]}, ValueError, r"cycle_times\[1, 0\] must be from .*, got nan"),
-        ({"cycle_times": [[1, 2], [0, 4]]}, ValueError, r"cycle_times\[1, 0\] must be from .*, got 0"),
+        (
+            {"cycle_times": [[1, 2], [NAN, 4]]},
+            ValueError,
+            r"cycle_times\[1, 0\] must be from .*, got nan",
+        ),
+        (
+            {"cycle_times": [[1, 2], [0, 4]]},
+            ValueError,
+            r"cycle_times\[1, 0\] must be from .*, got 0",
+        ),
         ({"cycle_times": [[1, -2], [3, 4]]}, ValueError, r"cycle_times\[0, 1\] must be .*, got -2"),
-        ({"cycle_times": [["a", 2], [3, 4]]}, TypeError, "cycle_times must be an array of real numbers"),
+        (
+            {"cycle_times": [["a", 2], [3, 4]]},
+            TypeError,
+            "cycle_times must be an array of real numbers",
+        ),
         ({"cycle_times": None}, TypeError, "give either cycle_times or speeds"),
         ({"speeds": [[1, 2], [3, 4]]}, TypeError, "give either cycle_times or speeds"),
-        ({"cycle_times": None, "speeds": [[1, 2], [-3, 4]]}, ValueError, r"speeds\[1, 0\] must be 0 or .*, got -3"),
-        ({"cycle_times": [[1, INF], [INF, INF]]}, hs.InfeasibleError, "no node except the source can compute"),
-        ({"right": [[1, 2]]}, ValueError, r"right must have shape \(2, 1\) for a mesh of 2 x 2 nodes, got shape \(1, 2\)"),
+        (
+            {"cycle_times": None, "speeds": [[1, 2], [-3, 4]]},
+            ValueError,
+            r"speeds\[1, 0\] must be 0 or .*, got -3",
+        ),
+        (
+            {"cycle_times": [[1, INF], [INF, INF]]},
+            hs.InfeasibleError,
+            "no node except the source can compute",
+        ),
+        (
+            {"right": [[1, 2]]},
+            ValueError,
+            r"right must have shape \(2, 1\) for a mesh of 2 x 2 nodes, got shape \(1, 2\)",
+        ),
         ({"right": None}, ValueError, r"right must have shape \(2, 1\) .*, got None"),
-        ({"right": [[1], [-1]]}, ValueError, r"right\[1, 0\] must be finite and not negative, got -1"),
-        ({"down": [[1, INF]]}, ValueError, r"down\[0, 1\] must be finite and not negative, got inf"),
+        (
+            {"right": [[1], [-1]]},
+            ValueError,
+            r"right\[1, 0\] must be finite and not negative, got -1",
+        ),
+        (
+            {"down": [[1, INF]]},
+            ValueError,
+            r"down\[0, 1\] must be finite and not negative, got inf",
+        ),
         ({"down": [[1, 1e300]]}, ValueError, r"the link from node 1 to 3 must cost 0 or from"),
         ({"down": [[1, 1e12]]}, ValueError, "The ratio must be at most 1e\\+06"),
         (
@@ -756,16 +929,51 @@ def test_bad_mesh(change, error, words):
         (None, {}, TypeError, "links must be given"),
         ([(0, 1)], {}, ValueError, r"links must have shape \(m, 3\)"),
         ([(0, 1, "x")], {}, TypeError, "links must be triples of numbers"),
-        ([(0, 1, 1), (0, 3, 1)], {}, ValueError, r"links\[1, 1\] must be an integer in \[0, 2\], got 3"),
-        ([(0, 1, 1), (1, 1, 1), (0, 2, 1)], {}, ValueError, r"links\[1\] leads from node 1 to itself"),
-        ([(0, 1, 1), (2, 1, 1)], {}, ValueError, "links do not lead from the source, node 0, to node 2"),
-        ([(0, 1, 1), (1, 2, 1), (2, 1, 1)], {}, ValueError, "links must not have a cycle, node 1 is on or behind one"),
+        (
+            [(0, 1, 1), (0, 3, 1)],
+            {},
+            ValueError,
+            r"links\[1, 1\] must be an integer in \[0, 2\], got 3",
+        ),
+        (
+            [(0, 1, 1), (1, 1, 1), (0, 2, 1)],
+            {},
+            ValueError,
+            r"links\[1\] leads from node 1 to itself",
+        ),
+        (
+            [(0, 1, 1), (2, 1, 1)],
+            {},
+            ValueError,
+            "links do not lead from the source, node 0, to node 2",
+        ),
+        (
+            [(0, 1, 1), (1, 2, 1), (2, 1, 1)],
+            {},
+            ValueError,
+            "links must not have a cycle, node 1 is on or behind one",
+        ),
         ([(0, 1, 1), (1, 2, 1), (2, 0, 1)], {}, ValueError, "links must not have a cycle"),
-        ([(0, 1, 1), (0, 2, NAN)], {}, ValueError, "the link from node 0 to 2 must cost .*, got nan"),
+        (
+            [(0, 1, 1), (0, 2, NAN)],
+            {},
+            ValueError,
+            "the link from node 0 to 2 must cost .*, got nan",
+        ),
         ([(0, 1, 1), (0, 2, -1)], {}, ValueError, "the link from node 0 to 2 must cost .*, got -1"),
         ([(0, 1, 1), (0, 2, 1)], {"source": 3}, ValueError, r"source must be in \[0, 2\], got 3"),
-        ([(0, 1, 1), (0, 2, 1)], {"source": 1}, ValueError, "links do not lead from the source, node 1, to node 0"),
-        ([(0, 1, 1), (0, 2, 1)], {"cycle_times": [[1, 2, 3]]}, ValueError, "cycle_times must have 1 dimension "),
+        (
+            [(0, 1, 1), (0, 2, 1)],
+            {"source": 1},
+            ValueError,
+            "links do not lead from the source, node 1, to node 0",
+        ),
+        (
+            [(0, 1, 1), (0, 2, 1)],
+            {"cycle_times": [[1, 2, 3]]},
+            ValueError,
+            "cycle_times must have 1 dimension ",
+        ),
         ([], {}, ValueError, "links do not lead from the source"),
     ],
 )

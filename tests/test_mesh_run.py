@@ -1,4 +1,5 @@
-"""Plans of layers on meshes and networks, run: products against NumPy, times against the links of the network."""
+"""Plans of layers on meshes and networks, run: products against NumPy, times against the links of
+the network."""
 
 from __future__ import annotations
 
@@ -27,20 +28,36 @@ def network(n, **options):
 
 
 def arrivals(plan, layer_time):
-    """(begin, end) at each node by the model: a link starts when its tail has everything, in the sequential modes after the links
-    before it; a node waits for all of its links."""
-    done, left = {s: (0.0, 0.0) for s in plan.sources}, set(range(len(plan.names))) - set(plan.sources)
+    """(begin, end) at each node by the model: a link starts when its tail has everything, in the
+    sequential modes after the links before it; a node waits for all of its links."""
+    done, left = (
+        {s: (0.0, 0.0) for s in plan.sources},
+        set(range(len(plan.names))) - set(plan.sources),
+    )
     links = plan.links.tolist()
-    times = [flow / (2 * plan.n) * layer_time(i, j) for (i, j), flow in zip(links, plan.flows.tolist(), strict=True)]
+    times = [
+        flow / (2 * plan.n) * layer_time(i, j)
+        for (i, j), flow in zip(links, plan.flows.tolist(), strict=True)
+    ]
     while left:
         for v in sorted(left):
             into = [(e, i) for e, (i, j) in enumerate(links) if j == v]
             if all(i in done for _, i in into):
-                ahead = [sum(times[o] for o in range(e) if links[o][0] == i) if plan.mode[0] == "s" else 0.0 for e, i in into]
+                ahead = [
+                    (
+                        sum(times[o] for o in range(e) if links[o][0] == i)
+                        if plan.mode[0] == "s"
+                        else 0.0
+                    )
+                    for e, i in into
+                ]
                 leave = [done[i][1] + wait for (_, i), wait in zip(into, ahead, strict=True)]
                 last = max(x + times[e] for x, (e, _) in zip(leave, into, strict=True))
                 used = [x for x, (e, _) in zip(leave, into, strict=True) if times[e] > 0]
-                done[v] = (max(leave) if plan.mode.endswith("ss") else min(used, default=last), last)
+                done[v] = (
+                    max(leave) if plan.mode.endswith("ss") else min(used, default=last),
+                    last,
+                )
                 left.remove(v)
                 break
     return [done[v] for v in range(len(plan.names))]
@@ -51,14 +68,19 @@ def operands(m, k, n, dtype=np.float64, seed=0):
     found = []
     for shape in ((m, k), (k, n)):
         x = rng.standard_normal(shape)
-        found.append((x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype))
+        found.append(
+            (x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(
+                dtype
+            )
+        )
     return found
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("method", ["pmft", "relaxed"])
 def test_products(dtype, method):
-    """Of whole matrices, also where a layer of the plan is several columns, and with alpha, beta and C."""
+    """Of whole matrices, also where a layer of the plan is several columns, and with alpha, beta
+    and C."""
     for n, shape in ((17, (5, 17, 9)), (17, (30, 34, 20)), (16, (1, 48, 2)), (1, (3, 1, 4))):
         plan = hs.layers_mesh(n, MESH, method=method)
         A, B = operands(*shape, dtype)
@@ -91,7 +113,8 @@ def test_empty():
     ids=["mesh", "relaxed", "network", "two sources", "scss", "sccs", "pcss", "mesh scss"],
 )
 def test_emulated(plan, platform):
-    """What comes arrives when the links have carried it, in other shapes too; nobody begins before."""
+    """What comes arrives when the links have carried it, in other shapes too; nobody begins
+    before."""
     m, k, n = 120, 120, 90
     A, B = operands(m, k, n)
     with hs.Pool(platform, emulate=True, time_scale=3.0) as pool:
@@ -117,9 +140,16 @@ def test_emulated(plan, platform):
             if event.kind == "transfer":
                 assert event.start >= 3.0 * begin * (1 - 1e-9)
         if counts[v] > 0:
-            ends.append(max(end, (begin if overlap else end) + 2 * m * n * np.rint(counts[v]) * platform.cycle_times[v] / 1e9))
+            ends.append(
+                max(
+                    end,
+                    (begin if overlap else end)
+                    + 2 * m * n * np.rint(counts[v]) * platform.cycle_times[v] / 1e9,
+                )
+            )
             assert trace.finish[v] >= 3.0 * end * (1 - 1e-9)
-    assert trace.predicted >= 3.0 * max(ends) * (1 - 0.05 * (plan.method == "relaxed"))  # which is rounded to whole columns
+    # which is rounded to whole columns
+    assert trace.predicted >= 3.0 * max(ends) * (1 - 0.05 * (plan.method == "relaxed"))
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
 
 
@@ -149,7 +179,10 @@ def test_installments(method):
         C, trace = pool.run(plan, A, B, trace=True)
     np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-11)
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
-    assert len([e for e in trace.events if e.worker == 3 and e.kind == "compute" and e.what != "sum"]) == 4
+    assert (
+        len([e for e in trace.events if e.worker == 3 and e.kind == "compute" and e.what != "sum"])
+        == 4
+    )
     with hs.Pool(4) as pool:
         np.testing.assert_allclose(pool.run(plan, A, B), A @ B, rtol=0, atol=1e-11)
 
@@ -165,10 +198,17 @@ def test_other_links():
     linked = hs.Platform.star([3, 4, 2, 5], link_costs=[1, 1, 1, 1])
     for platform, other, words in (
         (linked, plan, "platform must be a mesh of 2 x 2 nodes"),
-        (hs.Platform.mesh(np.ones((1, 4)), np.ones((1, 3)), np.ones((0, 4))), plan, "platform must be a mesh of 2 x 2"),
+        (
+            hs.Platform.mesh(np.ones((1, 4)), np.ones((1, 3)), np.ones((0, 4))),
+            plan,
+            "platform must be a mesh of 2 x 2",
+        ),
         (linked, network(12), "links between every two workers"),
     ):
-        with hs.Pool(platform, emulate=True, time_scale=10.0) as pool, pytest.raises(ValueError, match=words):
+        with (
+            hs.Pool(platform, emulate=True, time_scale=10.0) as pool,
+            pytest.raises(ValueError, match=words),
+        ):
             pool.run(other, A, B)
 
 
@@ -183,7 +223,10 @@ def test_refused():
             pool.run(plan, np.ones((3, 12)), np.ones((12, 4)), communication="scss")
         with pytest.raises(ValueError, match="order is for"):
             pool.run(plan, np.ones((3, 12)), np.ones((12, 4)), order="demand")
-    with hs.Pool(3) as pool, pytest.raises(ValueError, match="plan is for 4 workers, the pool has 3"):
+    with (
+        hs.Pool(3) as pool,
+        pytest.raises(ValueError, match="plan is for 4 workers, the pool has 3"),
+    ):
         pool.run(plan, np.ones((3, 12)), np.ones((12, 4)))
 
 

@@ -12,7 +12,10 @@ BLOCK = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
 
 
 def test_blocks_of_pages(tmp_path):
-    found = {str(page.relative_to(DOCS)): "".join(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in PAGES}
+    found = {
+        str(page.relative_to(DOCS)): "".join(BLOCK.findall(page.read_text(encoding="utf-8")))
+        for page in PAGES
+    }
     programs = {name: text for name, text in found.items() if text}
     assert "guide/cluster.md" in programs
     for name, text in programs.items():

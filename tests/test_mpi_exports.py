@@ -62,7 +62,12 @@ def test_owner_of_each_element(plan, shape, tmp_path):
     np.testing.assert_array_equal(whole, holders(plan, shape))
     tiles.save(tmp_path / "tiles.txt")
     heights, widths, owner, size = of_file(tmp_path / "tiles.txt")
-    assert (heights, widths, owner, size) == (tiles.heights.tolist(), tiles.widths.tolist(), tiles.owner.tolist(), 3)
+    assert (heights, widths, owner, size) == (
+        tiles.heights.tolist(),
+        tiles.widths.tolist(),
+        tiles.owner.tolist(),
+        3,
+    )
 
 
 @given(st.integers(1, 9), st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=1, max_size=5))
@@ -91,7 +96,11 @@ def test_map_of_heat():
         ((hs.distribute(4, [1.0]), (4,)), ValueError, "shape"),
         ((hs.distribute(4, [1.0]), (4, -1)), ValueError, r"shape\[1\]"),
         ((hs.lu_pattern(5, [1.0]), (4, 4)), ValueError, "no block size"),
-        ((replace(SPLIT, pieces=SPLIT.pieces[1:]), (4, 6)), ValueError, "does not cover the matrix"),
+        (
+            (replace(SPLIT, pieces=SPLIT.pieces[1:]), (4, 6)),
+            ValueError,
+            "does not cover the matrix",
+        ),
     ],
 )
 def test_errors(arguments, kind, text):

@@ -1,4 +1,5 @@
-"""LU and systems on ranks: threads with queues between them, and real ones; against SciPy, and byte by byte."""
+"""LU and systems on ranks: threads with queues between them, and real ones; against SciPy, and byte
+by byte."""
 
 import warnings
 from pathlib import Path
@@ -45,7 +46,12 @@ def at(rank, root, value):
 
 
 def lu_on_ranks(a, size, root=0, **options):
-    return on_ranks(size, lambda ranks: run_lu(ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options))
+    return on_ranks(
+        size,
+        lambda ranks: run_lu(
+            ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options
+        ),
+    )
 
 
 def solve_on_ranks(a, b, size, root=0, **options):
@@ -82,14 +88,25 @@ def eps(dtype):
 def deals(draw, least=1):
     """n, block, owners of the block columns, ranks, root."""
     block = draw(st.integers(1, 40))
-    n = draw(st.sampled_from([1, 2, block - 1, block, block + 1, 3 * block, 75]).filter(lambda n: n >= least))
+    n = draw(
+        st.sampled_from([1, 2, block - 1, block, block + 1, 3 * block, 75]).filter(
+            lambda n: n >= least
+        )
+    )
     size = draw(st.integers(1, MOST))
-    owner = draw(st.lists(st.integers(0, size - 1), min_size=-(-n // block), max_size=-(-n // block)))
+    owner = draw(
+        st.lists(st.integers(0, size - 1), min_size=-(-n // block), max_size=-(-n // block))
+    )
     return n, block, np.array(owner, np.int32), size, draw(st.integers(0, size - 1))
 
 
 @settings(max_examples=120, deadline=None)
-@given(deals(), st.sampled_from(DTYPES), st.sampled_from(["C", "F", "strided"]), st.integers(0, 2**32 - 1))
+@given(
+    deals(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(["C", "F", "strided"]),
+    st.integers(0, 2**32 - 1),
+)
 def test_factors_are_those_of_scipy(deal, dtype, how, seed):
     n, block, owner, size, root = deal
     a = random_matrix(np.random.default_rng(seed), (n, n), dtype)
@@ -113,7 +130,13 @@ def test_factors_are_those_of_scipy(deal, dtype, how, seed):
 
 
 @settings(max_examples=80, deadline=None)
-@given(deals(), st.sampled_from(DTYPES), st.sampled_from(DTYPES), st.sampled_from([None, 0, 1, 2, 9]), st.integers(0, 2**32 - 1))
+@given(
+    deals(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(DTYPES),
+    st.sampled_from([None, 0, 1, 2, 9]),
+    st.integers(0, 2**32 - 1),
+)
 def test_systems(deal, dtype, kind, cols, seed):
     n, block, owner, size, root = deal
     rng = np.random.default_rng(seed)
@@ -127,12 +150,21 @@ def test_systems(deal, dtype, kind, cols, seed):
     assert x.shape == b.shape
     assert x.dtype == np.result_type(a, b)
     wide = a.astype(np.complex128) @ x.astype(np.complex128) - b
-    assert np.abs(wide).max(initial=0.0) < 50 * eps(np.result_type(dtype, kind)) * max(1.0, np.abs(b).max(initial=0.0))
+    assert np.abs(wide).max(initial=0.0) < 50 * eps(np.result_type(dtype, kind)) * max(
+        1.0, np.abs(b).max(initial=0.0)
+    )
     inner = np.result_type(a.dtype, b.real.dtype)
-    sides = (1 if cols is None else cols) * (2 if np.dtype(kind).kind == "c" and inner.kind == "f" else 1)
+    sides = (1 if cols is None else cols) * (
+        2 if np.dtype(kind).kind == "c" and inner.kind == "f" else 1
+    )
     columns = Columns(n, block, owner, size)
     parts = lu_bytes(columns, inner.itemsize, root)
-    expected = parts.scatter + parts.panels + parts.pivots + solve_bytes(columns, sides, inner.itemsize, root)
+    expected = (
+        parts.scatter
+        + parts.panels
+        + parts.pivots
+        + solve_bytes(columns, sides, inner.itemsize, root)
+    )
     assert sent.tolist() == expected.tolist()
 
 
@@ -150,7 +182,9 @@ def test_ways_of_panels(deal):
         for k, chain in enumerate(columns.chains(backward=backward)):
             past = owner[k + 1 :].tolist() if backward else owner[:k][::-1].tolist()
             assert set(chain) == set(past) - {owner[k]}
-            assert [past.index(rank) for rank in chain] == sorted((past.index(rank) for rank in chain), reverse=True)
+            assert [past.index(rank) for rank in chain] == sorted(
+                (past.index(rank) for rank in chain), reverse=True
+            )
 
 
 @settings(max_examples=30, deadline=None)
@@ -168,7 +202,9 @@ def test_what_ranks_hold_already(deal, dtype):
         local = a[:, kept[ranks.rank]].copy()
         pivots = lu_held(ranks, columns, local, POOLS[ranks.rank])
         lu[:, kept[ranks.rank]] = local
-        solve_held(ranks, columns, local, pivots, at(ranks.rank, root, x), 3, POOLS[ranks.rank], root)
+        solve_held(
+            ranks, columns, local, pivots, at(ranks.rank, root, x), 3, POOLS[ranks.rank], root
+        )
         return pivots.tolist()
 
     found, _ = on_ranks(size, call)
@@ -199,14 +235,19 @@ def test_panels_in_pieces(monkeypatch):
     assert sent.tolist() == sum(lu_bytes(Columns(n, 16, owner, size), 8, 0)).tolist()
 
 
-# ---- relations ----------------------------------------------------------------------------------------------------
+# ---- relations -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [45, 97])
 def test_who_does_it_does_not_matter(n):
     a = random_matrix(np.random.default_rng(n), (n, n), "float64")
     lu, piv = good(lu_on_ranks(a, 1, block=16)[0], 0)
-    for times, root in (([1.0, 3.0, 2.0], 0), ([2.0, 1.0, 3.0], 2), ([3.0, 2.0, 1.0, np.inf], 1), ([np.inf, 1.0, 2.0], 0)):
+    for times, root in (
+        ([1.0, 3.0, 2.0], 0),
+        ([2.0, 1.0, 3.0], 2),
+        ([3.0, 2.0, 1.0, np.inf], 1),
+        ([np.inf, 1.0, 2.0], 0),
+    ):
         found, sent = lu_on_ranks(a, len(times), root, block=16, cycle_times=times)
         theirs, pivots = good(found, root)
         assert pivots.tolist() == piv.tolist()
@@ -249,7 +290,7 @@ def test_default_block():
     assert all(default_block(n, 3) % 32 == 0 for n in range(1, 20_000, 371))
 
 
-# ---- singular matrices and what is not finite ------------------------------------------------------------------------
+# ---- singular matrices and what is not finite ----------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["zeros", "zero column", "ones", "zero row"])
@@ -274,7 +315,10 @@ def test_singular(kind):
     found, _ = solve_on_ranks(a, np.ones(n), 3, 1, block=8)
     for error in found:
         assert isinstance(error, np.linalg.LinAlgError)
-        assert f"element {np.flatnonzero(lu.diagonal() == 0)[0]} of the diagonal of U is zero" in str(error)
+        assert (
+            f"element {np.flatnonzero(lu.diagonal() == 0)[0]} of the diagonal of U is zero"
+            in str(error)
+        )
 
 
 def test_nan():
@@ -292,7 +336,7 @@ def test_nan():
     assert piv.tolist() == pivots.tolist()
 
 
-# ---- refusals ---------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -301,19 +345,51 @@ def test_nan():
         (ValueError, {"a": np.ones((3, 4))}, "A must be square, got shape (3, 4)"),
         (ValueError, {"a": None}, "A must be given at the root, rank 1"),
         (TypeError, {"a": np.ones((2, 2), object)}, "A has dtype object"),
-        (ValueError, {"plan": hs.lu_pattern(3, [1, 1])}, "plan is for 2 ranks, the communicator has 3"),
-        (ValueError, {"plan": hs.lu_pattern(7, [1, 1, 1])}, "plan has 7 block columns, 12 columns make 6 blocks of 2"),
+        (
+            ValueError,
+            {"plan": hs.lu_pattern(3, [1, 1])},
+            "plan is for 2 ranks, the communicator has 3",
+        ),
+        (
+            ValueError,
+            {"plan": hs.lu_pattern(7, [1, 1, 1])},
+            "plan has 7 block columns, 12 columns make 6 blocks of 2",
+        ),
         (
             ValueError,
             {"plan": hs.lu_pattern(4, [1, 1, 1]), "block": 2},
             "plan has 4 block columns, 12 columns make 6 blocks of 2",
         ),
-        (TypeError, {"plan": hs.distribute(12, [1, 1, 1])}, "plan must be a plan of lu_pattern or plan_factor, got Distribution"),
-        (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], kind="qr")}, 'plan must be of kind "lu"'),
-        (ValueError, {"plan": hs.plan_factor(13, 13, [1, 1, 1])}, "plan is for (13, 13) float64, A is (12, 12) float64"),
-        (ValueError, {"plan": hs.plan_factor(12, 12, [1, 1, 1], block=3), "block": 4}, "block must be the plan's, 3, or"),
-        (ValueError, {"plan": hs.lu_pattern(4, [1, 1, 1]), "cycle_times": [1, 1, 1]}, "cycle_times must be left out"),
-        (ValueError, {"cycle_times": [1, 1]}, "cycle_times must have one entry for each of 3 ranks, got 2"),
+        (
+            TypeError,
+            {"plan": hs.distribute(12, [1, 1, 1])},
+            "plan must be a plan of lu_pattern or plan_factor, got Distribution",
+        ),
+        (
+            ValueError,
+            {"plan": hs.plan_factor(12, 12, [1, 1, 1], kind="qr")},
+            'plan must be of kind "lu"',
+        ),
+        (
+            ValueError,
+            {"plan": hs.plan_factor(13, 13, [1, 1, 1])},
+            "plan is for (13, 13) float64, A is (12, 12) float64",
+        ),
+        (
+            ValueError,
+            {"plan": hs.plan_factor(12, 12, [1, 1, 1], block=3), "block": 4},
+            "block must be the plan's, 3, or",
+        ),
+        (
+            ValueError,
+            {"plan": hs.lu_pattern(4, [1, 1, 1]), "cycle_times": [1, 1, 1]},
+            "cycle_times must be left out",
+        ),
+        (
+            ValueError,
+            {"cycle_times": [1, 1]},
+            "cycle_times must have one entry for each of 3 ranks, got 2",
+        ),
         (ValueError, {"block": 0}, "block must be"),
         (TypeError, {"trace": [1, 2]}, "trace must be"),
         (TypeError, {"check_finite": np.ones(2)}, "check_finite must be"),
@@ -336,10 +412,14 @@ def test_other_refusals():
     for error in on_ranks(2, lambda ranks: run_lu(ranks, np.eye(4), POOLS[0], root=ranks.rank))[0]:
         assert isinstance(error, ValueError)
         assert "root must be the same on all ranks, got [0, 1]" in str(error)
-    for error in on_ranks(2, lambda ranks: run_lu(ranks, np.eye(4), POOLS[0], root=2 * ranks.rank))[0]:
+    for error in on_ranks(2, lambda ranks: run_lu(ranks, np.eye(4), POOLS[0], root=2 * ranks.rank))[
+        0
+    ]:
         assert isinstance(error, ValueError)
         assert "root must be" in str(error)
-    for error in on_ranks(2, lambda ranks: run_lu(ranks, np.eye(4), POOLS[0] if ranks.rank else None))[0]:
+    for error in on_ranks(
+        2, lambda ranks: run_lu(ranks, np.eye(4), POOLS[0] if ranks.rank else None)
+    )[0]:
         assert isinstance(error, TypeError)
         assert "pool must be a Pool of real cores" in str(error)
 
@@ -358,15 +438,26 @@ def test_an_error_on_one_rank_ends_all(culprit):
         assert "the pool is closed" in str(error)
 
 
-# ---- Cholesky --------------------------------------------------------------------------------------------------------
+# ---- Cholesky ------------------------------------------------------------------------------------
 
 
 def cholesky_on_ranks(a, size, root=0, **options):
-    return on_ranks(size, lambda ranks: run_cholesky(ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options))
+    return on_ranks(
+        size,
+        lambda ranks: run_cholesky(
+            ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options
+        ),
+    )
 
 
 @settings(max_examples=80, deadline=None)
-@given(deals(), st.sampled_from(DTYPES), st.sampled_from(["C", "F", "strided"]), st.booleans(), st.integers(0, 2**32 - 1))
+@given(
+    deals(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(["C", "F", "strided"]),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
 def test_cholesky(deal, dtype, how, lower, seed):
     n, block, owner, size, root = deal
     x = random_matrix(np.random.default_rng(seed), (n, n), dtype)
@@ -374,14 +465,19 @@ def test_cholesky(deal, dtype, how, lower, seed):
     half = a.copy()
     half[np.triu_indices(n, 1) if lower else np.tril_indices(n, -1)] = 1e30  # is not read
     plan = hs.lu_pattern(len(owner), np.ones(size), owner=owner)
-    found, sent = cholesky_on_ranks(stored(half, how), size, root, plan=plan, block=block, lower=lower)
+    found, sent = cholesky_on_ranks(
+        stored(half, how), size, root, plan=plan, block=block, lower=lower
+    )
     c = good(found, root)
     assert c.dtype == a.dtype
     factor = c if lower else c.conj().T
     assert not np.triu(factor, 1).any()
     assert (factor.diagonal().real > 0).all()
     assert np.abs(factor @ factor.conj().T - a).max() < 8 * n * eps(dtype) * np.abs(a).max()
-    assert sent.tolist() == sum(cholesky_bytes(Columns(n, block, owner, size), a.itemsize, root)).tolist()
+    assert (
+        sent.tolist()
+        == sum(cholesky_bytes(Columns(n, block, owner, size), a.itemsize, root)).tolist()
+    )
 
 
 def test_cholesky_of_what_is_not_positive_definite():
@@ -397,7 +493,7 @@ def test_cholesky_of_what_is_not_positive_definite():
     assert trace.predicted == plan.makespan
 
 
-# ---- traces and progress ----------------------------------------------------------------------------------------------
+# ---- traces and progress -------------------------------------------------------------------------
 
 
 def test_trace():
@@ -416,10 +512,16 @@ def test_trace():
     for k, owner in enumerate(plan.owner.tolist()):
         assert [event.worker for event in computed if event.what == f"panel {k}"] == [owner]
         for rank in range(3):
-            updates = [e.what for e in computed if e.worker == rank and e.what.endswith(f"after panel {k}")]
-            assert sum(int(what.split()[0]) for what in updates) == np.count_nonzero(plan.owner[k + 1 :] == rank)
+            updates = [
+                e.what for e in computed if e.worker == rank and e.what.endswith(f"after panel {k}")
+            ]
+            assert sum(int(what.split()[0]) for what in updates) == np.count_nonzero(
+                plan.owner[k + 1 :] == rank
+            )
             came = [
-                e.what for e in trace.events if e.kind == "transfer" and e.worker == rank and e.what.startswith(f"panel {k} ")
+                e.what
+                for e in trace.events
+                if e.kind == "transfer" and e.worker == rank and e.what.startswith(f"panel {k} ")
             ]
             assert len(came) == (rank != owner and rank in plan.owner[k + 1 :])
     bare = hs.lu_pattern(5, [3, 5, 8])
@@ -433,14 +535,17 @@ def test_trace():
 
 def test_progress():
     told = []
-    good(lu_on_ranks(np.eye(64), 3, 1, block=8, cycle_times=[1, np.inf, 1], progress=told.append)[0], 1)
+    good(
+        lu_on_ranks(np.eye(64), 3, 1, block=8, cycle_times=[1, np.inf, 1], progress=told.append)[0],
+        1,
+    )
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert 0.0 in told
     assert len(told) == 8 + 1
 
 
-# ---- real ranks -------------------------------------------------------------------------------------------------------
+# ---- real ranks ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -78,9 +78,21 @@ def test_run_and_measure(tmp_path):
     assert measured.returncode == 0, measured.stderr
     assert "3 ranks, " in measured.stdout
     assert len(hs.Platform.load(tmp_path / "cluster.toml")) == 3
-    for options in ((), ("--platform", tmp_path / "cluster.toml", "--method", "layers", "--trace", tmp_path / "trace.json")):
+    for options in (
+        (),
+        (
+            "--platform",
+            tmp_path / "cluster.toml",
+            "--method",
+            "layers",
+            "--trace",
+            tmp_path / "trace.json",
+        ),
+    ):
         (tmp_path / "C.npy").unlink(missing_ok=True)
-        done = command(3, "run", tmp_path / "A.npy", tmp_path / "B.npy", "-o", tmp_path / "C.npy", *options)
+        done = command(
+            3, "run", tmp_path / "A.npy", tmp_path / "B.npy", "-o", tmp_path / "C.npy", *options
+        )
         assert done.returncode == 0, done.stderr
         assert "C.npy: 20 x 40 float64, " in done.stdout
         assert "plan: makespan " in done.stdout
@@ -102,7 +114,9 @@ def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):
     np.save("A.npy", np.ones((4, 4)))
     done = command(ranks, "run", options[0], "A.npy", "-o", "C.npy", *options[1:])
     assert done.returncode == 1
-    assert [text in line for line in done.stderr.splitlines() if line.startswith("hetsched:")] == [True]
+    assert [text in line for line in done.stderr.splitlines() if line.startswith("hetsched:")] == [
+        True
+    ]
     assert not Path("C.npy").exists()
 
 

@@ -1,4 +1,5 @@
-"""Products of a StarPlan on ranks: against NumPy, the model's judge, and bytes counted from the plan."""
+"""Products of a StarPlan on ranks: against NumPy, the model's judge, and bytes counted from the
+plan."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def plan_of_chunks(shape, costs, times, memory, table):
     table = np.array([(*chunk, 0)[:9] for chunk in table], STAR_CHUNK)
     model = Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
     makespan, messages = model.simulate(table, 1, np.zeros(0, np.int32), False)
-    return replace(plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64))
+    return replace(
+        plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64)
+    )
 
 
 def whatever(seed):
@@ -75,7 +78,9 @@ def sizes(plan, q, rng):
     return found
 
 
-def run(plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progress=None, traced=False):
+def run(
+    plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progress=None, traced=False
+):
     """The master, after a run on ranks that are threads, the operands and the hub."""
     p = len(plan.names)
     hub = Hub(p + 1, 0, killed, hung)
@@ -85,7 +90,9 @@ def run(plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progre
     workers = [Worker(0) for _ in range(p)]
     mains = [lambda loop: master.run(loop, traced)]
     mains += [lambda loop, own=own: own.run(loop, product, pool, traced) for own in workers]
-    errors = together(hub, mains, [master.heard, *(own.heard for own in workers)], master.lost, timeout)
+    errors = together(
+        hub, mains, [master.heard, *(own.heard for own in workers)], master.lost, timeout
+    )
     if errors:
         raise errors[min(errors)]
     return master, x, hub
@@ -94,16 +101,25 @@ def run(plan, A, B, order, pool, *, killed=None, hung=None, timeout=30.0, progre
 def bytes_of(plan, messages, q, m, n, k, itemsize):
     """(p, 2) to and from each worker, counted element by element of what the messages say."""
     rows, cols, inner = (
-        np.minimum(np.arange(b) * q + q, size) - np.arange(b) * q for b, size in zip(plan.shape, (m, n, k), strict=True)
+        np.minimum(np.arange(b) * q + q, size) - np.arange(b) * q
+        for b, size in zip(plan.shape, (m, n, k), strict=True)
     )
     found = np.zeros((len(plan.names), 2), np.int64)
     for worker, kind, number, first in messages[["worker", "kind", "chunk", "depth"]].tolist():
         _, held, _, row, col, height, width, depth, _ = plan.chunks[number].tolist()
-        y, x, z = list(range(row, row + height)), list(range(col, col + width)), list(range(plan.shape[2]))
+        y, x, z = (
+            list(range(row, row + height)),
+            list(range(col, col + width)),
+            list(range(plan.shape[2])),
+        )
         lines = (z, x, y)[held]
         if kind != 0 and not (kind == 2 and held == 0):
             passing = lines[first : first + depth]
-            y, x, z = (passing if held == 2 else y), (passing if held == 1 else x), (passing if held == 0 else z)
+            y, x, z = (
+                (passing if held == 2 else y),
+                (passing if held == 1 else x),
+                (passing if held == 0 else z),
+            )
         areas = {0: (rows[y], cols[x]), 1: (rows[y], inner[z]), 2: (inner[z], cols[x])}
         which = {0: [held], 1: [o for o in range(3) if o != held], 2: [0]}[kind]
         for o in which:
@@ -121,13 +137,18 @@ def check(plan, A, B, order, pool):
     if order == "plan":
         assert (messages[fields] == plan.messages[fields]).all()
     for i in range(len(plan.names)):  # a worker's own messages have one order
-        assert (messages[messages["worker"] == i][fields] == plan.messages[plan.messages["worker"] == i][fields]).all()
+        assert (
+            messages[messages["worker"] == i][fields]
+            == plan.messages[plan.messages["worker"] == i][fields]
+        ).all()
     counted = bytes_of(plan, plan.messages, q, *x.sizes, itemsize)
     assert [(hub.bytes[0, i + 1], hub.bytes[i + 1, 0]) for i in range(len(plan.names))] == [
         tuple(row) for row in counted.tolist()
     ]
     assert (master.sent, master.received) == tuple(counted.sum(0))
-    assert [(peer.report.received, peer.report.sent) for peer in master.peers] == [tuple(row) for row in counted.tolist()]
+    assert [(peer.report.received, peer.report.sent) for peer in master.peers] == [
+        tuple(row) for row in counted.tolist()
+    ]
     assert hub.at_once == 1
     assert hub.unasked == 0
     for peer, limit in zip(master.peers, plan.memory.tolist(), strict=True):
@@ -145,7 +166,10 @@ class TestProducts:
         rng = np.random.default_rng(0)
         platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21])
         plan = hs.plan_product(4, 8, 3, platform, method)
-        A, B = matrix(rng, (4 * 7 - 3, 3 * 7 - 1), np.float64), matrix(rng, (3 * 7 - 1, 8 * 7 - 6), np.float64)
+        A, B = (
+            matrix(rng, (4 * 7 - 3, 3 * 7 - 1), np.float64),
+            matrix(rng, (3 * 7 - 1, 8 * 7 - 6), np.float64),
+        )
         before = A.copy(), B.copy()
         check(plan, A, B, order, pool)
         assert (before[0] == A).all()
@@ -163,12 +187,22 @@ class TestProducts:
         rng = np.random.default_rng(seed)
         plan = whatever(seed)
         m, n, k = sizes(plan, q, rng)
-        check(plan, matrix(rng, (m, k), dtype, layout[0]), matrix(rng, (k, n), dtype, layout[1]), order, pool)
+        check(
+            plan,
+            matrix(rng, (m, k), dtype, layout[0]),
+            matrix(rng, (k, n), dtype, layout[1]),
+            order,
+            pool,
+        )
 
     def test_demand(self, pool):
-        """What does not hang on time: at first all ask at once; then each panel's request is as old as its worker's C."""
-        plan = plan_of_chunks((1, 3, 4), [1] * 3, [1] * 3, [5] * 3, [(i, 0, 2, 0, i, 1, 1, 1) for i in range(3)])
-        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))  # not the order of the plan
+        """What does not hang on time: at first all ask at once; then each panel's request is as old
+        as its worker's C."""
+        plan = plan_of_chunks(
+            (1, 3, 4), [1] * 3, [1] * 3, [5] * 3, [(i, 0, 2, 0, i, 1, 1, 1) for i in range(3)]
+        )
+        # not the order of the plan
+        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))
         messages = star.messages_of(run(plan, np.ones((1, 4)), np.ones((4, 3)), "demand", pool)[0])
         assert messages["worker"][:3].tolist() == [0, 1, 2]
         first = messages[np.isin(messages["depth"], (0, 1)) & (messages["kind"] == 1)]
@@ -177,7 +211,9 @@ class TestProducts:
     def test_one_worker_and_idle_ones(self, pool):
         A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
         for p in (1, 4):
-            plan = plan_of_chunks((2, 4, 3), [1] * p, [1] * p, [30] + [0] * (p - 1), [(0, 2, 2, 0, 0, 2, 4, 1)])
+            plan = plan_of_chunks(
+                (2, 4, 3), [1] * p, [1] * p, [30] + [0] * (p - 1), [(0, 2, 2, 0, 0, 2, 4, 1)]
+            )
             check(plan, A, B, "plan", pool)
 
     def test_vectors(self, pool):
@@ -204,7 +240,9 @@ class TestProducts:
         assert all(0 < x <= 1 for x in seen)
 
     def test_trace(self, pool):
-        platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21], unit=hs.Unit.block_update(2))
+        platform = hs.Platform.star(
+            [2, 3], link_costs=[1, 2], memory=[12, 21], unit=hs.Unit.block_update(2)
+        )
         plan = hs.plan_product(4, 8, 3, platform, "het")
         A, B = np.ones((8, 6)), np.ones((6, 16))
         master, x, _ = run(plan, A, B, "plan", pool, traced=True)
@@ -243,7 +281,8 @@ class TestLost:
         except LostRank as error:
             living = [i for i in range(p) if i + 1 not in killed]
             assert not living or max(plan.memory[living]) < 3
-            assert "all workers are lost" in str(error) or "no other worker has memory" in str(error)  # noqa: PT017
+            said = str(error)
+            assert "all workers are lost" in said or "no other worker has memory" in said
             return
         assert (x.result == A @ B).all()
         assert hub.at_once <= 1
@@ -254,7 +293,8 @@ class TestLost:
     @pytest.mark.parametrize("buffers", [1, 2])
     @pytest.mark.parametrize("order", ["plan", "demand"])
     def test_at_each_message(self, pool, held, buffers, order):
-        """Also at the last, which has come; the messages of the others are those of what is left."""
+        """Also at the last, which has come; the messages of the others are those of what is
+        left."""
         halves = [(0, held, buffers, 0, 0, 2, 2, 1), (1, 0, 2, 0, 2, 2, 2, 1)]
         plan = plan_of_chunks((2, 4, 3), [1] * 2, [1] * 2, [40] * 2, halves)
         A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
@@ -277,7 +317,9 @@ class TestLost:
 
     def test_no_memory_for_what_is_lost(self, pool):
         plan = plan_of_chunks((2, 2, 2), [1, 1], [1, 1], [12, 2], [(0, 0, 2, 0, 0, 2, 2, 1)])
-        with pytest.raises(LostRank, match="P0 is lost, and no other worker has memory for its chunks"):
+        with pytest.raises(
+            LostRank, match="P0 is lost, and no other worker has memory for its chunks"
+        ):
             run(plan, np.ones((2, 2)), np.ones((2, 2)), "plan", pool, killed={1: 1})
 
     @given(seed=st.integers(0, 10**6), memory=st.integers(0, 60))
@@ -294,7 +336,12 @@ class TestLost:
             piece, rest = found
             pile += rest
             assert chunks_of.needed(piece, t) <= memory
-            own = set(itertools.product(range(piece.row, piece.row + piece.height), range(piece.col, piece.col + piece.width)))
+            own = set(
+                itertools.product(
+                    range(piece.row, piece.row + piece.height),
+                    range(piece.col, piece.col + piece.width),
+                )
+            )
             assert own
             assert not own & cells
             cells |= own

@@ -1,4 +1,5 @@
-"""Workers that are processes of their own: products against NumPy, also when some of them die or hang; no process is left."""
+"""Workers that are processes of their own: products against NumPy, also when some of them die or
+hang; no process is left."""
 
 from __future__ import annotations
 
@@ -69,11 +70,15 @@ class TestProducts:
                 C, trace = workers.matmul(A, B, plan, order=order, trace=True)
                 assert C.dtype == dtype
                 assert (C == A @ B).all()
-                assert all(peak <= memory for peak, memory in zip(trace.peak, plan.memory, strict=True))
+                assert all(
+                    peak <= memory for peak, memory in zip(trace.peak, plan.memory, strict=True)
+                )
                 assert np.flatnonzero(trace.peak).tolist() == plan.enrolled.tolist()
                 assert len([e for e in trace.events if e.kind == "transfer"]) == len(plan.messages)
                 assert all(seconds > 0 for seconds in trace.cpu)
-            assert [process.pid for process in processes(workers)] == [process.pid for process in started]
+            assert [process.pid for process in processes(workers)] == [
+                process.pid for process in started
+            ]
             assert workers.lost == {}
         assert all(process.returncode is not None for process in started)
         with pytest.raises(ValueError, match="workers are closed"):
@@ -103,7 +108,9 @@ class TestProducts:
         assert sorted(seen.read_text().split()) == ["a", "a", "b", "b"]
 
     def test_an_agent_that_fails(self):
-        with pytest.raises(OSError, match=r"worker a ended with status 3 before it connected: no such host"):
+        with pytest.raises(
+            OSError, match=r"worker a ended with status 3 before it connected: no such host"
+        ):
             Workers(["a"], "sh -c 'echo no such host; exit 3'", address="127.0.0.1")
         with pytest.raises(FileNotFoundError):
             Workers(["a"], "/no/such/agent", address="127.0.0.1")
@@ -182,7 +189,9 @@ class TestProducts:
             print(*(process.pid for process in workers._crew._processes), flush=True)
             time.sleep(60)
             """
-        with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True) as master:
+        with subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
+        ) as master:
             pids = [int(word) for word in master.stdout.readline().split()]
             assert len(pids) == 2
             assert not any(is_gone(pid) for pid in pids)
@@ -195,7 +204,8 @@ class TestProducts:
 
 class TestLost:
     @pytest.mark.parametrize(
-        ("sent", "seed"), [(signal.SIGKILL, 0), (signal.SIGKILL, 1), (signal.SIGSTOP, 1), (signal.SIGSTOP, 2)]
+        ("sent", "seed"),
+        [(signal.SIGKILL, 0), (signal.SIGKILL, 1), (signal.SIGSTOP, 1), (signal.SIGSTOP, 2)],
     )
     def test_at_any_time(self, sent, seed):
         rng = random.Random(seed)
@@ -207,7 +217,10 @@ class TestLost:
             workers.matmul(A, B, plan)
             usual = time.monotonic() - start
             victims = rng.sample(range(3), 1 + seed % 2)
-            timers = [threading.Timer(rng.random() * usual, os.kill, (started[i].pid, sent)) for i in victims]
+            timers = [
+                threading.Timer(rng.random() * usual, os.kill, (started[i].pid, sent))
+                for i in victims
+            ]
             for timer in timers:
                 timer.start()
             C = workers.matmul(A, B, plan, order=("plan", "demand")[seed % 2], timeout=2.0)
@@ -223,7 +236,8 @@ class TestLost:
                 os.kill(process.pid, 0)
 
     def test_others_that_have_to_wait_are_not_lost(self):
-        """While the clock of one who hangs is asked for, the clocks of the others have their questions on the way."""
+        """While the clock of one who hangs is asked for, the clocks of the others have their
+        questions on the way."""
         plan = hs.plan_product(4, 8, 3, PLATFORM)
         A, B = integers((40, 30)), integers((30, 80), seed=1)
         with Workers(3, threads=1) as workers:
@@ -240,7 +254,11 @@ class TestLost:
             for process in processes(workers):
                 process.kill()
             with pytest.raises(
-                LostRank, match=r"^all workers are lost: P0 \(rank 1: .*\), P1 \(rank 2: .*\), P2 \(rank 3: .*\)$"
+                LostRank,
+                match=(
+                    r"^all workers are lost: P0 \(rank 1: .*\), P1 \(rank 2: .*\), P2 \(rank 3:"
+                    r" .*\)$"
+                ),
             ):
                 workers.matmul(A, B, plan)
             assert (workers.matmul(A, B, plan) == 3).all()  # they are started anew
@@ -256,12 +274,22 @@ def pair():
 
 class TestSockets:
     @settings(max_examples=30, deadline=None)
-    @given(st.lists(st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()), max_size=12))
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()),
+            max_size=12,
+        )
+    )
     def test_messages(self, messages):
-        """Of each tag in order, whole, whoever is first; what is told passes none of those that are waited for."""
+        """Of each tag in order, whole, whoever is first; what is told passes none of those that are
+        waited for."""
         ends = [sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair())]
         rng = np.random.default_rng(len(messages))
-        arrays = [(tag, rng.integers(0, 256, size, np.uint8), early) for tag, size, early in messages if tag != "told"]
+        arrays = [
+            (tag, rng.integers(0, 256, size, np.uint8), early)
+            for tag, size, early in messages
+            if tag != "told"
+        ]
         words = [size for tag, size, _ in messages if tag == "told"]
         into = [np.zeros_like(data) for _, data, _ in arrays]
         posts = [
@@ -277,7 +305,10 @@ class TestSockets:
             else:
                 sent.append(ends[0].send(next(remaining), 1, tag))
         if not posts:
-            posts = [ends[1].receive(target, 0, tag) for target, (tag, *_) in zip(into, arrays, strict=True)]
+            posts = [
+                ends[1].receive(target, 0, tag)
+                for target, (tag, *_) in zip(into, arrays, strict=True)
+            ]
         heard, end = [], time.monotonic() + 30
         while not (all(post.done for post in posts + sent) and len(heard) == len(words)):
             assert time.monotonic() < end
@@ -291,7 +322,9 @@ class TestSockets:
 
     def test_who_waits_here_lives(self):
         """Its answers are behind a message that nobody expects yet."""
-        star, other = (sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair()))
+        star, other = (
+            sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair())
+        )
         data = np.zeros(10**6, np.uint8)
         other.send(data, 0, 5)
         other.tell("I am there", 0)
@@ -361,7 +394,8 @@ class TestSockets:
         other.close()
 
     def test_half_a_message(self):
-        """What is told takes memory as it comes, whatever its head says; and silence is no sign of life."""
+        """What is told takes memory as it comes, whatever its head says; and silence is no sign of
+        life."""
         one, other = pair()
         star = sockets.Star(0, 2, {1: one})
         other.sendall(struct.pack("<iq", -1, 2**30) + bytes(1000))
@@ -454,7 +488,9 @@ def sent_away(door, connection):
 
 def comes_in(door, connection):
     """A worker that knows the secret, and what the door says of it."""
-    thread = threading.Thread(target=lambda: handshake.shake(connection, handshake.introduce(b"secret", 1, "me"), 60))
+    thread = threading.Thread(
+        target=lambda: handshake.shake(connection, handshake.introduce(b"secret", 1, "me"), 60)
+    )
     thread.start()
     known = []
     while not known:
@@ -509,7 +545,9 @@ class TestHandshake:
             one.close()
             other.close()
 
-    @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(64), bytes(200), bytes(10**5)])
+    @pytest.mark.parametrize(
+        "said", [b"", b"GET / HTTP/1.0\r\n\r\n", bytes(64), bytes(200), bytes(10**5)]
+    )
     def test_strangers(self, said):
         """They learn the random bytes of the master, and nothing else."""
         with opened() as (door, connect):
@@ -540,7 +578,9 @@ class TestHandshake:
         assert max(asked) == 32
         assert sum(min(most, 7) for most in asked) == 64
 
-    @pytest.mark.parametrize("line", [b"[" * 5000, b"x" * 5000, b"[" * 4000 + b"\n", b"{\n", b"\xff\n", b"\n"])
+    @pytest.mark.parametrize(
+        "line", [b"[" * 5000, b"x" * 5000, b"[" * 4000 + b"\n", b"{\n", b"\xff\n", b"\n"]
+    )
     def test_strange_introductions(self, line):
         def steps():
             yield from handshake.proof(b"secret", False)
@@ -685,7 +725,8 @@ exec "$@"
 
 @contextmanager
 def held_back(tmp_path):
-    """An agent, a function that connects to where its worker would, and the file at which it starts."""
+    """An agent, a function that connects to where its worker would, and the file at which it
+    starts."""
     agent, where, go = tmp_path / "agent", tmp_path / "where", tmp_path / "go"
     agent.write_text(AGENT.format(where=where, go=go))
     agent.chmod(0o755)
@@ -714,7 +755,14 @@ class TestStart:
         with held_back(tmp_path) as (agent, connect, go):
 
             def strangers():
-                for said in (b"", b"x", b"GET / HTTP/1.0\r\n\r\n", BOMB, bytes(32) + TOLD, bytes(64) + TOLD):
+                for said in (
+                    b"",
+                    b"x",
+                    b"GET / HTTP/1.0\r\n\r\n",
+                    BOMB,
+                    bytes(32) + TOLD,
+                    bytes(64) + TOLD,
+                ):
                     connect().sendall(said)
                 go.touch()
 
@@ -742,7 +790,9 @@ class TestStart:
             thread = threading.Thread(target=dribble)
             thread.start()
             try:
-                with pytest.raises(OSError, match=r"^workers a, b have not connected within 0.5 s$"):
+                with pytest.raises(
+                    OSError, match=r"^workers a, b have not connected within 0.5 s$"
+                ):
                     Workers(["a", "b"], agent, address="127.0.0.1", threads=1)
             finally:
                 ended.set()
@@ -762,11 +812,27 @@ class TestStart:
 
     def test_another_version(self, monkeypatch):
         monkeypatch.setattr(starting, "THIS", ("0.0", *THIS[1:]))
-        with pytest.raises(OSError, match=r"worker P0 runs hetsched \[.*\], this process \['0.0', .*\]: they must be the same"):
+        with pytest.raises(
+            OSError,
+            match=(
+                r"worker P0 runs hetsched \[.*\], this process \['0.0', .*\]: they must be the same"
+            ),
+        ):
             Workers(1, threads=1)
 
     @pytest.mark.parametrize(
-        "who", [3, None, [], [1], ["1", list(THIS)], [1, list(THIS), 2], {"a": 1}, [0, ["0.0"]], [9, ["0.0"]]]
+        "who",
+        [
+            3,
+            None,
+            [],
+            [1],
+            ["1", list(THIS)],
+            [1, list(THIS), 2],
+            {"a": 1},
+            [0, ["0.0"]],
+            [9, ["0.0"]],
+        ],
     )
     def test_a_strange_introduction_is_no_worker(self, who):
         crew = starting._Crew.__new__(starting._Crew)

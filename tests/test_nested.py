@@ -1,4 +1,5 @@
-"""Calls inside calls: in progress functions, tiles and signal handlers, while the shared pool works for their thread."""
+"""Calls inside calls: in progress functions, tiles and signal handlers, while the shared pool works
+for their thread."""
 
 import signal
 import threading
@@ -35,7 +36,8 @@ def own(monkeypatch):
 
 
 def until(condition, run):
-    """Run with ever larger sizes until something has happened; what is too small may end before the first look."""
+    """Run with ever larger sizes until something has happened; what is too small may end before the
+    first look."""
     size = 800
     while not condition():
         assert size < 8_000
@@ -57,7 +59,12 @@ def test_in_a_progress_function(own, inner):
 
 def test_products_have_the_same_bits(own):
     expected, seen = hs.matmul(S, S), []
-    until(lambda: own, lambda n: hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=lambda _: seen.append(hs.matmul(S, S))))
+    until(
+        lambda: own,
+        lambda n: hs.matmul(
+            np.ones((n, n)), np.ones((n, n)), progress=lambda _: seen.append(hs.matmul(S, S))
+        ),
+    )
     assert all(np.array_equal(found, expected) for found in seen)
     assert [len(pool) for pool in own] == [1]
 
@@ -74,7 +81,10 @@ def test_in_a_progress_function_of_a_nested_call(own):
         if fraction < 1.0 and len(own) < 2:
             hs.matmul(np.ones((1000, 1000)), np.ones((1000, 1000)), progress=deepest)
 
-    until(lambda: len(own) == 2, lambda n: hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=deeper))
+    until(
+        lambda: len(own) == 2,
+        lambda n: hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=deeper),
+    )
     assert np.allclose(found[0], S @ S)
 
 
@@ -89,7 +99,12 @@ def test_in_the_progress_function_of_every_call(name):
 def test_under_a_limit_of_threads(own):
     seen = []
     with hs.thread_limit(1):
-        until(lambda: own, lambda n: hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=lambda _: seen.append(hs.matmul(S, S))))
+        until(
+            lambda: own,
+            lambda n: hs.matmul(
+                np.ones((n, n)), np.ones((n, n)), progress=lambda _: seen.append(hs.matmul(S, S))
+            ),
+        )
     assert all(np.allclose(found, S @ S) for found in seen)
 
 
@@ -105,12 +120,15 @@ def test_a_pool_of_ones_own_is_busy():
             said.append(fraction)
 
     with hs.Pool(2) as pool:
-        until(lambda: said, lambda n: pool.matmul(np.ones((n, n)), np.ones((n, n)), progress=multiply))
+        until(
+            lambda: said, lambda n: pool.matmul(np.ones((n, n)), np.ones((n, n)), progress=multiply)
+        )
     assert np.allclose(found[0], S @ S)
 
 
 def test_in_tiles_of_a_sweep():
-    """Python functions that the workers of an explicit pool call, which are pinned: the shared pool stays what it is."""
+    """Python functions that the workers of an explicit pool call, which are pinned: the shared pool
+    stays what it is."""
     found, before = [], shared.shared_pool()
 
     def tile(image, row, col, height, width):
@@ -172,7 +190,8 @@ def test_in_a_signal_handler_while_the_pool_is_made(monkeypatch):
 
 
 def test_other_threads_wait_for_their_turn(own):
-    """A thread that multiplies while the shared pool works for another one, in whose progress function it was started."""
+    """A thread that multiplies while the shared pool works for another one, in whose progress
+    function it was started."""
     found, threads = [], []
 
     def begin(fraction):

@@ -1,6 +1,8 @@
-"""Every notebook runs from top to bottom in this interpreter, without warnings, and is stored as it ran last.
+"""Every notebook runs from top to bottom in this interpreter, without warnings, and is stored as it
+ran last.
 
-`python tests/test_notebooks.py [name ...]` runs notebooks and stores them with their outputs: look at these before committing.
+`python tests/test_notebooks.py [name ...]` runs notebooks and stores them with their outputs: look
+at these before committing.
 """
 
 import os
@@ -19,7 +21,9 @@ pytest.importorskip("matplotlib")
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 NEEDS = {"layers": "highspy", "study": "pandas"}  # of a notebook, beyond what all have
 WARNING = re.compile(r"\b(\w*Warning)\b")
-ABSOLUTE = re.compile(r"(?<![\w.~])/(?:home|root|tmp|usr|var|opt|mnt|work|Users|private)/|\b[A-Z]:\\\\")
+ABSOLUTE = re.compile(
+    r"(?<![\w.~])/(?:home|root|tmp|usr|var|opt|mnt|work|Users|private)/|\b[A-Z]:\\\\"
+)
 LARGEST = 400_000
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -76,7 +80,8 @@ def test_there_are_notebooks():
 def test_notebook_runs(path, tmp_path, monkeypatch):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):  # not the user's
+    # not the user's
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.delenv("MPLBACKEND", raising=False)  # the kernel sets its own
     work = tmp_path / "work"
@@ -84,15 +89,24 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     notebook = executed(path, work)
 
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
-    said = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stderr")
+    said = "".join(
+        output.text
+        for output in outputs
+        if output.output_type == "stream" and output.name == "stderr"
+    )
     assert set(WARNING.findall(said)) <= {"EmulationWarning"}, said
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert os.listdir(work) == []
 
-    stored = nbformat.read(path, as_version=4)  # as many outputs as now, of the same kinds: nobody forgot to store it
+    # as many outputs as now, of the same kinds: nobody forgot to store it
+    stored = nbformat.read(path, as_version=4)
     for now, then in zip(code_cells(notebook), code_cells(stored), strict=True):
         kinds = [
-            [(output.output_type, *sorted(output.get("data", {}))) for output in cell.outputs if output.get("name") != "stderr"]
+            [
+                (output.output_type, *sorted(output.get("data", {})))
+                for output in cell.outputs
+                if output.get("name") != "stderr"
+            ]
             for cell in (now, then)
         ]
         assert kinds[0] == kinds[1], f"the stored outputs are not those of this cell:\n{now.source}"
@@ -105,13 +119,16 @@ def test_notebook_is_stored_with_its_outputs(path):
     assert notebook.metadata == METADATA
     assert 8 <= len(notebook.cells) <= 40
     cells = code_cells(notebook)
-    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))  # in one run from the top
+    # in one run from the top
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell.outputs]
     assert outputs
     for output in outputs:
         assert output.output_type != "error"
         assert output.get("name") != "stderr", output.text
-        assert not (found := ABSOLUTE.search(words(output))), words(output)[max(0, found.start() - 80) : found.end() + 80]
+        assert not (found := ABSOLUTE.search(words(output))), words(output)[
+            max(0, found.start() - 80) : found.end() + 80
+        ]
     assert all(cell.metadata == {} for cell in notebook.cells)
     assert path.stat().st_size < LARGEST
 
@@ -125,7 +142,8 @@ def test_links_of_notebook_lead_somewhere(path):
 
 
 def store(path):
-    """Run the notebook, and write it with what it said and drew, and nothing of this machine's folders or of the time."""
+    """Run the notebook, and write it with what it said and drew, and nothing of this machine's
+    folders or of the time."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as work:

@@ -1,4 +1,5 @@
-"""SciPy's OpenBLAS where there is no better kernel: only if its own threads can be held at one; all workers call it at once."""
+"""SciPy's OpenBLAS where there is no better kernel: only if its own threads can be held at one; all
+workers call it at once."""
 
 import ctypes
 import sys
@@ -23,7 +24,9 @@ PLAIN = {"name": "c", "set": "plain"}
         ({"name": "blis", "set": "generic"}, True, "linux", []),
     ],
 )
-def test_the_default_is_an_openblas_that_can_be_limited(monkeypatch, found, limited, platform, chosen):
+def test_the_default_is_an_openblas_that_can_be_limited(
+    monkeypatch, found, limited, platform, chosen
+):
     pytest.importorskip("scipy")
     selected = []
     monkeypatch.setattr(kernels, "kernel", lambda: found)
@@ -35,7 +38,12 @@ def test_the_default_is_an_openblas_that_can_be_limited(monkeypatch, found, limi
 
 
 @pytest.mark.parametrize(
-    "name", ["scipy_openblas_{}_num_threads", "scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_"]
+    "name",
+    [
+        "scipy_openblas_{}_num_threads",
+        "scipy_openblas_{}_num_threads64_",
+        "openblas_{}_num_threads64_",
+    ],
 )
 def test_the_functions_for_threads_by_every_name(name):
     class Library:
@@ -43,11 +51,16 @@ def test_the_functions_for_threads_by_every_name(name):
 
     library = Library()
     assert kernels._openblas_threads(library) == (0, 0)
-    functions = [ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda count: None), ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)]
+    functions = [
+        ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda count: None),
+        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
+    ]
     setattr(library, name.format("set"), functions[0])
     assert kernels._openblas_threads(library) == (0, 0)
     setattr(library, name.format("get"), functions[1])
-    assert kernels._openblas_threads(library) == tuple(ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+    assert kernels._openblas_threads(library) == tuple(
+        ctypes.cast(function, ctypes.c_void_p).value for function in functions
+    )
 
 
 def test_scipys_threads_are_what_they_were():

@@ -12,9 +12,20 @@ from hypothesis import strategies as st
 import hetsched as hs
 
 METHODS = (
-    "columns", "rows", "rectangles", "best", "interval", "guillotine", "nonrectangular", "contiguous", "recursive",
-    "nagamochi-abe", "kalinov-lastovetsky", "snrpp", "auto",
-)  # fmt: skip
+    "columns",
+    "rows",
+    "rectangles",
+    "best",
+    "interval",
+    "guillotine",
+    "nonrectangular",
+    "contiguous",
+    "recursive",
+    "nagamochi-abe",
+    "kalinov-lastovetsky",
+    "snrpp",
+    "auto",
+)
 
 
 def platform(times: list[float], costs: list[float]) -> hs.Platform:
@@ -28,7 +39,8 @@ def plan_of(pl: hs.Platform, sizes: tuple[int, int, int], **options: object) -> 
 
 
 def replay(plan: hs.ProductPlan, block: int) -> float:
-    """Plays the plan by its rules, without its times; checks them on the way and returns the makespan."""
+    """Plays the plan by its rules, without its times; checks them on the way and returns the
+    makespan."""
     m, n, k = plan.shape
     p = len(plan.names)
     painted = np.zeros((m, n, k), np.int64)
@@ -52,7 +64,9 @@ def replay(plan: hs.ProductPlan, block: int) -> float:
             assert plan.sent[own].tolist() == [volume] + [0] * (len(own) - 1)
             duration = volume * plan.link_costs[worker] / 1e9
             if duration > 0:
-                begin = ready[worker] if plan.communication == "parallel" else max(ready[worker], port)
+                begin = (
+                    ready[worker] if plan.communication == "parallel" else max(ready[worker], port)
+                )
                 ready[worker] = port = begin + duration
                 assert plan.receive[own[0]] == pytest.approx([begin, port], rel=1e-12)
             ready[worker] += 2 * updates * plan.cycle_times[worker] / 1e9
@@ -80,14 +94,19 @@ def test_replayed(workers, method, communication, sizes, block):
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
     assert plan.lower_bound <= plan.makespan
     for worker in range(len(workers)):  # a worker does one thing at a time
-        spans = sorted((e.start, e.end) for e in trace.events if e.worker == worker and e.kind != "wait")
+        spans = sorted(
+            (e.start, e.end) for e in trace.events if e.worker == worker and e.kind != "wait"
+        )
         assert all(a[1] <= b[0] + 1e-12 for a, b in zip(spans, spans[1:], strict=False))
     if communication == "sequential":  # and so does the port
         spans = sorted((e.start, e.end) for e in trace.events if e.kind == "transfer")
         assert all(a[1] <= b[0] + 1e-12 for a, b in zip(spans, spans[1:], strict=False))
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("columns", "rows", "rectangles", "auto")])
+@pytest.mark.parametrize(
+    "method",
+    [method for method in METHODS if method not in ("columns", "rows", "rectangles", "auto")],
+)
 def test_blocks_moved_in_a_step_are_the_cost(method):
     pl = platform([3, 5, 8, 4, 2], [1, 1, 1, 1, 1])
     cells = hs.partition(pl, method, shape=(15, 20), link_costs=[1] * 5)
@@ -104,7 +123,9 @@ def test_runs(method, communication):
     A, B = rng.integers(-4, 5, (90, 50)).astype(float), rng.integers(-4, 5, (50, 70)).astype(float)
     C = rng.integers(-4, 5, (90, 70)).astype(float)
     with hs.Pool(platform([300, 40, 60], [20, 50, 10]), emulate=True, time_scale=0.2) as pool:
-        result, trace = pool.matmul(A, B, C.copy(), 2, -1, method=method, block=10, communication=communication, trace=True)
+        result, trace = pool.matmul(
+            A, B, C.copy(), 2, -1, method=method, block=10, communication=communication, trace=True
+        )
         plan = pool.plan(90, 70, 50, method=method, block=10, communication=communication)
     assert (result == 2 * A @ B - C).all()
     assert trace.predicted == pytest.approx(plan.makespan * 0.2)
@@ -124,25 +145,39 @@ def test_runs_over_a_partition():
         result, trace = pool.run(zones, A, B, communication="sequential", trace=True)
         assert (result == A @ B).all()
         assert len({e.start for e in trace.events if e.kind == "transfer"}) == 2 * 6
-        with pytest.raises(ValueError, match="communication must be one of once, sequential, parallel"):
+        with pytest.raises(
+            ValueError, match="communication must be one of once, sequential, parallel"
+        ):
             pool.run(zones, A, B, communication="fast")
     with hs.Pool(platform([120, 10], [0, 0])) as pool:  # on real cores the same boxes
-        assert (pool.matmul(A, B, method="nonrectangular", communication="parallel", block=5) == A @ B).all()
+        assert (
+            pool.matmul(A, B, method="nonrectangular", communication="parallel", block=5) == A @ B
+        ).all()
 
 
 def test_auto_takes_the_fastest():
     pl = platform([8, 1, 8, 1, 30], [4, 0.1, 3, 2, 9])
     for communication in ("once", "sequential", "parallel"):
         times = {
-            method: plan_of(pl, (400, 300, 200), method=method, block=10, communication=communication).makespan
+            method: (
+                plan_of(
+                    pl, (400, 300, 200), method=method, block=10, communication=communication
+                ).makespan
+            )
             for method in ("columns", "rows", "rectangles", "best", "contiguous")
         }
-        assert plan_of(pl, (400, 300, 200), block=10, communication=communication).makespan == min(times.values())
+        assert plan_of(pl, (400, 300, 200), block=10, communication=communication).makespan == min(
+            times.values()
+        )
 
 
 def test_bad_communication():
     with pytest.raises(
-        ValueError, match="communication must be one of once, sequential, parallel, scss, sccs, pccs, pcss, got 'none'"
+        ValueError,
+        match=(
+            "communication must be one of once, sequential, parallel, scss, sccs, pccs, pcss, got"
+            " 'none'"
+        ),
     ):
         plan_of(platform([1], [1]), (4, 4, 4), communication="none")
 
@@ -151,7 +186,9 @@ def test_communication_of_a_plan_that_has_its_own():
     platform = hs.Platform.star([2, 3], link_costs=[0.1, 0.1])
     with hs.Pool(platform, emulate=True) as pool:
         plan = pool.plan(6, 6, 6, block=2, communication="parallel")
-        with pytest.raises(ValueError, match="communication is for a partition, got 'parallel' with a ProductPlan"):
+        with pytest.raises(
+            ValueError, match="communication is for a partition, got 'parallel' with a ProductPlan"
+        ):
             pool.run(plan, np.ones((6, 6)), np.ones((6, 6)), communication="parallel")
 
 
@@ -167,7 +204,9 @@ def test_too_many_boxes():
 
 @pytest.mark.parametrize("kind", ["emulated", "real"])
 def test_sizes_that_are_none(kind):
-    with hs.Pool(hs.Platform.star([1, 2]), emulate=True) if kind == "emulated" else hs.Pool(2) as pool:
+    with (
+        hs.Pool(hs.Platform.star([1, 2]), emulate=True) if kind == "emulated" else hs.Pool(2)
+    ) as pool:
         for size in (10**30, -1, math.nan, 2.5, math.inf):
             for name in ("m", "n", "k"):
                 with pytest.raises(ValueError, match=f"^{name} must be"):

@@ -46,7 +46,9 @@ def integers(shape, dtype, seed):
     """Small ones: every product is exact in every dtype."""
     rng = np.random.default_rng(seed)
     values = rng.integers(-9, 9, shape)
-    return (values + 1j * rng.integers(-9, 9, shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
+    return (
+        values + 1j * rng.integers(-9, 9, shape) if np.dtype(dtype).kind == "c" else values
+    ).astype(dtype)
 
 
 def least(A, B, **options):
@@ -58,7 +60,9 @@ def least(A, B, **options):
 # ---- numbers ----
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     shape=st.tuples(*[st.integers(0, 12)] * 3),
     dtypes=st.tuples(*[st.sampled_from([*DTYPES, np.int8])] * 2),
@@ -98,7 +102,9 @@ def test_short_reads_and_writes(quick, monkeypatch):
     np.save("A.npy", A)
     np.save("B.npy", B)
     preadv, pwrite = os.preadv, os.pwrite
-    monkeypatch.setattr(os, "preadv", lambda file, buffers, offset: preadv(file, [buffers[0][:11]], offset))
+    monkeypatch.setattr(
+        os, "preadv", lambda file, buffers, offset: preadv(file, [buffers[0][:11]], offset)
+    )
     monkeypatch.setattr(os, "pwrite", lambda file, data, offset: pwrite(file, data[:13], offset))
     hs.matmul_files("A.npy", "B.npy", "C.npy", memory=least("A.npy", "B.npy") + 3000)
     np.testing.assert_array_equal(np.load("C.npy"), A @ B)
@@ -131,14 +137,20 @@ def test_progress(quick, monkeypatch):
 
 
 def problem(m, n, k, memory, a=False, b=False, c=False):
-    return Problem((m, n, k), np.dtype(np.float64), *(Side(8, t, None, 0) for t in (a, b, c)), memory, 2)
+    return Problem(
+        (m, n, k), np.dtype(np.float64), *(Side(8, t, None, 0) for t in (a, b, c)), memory, 2
+    )
 
 
 def traffic(plan):
     """Bytes read and written, block by block; what stays is remembered."""
     (m, n, k), (h, v), d = plan.shape, plan.tile, plan.depth
     rows, cols, depths = range(0, m, h), range(0, n, v), range(0, k, d)
-    tiles = [(i, j) for j in cols for i in rows] if plan.stationary == "B" else [(i, j) for i in rows for j in cols]
+    tiles = (
+        [(i, j) for j in cols for i in rows]
+        if plan.stationary == "B"
+        else [(i, j) for i in rows for j in cols]
+    )
     total, had = 0, (None, None)
     for i, j in tiles:
         height, width = min(h, m - i), min(v, n - j)
@@ -152,7 +164,11 @@ def traffic(plan):
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.tuples(*[st.integers(1, 3000)] * 3), st.integers(6 * 2**20, 60 * 2**20), st.tuples(*[st.booleans()] * 3))
+@given(
+    st.tuples(*[st.integers(1, 3000)] * 3),
+    st.integers(6 * 2**20, 60 * 2**20),
+    st.tuples(*[st.booleans()] * 3),
+)
 def test_plan(shape, memory, orders):
     plan = files_plan.plan_tiles(problem(*shape, memory, *orders))
     assert plan.peak <= memory
@@ -169,7 +185,9 @@ def test_communication_bound():
     plan = files_plan.plan_tiles(problem(4000, 5000, 10_000, 8 * 10**6))
     assert plan.io_bound == pytest.approx(8 * (4e11 / 1000 - 2e6), rel=1e-12)
     half = problem(4000, 5000, 10_000, 8 * 10**6)._replace(b=Side(4, False, None, 0))
-    assert files_plan.plan_tiles(half).io_bound == pytest.approx(4 * (4e11 / 2e6**0.5 - 4e6), rel=1e-12)
+    assert files_plan.plan_tiles(half).io_bound == pytest.approx(
+        4 * (4e11 / 2e6**0.5 - 4e6), rel=1e-12
+    )
 
 
 def test_what_stays():
@@ -241,7 +259,9 @@ def stop_after(calls, error=Stop):
 
 def begin(memory, calls=150, **options):
     with pytest.raises(Stop):
-        hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory, progress=stop_after(calls), **options)
+        hs.matmul_files(
+            "A.npy", "B.npy", "C.npy", memory=memory, progress=stop_after(calls), **options
+        )
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy.journal", "C.npy.partial"]
 
 
@@ -286,12 +306,16 @@ def test_less_memory_is_refused(pair, monkeypatch):
     want, memory = pair
     reporting(monkeypatch)
     begin(memory)
-    with pytest.raises(ValueError, match=r"C.npy.partial was begun with tiles that need \d+ bytes, memory is"):
+    with pytest.raises(
+        ValueError, match=r"C.npy.partial was begun with tiles that need \d+ bytes, memory is"
+    ):
         hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory - 5000)
     finish(memory, want)
 
 
-@pytest.mark.parametrize("change", ["input", "dtype", "alpha", "no partial", "short partial", "old journal"])
+@pytest.mark.parametrize(
+    "change", ["input", "dtype", "alpha", "no partial", "short partial", "old journal"]
+)
 def test_other_products_begin_anew(pair, monkeypatch, change):
     want, memory = pair
     reporting(monkeypatch)
@@ -309,9 +333,17 @@ def test_other_products_begin_anew(pair, monkeypatch, change):
     elif change == "short partial":
         os.truncate("C.npy.partial", 500)
     else:  # its lines of tiles were "5 12345"
-        lines = [line.rpartition(b" ")[0] for line in Path("C.npy.journal").read_bytes().splitlines()]
-        older = [line.replace(b'"version": 2', b'"version": 1').removeprefix(b"C ") for line in lines if line[:1] not in b"AB"]
-        Path("C.npy.journal").write_bytes(b"".join(b"%s %08x\n" % (line, zlib.crc32(line)) for line in older))
+        lines = [
+            line.rpartition(b" ")[0] for line in Path("C.npy.journal").read_bytes().splitlines()
+        ]
+        older = [
+            line.replace(b'"version": 2', b'"version": 1').removeprefix(b"C ")
+            for line in lines
+            if line[:1] not in b"AB"
+        ]
+        Path("C.npy.journal").write_bytes(
+            b"".join(b"%s %08x\n" % (line, zlib.crc32(line)) for line in older)
+        )
     assert finish(memory, want, **options).resumed == 0
 
 
@@ -354,7 +386,9 @@ def test_replaced_inputs_are_noticed(pair, monkeypatch, how, kind):
         os.rename(save_input(changed, kind), "new")
         path = save_input(A, kind)
         status = os.stat(path)
-        memory = 8000 + (least(A, "B.npy") + 2 * A.nbytes if kind == "mat" else least(path, "B.npy"))
+        memory = 8000 + (
+            least(A, "B.npy") + 2 * A.nbytes if kind == "mat" else least(path, "B.npy")
+        )
         with pytest.raises(Stop):
             hs.matmul_files(path, "B.npy", "C.npy", memory=memory, progress=stop_when_one_is_done)
         assert os.stat("new").st_size == status.st_size
@@ -398,7 +432,9 @@ def test_tiles_of_unknown_origin_do_not_count(pair, monkeypatch, matrix):
     reporting(monkeypatch)
     begin(memory)
     lines = Path("C.npy.journal").read_bytes().splitlines(keepends=True)
-    Path("C.npy.journal").write_bytes(b"".join(line for line in lines if not line.startswith(matrix)))
+    Path("C.npy.journal").write_bytes(
+        b"".join(line for line in lines if not line.startswith(matrix))
+    )
     assert finish(memory, want).resumed == 0
 
 
@@ -409,7 +445,9 @@ def test_the_journal_says_what_tiles_are_made_of(pair, monkeypatch):
     begin(memory)
     seen = []
     add = Journal.add
-    monkeypatch.setattr(Journal, "add", lambda self, *block: (seen.append(block[:2]), add(self, *block)))
+    monkeypatch.setattr(
+        Journal, "add", lambda self, *block: (seen.append(block[:2]), add(self, *block))
+    )
     journal = Path("C.npy.journal").read_text().splitlines()[2:]
     done = finish(memory, want)
     rows, cols, chunks = done.plan.grid
@@ -453,7 +491,9 @@ def test_a_damaged_header_begins_anew(pair, monkeypatch, out, place):
     np.testing.assert_array_equal(np.load("D.npy"), want)
 
 
-@pytest.mark.parametrize("content", [b"notes\n", b"notes", b'{"x": 1}', b'{"x": 1}\n', b"{} 99999999\n"])
+@pytest.mark.parametrize(
+    "content", [b"notes\n", b"notes", b'{"x": 1}', b'{"x": 1}\n', b"{} 99999999\n"]
+)
 def test_a_file_that_is_no_journal_is_kept(pair, content):
     _, memory = pair
     Path("C.npy.journal").write_bytes(content)
@@ -497,7 +537,10 @@ def test_a_torn_line_does_not_count(pair, monkeypatch, cut):
     os.truncate("C.npy.journal", os.path.getsize("C.npy.journal") - cut)
     with pytest.raises(Stop):
         hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory, progress=stop_after(30))
-    assert all(re.fullmatch(rb"(.*) [0-9a-f]{8}", line) for line in Path("C.npy.journal").read_bytes().splitlines()[:-40])
+    assert all(
+        re.fullmatch(rb"(.*) [0-9a-f]{8}", line)
+        for line in Path("C.npy.journal").read_bytes().splitlines()[:-40]
+    )
     finish(memory, want)
 
 
@@ -530,7 +573,9 @@ def test_input_changed_meanwhile(pair, monkeypatch):
     def touch(_):
         os.utime("A.npy", ns=(1, 1))
 
-    with pytest.raises(OSError, match="A .* was changed while it was read; the product is not written"):
+    with pytest.raises(
+        OSError, match="A .* was changed while it was read; the product is not written"
+    ):
         hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory, progress=touch)
     assert not os.path.exists("C.npy")
 
@@ -549,7 +594,8 @@ def test_input_replaced_meanwhile(pair, how, monkeypatch):
             os.utime("A.npy", ns=(status.st_atime_ns, status.st_mtime_ns))
             Path("new").unlink(missing_ok=True)
 
-    with pytest.raises(OSError, match="A .* was (changed|cut short) while it was read"):  # short for a moment in which cp writes
+    # short for a moment in which cp writes
+    with pytest.raises(OSError, match="A .* was (changed|cut short) while it was read"):
         hs.matmul_files("A.npy", "B.npy", "C.npy", memory=memory, progress=replace)
     assert not os.path.exists("C.npy")
 
@@ -562,7 +608,8 @@ def test_disk_full_in_the_middle(pair, monkeypatch, function):
 
     def full(*arguments):
         left[0] -= 1
-        if left[0] < 0 and tiles:  # on a busy machine many blocks may be read before the first tile is written
+        # on a busy machine many blocks may be read before the first tile is written
+        if left[0] < 0 and tiles:
             raise OSError(errno.ENOSPC, "No space left on device")
         return true(*arguments)
 
@@ -656,7 +703,11 @@ def test_journal(tmp_path):
 
 def child(code, **options):
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
     )
 
 
@@ -696,7 +747,18 @@ def test_interrupted_command():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((1500, 1500))
     np.save("A.npy", A)
-    command = [sys.executable, "-m", "hetsched", "run", "A.npy", "A.npy", "-o", "C.npy", "--memory", "12M"]
+    command = [
+        sys.executable,
+        "-m",
+        "hetsched",
+        "run",
+        "A.npy",
+        "A.npy",
+        "-o",
+        "C.npy",
+        "--memory",
+        "12M",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 20
     while time.monotonic() < limit and process.poll() is None:
@@ -717,7 +779,8 @@ def test_interrupted_command():
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
 @pytest.mark.parametrize("kind", ["npy", "converted", "map"])
 def test_peak_memory(kind):
-    """Files of 5 times the memory; the peak beside what the process has before stays below what is allowed and predicted."""
+    """Files of 5 times the memory; the peak beside what the process has before stays below what is
+    allowed and predicted."""
     m, n, k = 2000, 1600, 1800
     np.save("A.npy", np.ones((m, k), np.float32 if kind == "converted" else float, order="F"))
     np.save("B.npy", np.full((k, n), 2.0))
@@ -746,13 +809,21 @@ def test_command(capsys):
     A, B = integers((50, 60), np.int32, 1), integers((60, 70), np.int32, 2)
     np.save("A.npy", A)
     np.save("B.npy", B)
-    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--memory", "8M", "--dtype", "float32"]) == 0
+    assert (
+        cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--memory", "8M", "--dtype", "float32"])
+        == 0
+    )
     np.testing.assert_array_equal(np.load("C.npy"), A @ B)
     out = capsys.readouterr().out
     for words in (
-        "C (50 x 70) = A (50 x 60) B (60 x 70), float32", "plan: 1 x 1 tiles of 50 x 70", "predicted peak", "gap 0.0%",
-        "C.npy: 50 x 70 float32", "GFLOP/s", "peak memory",
-    ):  # fmt: skip
+        "C (50 x 70) = A (50 x 60) B (60 x 70), float32",
+        "plan: 1 x 1 tiles of 50 x 70",
+        "predicted peak",
+        "gap 0.0%",
+        "C.npy: 50 x 70 float32",
+        "GFLOP/s",
+        "peak memory",
+    ):
         assert words in out
 
 

@@ -1,4 +1,5 @@
-"""Files that are written: what cannot be replaced, and what the same call reads, is refused before the work."""
+"""Files that are written: what cannot be replaced, and what the same call reads, is refused before
+the work."""
 
 import errno
 import os
@@ -33,32 +34,54 @@ def here(tmp_path, monkeypatch):
 def state():
     """Names, contents and what each file is."""
     files = sorted(path for path in Path(".").rglob("*") if not path.is_dir())
-    return [(str(path), path.lstat().st_ino, path.lstat().st_mode, path.is_file() and path.read_bytes()) for path in files]
+    return [
+        (str(path), path.lstat().st_ino, path.lstat().st_mode, path.is_file() and path.read_bytes())
+        for path in files
+    ]
 
 
 def work(*_args, **_options):
     raise AssertionError("the work was begun")
 
 
-#: What writes after long work: the suffix of its file, what it does first, and how it is called. Commands that fail return 1.
+#: What writes after long work: the suffix of its file, what it does first, and how it is called.
+#: Commands that fail return 1.
 WRITERS = {
     "files": (".npy", (product, "Journal"), lambda out: hs.matmul_files(A, B, out, memory="16M")),
-    "files, HDF5": (".h5", (product, "Journal"), lambda out: hs.matmul_files(A, B, out, memory="16M")),
-    "run": (".npy", (cli_run, "read_matrix"), lambda out: cli.main(["run", "A.npy", "B.npy", "-o", out])),
+    "files, HDF5": (
+        ".h5",
+        (product, "Journal"),
+        lambda out: hs.matmul_files(A, B, out, memory="16M"),
+    ),
+    "run": (
+        ".npy",
+        (cli_run, "read_matrix"),
+        lambda out: cli.main(["run", "A.npy", "B.npy", "-o", out]),
+    ),
     "run --memory": (
-        ".npy", (product, "Journal"), lambda out: cli.main(["run", "A.npy", "B.npy", "-o", out, "--memory", "16M"])
+        ".npy",
+        (product, "Journal"),
+        lambda out: cli.main(["run", "A.npy", "B.npy", "-o", out, "--memory", "16M"]),
     ),
     "run --trace": (
-        ".json", (cli_run, "read_matrix"), lambda out: cli.main(["run", "A.npy", "B.npy", "-o", "D.npy", "--trace", out])
+        ".json",
+        (cli_run, "read_matrix"),
+        lambda out: cli.main(["run", "A.npy", "B.npy", "-o", "D.npy", "--trace", out]),
     ),
     "study": (".csv", None, lambda out: hs.study(work, {"x": [1]}, path=out)),
     "bench": (".json", (bench, "_timed"), lambda out: cli.main(["bench", "-o", out])),
-    "measure": (".toml", (measure.measuring, "measure"), lambda out: cli.main(["measure", "-o", out])),
+    "measure": (
+        ".toml",
+        (measure.measuring, "measure"),
+        lambda out: cli.main(["measure", "-o", out]),
+    ),
     "plan --plot": (
-        ".svg", (planning, "plan_matmul"), lambda out: cli.main(["plan", "6", "6", "6", "--platform", "p.toml", "--plot", out])
+        ".svg",
+        (planning, "plan_matmul"),
+        lambda out: cli.main(["plan", "6", "6", "6", "--platform", "p.toml", "--plot", out]),
     ),
     "platform": (".toml", None, PLATFORM.save),
-}  # fmt: skip
+}
 
 
 def read_only(path, monkeypatch):
@@ -82,11 +105,16 @@ def another_users(path, monkeypatch):
 
 
 def closed_folder(path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda where, mode: Path(where).resolve() != path.parent.resolve() or not mode & os.W_OK)
+    monkeypatch.setattr(
+        os,
+        "access",
+        lambda where, mode: Path(where).resolve() != path.parent.resolve() or not mode & os.W_OK,
+    )
 
 
 def unwritable(path, monkeypatch):
-    """The superuser may write all files but those that cannot change, on a file system that is mounted read-only for instance."""
+    """The superuser may write all files but those that cannot change, on a file system that is
+    mounted read-only for instance."""
     real = os.open
 
     def refusing(name, flags, *more, **options):
@@ -107,7 +135,10 @@ OBSTACLES = {
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)
-@pytest.mark.parametrize(("writer", "linked"), [*((writer, False) for writer in WRITERS), ("files", True), ("platform", True)])
+@pytest.mark.parametrize(
+    ("writer", "linked"),
+    [*((writer, False) for writer in WRITERS), ("files", True), ("platform", True)],
+)
 def test_what_cannot_be_replaced(monkeypatch, capsys, writer, obstacle, linked):
     suffix, first, write = WRITERS[writer]
     hinder, error, words = OBSTACLES[obstacle]
@@ -154,11 +185,24 @@ def test_a_bind_mount(place):
     except OSError as error:
         print(error)
     """
-    other = Path("host.npy") if place == "the same file system" else Path("/dev/shm") / f"hetsched-{os.getpid()}.npy"
+    other = (
+        Path("host.npy")
+        if place == "the same file system"
+        else Path("/dev/shm") / f"hetsched-{os.getpid()}.npy"
+    )
     other.write_bytes(b"old")
     try:
         mount = 'mount --bind "$0" "C 1.npy" && exec "$1" -c "$2"'
-        command = ["unshare", "-m", "sh", "-c", mount, str(other), sys.executable, textwrap.dedent(program)]
+        command = [
+            "unshare",
+            "-m",
+            "sh",
+            "-c",
+            mount,
+            str(other),
+            sys.executable,
+            textwrap.dedent(program),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if "not permitted" in done.stderr or "denied" in done.stderr:
             pytest.skip(done.stderr)
@@ -177,8 +221,12 @@ NAMES = {
     "the name": lambda path: path,
     "another way": lambda path: f"{Path('..') / Path.cwd().name / path}",
     "absolute": os.path.abspath,
-    "symbolic link": lambda path: os.symlink(path, f"link{Path(path).suffix}") or f"link{Path(path).suffix}",
-    "hard link": lambda path: os.link(path, f"link{Path(path).suffix}") or f"link{Path(path).suffix}",
+    "symbolic link": lambda path: (
+        os.symlink(path, f"link{Path(path).suffix}") or f"link{Path(path).suffix}"
+    ),
+    "hard link": lambda path: (
+        os.link(path, f"link{Path(path).suffix}") or f"link{Path(path).suffix}"
+    ),
 }
 
 
@@ -189,7 +237,10 @@ def test_the_product_in_the_place_of_an_operand(capsys, argument, memory, name):
     out = NAMES[name](f"{argument}.npy")
     before = state()
     assert cli.main(["run", "A.npy", "B.npy", "-o", out, *memory]) == 1
-    assert f"{'out' if memory else '--output'} and {argument} are the same file" in capsys.readouterr().err
+    assert (
+        f"{'out' if memory else '--output'} and {argument} are the same file"
+        in capsys.readouterr().err
+    )
     assert state() == before
 
 
@@ -198,7 +249,12 @@ def test_a_trace_in_the_place_of_what_is_read(capsys, option):
     argument, path = option
     os.symlink(path, "t.json")
     before = state()
-    assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--trace", "t.json"]) == 1
+    assert (
+        cli.main(
+            ["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--trace", "t.json"]
+        )
+        == 1
+    )
     assert f"--trace and {argument} are the same file" in capsys.readouterr().err
     assert state() == before
 
@@ -207,7 +263,22 @@ def test_a_trace_in_the_place_of_the_product(capsys):
     os.symlink("C.npy", "t.json")
     before = state()
     for _ in range(2):
-        assert cli.main(["run", "A.npy", "B.npy", "-o", "C.npy", "--platform", "p.toml", "--trace", "t.json"]) == 1
+        assert (
+            cli.main(
+                [
+                    "run",
+                    "A.npy",
+                    "B.npy",
+                    "-o",
+                    "C.npy",
+                    "--platform",
+                    "p.toml",
+                    "--trace",
+                    "t.json",
+                ]
+            )
+            == 1
+        )
         assert "--trace and --output are the same file" in capsys.readouterr().err
         assert state() == before
         np.save("C.npy", A)
@@ -223,7 +294,10 @@ def test_the_product_in_the_place_of_a_dataset(chunks, given, name):
         file.create_dataset("C", data=A, chunks=chunks)
     out = NAMES[name]("X.h5")
     before = state()
-    with h5py.File("X.h5", "r") as file, pytest.raises(ValueError, match="out and A are the same file"):
+    with (
+        h5py.File("X.h5", "r") as file,
+        pytest.raises(ValueError, match="out and A are the same file"),
+    ):
         hs.matmul_files("X.h5:C" if given == "path" else file["C"], B, out, memory="16M")
     assert state() == before
 
@@ -282,7 +356,9 @@ def test_datasets_that_take_no_product():
     with h5py.File("X.h5", "w") as file:
         closed = file.create_dataset("closed", (3, 2), "f8")
         empty = file.create_dataset("empty", data=h5py.Empty("f8"))
-        time = h5py.h5d.create(file.id, b"time", h5py.h5t.UNIX_D64LE, h5py.h5s.create_simple((3, 2)))
+        time = h5py.h5d.create(
+            file.id, b"time", h5py.h5t.UNIX_D64LE, h5py.h5s.create_simple((3, 2))
+        )
         with pytest.raises(ValueError, match="^out has shape None"):
             hs.matmul_files(A, B, empty, memory="16M")
         with pytest.raises(TypeError, match="^out has a type of HDF5 that NumPy has not"):
@@ -302,7 +378,8 @@ def test_a_dataset_in_memory_that_is_read(which):
 
 
 def test_a_dataset_of_a_file_that_has_lost_its_name():
-    """The file is known by its descriptor: another one of its name may be read, itself by another name may not."""
+    """The file is known by its descriptor: another one of its name may be read, itself by another
+    name may not."""
     h5py = pytest.importorskip("h5py")
     with h5py.File("X.h5", "w") as file:
         out = file.create_dataset("C", (4, 4), "f8")

@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TABLE = PYPROJECT["tool"]["cibuildwheel"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SCRIPTS = [ROOT / "tools" / name for name in ("build-blis.sh", "wheel.sh", "test-wheel.sh", "test-all.sh")]
+SCRIPTS = [
+    ROOT / "tools" / name for name in ("build-blis.sh", "wheel.sh", "test-wheel.sh", "test-all.sh")
+]
 BLIS = SCRIPTS[0].read_text(encoding="utf-8")
 
 
@@ -29,7 +31,11 @@ def run_script(script, *arguments, **environment):
     if shell is None:
         pytest.skip("no sh")
     done = subprocess.run(
-        [shell, script, *arguments], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", **environment}
+        [shell, script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", **environment},
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -57,7 +63,9 @@ class TestCibuildwheel:
         assert files
         for name in files:
             assert (ROOT / name).is_file()
-        assert set(TABLE["test-requires"]) <= set(PYPROJECT["project"]["optional-dependencies"]["test"])
+        assert set(TABLE["test-requires"]) <= set(
+            PYPROJECT["project"]["optional-dependencies"]["test"]
+        )
 
 
 class TestBlis:
@@ -110,7 +118,9 @@ class TestAll:
             path.chmod(0o755)
             return str(path)
 
-        make = program(tmp_path / "make", f'echo "$*" >>{tmp_path}/calls; case "$*" in *bad*) exit 2;; esac')
+        make = program(
+            tmp_path / "make", f'echo "$*" >>{tmp_path}/calls; case "$*" in *bad*) exit 2;; esac'
+        )
         for name in ("python3.21", "python-bad"):
             program(tmp_path / "bin" / name, "exit 0")
         for version in ("3.9.8", "3.22.10", "3.22.9"):
@@ -119,9 +129,24 @@ class TestAll:
         path = f"{tmp_path}/bin:/usr/bin:/bin"
 
         def call(*pythons):
-            code, said = run_script(SCRIPTS[3], make, *pythons, PATH=path, PYENV_ROOT=str(tmp_path / "pyenv"), HOME=str(tmp_path))
-            calls = (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else []
-            return code, said.splitlines(), [call.removeprefix("--no-print-directory test-python PYTHON=") for call in calls]
+            code, said = run_script(
+                SCRIPTS[3],
+                make,
+                *pythons,
+                PATH=path,
+                PYENV_ROOT=str(tmp_path / "pyenv"),
+                HOME=str(tmp_path),
+            )
+            calls = (
+                (tmp_path / "calls").read_text().splitlines()
+                if (tmp_path / "calls").exists()
+                else []
+            )
+            return (
+                code,
+                said.splitlines(),
+                [call.removeprefix("--no-print-directory test-python PYTHON=") for call in calls],
+            )
 
         return call
 
@@ -188,10 +213,14 @@ class TestConda:
     @pytest.fixture
     def recipe(self):
         yaml = pytest.importorskip("yaml", reason="no PyYAML")
-        return yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+        return yaml.safe_load(
+            (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+        )
 
     def test_version(self, recipe):
-        assert recipe["context"]["version"] == hetsched.__version__ == PYPROJECT["project"]["version"]
+        assert (
+            recipe["context"]["version"] == hetsched.__version__ == PYPROJECT["project"]["version"]
+        )
 
     def test_requirements(self, recipe):
         project = PYPROJECT["project"]
@@ -199,7 +228,9 @@ class TestConda:
         run = {minimum(name) for name in recipe["requirements"]["run"]}
         assert run == {python, *map(minimum, project["dependencies"])}
         host = {minimum(name) for name in recipe["requirements"]["host"]}
-        always = {minimum(name) for name in PYPROJECT["build-system"]["requires"] if ";" not in name}
+        always = {
+            minimum(name) for name in PYPROJECT["build-system"]["requires"] if ";" not in name
+        }
         assert always | {python} <= host
         assert recipe["about"]["license"] == project["license"]
         assert recipe["about"]["summary"] == project["description"]

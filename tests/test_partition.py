@@ -41,7 +41,8 @@ def shares(areas: list[float]) -> list[Fraction]:
 
 
 def check_unit_square(plan: hs.Partition, areas: list[float]) -> None:
-    """Areas right, inside the square, no two overlap: then the rectangles tile it, as the areas sum to 1."""
+    """Areas right, inside the square, no two overlap: then the rectangles tile it, as the areas sum
+    to 1."""
     for (row, col, height, width), share in zip(plan.rects.tolist(), shares(areas), strict=True):
         if share == 0:
             assert (row, col, height, width) == (0, 0, 0, 0)
@@ -58,7 +59,8 @@ def check_unit_square(plan: hs.Partition, areas: list[float]) -> None:
 
 
 def plain_recurrence(areas: np.ndarray, widest: int) -> float:
-    """F(q) = min F(a) + 1 + (P_q - P_a)(q - a) over q - a <= widest: Algorithm 3, without its dimension C."""
+    """F(q) = min F(a) + 1 + (P_q - P_a)(q - a) over q - a <= widest: Algorithm 3, without its
+    dimension C."""
     prefix = np.concatenate(([0.0], np.cumsum(np.sort(areas / areas.sum()))))
     least = np.zeros(len(prefix))
     index = np.arange(len(prefix), dtype=float)
@@ -71,10 +73,12 @@ def plain_recurrence(areas: np.ndarray, widest: int) -> float:
 def structure_cost(areas: list[float], order: np.ndarray, starts: np.ndarray) -> Fraction:
     exact = shares(areas)
     ends = itertools.pairwise(starts.tolist())
-    return sum((1 + sum(exact[i] for i in order[a:b].tolist()) * (b - a) for a, b in ends), Fraction(0))
+    return sum(
+        (1 + sum(exact[i] for i in order[a:b].tolist()) * (b - a) for a, b in ends), Fraction(0)
+    )
 
 
-# ---- the unit square -------------------------------------------------------------------------------------------------
+# ---- the unit square -----------------------------------------------------------------------------
 
 
 def test_papers_example():
@@ -128,7 +132,9 @@ def test_least_cost_among_columns(areas):
 )
 def test_sorted_runs_are_the_best_columns(areas, max_columns, max_rows):
     """The oracle's own assumption, under the limits too."""
-    assert column_cost(areas, max_columns, max_rows) == column_cost_of_any_sets(areas, max_columns, max_rows)
+    assert column_cost(areas, max_columns, max_rows) == column_cost_of_any_sets(
+        areas, max_columns, max_rows
+    )
 
 
 @settings(deadline=None)
@@ -140,7 +146,8 @@ def test_tiles_the_unit_square(areas, method):
     assert plan.cost == pytest.approx(math.fsum(plan.rects[:, 2:].ravel().tolist()), rel=1e-14)
     squares = 2 * sum(math.sqrt(s) for s in shares(areas))
     assert plan.lower_bound >= min(plan.cost, squares) * (1 - 1e-12)
-    if sum(area > 0 for area in areas) > 3:  # few zones cannot all be squares: the corners of the square are in some
+    # few zones cannot all be squares: the corners of the square are in some
+    if sum(area > 0 for area in areas) > 3:
         assert plan.lower_bound == pytest.approx(min(plan.cost, squares), rel=1e-12)
     assert plan.lower_bound <= plan.cost
     assert plan.gap >= 0
@@ -162,7 +169,10 @@ def test_order_and_unit_of_the_areas_do_not_matter(areas, random, exponent):
     plan = hs.partition(areas, "columns")
     shuffled = random.sample(areas, len(areas))
     assert hs.partition(shuffled, "columns").cost == pytest.approx(plan.cost, rel=1e-12)
-    assert hs.partition([math.ldexp(area, exponent) for area in areas], "columns").rects.tolist() == plan.rects.tolist()
+    assert (
+        hs.partition([math.ldexp(area, exponent) for area in areas], "columns").rects.tolist()
+        == plan.rects.tolist()
+    )
 
 
 @settings(deadline=None)
@@ -200,10 +210,12 @@ def test_certificate_and_dict():
     content = json.loads(json.dumps(plan.to_dict()))
     assert content["shape"] == [20, 20]
     assert content["rects"] == plan.rects.tolist()
-    assert "optimal among partitions into full columns (columns)" in str(hs.partition(PAPER, "columns").certificate)
+    assert "optimal among partitions into full columns (columns)" in str(
+        hs.partition(PAPER, "columns").certificate
+    )
 
 
-# ---- many areas ------------------------------------------------------------------------------------------------------
+# ---- many areas ----------------------------------------------------------------------------------
 
 
 def many_areas(kind: str, p: int) -> np.ndarray:
@@ -219,15 +231,20 @@ def many_areas(kind: str, p: int) -> np.ndarray:
     }[kind]()
 
 
-@pytest.mark.parametrize("kind", ["uniform", "equal", "few values", "harmonic", "geometric", "far apart", "two heaps"])
+@pytest.mark.parametrize(
+    "kind", ["uniform", "equal", "few values", "harmonic", "geometric", "far apart", "two heaps"]
+)
 def test_cost_of_2000_areas_is_the_plain_recurrences(kind):
     areas = many_areas(kind, 2000)
-    assert hs.partition(areas, "columns").cost == pytest.approx(plain_recurrence(areas, len(areas)), rel=1e-12)
+    assert hs.partition(areas, "columns").cost == pytest.approx(
+        plain_recurrence(areas, len(areas)), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["uniform", "equal", "few values"])
 def test_100000_areas(kind):
-    """A best column of k parts and width W >= k min(areas) has k // 2 * W <= 1, or halving it would pay."""
+    """A best column of k parts and width W >= k min(areas) has k // 2 * W <= 1, or halving it would
+    pay."""
     areas = many_areas(kind, 100_000)
     widest = math.isqrt(int(2 * areas.sum() / areas.min())) + 2
     start = time.process_time()
@@ -242,7 +259,7 @@ def test_100000_areas(kind):
     assert (plan.rects[:, 1] + plan.rects[:, 3]).max() == pytest.approx(1, abs=1e-12)
 
 
-# ---- limits on the columns -------------------------------------------------------------------------------------------
+# ---- limits on the columns -----------------------------------------------------------------------
 
 
 @st.composite
@@ -278,7 +295,8 @@ def test_least_cost_within_limits(case):
     ],
 )
 def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
-    """Where a later cut wins only because the earlier one has too many rows: a search by cost alone misses it."""
+    """Where a later cut wins only because the earlier one has too many rows: a search by cost alone
+    misses it."""
     assert float(column_cost(areas, max_columns, max_rows)) == pytest.approx(cost)
     order, starts = engine.partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
@@ -294,7 +312,10 @@ def test_fixed_number_of_columns(areas, data):
     plan = hs.partition(areas, "columns", columns=count)
     total = sum(map(Fraction, given_areas))
     least = min(
-        sum((1 + sum(map(Fraction, given_areas[a:b])) / total * (b - a)) for a, b in zip((0, *cuts), (*cuts, size), strict=True))
+        sum(
+            (1 + sum(map(Fraction, given_areas[a:b])) / total * (b - a))
+            for a, b in zip((0, *cuts), (*cuts, size), strict=True)
+        )
         for cuts in itertools.combinations(range(1, size), count - 1)
     )
     assert len(plan.columns) == count
@@ -307,7 +328,11 @@ def test_fixed_number_of_columns_of_a_matrix():
     plan = hs.partition([1] * 12, "columns", (12, 12), columns=2)
     assert [len(column) for column in plan.columns] == [6, 6]
     assert hs.partition([1] * 4, "columns", columns=1).scope == "partitions into 1 full column"
-    for columns, shape, text in ((5, None, "at most 4"), (3, (9, 2), "at most 2"), (1, (3, 9), "at least 2")):
+    for columns, shape, text in (
+        (5, None, "at most 4"),
+        (3, (9, 2), "at most 2"),
+        (1, (3, 9), "at least 2"),
+    ):
         with pytest.raises(hs.InfeasibleError, match=f"columns must be {text}"):
             hs.partition([1] * 4, "columns", shape, columns=columns)
     with pytest.raises(ValueError, match='columns is for method "columns", got "best"'):
@@ -337,18 +362,29 @@ def test_limits_that_leave_no_structure():
 
 
 def test_shape_limits_the_columns():
-    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(3, 4)).columns] == [3] * 4
-    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(12, 1)).columns] == [12]
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(3, 4)).columns] == [
+        3
+    ] * 4
+    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(12, 1)).columns] == [
+        12
+    ]
 
 
 def test_columns_follow_the_shape_of_the_matrix():
-    """12 equal workers on 2 x 100 cells: 12 columns of 2 x 8.33 cost 124, 6 columns of two 1 x 16.67 cost 212."""
-    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(2, 100)).columns] == [1] * 12
-    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(100, 2)).columns] == [12]
-    assert [len(column) for column in hs.partition([1] * 12, "columns", shape=(300, 400)).columns] == [3] * 4
+    """12 equal workers on 2 x 100 cells: 12 columns of 2 x 8.33 cost 124, 6 columns of two 1 x
+    16.67 cost 212."""
+    assert [
+        len(column) for column in hs.partition([1] * 12, "columns", shape=(2, 100)).columns
+    ] == [1] * 12
+    assert [
+        len(column) for column in hs.partition([1] * 12, "columns", shape=(100, 2)).columns
+    ] == [12]
+    assert [
+        len(column) for column in hs.partition([1] * 12, "columns", shape=(300, 400)).columns
+    ] == [3] * 4
 
 
-# ---- matrices --------------------------------------------------------------------------------------------------------
+# ---- matrices ------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -368,7 +404,9 @@ def test_tiles_a_matrix_exactly(case, method):
     m, n = shape
     enrolled = sum(area > 0 for area in areas)
     if enrolled > m * n:
-        with pytest.raises(hs.InfeasibleError, match=rf"{m * n} cells, fewer than the {enrolled} workers"):
+        with pytest.raises(
+            hs.InfeasibleError, match=rf"{m * n} cells, fewer than the {enrolled} workers"
+        ):
             hs.partition(areas, method, shape)
         return
     plan = hs.partition(areas, method, shape)
@@ -384,7 +422,11 @@ def test_tiles_a_matrix_exactly(case, method):
     assert squares * (1 - 1e-12) <= plan.lower_bound <= plan.cost
     if enrolled > 3:
         fits = all(h * w <= min(shape) ** 2 for _, _, h, w in rects)  # squares of these sizes
-        assert plan.optimal == all(h == w for _, _, h, w in rects) or not fits or sum(h > 0 for _, _, h, _ in rects) < 4
+        assert (
+            plan.optimal == all(h == w for _, _, h, w in rects)
+            or not fits
+            or sum(h > 0 for _, _, h, _ in rects) < 4
+        )
 
     assert len(plan.columns) <= n
     assert sorted(itertools.chain(*plan.columns)) == [i for i, rect in enumerate(rects) if rect[2]]
@@ -393,7 +435,8 @@ def test_tiles_a_matrix_exactly(case, method):
         assert len({(rects[i][1], rects[i][3]) for i in column}) == 1
         assert sum(rects[i][2] for i in column) == m
 
-    # The load: actual / asked share, at most (n + C - 1) / n over the C columns and likewise over the rows of a column.
+    # The load: actual / asked share, at most (n + C - 1) / n over the C columns and likewise over
+    # the rows of a column.
     exact = shares(areas)
     ratios = [Fraction(h * w, m * n) / s for (_, _, h, w), s in zip(rects, exact, strict=True) if s]
     assert plan.imbalance == pytest.approx(float(max(ratios)), rel=1e-12)
@@ -411,7 +454,9 @@ def test_as_many_equal_workers_as_cells(shape):
     assert plan.imbalance == pytest.approx(1)
     with pytest.raises(hs.InfeasibleError, match=f"{p} cells, fewer than the {p + 1} workers"):
         hs.partition([0.3] * (p + 1), "columns", shape=shape)
-    assert covers_exactly(shape, hs.partition([0.3] * p + [0.0], "columns", shape=shape).rects.tolist())
+    assert covers_exactly(
+        shape, hs.partition([0.3] * p + [0.0], "columns", shape=shape).rects.tolist()
+    )
 
 
 def test_infeasible_is_a_value_error():
@@ -426,7 +471,9 @@ def test_papers_example_on_blocks():
     assert plan.cost == 55
 
 
-@pytest.mark.parametrize(("areas", "shape"), [([1, 1e-9, 1e-9, 1e-9], (10, 10)), ([1, 2, 4, 8, 16, 32], (3, 3))])
+@pytest.mark.parametrize(
+    ("areas", "shape"), [([1, 1e-9, 1e-9, 1e-9], (10, 10)), ([1, 2, 4, 8, 16, 32], (3, 3))]
+)
 def test_no_column_is_empty(areas, shape):
     assert all(hs.partition(areas, "columns", shape=shape).columns)
 
@@ -440,7 +487,7 @@ def test_the_largest_matrix():
         hs.partition([1, 1], "columns", shape=(side + 1, 1))
 
 
-# ---- platforms and simulation ----------------------------------------------------------------------------------------
+# ---- platforms and simulation --------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -469,7 +516,9 @@ def test_simulated_matrix():
 def test_without_cycle_times_all_end_together(areas):
     trace = hs.simulate(hs.partition(areas, "columns"))
     assert trace.makespan == pytest.approx(1, rel=1e-12)
-    assert [end for end, area in zip(trace.finish, areas, strict=True) if area == 0] == [0.0] * areas.count(0.0)
+    assert [end for end, area in zip(trace.finish, areas, strict=True) if area == 0] == [
+        0.0
+    ] * areas.count(0.0)
 
 
 def test_simulated_sliver():
@@ -481,7 +530,7 @@ def test_platform_of_extreme_speeds():
     assert plan.rects.tolist() == [[0, 0, 4, 4], [0, 0, 0, 0]]
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -541,9 +590,13 @@ def test_covers_exactly_sees_what_is_wrong():
     assert not covers_exactly((2, 3), [[-1, 0, 3, 3]])
 
 
-@pytest.mark.parametrize("options", [{"link_costs": [1.7e308, 1e307]}, {"groups": [0, 1], "group_cost": 1.7e308}])
+@pytest.mark.parametrize(
+    "options", [{"link_costs": [1.7e308, 1e307]}, {"groups": [0, 1], "group_cost": 1.7e308}]
+)
 def test_a_cost_that_overflows_is_no_optimum(options):
-    with pytest.raises(ValueError, match="the cost overflows: give link_costs and group_cost in a larger unit"):
+    with pytest.raises(
+        ValueError, match="the cost overflows: give link_costs and group_cost in a larger unit"
+    ):
         hs.partition([1, 1], **options)
 
 

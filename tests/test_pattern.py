@@ -17,9 +17,9 @@ import hetsched as hs
 
 INF = math.inf
 THREE = [3, 5, 8]
-times_lists = st.lists(st.integers(1, 9).map(float) | st.floats(1e-2, 1e2) | st.just(INF), min_size=1, max_size=6).filter(
-    lambda times: not all(map(math.isinf, times))
-)
+times_lists = st.lists(
+    st.integers(1, 9).map(float) | st.floats(1e-2, 1e2) | st.just(INF), min_size=1, max_size=6
+).filter(lambda times: not all(map(math.isinf, times)))
 
 
 def rounded_costs(owner, times):
@@ -32,7 +32,18 @@ def test_figure_8():
     """Selected processors and average costs, row by row; row 8 is 15 / 8 = 1.875."""
     selected = [0, 1, 0, 2, 0, 1, 0, 0, 1, 2]
     costs = ["3", "2.5", "2", "2", "1.8", "1.67", "1.71", "1.875", "1.67", "1.6"]
-    counts = [(1, 0, 0), (1, 1, 0), (2, 1, 0), (2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 2, 1), (5, 3, 1), (5, 3, 2)]
+    counts = [
+        (1, 0, 0),
+        (1, 1, 0),
+        (2, 1, 0),
+        (2, 1, 1),
+        (3, 1, 1),
+        (3, 2, 1),
+        (4, 2, 1),
+        (5, 2, 1),
+        (5, 3, 1),
+        (5, 3, 2),
+    ]
     assert hs.lu_pattern(10, THREE).owner[::-1].tolist() == selected
     for size in range(1, 11):
         plan = hs.lu_pattern(size + 1, THREE)  # its first step updates `size` blocks
@@ -55,7 +66,9 @@ def test_figure_10():
 
 
 def test_figures_6_and_7():
-    assert hs.lu_pattern(10, THREE, method="contiguous").owner.tolist() == [0] * 5 + [1] * 3 + [2] * 2
+    assert (
+        hs.lu_pattern(10, THREE, method="contiguous").owner.tolist() == [0] * 5 + [1] * 3 + [2] * 2
+    )
     plan = hs.lu_pattern(78, THREE, method="contiguous")
     assert plan.counts.tolist() == [40, 24, 14]
     loads = {s.worker: s.end - s.start for s in plan.steps() if s.what.startswith("step 32:")}
@@ -69,10 +82,16 @@ def test_nothing_is_better_for_any_weights(n, times, data):
     weights = data.draw(st.lists(st.integers(0, 5), min_size=n - 1, max_size=n - 1))
     exact = [Fraction(t) for t in times]
     own = update_costs(hs.lu_pattern(n, times).owner.tolist(), exact)
-    least = [min(costs) for costs in zip(*(update_costs(owner, exact) for owner in every_owner(n, len(times))), strict=True)]
+    least = [
+        min(costs)
+        for costs in zip(
+            *(update_costs(owner, exact) for owner in every_owner(n, len(times))), strict=True
+        )
+    ]
     assert own == least
     total = min(
-        sum(w * c for w, c in zip(weights, update_costs(owner, exact), strict=True)) for owner in every_owner(n, len(times))
+        sum(w * c for w, c in zip(weights, update_costs(owner, exact), strict=True))
+        for owner in every_owner(n, len(times))
     )
     assert sum(w * c for w, c in zip(weights, own, strict=True)) == total
 
@@ -80,7 +99,9 @@ def test_nothing_is_better_for_any_weights(n, times, data):
 def test_nothing_is_better_for_seven_blocks():
     exact = [Fraction(t) for t in THREE]
     every = [update_costs(owner, exact) for owner in every_owner(7, 3)]
-    assert hs.lu_pattern(7, THREE).step_costs.tolist() == [min(costs) for costs in zip(*every, strict=True)]
+    assert hs.lu_pattern(7, THREE).step_costs.tolist() == [
+        min(costs) for costs in zip(*every, strict=True)
+    ]
 
 
 @settings(deadline=None)
@@ -88,8 +109,13 @@ def test_nothing_is_better_for_seven_blocks():
 def test_every_suffix_is_a_distribution(n, times):
     plan = hs.lu_pattern(n, times)
     for k in range(n):
-        assert np.bincount(plan.owner[k:], minlength=len(times)).tolist() == hs.distribute(n - k, times).counts.tolist()
-    assert plan.step_costs.tolist() == [float(distribute_makespan(m, times)) for m in range(n - 1, 0, -1)]
+        assert (
+            np.bincount(plan.owner[k:], minlength=len(times)).tolist()
+            == hs.distribute(n - k, times).counts.tolist()
+        )
+    assert plan.step_costs.tolist() == [
+        float(distribute_makespan(m, times)) for m in range(n - 1, 0, -1)
+    ]
     assert plan.optimal is True
     assert plan.gap == 0.0
     assert plan.scope == "all allocations"
@@ -97,7 +123,8 @@ def test_every_suffix_is_a_distribution(n, times):
 
 
 def test_ties_near_rounding():
-    """3 * 0.1 rounds to 0.3's neighbour, and the real 3 * 0.1 is above the double 0.3: exact comparisons decide."""
+    """3 * 0.1 rounds to 0.3's neighbour, and the real 3 * 0.1 is above the double 0.3: exact
+    comparisons decide."""
     assert hs.lu_pattern(4, [0.1, 0.3]).owner.tolist() == [0, 1, 0, 0]
     third = math.nextafter(1 / 3, 1)
     assert 3 * third == 1.0
@@ -129,10 +156,14 @@ def test_costs_of_every_method(n, times, period, method):
     assert len(plan.step_costs) == n - 1
     assert plan.owner.dtype == np.int32
     assert plan.counts.dtype == np.int64
-    assert not any(a.flags.writeable for a in (plan.owner, plan.counts, plan.step_costs, plan.cycle_times))
+    assert not any(
+        a.flags.writeable for a in (plan.owner, plan.counts, plan.step_costs, plan.cycle_times)
+    )
     if method != "pattern":
         enrolled = [i for i, t in enumerate(times) if not math.isinf(t)]
-        assert owner == ([enrolled[k % len(enrolled)] for k in range(n)] if method == "cyclic" else sorted(owner))
+        assert owner == (
+            [enrolled[k % len(enrolled)] for k in range(n)] if method == "cyclic" else sorted(owner)
+        )
         assert method == "cyclic" or plan.counts.tolist() == best.counts.tolist()
 
 
@@ -166,7 +197,11 @@ def test_a_million_blocks():
 
 
 @settings(deadline=None)
-@given(n=st.integers(1, 20), times=times_lists, method=st.sampled_from(["pattern", "cyclic", "contiguous"]))
+@given(
+    n=st.integers(1, 20),
+    times=times_lists,
+    method=st.sampled_from(["pattern", "cyclic", "contiguous"]),
+)
 def test_simulated_updates(n, times, method):
     plan = hs.lu_pattern(n, times, method=method)
     trace = hs.simulate(plan)
@@ -174,7 +209,12 @@ def test_simulated_updates(n, times, method):
     starts = [0.0, *np.cumsum(plan.step_costs).tolist()]
     right = [plan.owner[k + 1 :].tolist() for k in range(n)]
     wanted = [
-        (i, starts[k], starts[k] + right[k].count(i) * times[i], f"step {k}: {right[k].count(i)} updates")
+        (
+            i,
+            starts[k],
+            starts[k] + right[k].count(i) * times[i],
+            f"step {k}: {right[k].count(i)} updates",
+        )
         for k in range(n - 1)
         for i in range(len(times))
         if i in right[k]
@@ -191,11 +231,19 @@ def test_forms_of_input():
     platform = hs.Platform.star(THREE, names=["a", "b", "c"])
     assert hs.lu_pattern(10, platform).owner.tolist() == plan.owner.tolist()
     assert hs.lu_pattern(10, platform).names == ("a", "b", "c")
-    assert hs.lu_pattern(10, speeds=[1, 0, 0.5]).owner.tolist() == hs.lu_pattern(10, [1, INF, 2]).owner.tolist()
+    assert (
+        hs.lu_pattern(10, speeds=[1, 0, 0.5]).owner.tolist()
+        == hs.lu_pattern(10, [1, INF, 2]).owner.tolist()
+    )
     content = json.loads(json.dumps(plan.to_dict()))
     assert (content["type"], content["cost"], content["gap"]) == ("LuPattern", 83.0, 0.0)
     alone = hs.lu_pattern(1, [2])
-    assert (alone.owner.tolist(), alone.step_costs.tolist(), alone.cost, alone.gap) == ([0], [], 0.0, 0.0)
+    assert (alone.owner.tolist(), alone.step_costs.tolist(), alone.cost, alone.gap) == (
+        [0],
+        [],
+        0.0,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,8 +257,18 @@ def test_forms_of_input():
         ((5,), {}, TypeError, "give either cycle_times or speeds"),
         ((5, THREE, 0), {}, ValueError, r"period must be in \[1, 9007199254740992\], got 0"),
         ((5, THREE, "3"), {}, TypeError, "period must be an integer, got '3'"),
-        ((5, THREE), {"method": "least"}, ValueError, "method must be one of best, pattern, cyclic, contiguous, got 'least'"),
-        ((5, THREE, 2), {"method": "cyclic"}, ValueError, 'period is for method "pattern" only, got period=2 with'),
+        (
+            (5, THREE),
+            {"method": "least"},
+            ValueError,
+            "method must be one of best, pattern, cyclic, contiguous, got 'least'",
+        ),
+        (
+            (5, THREE, 2),
+            {"method": "cyclic"},
+            ValueError,
+            'period is for method "pattern" only, got period=2 with',
+        ),
     ],
 )
 def test_bad_input(arguments, options, error, message):

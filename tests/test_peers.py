@@ -1,4 +1,5 @@
-"""The runner of the peers' test suites: it counts, leaves out what is known, and does not overlook what is new."""
+"""The runner of the peers' test suites: it counts, leaves out what is known, and does not overlook
+what is new."""
 
 import re
 import subprocess
@@ -29,7 +30,9 @@ def peers(tmp_path, monkeypatch):
     """A copy of the runner with one small suite."""
     for name in ("run.py", "known.py", "pytest.ini"):
         (tmp_path / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
-    (tmp_path / "plugin.py").write_text("from known import deselect\npytest_collection_modifyitems = deselect('plugin')\n")
+    (tmp_path / "plugin.py").write_text(
+        "from known import deselect\npytest_collection_modifyitems = deselect('plugin')\n"
+    )
     text = (tmp_path / "run.py").read_text(encoding="utf-8")
     start = text.index("SUITES = {")
     end = text.index("\n}\n", start) + 3
@@ -44,7 +47,10 @@ def peers(tmp_path, monkeypatch):
         (tmp_path / "a_suite.py").write_text(SUITE.format(bad=bad))
         (tmp_path / "known.txt").write_text(known)
         command = [sys.executable, str(tmp_path / "run.py"), "--jobs", "0", "--write", str(page)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300), page.read_text()
+        return (
+            subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300),
+            page.read_text(),
+        )
 
     return run
 
@@ -55,11 +61,18 @@ def test_counts(peers):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "plugin: 3 passed, 0 failed, 1 skipped, 1 known differences\n"
     assert page.startswith("before\n<!-- counts -->\nPython 3")
-    assert f"| pytest {pytest.__version__} | nothing | 3 | 0 | 1 | 1 |\n<!-- end of counts -->\nafter\n" in page
+    assert (
+        f"| pytest {pytest.__version__} | nothing | 3 | 0 | 1 | 1 |\n<!-- end of counts"
+        " -->\nafter\n" in page
+    )
 
 
 def test_new_failures(peers):
-    done, page = peers(2, "plugin: fails everywhere\n  a_suite.py::test_known\n  a_suite.py::TestSome::test_many[3]\n")
+    done, page = peers(
+        2,
+        "plugin: fails everywhere\n  a_suite.py::test_known\n "
+        " a_suite.py::TestSome::test_many[3]\n",
+    )
     assert done.returncode == 1
     assert "plugin: 1 passed, 1 failed, 1 skipped, 2 known differences\n" in done.stdout
     assert "    a_suite.TestSome::test_many[2]  " in done.stdout
@@ -70,16 +83,24 @@ def test_rows_of_other_suites_stay(peers, tmp_path):
     """While they are of the same versions."""
     path, version = tmp_path / "run.py", pytest.__version__
     two = '("a_suite",)), "other": Suite("pytest", "something", ("nowhere",))}'
-    path.write_text(path.read_text(encoding="utf-8").replace('("a_suite",))}', two), encoding="utf-8")
-    code = (
-        "import sys; sys.path.insert(0, '.'); import run; a, b = run.Counts(1, 0, 0, 0, ()), run.Counts(2, 0, 0, 0, ())\n"
-        "old = run.table({'plugin': a, 'other': a}); print(run.table({'plugin': b}, old))\n"
-        "print(run.table({'plugin': b}, old.replace('Python ', 'Python 1')))\n"
-        f"print(run.table({{'plugin': b}}, old.replace('{version}', '0')))"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('("a_suite",))}', two), encoding="utf-8"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    code = (
+        "import sys; sys.path.insert(0, '.'); import run; a, b = run.Counts(1, 0, 0, 0, ()),"
+        " run.Counts(2, 0, 0, 0, ())\nold = run.table({'plugin': a, 'other': a});"
+        " print(run.table({'plugin': b}, old))\nprint(run.table({'plugin': b},"
+        " old.replace('Python ', 'Python 1')))\nprint(run.table({'plugin': b},"
+        f" old.replace('{version}', '0')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     rows = [line for line in done.stdout.splitlines() if line.startswith("| pytest")]
-    new, kept = f"| pytest {version} | nothing | 2 | 0 | 0 | 0 |", f"| pytest {version} | something | 1 | 0 | 0 | 0 |"
+    new, kept = (
+        f"| pytest {version} | nothing | 2 | 0 | 0 | 0 |",
+        f"| pytest {version} | something | 1 | 0 | 0 | 0 |",
+    )
     assert rows == [new, kept, new, new]
 
 

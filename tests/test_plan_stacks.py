@@ -22,7 +22,10 @@ positive = st.floats(1e-3, 1e3) | st.sampled_from([1.0, 2.0, 3.0])
 
 @st.composite
 def stacks(draw, entries=positive, most=6):
-    p, lead = draw(st.integers(1, most)), tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=2)))
+    p, lead = (
+        draw(st.integers(1, most)),
+        tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))),
+    )
     size = int(np.prod(lead)) * p
     return np.array(draw(st.lists(entries, min_size=size, max_size=size))).reshape(*lead, p)
 
@@ -39,7 +42,11 @@ def agrees(stack, names, alone):
 
 
 @settings(deadline=None)
-@given(stacks(positive | st.just(0.0) | st.sampled_from([1e-300, 1e300])), st.sampled_from(["columns", "interval"]), st.data())
+@given(
+    stacks(positive | st.just(0.0) | st.sampled_from([1e-300, 1e300])),
+    st.sampled_from(["columns", "interval"]),
+    st.data(),
+)
 def test_partitions_in_the_engine(areas, method, data):
     areas[..., 0] = np.where((areas > 0).any(-1), areas[..., 0], 1.0)
     given_as = data.draw(st.sampled_from(["areas", "speeds", "cycle_times"]))
@@ -49,15 +56,27 @@ def test_partitions_in_the_engine(areas, method, data):
     stack = hs.partition(**{given_as: areas}, method=method)
     assert isinstance(stack, hs.PlanStack)
     assert stack.rects.shape == (*areas.shape, 4)
-    agrees(stack, ("cost", "rects"), lambda index: hs.partition(**{given_as: areas[index]}, method=method))
+    agrees(
+        stack,
+        ("cost", "rects"),
+        lambda index: hs.partition(**{given_as: areas[index]}, method=method),
+    )
 
 
 @settings(deadline=None, max_examples=30)
-@given(stacks(most=4), st.sampled_from(["recursive", "snrpp", "best", "columns"]), st.sampled_from([None, (9, 12)]))
+@given(
+    stacks(most=4),
+    st.sampled_from(["recursive", "snrpp", "best", "columns"]),
+    st.sampled_from([None, (9, 12)]),
+)
 def test_partitions_one_by_one(areas, method, shape):
     weights = np.arange(1.0, areas.shape[-1] + 1)
     stack = hs.partition(areas, method, shape, link_costs=weights)
-    agrees(stack, ("cost",), lambda index: hs.partition(areas[index], method, shape, link_costs=weights))
+    agrees(
+        stack,
+        ("cost",),
+        lambda index: hs.partition(areas[index], method, shape, link_costs=weights),
+    )
 
 
 @settings(deadline=None)
@@ -69,11 +88,18 @@ def test_partitions_one_by_one(areas, method, shape):
 )
 def test_layers(times, mode, method, data):
     times[..., 0] = np.where(np.isinf(times).all(-1), 1.0, times[..., 0])
-    n, costs = data.draw(st.integers(0, 60)), data.draw(st.sampled_from([0.0, 0.5]) | st.just(times[(0,) * (times.ndim - 1)]))
+    n, costs = (
+        data.draw(st.integers(0, 60)),
+        data.draw(st.sampled_from([0.0, 0.5]) | st.just(times[(0,) * (times.ndim - 1)])),
+    )
     costs = np.where(np.isinf(costs), 2.0, costs)
     every = np.broadcast_to(costs, times.shape)
     stack = hs.layers_star(n, times, costs, mode, method)
-    agrees(stack, ("makespan", "counts"), lambda index: hs.layers_star(n, times[index], every[index], mode, method))
+    agrees(
+        stack,
+        ("makespan", "counts"),
+        lambda index: hs.layers_star(n, times[index], every[index], mode, method),
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -85,7 +111,11 @@ def test_rings(times, method, data):
     links = rng.random(shape) if shape else 0.5
     every = np.broadcast_to(links, (*times.shape, p))
     stack = hs.slice_ring(times, links, 10.0, 1.0, method)
-    agrees(stack, ("makespan", "shares"), lambda index: hs.slice_ring(times[index], every[index], 10.0, 1.0, method))
+    agrees(
+        stack,
+        ("makespan", "shares"),
+        lambda index: hs.slice_ring(times[index], every[index], 10.0, 1.0, method),
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -97,7 +127,9 @@ def test_tasks(times, own, back):
     agrees(
         stack,
         ("tasks", "counts"),
-        lambda index: hs.max_tasks(20, times[index], every[index] if own else send, 0.5 if back else 0.0),
+        lambda index: hs.max_tasks(
+            20, times[index], every[index] if own else send, 0.5 if back else 0.0
+        ),
     )
 
 
@@ -121,7 +153,11 @@ def test_a_part_of_a_stack():
     part = stack[1:, ::2]
     assert part.shape == (2, 2)
     assert part.cost.tolist() == stack.cost[1:, ::2].tolist()
-    assert part[1, 1].to_dict() == stack[2, 2].to_dict() == hs.partition(areas[2, 2], "columns").to_dict()
+    assert (
+        part[1, 1].to_dict()
+        == stack[2, 2].to_dict()
+        == hs.partition(areas[2, 2], "columns").to_dict()
+    )
     assert [row.shape for row in stack] == [(4,)] * 3
     assert len(stack) == 3
     assert part == stack[1:][:, ::2]
@@ -138,7 +174,10 @@ def test_a_part_of_a_stack():
         _ = stack[3]
     assert repr(stack[0, :0]) == "<PlanStack: no plans (columns)>"
     assert "12" not in repr(stack[:, :0])
-    assert repr(hs.partition(np.ones((2, 4)), "columns")) == "<PlanStack: 2 plans, cost 4 to 4, gap at most 0.00% (columns)>"
+    assert (
+        repr(hs.partition(np.ones((2, 4)), "columns"))
+        == "<PlanStack: 2 plans, cost 4 to 4, gap at most 0.00% (columns)>"
+    )
 
 
 def test_what_was_given_is_not_looked_at_again():
@@ -164,22 +203,62 @@ def test_all_rows_are_planned(rows):
     ("call", "error", "match"),
     [
         (lambda: hs.partition([[1, 2], [0, 0]], "columns"), ValueError, r"areas\[1\] are all zero"),
-        (lambda: hs.partition([[1, 2], [1, np.nan]], "columns"), ValueError, r"areas\[1, 1\] is NaN"),
-        (lambda: hs.partition([[1, 2], [1]], "columns"), TypeError, "areas must be a sequence of real numbers"),
+        (
+            lambda: hs.partition([[1, 2], [1, np.nan]], "columns"),
+            ValueError,
+            r"areas\[1, 1\] is NaN",
+        ),
+        (
+            lambda: hs.partition([[1, 2], [1]], "columns"),
+            TypeError,
+            "areas must be a sequence of real numbers",
+        ),
         (lambda: hs.partition(np.ones((3, 0)), "columns"), ValueError, "areas is empty"),
-        (lambda: hs.partition(np.ones((3, 2)), rects=np.ones((2, 4))), ValueError, "rects are for areas of one dimension"),
-        (lambda: hs.partition(np.ones((3, 17)), "guillotine"), hs.InfeasibleError, "platform 0 of the stack"),
+        (
+            lambda: hs.partition(np.ones((3, 2)), rects=np.ones((2, 4))),
+            ValueError,
+            "rects are for areas of one dimension",
+        ),
+        (
+            lambda: hs.partition(np.ones((3, 17)), "guillotine"),
+            hs.InfeasibleError,
+            "platform 0 of the stack",
+        ),
         (lambda: hs.partition([1, 2], progress=True), ValueError, "progress is for stacks"),
         (lambda: hs.partition(np.ones((3, 2)), progress=7), TypeError, "progress must be"),
-        (lambda: hs.layers_star(5, np.ones((3, 2)), np.ones((2, 2))), ValueError, "link_costs of shape"),
-        (lambda: hs.layers_star(5, np.full((3, 2), 1e300)), ValueError, r"n\^2 cycle_times\[0, 0\]"),
-        (lambda: hs.slice_ring(np.ones((3, 2)), None, 1, 1), TypeError, "links must be given together"),
-        (lambda: hs.slice_ring(np.ones((3, 2)), np.ones((2, 2, 2)), 1, 1), ValueError, "links of shape"),
-        (lambda: hs.slice_ring(np.ones((3, 2)), 1.0, -1, 1), ValueError, "platform 0 of the stack: work"),
+        (
+            lambda: hs.layers_star(5, np.ones((3, 2)), np.ones((2, 2))),
+            ValueError,
+            "link_costs of shape",
+        ),
+        (
+            lambda: hs.layers_star(5, np.full((3, 2), 1e300)),
+            ValueError,
+            r"n\^2 cycle_times\[0, 0\]",
+        ),
+        (
+            lambda: hs.slice_ring(np.ones((3, 2)), None, 1, 1),
+            TypeError,
+            "links must be given together",
+        ),
+        (
+            lambda: hs.slice_ring(np.ones((3, 2)), np.ones((2, 2, 2)), 1, 1),
+            ValueError,
+            "links of shape",
+        ),
+        (
+            lambda: hs.slice_ring(np.ones((3, 2)), 1.0, -1, 1),
+            ValueError,
+            "platform 0 of the stack: work",
+        ),
         (lambda: hs.max_tasks(-1, np.ones((3, 2))), ValueError, "T must be"),
         (lambda: hs.max_tasks(1, np.ones((3, 2)), send=[1, -1]), ValueError, r"send\[1\]"),
         (lambda: hs.plan_product(1, 1, 1, []), TypeError, "platform must be a Platform"),
-        (lambda: hs.plan_product(1, 1, 1, [hs.Platform.star([1]), hs.Platform.star([1, 2])]), ValueError, r"platform\[1\]"),
+        (
+            lambda: hs.plan_product(1, 1, 1, [hs.Platform.star([1]), hs.Platform.star([1, 2])]),
+            ValueError,
+            r"platform\[1\]",
+        ),
     ],
 )
 def test_refusals(call, error, match):
@@ -214,14 +293,17 @@ def test_an_interrupt_from_progress_goes_up():
 STACKS = {
     "columns": lambda: hs.partition(np.random.default_rng(3).random((50_000, 8)), "columns"),
     "layers": lambda: hs.layers_star(100, np.random.default_rng(3).random((5000, 8)) + 0.1),
-    "rings": lambda: hs.slice_ring(np.ones((600, 3)), np.random.default_rng(3).random((600, 3, 3)), 1, 1, method="greedy"),
+    "rings": lambda: hs.slice_ring(
+        np.ones((600, 3)), np.random.default_rng(3).random((600, 3, 3)), 1, 1, method="greedy"
+    ),
     "one by one": lambda: hs.partition(np.random.default_rng(3).random((600, 4)), "recursive"),
 }
 
 
 @pytest.fixture(params=STACKS)
 def started(request, monkeypatch, tmp_path):
-    """A call that says how many threads a stack starts on a machine of eight cores, and the machine."""
+    """A call that says how many threads a stack starts on a machine of eight cores, and the
+    machine."""
     for name in ("HETSCHED_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     tree = Tree(tmp_path).cpus("0-7", "0-7").smt(*"01234567")

@@ -1,4 +1,5 @@
-"""What every plan has, whatever made it: a certificate, a file, equality, a picture, a trace, and the same run again."""
+"""What every plan has, whatever made it: a certificate, a file, equality, a picture, a trace, and
+the same run again."""
 
 import dataclasses
 import html
@@ -24,7 +25,10 @@ mpl.use("Agg")
 def every_kind():
     """All classes of plans that there are."""
     for module in pkgutil.walk_packages(hs.__path__, "hetsched."):
-        if not module.name.endswith(("__main__", "emit_wrapper")) and "._hetsched" not in module.name:
+        if (
+            not module.name.endswith(("__main__", "emit_wrapper"))
+            and "._hetsched" not in module.name
+        ):
             importlib.import_module(module.name)
     found, todo = set(), [hs.Plan]
     while todo:
@@ -35,8 +39,11 @@ def every_kind():
 
 
 def made():
-    """Plans of every kind: small ones, and some with infinite cycle-times, empty parts, one worker, nothing to do."""
-    star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0], memory=[30, 40, 60], names=["a", "b", "c"])
+    """Plans of every kind: small ones, and some with infinite cycle-times, empty parts, one worker,
+    nothing to do."""
+    star = hs.Platform.star(
+        [3.0, 5.0, 8.0], link_costs=[0.5, 0.25, 1.0], memory=[30, 40, 60], names=["a", "b", "c"]
+    )
     yield hs.distribute(10, star)
     yield hs.distribute(0, [1.0, np.inf])
     yield hs.distribute(7, hs.Platform.star([1.0, 2.0], unit=hs.Unit("tâche", "message", bytes=5)))
@@ -51,7 +58,9 @@ def made():
     yield hs.plan_lu(0, 0, [1.0])
     yield hs.wavefront(4, 6, [1.0, 2.0])
     for method in ("columns", "guillotine", "nonrectangular", "contiguous"):
-        yield hs.partition([5, 3, 0, 2, 1], method, shape=(12, 9) if method == "contiguous" else None)
+        yield hs.partition(
+            [5, 3, 0, 2, 1], method, shape=(12, 9) if method == "contiguous" else None
+        )
     yield hs.partition([5, 3, 2], shape=(7, 5), groups=[0, 0, 1], link_costs=[1, 2, 1])
     yield hs.partition(star)
     yield hs.cuboids([5, 3, 2, 0])
@@ -62,7 +71,9 @@ def made():
     yield hs.slice_ring([1.0, 2.0, 3.0], np.ones((3, 3)), 9.0, 0.5)
     yield hs.layers_star(20, [1.0, 2.0], [0.1, 0.2])
     yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1))
-    yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1), installments=2)
+    yield hs.layers_mesh(
+        8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1), installments=2
+    )
     yield hs.plan_product(4, 8, 3, star)
     yield hs.plan_star_lu(6, star, "oddoml", width=2)
     with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
@@ -76,13 +87,17 @@ def made():
 
 
 PLANS = list(made())
-each = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{type(plan).__name__}-{plan.method}")
+each = pytest.mark.parametrize(
+    "plan", PLANS, ids=lambda plan: f"{type(plan).__name__}-{plan.method}"
+)
 
 
 def test_every_kind_is_here():
     kinds = every_kind()
     assert {type(plan) for plan in PLANS} == kinds
-    assert {kind.__name__: kind.__module__ for kind in kinds} == {name: f"hetsched.{module}" for name, module in KINDS.items()}
+    assert {kind.__name__: kind.__module__ for kind in kinds} == {
+        name: f"hetsched.{module}" for name, module in KINDS.items()
+    }
 
 
 @each
@@ -91,7 +106,11 @@ def test_certificate(plan):
     assert np.max(getattr(plan, objective), initial=0.0) == value == plan.value
     assert bound == plan.bound == (plan.lower_bound if sense == "min" else plan.upper_bound)
     assert (bound <= value) if sense == "min" else (value <= bound)
-    assert gap == plan.gap == (abs(value - bound) / bound if bound else 0.0 if value == bound else np.inf)
+    assert (
+        gap
+        == plan.gap
+        == (abs(value - bound) / bound if bound else 0.0 if value == bound else np.inf)
+    )
     assert (optimal, scope, method) == (plan.optimal, plan.scope, plan.method)
     assert str(certificate).startswith(f"{objective} ")
     assert f"gap {gap:.2%}" in str(certificate)
@@ -113,7 +132,9 @@ def same(plan, other):
         if isinstance(a, np.ndarray):
             assert (a.dtype, a.shape) == (b.dtype, b.shape), field.name
             assert not b.flags.writeable, field.name
-            for x, y in [(a[name], b[name]) for name in a.dtype.names] if a.dtype.names else [(a, b)]:
+            for x, y in (
+                [(a[name], b[name]) for name in a.dtype.names] if a.dtype.names else [(a, b)]
+            ):
                 assert x.tobytes() == y.tobytes(), field.name
         else:
             assert repr(a) == repr(b), field.name
@@ -167,11 +188,21 @@ def test_load(plan):
 def test_a_useless_worker_gets_nothing():
     times = [3.0, np.inf, 5.0]
     plans = [
-        hs.distribute(9, times), hs.lu_pattern(9, times), hs.lu_grid(5, times), hs.plan_lu(60, 60, times, block=8),
-        hs.wavefront(5, 9, times), hs.partition([3, 0, 2]), hs.partition([3, 0, 2], shape=(4, 5)), hs.cuboids([3, 0, 2]),
-        hs.max_tasks(30, times), hs.min_time(9, times), hs.divisible_load(9, times), hs.layers_star(9, times),
-        hs.slice_ring(times, 1.0, 9.0, 0.1), hs.layers_mesh(9, [[1.0, np.inf, 1.0]], [[0.1, 0.1]], source_computes=True),
-    ]  # fmt: skip
+        hs.distribute(9, times),
+        hs.lu_pattern(9, times),
+        hs.lu_grid(5, times),
+        hs.plan_lu(60, 60, times, block=8),
+        hs.wavefront(5, 9, times),
+        hs.partition([3, 0, 2]),
+        hs.partition([3, 0, 2], shape=(4, 5)),
+        hs.cuboids([3, 0, 2]),
+        hs.max_tasks(30, times),
+        hs.min_time(9, times),
+        hs.divisible_load(9, times),
+        hs.layers_star(9, times),
+        hs.slice_ring(times, 1.0, 9.0, 0.1),
+        hs.layers_mesh(9, [[1.0, np.inf, 1.0]], [[0.1, 0.1]], source_computes=True),
+    ]
     for plan in plans:
         assert plan.load[1] == 0 < plan.load[0], plan
         assert plan.table()[1]["share"] == 0.0
@@ -197,7 +228,12 @@ def test_a_long_table_is_cut():
     rows = hs.distribute(10**6, np.ones(1000)).table()
     assert len(rows) == 1000
     lines = str(rows).splitlines()
-    assert [line.split()[0] for line in (lines[1], lines[40], lines[41], lines[-1])] == ["P0", "P39", "...", "P999"]
+    assert [line.split()[0] for line in (lines[1], lines[40], lines[41], lines[-1])] == [
+        "P0",
+        "P39",
+        "...",
+        "P999",
+    ]
     assert lines[41] == "... 955 more"
     assert len(lines) == 1 + 40 + 1 + 5
     assert str(type(rows)()) == ""
@@ -212,16 +248,28 @@ def test_asked(plan):
 
 
 def test_asked_and_found():
-    assert (hs.slice_ring([1, 2], 1.0, 9.0, 0.1, method="best").asked, hs.distribute(3, [1, 2]).asked) == ("best", "distribute")
+    assert (
+        hs.slice_ring([1, 2], 1.0, 9.0, 0.1, method="best").asked,
+        hs.distribute(3, [1, 2]).asked,
+    ) == ("best", "distribute")
     zones = hs.partition([5, 3, 2, 1, 1])
     assert (zones.asked, zones.method) == ("best", "guillotine")
     assert zones.cost == hs.partition([5, 3, 2, 1, 1], method=zones.method).cost
-    assert (zones.recut([5, 3, 2, 1, 2]).plan.asked, zones.recut([5, 3, 2, 1, 2]).fresh.asked) == ("best", "best")
+    assert (zones.recut([5, 3, 2, 1, 2]).plan.asked, zones.recut([5, 3, 2, 1, 2]).fresh.asked) == (
+        "best",
+        "best",
+    )
     many = hs.partition(1.0 / np.arange(1, 30))
     assert (many.asked, many.method) == ("best", "search")
-    assert many.cost < min(hs.partition(1.0 / np.arange(1, 30), method=m).cost for m in ("interval", "columns", "nonrectangular"))
+    assert many.cost < min(
+        hs.partition(1.0 / np.arange(1, 30), method=m).cost
+        for m in ("interval", "columns", "nonrectangular")
+    )
     assert (hs.cuboids([1, 2, 3]).asked, hs.cuboids([1, 2, 3]).method) == ("best", "guillotine")
-    assert (hs.cuboids(range(1, 13)).method, hs.cuboids([1, 2], method="rectangles").method) == ("search", "rectangles")
+    assert (hs.cuboids(range(1, 13)).method, hs.cuboids([1, 2], method="rectangles").method) == (
+        "search",
+        "rectangles",
+    )
     assert hs.plan_matmul(9, 9, 9, STAR).asked in ("best", "auto")
     grid = hs.lu_grid(6, [1, 2, 3, 4])
     assert (grid.asked, grid.method) == ("best", "nested")
@@ -241,16 +289,27 @@ class TestUnit:
         ring = hs.Platform.complete([3.0, 5.0], np.ones((2, 2)), unit=unit)
         mesh = hs.Platform.mesh([[1, 2]], [[0.1]], unit=unit)
         plans = [
-            hs.distribute(9, star), hs.distribute_profile(9, star), hs.lu_pattern(9, star), hs.lu_grid(5, star),
-            hs.wavefront(5, 9, star), hs.partition(star), hs.cuboids(star), hs.partition(star).recut(star).plan,
-            hs.divisible_load(9, star), hs.slice_ring(ring, work=9.0, volume=0.1),
-        ]  # fmt: skip
+            hs.distribute(9, star),
+            hs.distribute_profile(9, star),
+            hs.lu_pattern(9, star),
+            hs.lu_grid(5, star),
+            hs.wavefront(5, 9, star),
+            hs.partition(star),
+            hs.cuboids(star),
+            hs.partition(star).recut(star).plan,
+            hs.divisible_load(9, star),
+            hs.slice_ring(ring, work=9.0, volume=0.1),
+        ]
         if unit != self.GIGAFLOP:
             plans += [hs.max_tasks(30, star), hs.min_time(9, star)]
         if unit is None:
             plans += [hs.layers_star(9, star), hs.layers_mesh(9, mesh)]
         if unit != hs.Unit("task", "message"):
-            plans += [hs.plan_lu(60, 60, star, block=8), hs.plan_matmul(9, 9, 9, star), hs.workers_worth(9, 9, 9, star)]
+            plans += [
+                hs.plan_lu(60, 60, star, block=8),
+                hs.plan_matmul(9, 9, 9, star),
+                hs.workers_worth(9, 9, 9, star),
+            ]
             with hs.Pool(ring, emulate=True) as pool:
                 plans += [pool.plan(9, 8, 7), pool.plan_stencil(9, 8, 3)]
         for plan in plans:
@@ -264,7 +323,11 @@ class TestUnit:
         assert hs.plan_lu(60, 60, updates, block=8).unit == self.GIGAFLOP
         assert hs.plan_matmul(9, 9, 9, updates).unit == self.GIGAFLOP
         mesh = hs.Platform.mesh([[1, 2]], [[0.1]], unit=self.GIGAFLOP)
-        assert hs.layers_star(9, updates).unit == hs.layers_mesh(9, mesh).unit == hs.Unit.multiply_add()
+        assert (
+            hs.layers_star(9, updates).unit
+            == hs.layers_mesh(9, mesh).unit
+            == hs.Unit.multiply_add()
+        )
 
     def test_other_workers_are_converted(self):
         own = hs.Platform.star([3.0, 5.0], link_costs=[1.0, 2.0], unit=self.GIGAFLOP)
@@ -276,12 +339,16 @@ class TestUnit:
             moved = plan.on(own.to(self.UPDATE))
             assert moved.value == pytest.approx(plan.value, rel=1e-12)
             assert moved.unit == self.GIGAFLOP
-            with pytest.raises(ValueError, match=r"the plan needs .*gigaflop.*, but the platform is in .*task"):
+            with pytest.raises(
+                ValueError, match=r"the plan needs .*gigaflop.*, but the platform is in .*task"
+            ):
                 plan.on(hs.Platform.star([3.0, 5.0], unit=hs.Unit("task", "message")))
         assert hs.distribute(9, [3.0, 5.0]).on(own).unit == self.GIGAFLOP
 
     def test_files_without_a_part(self):
-        content = hs.distribute(9, hs.Platform.star([3.0], unit=hs.Unit("task", "message"))).to_dict()
+        content = hs.distribute(
+            9, hs.Platform.star([3.0], unit=hs.Unit("task", "message"))
+        ).to_dict()
         assert content["unit"] == {"work": "task", "data": "message"}
         with pytest.raises(ValueError, match=r"content\['unit'\] is not valid for a Distribution"):
             hs.Plan.from_dict({**content, "unit": {"work": 3}})
@@ -341,7 +408,11 @@ def test_simulated_again(plan, tmp_path):
             hs.simulate(again)
     else:
         other = hs.simulate(again)
-        assert (trace.events, trace.workers, trace.predicted) == (other.events, other.workers, other.predicted)
+        assert (trace.events, trace.workers, trace.predicted) == (
+            other.events,
+            other.workers,
+            other.predicted,
+        )
 
 
 @each
@@ -369,18 +440,30 @@ def test_run_again(tmp_path):
 
     star = hs.Platform.star([1e-3, 2e-3, 3e-3], link_costs=[1e-4] * 3, memory=[30, 40, 60])
     with hs.Pool(star) as pool:
-        plans = [pool.plan(48, 60, 36, method=method) for method in ("columns", "rectangles", "layers", "cuboids")]
-        plans += [hs.partition([5, 3, 2], shape=(48, 60)), hs.cuboids([5, 3, 2], shape=(48, 60, 36))]
+        plans = [
+            pool.plan(48, 60, 36, method=method)
+            for method in ("columns", "rectangles", "layers", "cuboids")
+        ]
+        plans += [
+            hs.partition([5, 3, 2], shape=(48, 60)),
+            hs.cuboids([5, 3, 2], shape=(48, 60, 36)),
+        ]
         plans += [hs.layers_star(36, [1.0, 2.0, 3.0], [0.1] * 3), hs.plan_product(4, 5, 3, star)]
         for plan in plans:
             assert np.array_equal(pool.run(plan, a, b), pool.run(kept(plan), a, b)), plan
         square = rng.standard_normal((40, 40))
         plan = hs.plan_lu(40, 40, star, block=8)
-        for x, y in zip(pool.lu_factor(square, owner=plan), pool.lu_factor(square, owner=kept(plan)), strict=True):
+        for x, y in zip(
+            pool.lu_factor(square, owner=plan),
+            pool.lu_factor(square, owner=kept(plan)),
+            strict=True,
+        ):
             assert np.array_equal(x, y)
         weights = hs.Stencil([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
         wave = hs.wavefront(4, 6, star)
-        assert np.array_equal(pool.sweep(wave, square, weights), pool.sweep(kept(wave), square, weights))
+        assert np.array_equal(
+            pool.sweep(wave, square, weights), pool.sweep(kept(wave), square, weights)
+        )
 
 
 @each
@@ -393,7 +476,8 @@ def test_equality(plan):
 
 
 def test_load_of_a_type_and_of_a_plan(tmp_path):
-    """Of a type of plan it reads files, in other processes too; of a plan it is what each worker gets."""
+    """Of a type of plan it reads files, in other processes too; of a plan it is what each worker
+    gets."""
     plan = hs.distribute(10, [3, 5, 8])
     plan.save(tmp_path / "plan.json")
     for read in (hs.Plan.load, type(plan).load, pickle.loads(pickle.dumps(hs.Plan.load))):
@@ -403,7 +487,12 @@ def test_load_of_a_type_and_of_a_plan(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "plan", [hs.layers_star(20, [3, 5], [1, 2]), hs.layers_mesh(20, [[3, 5], [8, 2]], [[1], [1]], [[2, 2]])], ids=["star", "mesh"]
+    "plan",
+    [
+        hs.layers_star(20, [3, 5], [1, 2]),
+        hs.layers_mesh(20, [[3, 5], [8, 2]], [[1], [1]], [[2, 2]]),
+    ],
+    ids=["star", "mesh"],
 )
 def test_layers_of_files_from_before_memory_limited_them(plan):
     content = {key: value for key, value in plan.to_dict().items() if key not in ("memory", "disk")}
@@ -414,14 +503,19 @@ def test_layers_of_files_from_before_memory_limited_them(plan):
 
 def test_a_product_of_a_file_from_before_there_were_domains():
     plan = hs.plan_matmul(30, 20, 10, hs.Platform.star([3, 5]))
-    assert hs.Plan.from_dict({key: value for key, value in plan.to_dict().items() if key != "domains"}) == plan
+    assert (
+        hs.Plan.from_dict({key: value for key, value in plan.to_dict().items() if key != "domains"})
+        == plan
+    )
 
 
 class TestBadFiles:
     PLAN = hs.distribute(10, [3, 5, 8])
 
     def read(self, tmp_path, change):
-        content = json.loads(json.dumps({"format": "hetsched-plan", "version": 1, **self.PLAN.to_dict()}))
+        content = json.loads(
+            json.dumps({"format": "hetsched-plan", "version": 1, **self.PLAN.to_dict()})
+        )
         change(content)
         path = tmp_path / "plan.json"
         path.write_text(json.dumps(content))
@@ -438,7 +532,10 @@ class TestBadFiles:
             (lambda c: c.pop("counts"), "needs the key 'counts'"),
             (lambda c: c.update(count=3), "unknown key 'count'"),
             (lambda c: c.update(counts=[1, "x"]), r"content\['counts'\] is not valid for"),
-            (lambda c: c.update(counts={"type": "system"}), r"content\['counts'\] is not valid for"),
+            (
+                lambda c: c.update(counts={"type": "system"}),
+                r"content\['counts'\] is not valid for",
+            ),
             (lambda c: c.update(counts={"a": 1}), r"content\['counts'\] is not valid for"),
             (lambda c: c.update(makespan="Infinity"), "overflows"),
         ],
@@ -448,7 +545,10 @@ class TestBadFiles:
             self.read(tmp_path, change)
         assert str(caught.value).startswith(str(tmp_path / "plan.json"))
 
-    @pytest.mark.parametrize("content", [b"", b"[", b"[]", b"null", b"\xff", b"[" * 10**5, b'{"format": "hetsched-plan"}'])
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"[", b"[]", b"null", b"\xff", b"[" * 10**5, b'{"format": "hetsched-plan"}'],
+    )
     def test_is_no_plan(self, tmp_path, content):
         (tmp_path / "plan.json").write_bytes(content)
         with pytest.raises(ValueError, match=r"plan\.json: "):
@@ -528,48 +628,85 @@ PLANNERS = (
     ("max_tasks, equal links", STAR, lambda p: hs.max_tasks(40, p, send=1)),
     ("min_time", STAR, lambda p: hs.min_time(17, p, send=1, receive=2)),
     ("divisible_load", LINKED, lambda p: hs.divisible_load(7.0, p, return_ratio=0.5)),
-    ("divisible_load, lifo", LINKED, lambda p: hs.divisible_load(7.0, p, return_ratio=0.5, method="lifo")),
+    (
+        "divisible_load, lifo",
+        LINKED,
+        lambda p: hs.divisible_load(7.0, p, return_ratio=0.5, method="lifo"),
+    ),
     ("divisible_load, no results", LINKED, lambda p: hs.divisible_load(7.0, p)),
     ("slice_ring", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5)),
     ("slice_ring, all", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5, method="all")),
     ("plan_stencil", RING, ring_of_columns),
     ("plan_stencil, no links", STAR, ring_of_columns),
-    *((f"layers_star, {mode}", LINKED, lambda p, mode=mode: hs.layers_star(30, p, mode=mode))
-      for mode in ("scss", "sccs", "pccs", "pcss")),
+    *(
+        (f"layers_star, {mode}", LINKED, lambda p, mode=mode: hs.layers_star(30, p, mode=mode))
+        for mode in ("scss", "sccs", "pccs", "pcss")
+    ),
     ("layers_mesh", MESH, lambda p: hs.layers_mesh(40, p)),
     ("layers_mesh, installments", MESH, lambda p: hs.layers_mesh(40, p, installments=3)),
     ("layers_mesh, pcss", MESH, lambda p: hs.layers_mesh(40, p, mode="pcss")),
     ("layers_mesh, scss", MESH, lambda p: hs.layers_mesh(40, p, mode="scss")),
-    ("layers_mesh, relaxed", MESH, lambda p: hs.layers_mesh(40, p, method="relaxed", source=(1, 2), source_computes=True)),
-    ("layers_mesh, pruned", hs.Platform.mesh([[1, 2, 1], [2, 1, 1]], [[9, 0.2], [0.3, 9]], [[0.2, 9, 0.3]]), pruned),
+    (
+        "layers_mesh, relaxed",
+        MESH,
+        lambda p: hs.layers_mesh(40, p, method="relaxed", source=(1, 2), source_computes=True),
+    ),
+    (
+        "layers_mesh, pruned",
+        hs.Platform.mesh([[1, 2, 1], [2, 1, 1]], [[9, 0.2], [0.3, 9]], [[0.2, 9, 0.3]]),
+        pruned,
+    ),
     ("plan_product", LINKED, lambda p: hs.plan_product(4, 8, 3, p)),
     ("plan_product, het", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="het")),
     ("plan_product, bmm", LINKED, lambda p: hs.plan_product(4, 8, 3, p, method="bmm")),
     ("plan_star_lu", LINKED, lambda p: hs.plan_star_lu(7, p, "oddoml", width=2)),
-    *((f"plan_matmul, {method}", BUS, lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method))
-      for method in ("columns", "best", "layers", "cuboids", "domains")),
-    ("plan_matmul in steps", BUS,
-     lambda p: hs.plan_matmul(50, 40, 60, p, method="rectangles", block=7, communication="sequential")),
+    *(
+        (
+            f"plan_matmul, {method}",
+            BUS,
+            lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method),
+        )
+        for method in ("columns", "best", "layers", "cuboids", "domains")
+    ),
+    (
+        "plan_matmul in steps",
+        BUS,
+        lambda p: hs.plan_matmul(
+            50, 40, 60, p, method="rectangles", block=7, communication="sequential"
+        ),
+    ),
     ("workers_worth", LINKED, lambda p: hs.workers_worth(500, 400, 300, p)),
     ("workers_worth, quota", STAR, lambda p: hs.workers_worth(500, 400, 300, p, quota=1.5)),
-)  # fmt: skip
+)
 
 
 def some_platform(plan, rng):
     """Of workers that a random plan can be put on."""
     p, work = len(plan.names), np.asarray(getattr(plan, "cycle_times", 1.0))
-    times = np.where(np.isfinite(work), work, work[np.isfinite(work)].min()) * rng.uniform(0.3, 3.0, p)
+    times = np.where(np.isfinite(work), work, work[np.isfinite(work)].min()) * rng.uniform(
+        0.3, 3.0, p
+    )
     if isinstance(plan, hs.MeshPlan) and plan.shape is not None:
         x, y = plan.shape
-        return hs.Platform.mesh(times.reshape(x, y), rng.random((x, y - 1)) * times.min(), rng.random((x - 1, y)) * times.min())
-    if isinstance(plan, hs.SliceRing | hs.MeshPlan) or (isinstance(plan, hs.ProductPlan) and plan.messages is not None):
+        return hs.Platform.mesh(
+            times.reshape(x, y),
+            rng.random((x, y - 1)) * times.min(),
+            rng.random((x - 1, y)) * times.min(),
+        )
+    if isinstance(plan, hs.SliceRing | hs.MeshPlan) or (
+        isinstance(plan, hs.ProductPlan) and plan.messages is not None
+    ):
         links = np.zeros((p, p)) if isinstance(plan, hs.MeshPlan) else np.array(plan.links)
         if isinstance(plan, hs.MeshPlan):
             links[tuple(plan.links.T)] = plan.link_costs
         return hs.Platform.complete(times, 1.3 * links)
-    linked = isinstance(plan, hs.StarPlan | hs.StarLuPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad)
+    linked = isinstance(
+        plan, hs.StarPlan | hs.StarLuPlan | hs.LayersPlan | hs.ProductPlan | hs.DivisibleLoad
+    )
     memory = plan.memory.tolist() if isinstance(plan, hs.StarPlan | hs.StarLuPlan) else None
-    return hs.Platform.star(times, link_costs=plan.link_costs * 1.3 if linked else None, memory=memory)
+    return hs.Platform.star(
+        times, link_costs=plan.link_costs * 1.3 if linked else None, memory=memory
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in INSTANCES if hasattr(hs, name)])
@@ -588,28 +725,55 @@ def test_a_worker_whose_panel_times_are_not_known():
 
 #: Planners by whom the order of the workers does not matter.
 PERMUTED = (
-    "distribute", "distribute_profile", "lu_pattern", "lu_grid", "plan_lu", "wavefront", "wavefront along", "partition",
-    "cuboids", "max_tasks, equal links", "min_time", "divisible_load", "divisible_load, lifo", "divisible_load, no results",
-    "slice_ring", "slice_ring, all", "plan_stencil", "plan_stencil, no links", "plan_product", "plan_product, het",
-    "workers_worth", "workers_worth, quota",
-)  # fmt: skip
+    "distribute",
+    "distribute_profile",
+    "lu_pattern",
+    "lu_grid",
+    "plan_lu",
+    "wavefront",
+    "wavefront along",
+    "partition",
+    "cuboids",
+    "max_tasks, equal links",
+    "min_time",
+    "divisible_load",
+    "divisible_load, lifo",
+    "divisible_load, no results",
+    "slice_ring",
+    "slice_ring, all",
+    "plan_stencil",
+    "plan_stencil, no links",
+    "plan_product",
+    "plan_product, het",
+    "workers_worth",
+    "workers_worth, quota",
+)
 
 
 class TestOtherWorkers:
-    """simulate(plan, platform): the same decisions, other speeds. An own platform, a planner's arguments, and how it plans."""
+    """simulate(plan, platform): the same decisions, other speeds. An own platform, a planner's
+    arguments, and how it plans."""
 
-    each = pytest.mark.parametrize(("own", "planned"), [case[1:] for case in PLANNERS], ids=[case[0] for case in PLANNERS])
-    FIXED = ("LuGrid", "MaxTasks", "MinTime", "StarLuPlan")  # whose messages, or master, take what they take
-    ROUNDED = ("DivisibleLoad", "MeshPlan", "InstallmentPlan")  # by a linear program in units of its own
+    each = pytest.mark.parametrize(
+        ("own", "planned"), [case[1:] for case in PLANNERS], ids=[case[0] for case in PLANNERS]
+    )
+    # whose messages, or master, take what they take
+    FIXED = ("LuGrid", "MaxTasks", "MinTime", "StarLuPlan")
+    # by a linear program in units of its own
+    ROUNDED = ("DivisibleLoad", "MeshPlan", "InstallmentPlan")
     GEOMETRY = ("Partition", "Cuboids", "MaxTasks")  # whose value is no time
 
     @staticmethod
     def changed(platform, work, data):
         """The platform with all cycle-times times `work`, and all links times `data`."""
-        links, right, down = (None if x is None else x * data for x in (platform.links, platform.right, platform.down))
+        links, right, down = (
+            None if x is None else x * data for x in (platform.links, platform.right, platform.down)
+        )
         workers = [
             hs.Worker(w.cycle_time * f, w.link_cost * data, w.memory, w.name)
-            for w, f in zip(platform.workers, np.broadcast_to(work, len(platform)).tolist(), strict=True)
+            for w, f in zip(
+                platform.workers, np.broadcast_to(work, len(platform)).tolist(), strict=True
+            )
         ]
         return hs.Platform(workers, links, shape=platform.shape, right=right, down=down)
 
@@ -618,13 +782,17 @@ class TestOtherWorkers:
         ends = max(step.end for step in plan.steps())
         for one, two in zip(plan.steps(), other.steps(), strict=True):
             assert (one.worker, one.kind, one.what) == (two.worker, two.kind, two.what)
-            assert (one.start, one.end) == pytest.approx((two.start, two.end), rel=1e-13, abs=1e-13 * ends)
+            assert (one.start, one.end) == pytest.approx(
+                (two.start, two.end), rel=1e-13, abs=1e-13 * ends
+            )
 
     @each
     def test_the_same_workers_change_nothing(self, own, planned):
         plan = planned(own)
         again = plan.on(own)
-        assert again.value == pytest.approx(plan.value, rel=0.0 if type(plan).__name__ not in self.ROUNDED else 1e-14)
+        assert again.value == pytest.approx(
+            plan.value, rel=0.0 if type(plan).__name__ not in self.ROUNDED else 1e-14
+        )
         self.same_steps(again, plan)
         assert hs.simulate(plan, own).events == hs.simulate(again).events
         assert hs.simulate(plan, platform=None).events == hs.simulate(plan).events
@@ -661,13 +829,30 @@ class TestOtherWorkers:
         plan = planned(own)
         work = np.array([0.3, 1.7, 0.9, 1.1, 0.6, 2.0][: len(own)])
         named = hs.Platform(
-            [hs.Worker(w.cycle_time, w.link_cost, w.memory, f"n{i}") for i, w in enumerate(self.changed(own, work, 0.7).workers)],
+            [
+                hs.Worker(w.cycle_time, w.link_cost, w.memory, f"n{i}")
+                for i, w in enumerate(self.changed(own, work, 0.7).workers)
+            ],
             *(None if own.links is None else 0.7 * own.links,),
-            shape=own.shape, right=own.right, down=own.down,
-        )  # fmt: skip
+            shape=own.shape,
+            right=own.right,
+            down=own.down,
+        )
         moved, other = plan.on(named), hs.simulate(plan, named)
         assert other.workers == moved.names == tuple(f"n{i}" for i in range(len(own)))
-        names = ("owner", "counts", "pieces", "boxes", "shares", "ring", "chunks", "enrolled", "flows", "send_order", "updates")
+        names = (
+            "owner",
+            "counts",
+            "pieces",
+            "boxes",
+            "shares",
+            "ring",
+            "chunks",
+            "enrolled",
+            "flows",
+            "send_order",
+            "updates",
+        )
         for name in names:
             if hasattr(plan, name) and (name, type(plan)) != ("shares", hs.LayersPlan):
                 assert np.array_equal(getattr(moved, name), getattr(plan, name))
@@ -679,28 +864,44 @@ class TestOtherWorkers:
 
     @each
     def test_a_slower_worker_makes_nothing_faster(self, own, planned):
-        """Each worker's order is fixed, and so is the port's: every time is a maximum of sums of times."""
+        """Each worker's order is fixed, and so is the port's: every time is a maximum of sums of
+        times."""
         plan, rng = planned(own), np.random.default_rng(3)
         for _ in range(8):
             work = rng.uniform(0.2, 3.0, len(own))
-            slower = np.where(rng.random(len(own)) < 0.5, work * rng.uniform(1.0, 3.0, len(own)), work)
+            slower = np.where(
+                rng.random(len(own)) < 0.5, work * rng.uniform(1.0, 3.0, len(own)), work
+            )
             data = rng.uniform(0.2, 3.0)
             fast, slow = (self.changed(own, factors, data) for factors in (work, slower))
-            assert hs.simulate(plan, fast).makespan <= hs.simulate(plan, slow).makespan * (1 + 1e-14)
+            assert hs.simulate(plan, fast).makespan <= hs.simulate(plan, slow).makespan * (
+                1 + 1e-14
+            )
             longer = self.changed(own, slower, 1.5 * data)
-            assert hs.simulate(plan, slow).makespan <= hs.simulate(plan, longer).makespan * (1 + 1e-14)
+            assert hs.simulate(plan, slow).makespan <= hs.simulate(plan, longer).makespan * (
+                1 + 1e-14
+            )
 
     @each
     def test_certificates_are_true(self, own, planned):
-        """By the replay of the validators; and what is planned for the other workers is not below the bound."""
+        """By the replay of the validators; and what is planned for the other workers is not below
+        the bound."""
         plan, rng = planned(own), np.random.default_rng(4)
         for _ in range(8):
             other = self.changed(own, rng.uniform(0.2, 3.0, len(own)), rng.uniform(0.2, 3.0))
             moved = plan.on(other)
             validate(moved)
             if not isinstance(plan, hs.Partition | hs.Cuboids):
-                fresh = hs.max_tasks(moved.T, other, plan.send, plan.receive) if isinstance(plan, hs.MaxTasks) else planned(other)
-                assert fresh.value <= moved.bound if plan.sense == "max" else fresh.value >= moved.bound * (1 - 1e-9)
+                fresh = (
+                    hs.max_tasks(moved.T, other, plan.send, plan.receive)
+                    if isinstance(plan, hs.MaxTasks)
+                    else planned(other)
+                )
+                assert (
+                    fresh.value <= moved.bound
+                    if plan.sense == "max"
+                    else fresh.value >= moved.bound * (1 - 1e-9)
+                )
                 assert not moved.optimal or moved.value == pytest.approx(fresh.value, rel=1e-9)
 
     @each
@@ -712,10 +913,14 @@ class TestOtherWorkers:
         if getattr(plan, "mode", "pccs")[1:] != "scss":  # where work lasts as long as its message
             assert busy == pytest.approx(wanted, rel=1e-9)
         if not isinstance(plan, hs.WorkersWorth) and getattr(plan, "layers", None) is None:
-            assert busy == pytest.approx((plan.load * np.where(plan.load > 0, plan.cycle_times, 0.0)).tolist(), rel=1e-12)
+            assert busy == pytest.approx(
+                (plan.load * np.where(plan.load > 0, plan.cycle_times, 0.0)).tolist(), rel=1e-12
+            )
 
     @pytest.mark.parametrize("order", [[1, 2, 0], [2, 1, 0]])
-    @pytest.mark.parametrize("case", [case for case in PLANNERS if case[0] in PERMUTED], ids=lambda case: case[0])
+    @pytest.mark.parametrize(
+        "case", [case for case in PLANNERS if case[0] in PERMUTED], ids=lambda case: case[0]
+    )
     def test_permuted_workers_permute_the_load(self, case, order):
         _, own, planned = case
         own = self.changed(own, [1.03, 0.97, 1.13], 1.0)  # no two ways are equally good
@@ -750,7 +955,8 @@ class TestOtherWorkers:
         assert plan.on(OTHER).lower_bound == hs.distribute(20, OTHER).makespan
 
     def test_longer_than_there_is_time(self):
-        """Tasks that slower slaves cannot do in time: T is what they need, and the bound is for that."""
+        """Tasks that slower slaves cannot do in time: T is what they need, and the bound is for
+        that."""
         plan = hs.max_tasks(28, [5, 9], send=1)
         slow = plan.on(hs.Platform.star([10, 9]))
         assert (slow.tasks, slow.T, slow.makespan) == (8, 52.0, 52.0)

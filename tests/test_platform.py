@@ -33,12 +33,17 @@ def suffix(request):
 
 
 def written(folder, suffix, content):
-    """A file of that content, by the parsers' own inverse: json.dumps, or TOML made of JSON values."""
+    """A file of that content, by the parsers' own inverse: json.dumps, or TOML made of JSON
+    values."""
     path = folder / f"given{suffix}"
     if isinstance(content, dict):
-        lines = [f"{key} = {json.dumps(value)}" for key, value in content.items() if key != "worker"]
+        lines = [
+            f"{key} = {json.dumps(value)}" for key, value in content.items() if key != "worker"
+        ]
         for worker in content.get("worker", []):
-            lines += ["[[worker]]"] + [f"{key} = {json.dumps(value)}" for key, value in worker.items()]
+            lines += ["[[worker]]"] + [
+                f"{key} = {json.dumps(value)}" for key, value in worker.items()
+            ]
         if content.get("worker") == []:
             lines.append("worker = []")
         content = json.dumps(content) if suffix == ".json" else "\n".join(lines)
@@ -46,7 +51,7 @@ def written(folder, suffix, content):
     return path
 
 
-# ---- Worker ----------------------------------------------------------------------------------------------------------
+# ---- Worker --------------------------------------------------------------------------------------
 
 
 def test_worker_keeps_what_it_is_given():
@@ -73,7 +78,13 @@ def test_worker_takes_the_ends_of_the_range(value):
 @pytest.mark.parametrize("argument", ["cycle_time", "speed", "link_cost"])
 @pytest.mark.parametrize(
     ("value", "error"),
-    [(NAN, ValueError), (INF, ValueError), (-INF, ValueError), (-1, ValueError), (-LEAST, ValueError)]
+    [
+        (NAN, ValueError),
+        (INF, ValueError),
+        (-INF, ValueError),
+        (-1, ValueError),
+        (-LEAST, ValueError),
+    ]
     + [(value, TypeError) for value in ("1", True, np.True_, 1j, [1], b"1", np.array([1.0, 2.0]))],
     ids=repr,
 )
@@ -105,7 +116,13 @@ def test_worker_names_a_speed_too_small():
 
 @pytest.mark.parametrize(
     ("memory", "error"),
-    [(-1, ValueError), (1.5, ValueError), (NAN, ValueError), (INF, ValueError), (2**53 + 1, ValueError)]
+    [
+        (-1, ValueError),
+        (1.5, ValueError),
+        (NAN, ValueError),
+        (INF, ValueError),
+        (2**53 + 1, ValueError),
+    ]
     + [("1", TypeError), (True, TypeError), ([1], TypeError)],
 )
 def test_worker_refuses_memory(memory, error):
@@ -128,19 +145,29 @@ def test_worker_needs_one_of_cycle_time_and_speed(arguments):
 def test_worker_is_a_value():
     assert Worker(1, 2, 3, "a") == Worker(1.0, 2.0, 3, "a")
     assert hash(Worker(1, 2, 3, "a")) == hash(Worker(1.0, 2.0, 3, "a"))
-    others = [Worker(2, 2, 3, "a"), Worker(1, 3, 3, "a"), Worker(1, 2, 4, "a"), Worker(1, 2, 3, "b"), Worker(1, 2, 3)]
+    others = [
+        Worker(2, 2, 3, "a"),
+        Worker(1, 3, 3, "a"),
+        Worker(1, 2, 4, "a"),
+        Worker(1, 2, 3, "b"),
+        Worker(1, 2, 3),
+    ]
     assert all(Worker(1, 2, 3, "a") != other for other in others)
     with pytest.raises(FrozenInstanceError):
         Worker(1).cycle_time = 2.0
 
 
-# ---- Platform --------------------------------------------------------------------------------------------------------
+# ---- Platform ------------------------------------------------------------------------------------
 
 
 def test_star():
     platform = Platform.star([3, 5, 8], [1, 0, 2], [10, None, 30], names=["a", "b", "c"])
     assert len(platform) == 3
-    assert platform.workers == (Worker(3, 1, 10, "a"), Worker(5, 0, None, "b"), Worker(8, 2, 30, "c"))
+    assert platform.workers == (
+        Worker(3, 1, 10, "a"),
+        Worker(5, 0, None, "b"),
+        Worker(8, 2, 30, "c"),
+    )
     assert platform.cycle_times.tolist() == [3, 5, 8]
     assert platform.speeds.tolist() == [1 / 3, 1 / 5, 1 / 8]
     assert platform.link_costs.tolist() == [1, 0, 2]
@@ -195,22 +222,62 @@ def test_mesh():
     [
         ({}, TypeError, "give either cycle_times or speeds"),
         ({"cycle_times": [[1]], "speeds": [[1]]}, TypeError, "give either cycle_times or speeds"),
-        ({"cycle_times": [1, 2]}, ValueError, r"cycle_times must have rows and columns, got shape \(2,\)"),
-        ({"cycle_times": [[]]}, ValueError, r"cycle_times must have rows and columns, got shape \(1, 0\)"),
+        (
+            {"cycle_times": [1, 2]},
+            ValueError,
+            r"cycle_times must have rows and columns, got shape \(2,\)",
+        ),
+        (
+            {"cycle_times": [[]]},
+            ValueError,
+            r"cycle_times must have rows and columns, got shape \(1, 0\)",
+        ),
         ({"speeds": [["1", "2"]]}, TypeError, "speeds must be an array of real numbers"),
-        ({"cycle_times": [[1, 0]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be positive"),
-        ({"cycle_times": [[1, INF]], "right": [[1]]}, ValueError, r"cycle_times\[1\] must be finite"),
+        (
+            {"cycle_times": [[1, 0]], "right": [[1]]},
+            ValueError,
+            r"cycle_times\[1\] must be positive",
+        ),
+        (
+            {"cycle_times": [[1, INF]], "right": [[1]]},
+            ValueError,
+            r"cycle_times\[1\] must be finite",
+        ),
         (
             {"cycle_times": [[1, 2]], "right": [[1]], "names": "a"},
             ValueError,
             "names must have 2 entries, one for each worker, got 1",
         ),
-        ({"cycle_times": [[1, 2]]}, ValueError, r"right must have shape \(1, 1\) for a mesh of 1 x 2 nodes, got None"),
-        ({"cycle_times": [[1], [2]], "down": [1]}, ValueError, r"down must have shape \(1, 1\) .* got shape \(1,\)"),
-        ({"cycle_times": [[1], [2]], "right": [[1]], "down": [[1]]}, ValueError, r"right must have shape \(2, 0\)"),
-        ({"cycle_times": [[1, 2]], "right": [[NAN]]}, ValueError, r"right\[0, 0\] must be finite and not negative, got nan"),
-        ({"cycle_times": [[1], [2]], "down": [[-1]]}, ValueError, r"down\[0, 0\] must be finite and not negative, got -1"),
-        ({"cycle_times": [[1, 2]], "right": [["x"]]}, TypeError, "right must be an array of real numbers"),
+        (
+            {"cycle_times": [[1, 2]]},
+            ValueError,
+            r"right must have shape \(1, 1\) for a mesh of 1 x 2 nodes, got None",
+        ),
+        (
+            {"cycle_times": [[1], [2]], "down": [1]},
+            ValueError,
+            r"down must have shape \(1, 1\) .* got shape \(1,\)",
+        ),
+        (
+            {"cycle_times": [[1], [2]], "right": [[1]], "down": [[1]]},
+            ValueError,
+            r"right must have shape \(2, 0\)",
+        ),
+        (
+            {"cycle_times": [[1, 2]], "right": [[NAN]]},
+            ValueError,
+            r"right\[0, 0\] must be finite and not negative, got nan",
+        ),
+        (
+            {"cycle_times": [[1], [2]], "down": [[-1]]},
+            ValueError,
+            r"down\[0, 0\] must be finite and not negative, got -1",
+        ),
+        (
+            {"cycle_times": [[1, 2]], "right": [["x"]]},
+            TypeError,
+            "right must be an array of real numbers",
+        ),
     ],
 )
 def test_mesh_refuses(arguments, error, message):
@@ -222,8 +289,16 @@ def test_mesh_refuses(arguments, error, message):
     ("arguments", "error", "message"),
     [
         ({"right": [[1]]}, TypeError, "right and down need shape"),
-        ({"shape": (1, 2), "right": [[1]], "links": [[0, 1], [1, 0]]}, TypeError, "a mesh has right and down, not links"),
-        ({"shape": 2, "right": [[1]]}, TypeError, "shape must be the rows and columns of a mesh, got 2"),
+        (
+            {"shape": (1, 2), "right": [[1]], "links": [[0, 1], [1, 0]]},
+            TypeError,
+            "a mesh has right and down, not links",
+        ),
+        (
+            {"shape": 2, "right": [[1]]},
+            TypeError,
+            "shape must be the rows and columns of a mesh, got 2",
+        ),
         ({"shape": (2, 2)}, ValueError, "shape must be rows and columns of 2 workers, got 2 x 2"),
         ({"shape": (0, 2)}, ValueError, r"shape\[0\] must be in \[1, "),
     ],
@@ -252,7 +327,18 @@ def test_platform_cannot_be_changed():
         if array.flags.writeable:  # then it is a copy
             array[:] = 7.0
     platform.to_dict()["worker"][0]["cycle_time"] = 7.0
-    for name in ("workers", "links", "shape", "right", "down", "cycle_times", "speeds", "link_costs", "memory", "names"):
+    for name in (
+        "workers",
+        "links",
+        "shape",
+        "right",
+        "down",
+        "cycle_times",
+        "speeds",
+        "link_costs",
+        "memory",
+        "names",
+    ):
         with pytest.raises(AttributeError):
             setattr(platform, name, None)
     assert platform.to_dict() == before
@@ -312,18 +398,34 @@ def test_equality():
         ({"cycle_times": [1, 2], "link_costs": [1, NAN]}, ValueError, r"link_costs\[1\] is NaN"),
         ({"cycle_times": [1, 2], "link_costs": [1, -1]}, ValueError, "link_cost"),
         ({"cycle_times": [1, 2], "link_costs": INF}, ValueError, "link_cost"),
-        ({"cycle_times": [1, 2], "link_costs": ["1", "2"]}, TypeError, "link_costs must be a number or a sequence of numbers"),
-        ({"cycle_times": [1, 2], "memory": [1]}, ValueError, "memory must have 2 entries, one for each worker, got 1"),
+        (
+            {"cycle_times": [1, 2], "link_costs": ["1", "2"]},
+            TypeError,
+            "link_costs must be a number or a sequence of numbers",
+        ),
+        (
+            {"cycle_times": [1, 2], "memory": [1]},
+            ValueError,
+            "memory must have 2 entries, one for each worker, got 1",
+        ),
         ({"cycle_times": [1, 2], "memory": [1, -1]}, ValueError, "memory must be in"),
         ({"cycle_times": [1, 2], "memory": 1.5}, ValueError, "memory must be an integer"),
         ({"cycle_times": [1, 2], "memory": "12"}, TypeError, "memory must be an integer"),
-        ({"cycle_times": [1, 2], "names": ["a"]}, ValueError, "names must have 2 entries, one for each worker, got 1"),
+        (
+            {"cycle_times": [1, 2], "names": ["a"]},
+            ValueError,
+            "names must have 2 entries, one for each worker, got 1",
+        ),
         (
             {"cycle_times": [1, 2], "link_costs": "1.5"},
             TypeError,
             "link_costs must be a number or a sequence of numbers, got '1.5'",
         ),
-        ({"cycle_times": [1, 2], "link_costs": "x"}, TypeError, "link_costs must be a number or a sequence of numbers, got 'x'"),
+        (
+            {"cycle_times": [1, 2], "link_costs": "x"},
+            TypeError,
+            "link_costs must be a number or a sequence of numbers, got 'x'",
+        ),
         (
             {"cycle_times": [1, 2], "link_costs": True},
             TypeError,
@@ -351,7 +453,12 @@ def test_star_refuses(arguments, error, message):
         ([[0, {}], [1, 0]], TypeError, "links must be a matrix of real numbers"),
         ([["0", "1"], ["1", "0"]], TypeError, "links must be a matrix of real numbers"),
         ([[False, True], [True, False]], TypeError, "links must be a matrix of real numbers"),
-        pytest.param([[0, 10**400], [1, 0]], TypeError, "links must be a matrix of real numbers", id="10**400"),
+        pytest.param(
+            [[0, 10**400], [1, 0]],
+            TypeError,
+            "links must be a matrix of real numbers",
+            id="10**400",
+        ),
     ],
 )
 def test_complete_refuses_links(links, error, message):
@@ -370,7 +477,7 @@ def test_platform_refuses_workers():
         Platform.complete([1, INF], [[0, 1], [1, 0]])
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 DELETE = "\x7f"  # TOML wants it escaped, JSON does not
 names = st.text(st.characters(exclude_categories=["Cs"]))
@@ -379,7 +486,13 @@ workers = st.builds(
     st.floats(LEAST, MOST),
     st.floats(0, MOST),
     st.one_of(st.none(), st.integers(0, 2**53)),
-    st.one_of(st.none(), names, st.sampled_from(['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é", DELETE])),
+    st.one_of(
+        st.none(),
+        names,
+        st.sampled_from(
+            ['"', "'''", "\\", "\n", "\r\n", "\t", "\0", "]]", "#", "\u2028", "é", DELETE]
+        ),
+    ),
 )
 
 
@@ -390,11 +503,16 @@ def platforms(draw):
     cost = st.floats(0, MOST)
     if draw(st.booleans()):
         x = draw(st.sampled_from([x for x in range(1, p + 1) if p % x == 0]))
-        right, down = ([[draw(cost) for _ in range(b)] for _ in range(a)] for a, b in ((x, p // x - 1), (x - 1, p // x)))
+        right, down = (
+            [[draw(cost) for _ in range(b)] for _ in range(a)]
+            for a, b in ((x, p // x - 1), (x - 1, p // x))
+        )
         return Platform(own, shape=(x, p // x), right=right, down=down)
     nodes = draw(st.one_of(st.none(), st.lists(names.filter(len), min_size=p, max_size=p)))
     row = st.lists(cost, min_size=p, max_size=p)
-    return Platform(own, draw(st.one_of(st.none(), st.lists(row, min_size=p, max_size=p))), nodes=nodes)
+    return Platform(
+        own, draw(st.one_of(st.none(), st.lists(row, min_size=p, max_size=p))), nodes=nodes
+    )
 
 
 @settings(deadline=None)
@@ -410,7 +528,11 @@ def test_files_give_back_the_platform(tmp_path_factory, platform, suffix):
     assert loaded == platform
     assert loaded.to_dict() == platform.to_dict()
     assert [w.name for w in loaded.workers] == [w.name for w in platform.workers]
-    parsed = json.loads(path.read_bytes()) if suffix == ".json" else tomllib.loads(path.read_bytes().decode())
+    parsed = (
+        json.loads(path.read_bytes())
+        if suffix == ".json"
+        else tomllib.loads(path.read_bytes().decode())
+    )
     assert parsed == platform.to_dict()
     assert parsed["format"] == "hetsched-platform"
     assert parsed["version"] == 1
@@ -435,9 +557,13 @@ def test_names_that_toml_cannot_hold_leave_no_file(tmp_path):
 
 def test_files_written_by_hand(tmp_path, suffix):
     content = {"worker": [{"speed": 4}, {"cycle_time": 2, "link_cost": 1, "name": "b"}]}
-    assert Platform.load(written(tmp_path, suffix, content)) == Platform([Worker(0.25), Worker(2, 1, None, "b")])
+    assert Platform.load(written(tmp_path, suffix, content)) == Platform(
+        [Worker(0.25), Worker(2, 1, None, "b")]
+    )
     content = {"links": [[0, 1], [2, 0]], "worker": [{"cycle_time": 1}, {"cycle_time": 2}]}
-    assert Platform.load(str(written(tmp_path, suffix, content))) == Platform.complete([1, 2], [[0, 1], [2, 0]])
+    assert Platform.load(str(written(tmp_path, suffix, content))) == Platform.complete(
+        [1, 2], [[0, 1], [2, 0]]
+    )
 
 
 def test_missing_file(tmp_path, suffix):
@@ -496,28 +622,55 @@ ONE = {"cycle_time": 1.0}
         ({"worker": [ONE, {"cycle_time": "1"}]}, "worker 1: cycle_time must be a number, got '1'"),
         ({"worker": [{"cycle_time": True}]}, "worker 0: cycle_time must be a number, got True"),
         ({"worker": [{"cycle_time": [1]}]}, r"worker 0: cycle_time must be a number, got \[1\]"),
-        ({"worker": [ONE, ONE, {"cycle_time": 0}]}, "worker 2: cycle_time must be greater than 0, got 0"),
+        (
+            {"worker": [ONE, ONE, {"cycle_time": 0}]},
+            "worker 2: cycle_time must be greater than 0, got 0",
+        ),
         ({"worker": [{"cycle_time": -1}]}, "worker 0: cycle_time must be greater than 0, got -1"),
         ({"worker": [ONE, {}]}, "worker 1: give either cycle_time or speed"),
         ({"worker": [{"cycle_time": 1, "speed": 1}]}, "worker 0: give either cycle_time or speed"),
         ({"worker": [{"speed": 0}]}, "worker 0: speed must be greater than 0, got 0"),
         ({"worker": [{**ONE, "link_cost": -1}]}, "worker 0: link_cost must be at least 0, got -1"),
         ({"worker": [{**ONE, "memory": 1.5}]}, "worker 0: memory must be an integer, got 1.5"),
-        ({"worker": [{**ONE, "memory": "many"}]}, "worker 0: memory must be an integer, got 'many'"),
+        (
+            {"worker": [{**ONE, "memory": "many"}]},
+            "worker 0: memory must be an integer, got 'many'",
+        ),
         ({"worker": [{**ONE, "name": 7}]}, "worker 0: name must be a string, got 7"),
         ({"worker": [ONE, {**ONE, "colour": "red"}]}, "worker 1: .*'colour'"),
-        ({"colour": "red", "worker": [ONE]}, "unknown key 'colour' in a platform; known are format, version, worker, links"),
-        ({"worker": [{"cycletime": 3}]}, "worker 0: unknown key 'cycletime'; did you mean 'cycle_time'"),
-        ({"worker": [ONE, {"Cycle-Time": 3}]}, "worker 1: unknown key 'Cycle-Time'; did you mean 'cycle_time'"),
-        ({"worker": [{**ONE, "linkcosts": 3}]}, "worker 0: unknown key 'linkcosts'; did you mean 'link_cost'"),
-        ({"workers": 3, "worker": [ONE]}, "unknown key 'workers' in a platform; did you mean 'worker'"),
-        ({"nodes": ["a", "b"], "worker": [ONE]}, "nodes must have 1 entries, one for each worker, got 2"),
+        (
+            {"colour": "red", "worker": [ONE]},
+            "unknown key 'colour' in a platform; known are format, version, worker, links",
+        ),
+        (
+            {"worker": [{"cycletime": 3}]},
+            "worker 0: unknown key 'cycletime'; did you mean 'cycle_time'",
+        ),
+        (
+            {"worker": [ONE, {"Cycle-Time": 3}]},
+            "worker 1: unknown key 'Cycle-Time'; did you mean 'cycle_time'",
+        ),
+        (
+            {"worker": [{**ONE, "linkcosts": 3}]},
+            "worker 0: unknown key 'linkcosts'; did you mean 'link_cost'",
+        ),
+        (
+            {"workers": 3, "worker": [ONE]},
+            "unknown key 'workers' in a platform; did you mean 'worker'",
+        ),
+        (
+            {"nodes": ["a", "b"], "worker": [ONE]},
+            "nodes must have 1 entries, one for each worker, got 2",
+        ),
         ({"nodes": [1], "worker": [ONE]}, r"nodes\[0\] must be a string, got 1"),
         ({"nodes": "a", "worker": [ONE]}, "nodes must be a sequence of strings"),
         ({"format": "simgrid", "worker": [ONE]}, "unknown format 'simgrid'"),
         ({"version": 2, "worker": [ONE]}, "unknown format None, version 2"),
         ({"links": [[0, 1]], "worker": [ONE]}, r"links must have shape \(1, 1\), got \(1, 2\)"),
-        ({"links": [[0, -1], [1, 0]], "worker": [ONE, ONE]}, r"links\[0, 1\] must be finite and not negative"),
+        (
+            {"links": [[0, -1], [1, 0]], "worker": [ONE, ONE]},
+            r"links\[0, 1\] must be finite and not negative",
+        ),
         ({"links": "none", "worker": [ONE]}, "links must be a matrix"),
         ({"links": [[0, 1], [1]], "worker": [ONE, ONE]}, "links must be a matrix"),
     ],
@@ -577,7 +730,9 @@ def test_keys_of_many_parts(tmp_path, text):
     path = tmp_path / "p.toml"
     path.write_text(text)
     program = f"import hetsched as hs; hs.Platform.load({str(path)!r})"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False
+    )
     assert f"ValueError: {path}: a key has 50000 parts" in run.stderr
 
 
@@ -593,7 +748,10 @@ def test_dots_that_are_no_keys(tmp_path):
     assert Platform.load(path) == Platform.complete([1.5] * p, links)
 
 
-@pytest.mark.parametrize(("suffix", "text"), [(".json", "["), (".json", '{"a":'), (".toml", "a = ["), (".toml", "a = {b = [")])
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [(".json", "["), (".json", '{"a":'), (".toml", "a = ["), (".toml", "a = {b = [")],
+)
 def test_deep_nesting(tmp_path, suffix, text):
     path = tmp_path / f"p{suffix}"
     path.write_text(text[:-1] + text[-1] * 50_000 if text[-1] == "[" else text * 50_000)
@@ -601,7 +759,7 @@ def test_deep_nesting(tmp_path, suffix, text):
         Platform.load(path)
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------------------
 
 
 def refuse(*_args, **_kwargs):
@@ -610,7 +768,11 @@ def refuse(*_args, **_kwargs):
 
 @pytest.mark.parametrize(
     ("call", "before"),
-    [("fsync", None), ("replace", None), *[(call, "the old content") for call in ("fsync", "replace", "chmod")]],
+    [
+        ("fsync", None),
+        ("replace", None),
+        *[(call, "the old content") for call in ("fsync", "replace", "chmod")],
+    ],
 )
 def test_failed_writes_leave_what_was_there(tmp_path, suffix, monkeypatch, call, before):
     path = tmp_path / f"p{suffix}"
@@ -635,7 +797,8 @@ def test_interrupted_write_leaves_no_part(tmp_path, monkeypatch):
 
 
 def test_target_is_whole_at_all_times(tmp_path, suffix, monkeypatch):
-    """Until the rename the old file is untouched; at the rename the new one is complete beside it."""
+    """Until the rename the old file is untouched; at the rename the new one is complete beside
+    it."""
     path = tmp_path / f"p{suffix}"
     old, new = Platform.star([1]), Platform.star(range(1, 2000))
     old.save(path)
@@ -645,7 +808,10 @@ def test_target_is_whole_at_all_times(tmp_path, suffix, monkeypatch):
     def watch(source, target):
         seen.append(Platform.load(path) == old)
         text = Path(source).read_text(encoding="utf-8")
-        seen.append(Platform.from_dict(json.loads(text) if suffix == ".json" else tomllib.loads(text)) == new)
+        seen.append(
+            Platform.from_dict(json.loads(text) if suffix == ".json" else tomllib.loads(text))
+            == new
+        )
         rename(source, target)
 
     monkeypatch.setattr(os, "replace", watch)
@@ -676,14 +842,17 @@ SAVES = {
     "csv": "trace.to_csv(path)",
     "json": "trace.to_chrome(path)",
     "paje": "trace.to_paje(path)",
-    "measurement": "hs.measure.__globals__['keep'].__globals__['_write'](pathlib.Path(path), ['x' * 99999])",
+    "measurement": (
+        "hs.measure.__globals__['keep'].__globals__['_write'](pathlib.Path(path), ['x' * 99999])"
+    ),
 }
 
 
 @pytest.mark.parametrize("before", [None, "the old content"])
 @pytest.mark.parametrize("kind", SAVES)
 def test_a_full_disk_leaves_what_was_there(tmp_path, kind, before):
-    """In a process whose files may not be larger than 4 KB: the system itself refuses to write more."""
+    """In a process whose files may not be larger than 4 KB: the system itself refuses to write
+    more."""
     path = tmp_path / "saved.toml"
     if before is not None:
         path.write_text(before)
@@ -698,9 +867,16 @@ try:
 except OSError as error:
     print(error.errno, error.filename)
 """
-    run = subprocess.run([sys.executable, "-X", "dev", "-c", code, path], capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", code, path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == ("" if kind == "measurement" else f"{errno.EFBIG} {path}\n")  # a cache may be lost
+    # a cache may be lost
+    assert run.stdout == ("" if kind == "measurement" else f"{errno.EFBIG} {path}\n")
     assert [f.name for f in tmp_path.iterdir()] == ([] if before is None else [path.name])
     assert before is None or path.read_text() == before
 
@@ -748,7 +924,7 @@ def test_per_worker_arguments_are_named():
             Platform(wrong)
 
 
-# ---- several computers -----------------------------------------------------------------------------------------------
+# ---- several computers ---------------------------------------------------------------------------
 
 
 class TestJoin:
@@ -773,7 +949,8 @@ class TestJoin:
         assert both.nodes == ("rack/a", "rack/a", "rack/b", "desk")
 
     def test_units(self):
-        """Those of the first node; what cannot be converted, or is not known of one, is refused with both."""
+        """Those of the first node; what cannot be converted, or is not known of one, is refused
+        with both."""
         blocks = Platform.star([0.76e-3], link_costs=[5.12e-3], unit=hs.Unit.block_update(80))
         fast = Platform.star([2.0], link_costs=[3.0], unit=hs.Unit.gigaflop())
         both = Platform.join([fast, blocks])
@@ -782,9 +959,18 @@ class TestJoin:
         np.testing.assert_allclose(both.link_costs, [3.0, 100.0])
         gigaflop = "seconds per gigaflop of 1e.09 flops and per gigabyte of 1e.09 bytes"
         for parts, words in (
-            ([self.LEFT, fast], rf"platforms\[0\] is in unnamed units, platforms\[1\] in {gigaflop}"),
-            ([fast, self.LEFT], rf"platforms\[0\] is in {gigaflop}, platforms\[1\] in unnamed units"),
-            ([fast, Platform.star([1], unit=hs.Unit("task", "message"))], rf"joined, needs {gigaflop}, but .* per task and"),
+            (
+                [self.LEFT, fast],
+                rf"platforms\[0\] is in unnamed units, platforms\[1\] in {gigaflop}",
+            ),
+            (
+                [fast, self.LEFT],
+                rf"platforms\[0\] is in {gigaflop}, platforms\[1\] in unnamed units",
+            ),
+            (
+                [fast, Platform.star([1], unit=hs.Unit("task", "message"))],
+                rf"joined, needs {gigaflop}, but .* per task and",
+            ),
         ):
             with pytest.raises(ValueError, match=words):
                 Platform.join(parts)
@@ -793,7 +979,11 @@ class TestJoin:
         inner = Platform.complete([1, 2], [[0, 5], [6, 0]])
         both = Platform.join([inner, self.LEFT], links=[[9, 1], [2, 9]])
         assert both.links.tolist() == [[0, 5, 1, 1], [6, 0, 1, 1], [2, 2, 0, 0], [2, 2, 0, 0]]
-        assert Platform.join([inner, self.RIGHT], links=3.0).links.tolist() == [[0, 5, 3], [6, 0, 3], [3, 3, 0]]
+        assert Platform.join([inner, self.RIGHT], links=3.0).links.tolist() == [
+            [0, 5, 3],
+            [6, 0, 3],
+            [3, 3, 0],
+        ]
 
     @pytest.mark.parametrize(
         ("platforms", "options", "error", "words"),
@@ -801,16 +991,46 @@ class TestJoin:
             ([], {}, ValueError, "platforms is empty"),
             ([LEFT, 3], {}, TypeError, r"platforms\[1\] must be a Platform, got int"),
             (LEFT, {}, TypeError, "platforms must be a sequence of Platforms"),
-            ([LEFT], {"names": ["a", "b"]}, ValueError, "names must have 1 entries, one for each node, got 2"),
-            ([LEFT, LEFT], {"names": ["a", "a"]}, ValueError, "names must be unique, got 'a' twice"),
-            ([LEFT], {"names": ["a/b"]}, ValueError, "names.0. must be a name without /, got 'a/b'"),
+            (
+                [LEFT],
+                {"names": ["a", "b"]},
+                ValueError,
+                "names must have 1 entries, one for each node, got 2",
+            ),
+            (
+                [LEFT, LEFT],
+                {"names": ["a", "a"]},
+                ValueError,
+                "names must be unique, got 'a' twice",
+            ),
+            (
+                [LEFT],
+                {"names": ["a/b"]},
+                ValueError,
+                "names.0. must be a name without /, got 'a/b'",
+            ),
             ([LEFT], {"names": [""]}, ValueError, "names.0. must be a name without /, got ''"),
             ([LEFT], {"names": [3]}, TypeError, "names.0. must be a string, got 3"),
-            ([Platform.star([1, 1], names=["x", "x"])], {}, ValueError, "workers must be unique, node0 has 'x' twice"),
+            (
+                [Platform.star([1, 1], names=["x", "x"])],
+                {},
+                ValueError,
+                "workers must be unique, node0 has 'x' twice",
+            ),
             ([Platform.mesh([[1, 1]], [[0]])], {}, ValueError, r"platforms\[0\] is a mesh"),
-            ([LEFT, Platform.complete([1], [[0]])], {}, ValueError, r"platforms\[1\] has links between its workers"),
+            (
+                [LEFT, Platform.complete([1], [[0]])],
+                {},
+                ValueError,
+                r"platforms\[1\] has links between its workers",
+            ),
             ([LEFT, RIGHT], {"links": -1}, ValueError, "links must be at least 0"),
-            ([LEFT, RIGHT], {"links": [[0]]}, ValueError, r"links must have shape \(2, 2\), got \(1, 1\)"),
+            (
+                [LEFT, RIGHT],
+                {"links": [[0]]},
+                ValueError,
+                r"links must have shape \(2, 2\), got \(1, 1\)",
+            ),
         ],
     )
     def test_refused(self, platforms, options, error, words):

@@ -45,7 +45,9 @@ def gantt(p, n=8, overlap=False, names=None, **options):
         begin = max(port, ready[w])
         ready[w] = begin + rng.uniform(0.5, 3.0)
         steps.append((w, "compute", begin, ready[w], f"panel {k // p}"))
-    return Trace.from_steps(steps, names or [f"P{i}" for i in range(p)], kind="emulated", speeds=[1.0] * p, **options)
+    return Trace.from_steps(
+        steps, names or [f"P{i}" for i in range(p)], kind="emulated", speeds=[1.0] * p, **options
+    )
 
 
 def bars(ax):
@@ -107,7 +109,9 @@ def test_trace_draws_every_event(p, overlapping):
     assert spans == sorted((e.worker, e.start, e.end) for e in trace.events)
     assert len(set(colours)) == len({e.kind for e in trace.events})
     low, high = sorted(ax.get_ylim())
-    assert all(b[0] >= 0 and b[2] <= ax.get_xlim()[1] and low <= b[1] and b[3] <= high for b in boxes)
+    assert all(
+        b[0] >= 0 and b[2] <= ax.get_xlim()[1] and low <= b[1] and b[3] <= high for b in boxes
+    )
     assert ax.yaxis_inverted()
     assert_readable(ax)
     assert_labels_inside(ax)
@@ -145,7 +149,9 @@ def test_trace_says_what_it_shows():
     assert not plot_trace(gantt(2)).lines
 
 
-@pytest.mark.parametrize("draw", [lambda p: gantt(p, 1).plot, lambda p: hs.distribute(p, [1.0] * p).plot])
+@pytest.mark.parametrize(
+    "draw", [lambda p: gantt(p, 1).plot, lambda p: hs.distribute(p, [1.0] * p).plot]
+)
 def test_rows_of_64_workers_are_all_labelled_and_of_400_thinned_out(draw):
     assert len(draw(64)().get_yticks()) == 64
     ax = draw(400)()
@@ -176,15 +182,22 @@ def test_100_000_events_make_a_small_svg():
 
 def test_trace_without_events_or_workers():
     for workers in (["a", "b"], []):
-        plot_trace(Trace.from_steps([], workers, kind="real", speeds=[1.0] * len(workers))).figure.canvas.draw()
+        plot_trace(
+            Trace.from_steps([], workers, kind="real", speeds=[1.0] * len(workers))
+        ).figure.canvas.draw()
 
 
 @pytest.mark.parametrize("p", WORKERS)
 def test_distribution_bars_are_the_times(p):
     plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
     ax = plot_distribution(plan)
-    assert [patch.get_width() for patch in ax.patches] == pytest.approx(plan.counts * plan.cycle_times)
-    assert [t.get_text() for t in ax.texts] == [f"makespan {digits(plan.makespan)}", *map(str, plan.counts)]
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx(
+        plan.counts * plan.cycle_times
+    )
+    assert [t.get_text() for t in ax.texts] == [
+        f"makespan {digits(plan.makespan)}",
+        *map(str, plan.counts),
+    ]
     assert ax.get_xlim()[1] > plan.makespan
     (line,) = ax.lines
     assert list(line.get_xdata()) == [plan.makespan] * 2
@@ -194,7 +207,8 @@ def test_distribution_bars_are_the_times(p):
 def test_distribution_with_idle_workers_and_without_chunks():
     ax = plot_distribution(hs.distribute(9, speeds=[1, 0, 2, 0.1]))
     assert [patch.get_width() for patch in ax.patches] == [3.0, 0.0, 3.0, 0.0]
-    assert [t.get_ha() for t in ax.texts[1:]] == ["right", "left", "right", "left"]  # inside the bar, or beside it
+    # inside the bar, or beside it
+    assert [t.get_ha() for t in ax.texts[1:]] == ["right", "left", "right", "left"]
     plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
 
 
@@ -250,13 +264,19 @@ def numbers(ax):
 def test_cuts_are_numbered_from_the_whole_down():
     plan = hs.partition([1, 1, 1, 1, 2], "columns")  # three columns
     cuts = cuts_of(plan)
-    assert [cut.depth for cut in cuts] == [0] * (len(plan.columns) - 1) + [1] * (5 - len(plan.columns))
+    assert [cut.depth for cut in cuts] == [0] * (len(plan.columns) - 1) + [1] * (
+        5 - len(plan.columns)
+    )
     ax = plot_partition(plan)
     assert [t.get_text() for t in numbers(ax)] == ["1", "2", "3", "4"]
     for cut, number in zip(cuts, numbers(ax), strict=True):
         assert number.xy in cut.lines[0]
-    (lines,) = (c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()) == 4)
-    assert list(lines.get_linewidths()) == sorted(lines.get_linewidths()), "the first are thick and on top"
+    (lines,) = (
+        c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()) == 4
+    )
+    assert list(lines.get_linewidths()) == sorted(lines.get_linewidths()), (
+        "the first are thick and on top"
+    )
 
 
 @pytest.mark.parametrize("shape", [None, (60, 90)])
@@ -293,7 +313,10 @@ def test_comparison():
     for ax, plan in zip(figure.axes, found.values(), strict=True):
         assert f"{digits(plan.cost)}, gap {percent(plan.gap)}" in ax.get_title(loc="left")
         assert_readable(ax)
-    assert list(hs.compare_partitions([3, 2, 1], ["rows", "best"], (5, 5), seed=1)) == ["rows", "best"]
+    assert list(hs.compare_partitions([3, 2, 1], ["rows", "best"], (5, 5), seed=1)) == [
+        "rows",
+        "best",
+    ]
     assert "contiguous" in hs.compare_partitions([3, 2, 1], shape=(5, 5))
     assert list(hs.compare_partitions([3, 2, 1], groups=[0, 0, 1])) == ["best", "interval"]
     assert "guillotine" not in hs.compare_partitions([1.0] * 8, objective="max")
@@ -307,7 +330,9 @@ def test_boxes_of_several_rectangles_per_worker():
     ax = plot_boxes((4, 7), rects, "ABCDEFG")
     _, colours = bars(ax)
     assert len(set(colours)) == 7
-    assert all(len({c for c, r in zip(colours, rects, strict=True) if r[0] == w}) == 1 for w in range(7))
+    assert all(
+        len({c for c, r in zip(colours, rects, strict=True) if r[0] == w}) == 1 for w in range(7)
+    )
     texts = [t.get_text() for t in ax.texts]
     assert len(texts) == 28
     assert sorted(t for t in texts if "%" in t) == [f"{name}\n14.3%" for name in "ABCDEFG"]
@@ -333,7 +358,9 @@ def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
         root = ET.fromstring(svg)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         kind = "boxes" if draw.__self__.__class__ is hs.Partition else "rows"
-        assert [float(root.get(side)[:-2]) / 72 for side in ("width", "height")] == pytest.approx(figure_size(kind, p))
+        assert [float(root.get(side)[:-2]) / 72 for side in ("width", "height")] == pytest.approx(
+            figure_size(kind, p)
+        )
         assert "<style" not in svg  # it would hold for the whole page
     assert dict(matplotlib.rcParams) == before
     assert pyplot.get_fignums() == []
@@ -392,5 +419,7 @@ def test_pictures_of_studies_without_matplotlib(module, name):
 
 
 def test_import_stays_light():
-    code = "import sys, hetsched.plots.canvas, hetsched.trace; sys.exit('matplotlib' in sys.modules)"
+    code = (
+        "import sys, hetsched.plots.canvas, hetsched.trace; sys.exit('matplotlib' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,5 @@
-"""One style for all pictures: figures for papers, colours for every eye, digits that mean something."""
+"""One style for all pictures: figures for papers, colours for every eye, digits that mean
+something."""
 
 import importlib
 import itertools
@@ -23,10 +24,22 @@ text_type = importlib.import_module("matplotlib.text").Text
 # Linear RGB as a dichromat has it: Machado, Oliveira, Fernandes (2009), table 1, severity 1.
 EYES = {
     "usual": np.eye(3),
-    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "protan": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
 }
-XYZ = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+XYZ = [
+    [0.4124564, 0.3575761, 0.1804375],
+    [0.2126729, 0.7151522, 0.0721750],
+    [0.0193339, 0.1191920, 0.9503041],
+]
 DISTINCT = 20.0  # CIE 1976 L*a*b*; a just noticeable difference is about 2.3
 
 
@@ -47,7 +60,10 @@ def lab(colour, eye):
 
 
 def closest(colours, eye):
-    return min(float(np.linalg.norm(lab(a, eye) - lab(b, eye))) for a, b in itertools.combinations(colours, 2))
+    return min(
+        float(np.linalg.norm(lab(a, eye) - lab(b, eye)))
+        for a, b in itertools.combinations(colours, 2)
+    )
 
 
 class TestColours:
@@ -64,8 +80,15 @@ class TestColours:
     def test_those_of_a_gantt_chart_differ(self, eye):
         assert closest(canvas._COLOURS.values(), eye) >= DISTINCT
         waits, _, transfers = canvas._COLOURS.values()
-        assert closest([waits, transfers, step_colour(0, 2), step_colour(1, 2), "#10254a"], eye) >= 10.0
-        assert lab(step_colour(0, 9), eye)[0] > lab(step_colour(4, 9), eye)[0] > lab(step_colour(8, 9), eye)[0]
+        assert (
+            closest([waits, transfers, step_colour(0, 2), step_colour(1, 2), "#10254a"], eye)
+            >= 10.0
+        )
+        assert (
+            lab(step_colour(0, 9), eye)[0]
+            > lab(step_colour(4, 9), eye)[0]
+            > lab(step_colour(8, 9), eye)[0]
+        )
 
     @pytest.mark.parametrize("p", [16, 64, 1000])
     def test_many_workers_go_from_dark_to_light_with_their_speed(self, p):
@@ -75,7 +98,10 @@ class TestColours:
         picture = ax.images[0].get_array()
         owner = grid.owner.ravel()
         light = [lab(colour, "deutan")[0] for colour in np.asarray(picture)[..., :3].reshape(-1, 3)]
-        ranked = sorted(dict(zip(owner.tolist(), light, strict=True)).items(), key=lambda found: -times[found[0]])
+        ranked = sorted(
+            dict(zip(owner.tolist(), light, strict=True)).items(),
+            key=lambda found: -times[found[0]],
+        )
         assert all(a[1] <= b[1] for a, b in itertools.pairwise(ranked))
 
 
@@ -83,10 +109,19 @@ class TestDigits:
     @pytest.mark.parametrize(
         ("value", "text"),
         [
-            (1.51444, "1.514"), (0.460346, "0.46"), (120.0, "120"), (9.999, "10"), (24976.1, "25000"), (0.0, "0"),
-            (2.5e9, "2.5e+09"), (-1.9996, "-2"), (0.00012345, "0.0001234"), (1e-7, "1e-07"), (float("inf"), "inf"),
+            (1.51444, "1.514"),
+            (0.460346, "0.46"),
+            (120.0, "120"),
+            (9.999, "10"),
+            (24976.1, "25000"),
+            (0.0, "0"),
+            (2.5e9, "2.5e+09"),
+            (-1.9996, "-2"),
+            (0.00012345, "0.0001234"),
+            (1e-7, "1e-07"),
+            (float("inf"), "inf"),
         ],
-    )  # fmt: skip
+    )
     def test_three_or_four(self, value, text):
         assert digits(value) == text
 
@@ -97,7 +132,14 @@ class TestDigits:
 
     @pytest.mark.parametrize(
         ("share", "text"),
-        [(0.0, "0.00%"), (0.17123, "17.1%"), (0.0106, "1.06%"), (1.77871, "178%"), (1.0, "100%"), (0.999, "99.9%")],
+        [
+            (0.0, "0.00%"),
+            (0.17123, "17.1%"),
+            (0.0106, "1.06%"),
+            (1.77871, "178%"),
+            (1.0, "100%"),
+            (0.999, "99.9%"),
+        ],
     )
     def test_shares(self, share, text):
         assert percent(share) == text
@@ -106,7 +148,9 @@ class TestDigits:
 def significant(text):
     """Of the number in a text that has the most."""
     found = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", text)
-    return max((len(number.partition("e")[0].replace(".", "").strip("0")) for number in found), default=0)
+    return max(
+        (len(number.partition("e")[0].replace(".", "").strip("0")) for number in found), default=0
+    )
 
 
 def random(p, seed=0):
@@ -121,13 +165,21 @@ PLANS = {
     "partition": lambda p: hs.partition(random(p), "columns"),
     "cuboids": lambda p: hs.cuboids(random(min(p, 64)), method="guillotine" if p < 3 else "best"),
     "wavefront": lambda p: hs.wavefront(40, max(40, 3 * p), random(p)),
-    "ring": lambda p: hs.slice_ring(random(min(p, 64)), np.full((min(p, 64),) * 2, 0.1), 100.0, 1.0),
+    "ring": lambda p: hs.slice_ring(
+        random(min(p, 64)), np.full((min(p, 64),) * 2, 0.1), 100.0, 1.0
+    ),
     "layers": lambda p: hs.layers_star(100 * p, random(p), random(p, 1) / 20),
-    "mesh": lambda p: mesh(1 if p == 2 else min(int(p**0.5), 12), 2 if p == 2 else min(int(p**0.5), 12)),
+    "mesh": lambda p: mesh(
+        1 if p == 2 else min(int(p**0.5), 12), 2 if p == 2 else min(int(p**0.5), 12)
+    ),
     "product": lambda p: hs.plan_matmul(500, 600, 700, hs.Platform.star(random(p))),
     "trace": lambda p: hs.simulate(hs.lu_pattern(min(2 * p, 100), random(p))),
-    "lu": lambda p: hs.simulate(hs.plan_factor(40 * p, 40 * p, random(p), block=40 if p < 100 else 400)),
-    "star": lambda p: hs.plan_product(6, 6, 9, hs.Platform.star(random(p), random(p, 2) / 9, memory=[60] * p), method="het"),
+    "lu": lambda p: hs.simulate(
+        hs.plan_factor(40 * p, 40 * p, random(p), block=40 if p < 100 else 400)
+    ),
+    "star": lambda p: hs.plan_product(
+        6, 6, 9, hs.Platform.star(random(p), random(p, 2) / 9, memory=[60] * p), method="het"
+    ),
     "bus": lambda p: hs.divisible_load(100.0, random(p), 0.01),
 }
 
@@ -152,7 +204,9 @@ def texts(figure):
         if (
             text.get_text().strip()
             and text.get_visible()
-            and ticks.get(id(text), text.axes is None or text.axes.axison or text in text.axes.texts)
+            and ticks.get(
+                id(text), text.axes is None or text.axes.axison or text in text.axes.texts
+            )
         ):
             found.append((text, text.get_window_extent()))
     return found
@@ -162,7 +216,12 @@ def assert_within(figure):
     """Everything that can be read, which is returned, is inside the figure."""
     edge, found = figure.bbox, texts(figure)
     for text, box in found:
-        inside = edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1 and edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1
+        inside = (
+            edge.x0 - 1 <= box.x0
+            and box.x1 <= edge.x1 + 1
+            and edge.y0 - 1 <= box.y0
+            and box.y1 <= edge.y1 + 1
+        )
         assert inside, (text.get_text(), box.bounds, edge.bounds)
     return found
 
@@ -182,7 +241,9 @@ def test_fits_a_column(name, p):
         assert text.get_fontsize() >= 6.99
 
 
-@pytest.mark.parametrize("name", ["distribute", "pattern", "grid", "partition", "trace", "lu", "wavefront"])
+@pytest.mark.parametrize(
+    "name", ["distribute", "pattern", "grid", "partition", "trace", "lu", "wavefront"]
+)
 def test_a_thousand_workers_fit_a_page(name):
     ax = PLANS[name](1000).plot(width="page")
     assert ax.figure.get_figwidth() == 7.0
@@ -193,7 +254,9 @@ def test_widths():
     plan = hs.distribute(78, [3, 5, 8])
     assert plan.plot(width=5).figure.get_figwidth() == 5.0
     for wrong in ("wide", ""):
-        with pytest.raises(ValueError, match='width must be "column", "page" or a number of inches, got'):
+        with pytest.raises(
+            ValueError, match='width must be "column", "page" or a number of inches, got'
+        ):
             plan.plot(width=wrong)
     with pytest.raises(ValueError, match=r"width must be at least 2, got 1\.5"):
         plan.plot(width=1.5)
@@ -221,7 +284,9 @@ def test_studies_fit_a_page_and_refuse_a_column():
     figure = study.plot(width="page")
     assert figure.get_figwidth() == 7.0
     assert_within(figure)
-    with pytest.raises(ValueError, match=r"width must be at least 5 inches for this picture, got 3\.4"):
+    with pytest.raises(
+        ValueError, match=r"width must be at least 5 inches for this picture, got 3\.4"
+    ):
         study.plot(width="column")
 
 
@@ -232,14 +297,20 @@ class TestFactorisations:
         trace = hs.simulate(self.plan)
         ax = plot_trace(trace)
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert labels[:3] == ["panel", "update, step 0", f"update, step {len(self.plan.step_times) - 1}"]
+        assert labels[:3] == [
+            "panel",
+            "update, step 0",
+            f"update, step {len(self.plan.step_times) - 1}",
+        ]
         assert labels[-1] == "from panel to panel"
         colours = [matplotlib.colors.to_hex(c) for c in ax.collections[0].get_facecolors()]
         events = [e for kind in canvas._COLOURS for e in trace.events if e.kind == kind]
         of = {}
         for event, colour in zip(events, colours, strict=True):
             if event.kind == "compute":
-                of.setdefault(event.what.split()[-1] if "after" in event.what else "panel", set()).add(colour)
+                of.setdefault(
+                    event.what.split()[-1] if "after" in event.what else "panel", set()
+                ).add(colour)
         assert all(len(found) == 1 for found in of.values())
         assert len({min(found) for found in of.values()}) == len(of)
 
@@ -247,7 +318,9 @@ class TestFactorisations:
         trace = hs.simulate(self.plan)
         line = next(line for line in plot_trace(trace).lines if len(line.get_xdata()) > 2)
         panels = sorted(
-            (int(e.what.split()[1]), e) for e in trace.events if re.fullmatch(r"panel \d+", e.what) and e.kind == "compute"
+            (int(e.what.split()[1]), e)
+            for e in trace.events
+            if re.fullmatch(r"panel \d+", e.what) and e.kind == "compute"
         )
         assert list(line.get_ydata()[::2]) == [event.worker for _, event in panels]
         assert list(line.get_xdata()[::2]) == [event.start for _, event in panels]
@@ -255,16 +328,28 @@ class TestFactorisations:
     def test_other_runs_are_as_they_were(self):
         events = [Event(0, "compute", 0.0, 1.0, "panel 3"), Event(0, "compute", 1.0, 2.0, "step 2")]
         assert phases(events[:1]) == [("compute", -1)]
-        assert phases(events) == [("compute", -1)] * 2  # steps of a stencil, of which none comes after a panel
-        assert phases([*events, Event(0, "compute", 2.0, 3.0, "step 2: 5 updates")])[2] == ("update", 2)
-        assert phases([Event(0, "transfer", 0.0, 1.0, "panel 3"), Event(0, "compute", 0.0, 1.0, "block 4 after panel 3")]) == [
+        # steps of a stencil, of which none comes after a panel
+        assert phases(events) == [("compute", -1)] * 2
+        assert phases([*events, Event(0, "compute", 2.0, 3.0, "step 2: 5 updates")])[2] == (
+            "update",
+            2,
+        )
+        assert phases(
+            [
+                Event(0, "transfer", 0.0, 1.0, "panel 3"),
+                Event(0, "compute", 0.0, 1.0, "block 4 after panel 3"),
+            ]
+        ) == [
             ("transfer", -1),
             ("update", 3),
         ]
 
 
 def test_charts_beside_each_other_can_have_one_time_axis():
-    short, long = (Trace.from_steps([(0, "compute", 0.0, end, "")], ["P0"], kind="real", speeds=[1.0]) for end in (1.0, 4.0))
+    short, long = (
+        Trace.from_steps([(0, "compute", 0.0, end, "")], ["P0"], kind="real", speeds=[1.0])
+        for end in (1.0, 4.0)
+    )
     limits = {plot_trace(trace, until=4.0).get_xlim() for trace in (short, long)}
     assert len(limits) == 1
     assert plot_trace(long, until=1.0).get_xlim()[1] > 4.0

@@ -22,8 +22,8 @@ def matrices(n, seed=0):
 
 
 def validate(trace, plan, scale, pace_tolerance=0.0):
-    """Replay: a worker does one thing at a time, the port too, nobody computes before its data is there or faster than its
-    cycle-time allows; the boxes cover every multiply-add once."""
+    """Replay: a worker does one thing at a time, the port too, nobody computes before its data is
+    there or faster than its cycle-time allows; the boxes cover every multiply-add once."""
     own = [[e for e in trace.events if e.worker == w] for w in range(len(trace.workers))]
     for w, events in enumerate(own):
         assert all(e.end >= e.start >= 0 for e in events)
@@ -33,7 +33,10 @@ def validate(trace, plan, scale, pace_tolerance=0.0):
             assert events[0].start == 0.0
             assert events[-1].end == trace.makespan
         computed = sum(e.end - e.start for e in events if e.kind == "compute")
-        assert computed >= plan.flops[w] * plan.cycle_times[w] / 1e9 * scale * (1 - 1e-9) - pace_tolerance
+        assert (
+            computed
+            >= plan.flops[w] * plan.cycle_times[w] / 1e9 * scale * (1 - 1e-9) - pace_tolerance
+        )
         transfers = [e for e in events if e.kind == "transfer"]
         first = min((e.start for e in events if e.kind == "compute"), default=np.inf)
         assert all(e.end <= first + 1e-6 for e in transfers)
@@ -74,14 +77,19 @@ class TestPlan:
     def test_auto_is_the_fastest_in_the_model(self):
         platform = hs.Platform.star([1, 2, 3, 4], link_costs=[5, 5, 5, 5])
         with hs.Pool(platform, emulate=True, time_scale=10) as pool:
-            spans = {m: pool.plan(900, 900, 100, method=m).makespan for m in ("columns", "rows", "rectangles", "auto")}
+            spans = {
+                m: pool.plan(900, 900, 100, method=m).makespan
+                for m in ("columns", "rows", "rectangles", "auto")
+            }
         assert spans["auto"] == min(spans.values())
         assert spans["rectangles"] < spans["columns"]  # it moves less, and moving counts here
 
     def test_more_workers_than_blocks(self):
         platform = hs.Platform.star([1, 1, 1, 1, 1])
         with hs.Pool(platform) as pool:
-            with pytest.raises(hs.InfeasibleError, match="2 x 2 blocks are fewer than the 5 workers"):
+            with pytest.raises(
+                hs.InfeasibleError, match="2 x 2 blocks are fewer than the 5 workers"
+            ):
                 pool.plan(64, 64, 64, method="rectangles", block=32)
             covers(pool.plan(64, 64, 64, method="columns", block=32))  # some get nothing
             assert (pool.matmul(np.ones((1, 3)), np.ones((3, 1)), method="columns") == 3).all()
@@ -97,7 +105,8 @@ class TestPlan:
 
 
 class TestEmulation:
-    """The platforms are slow enough for a loaded machine: what is tested is that time is kept, not that it is short."""
+    """The platforms are slow enough for a loaded machine: what is tested is that time is kept, not
+    that it is short."""
 
     @pytest.mark.parametrize("method", ["columns", "rows", "rectangles"])
     def test_workers_take_the_time_they_should(self, method):
@@ -126,12 +135,16 @@ class TestEmulation:
 
     def test_links(self):
         A, B = matrices(300)
-        with hs.Pool(hs.Platform.star([1, 2, 3], link_costs=[30, 40, 0]), emulate=True, time_scale=3) as pool:
+        with hs.Pool(
+            hs.Platform.star([1, 2, 3], link_costs=[30, 40, 0]), emulate=True, time_scale=3
+        ) as pool:
             plan = pool.plan(300, 300, 300, method="rectangles")
             C, trace = pool.matmul(A, B, method="rectangles", trace=True)
         np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-11)
         assert trace.makespan >= trace.predicted
-        assert sum(trace.total("transfer")) == pytest.approx(3 * (plan.received * plan.link_costs).sum() / 1e9)
+        assert sum(trace.total("transfer")) == pytest.approx(
+            3 * (plan.received * plan.link_costs).sum() / 1e9
+        )
         validate(trace, plan, 3.0)
 
     def test_every_dtype_and_complex_flops(self):
@@ -153,7 +166,9 @@ class TestEmulation:
         assert len(trace.workers) == 32
 
     def test_too_fast_a_platform_is_refused(self):
-        with pytest.raises(ValueError, match=r"platform is too fast.*GFLOP/s.*time_scale=") as refused:
+        with pytest.raises(
+            ValueError, match=r"platform is too fast.*GFLOP/s.*time_scale="
+        ) as refused:
             hs.Pool(hs.Platform.star(speeds=[1e5, 2e5]), emulate=True)
         scale = float(str(refused.value).split("time_scale=")[1].split()[0])
         hs.Pool(hs.Platform.star(speeds=[1e5, 2e5]), emulate=True, time_scale=1.2 * scale).close()
@@ -161,14 +176,18 @@ class TestEmulation:
     def test_the_host_is_asked_once_for_each_dtype(self, monkeypatch):
         asked, A = [], matrices(64)[0]
         with hs.Pool(hs.Platform.star([10, 20]), emulate=True) as pool:
-            monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *about: asked.append(about[-1]))
+            monkeypatch.setattr(
+                "hetsched.runners.workers.Workers.require_capacity",
+                lambda *about: asked.append(about[-1]),
+            )
             for dtype in (np.float64, np.complex128, np.float64, np.complex128):
                 pool.matmul(A.astype(dtype), A.astype(dtype))
         assert asked == ["float64", "complex128"]
 
     def test_too_late_is_said(self, monkeypatch):
         """Paced for a rate that thin boxes do not reach."""
-        monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)  # of a slow host
+        # of a slow host
+        monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)
         A, B = np.ones((20000, 1)), np.ones((1, 1000))
         with hs.Pool(hs.Platform.star(speeds=[20.0]), emulate=True, time_scale=1.0) as pool:
             assert pool.plan(20000, 1000, 1).makespan < 0.01
@@ -183,16 +202,22 @@ class TestEmulation:
             lambda pool, a: pool.run(hs.plan_product(1, 1, 1, pool.platform), a, a),
             lambda pool, a: pool.lu_factor(a),
             lambda pool, a: pool.stencil(a, 2),
-            lambda pool, a: pool.sweep(hs.wavefront(2, 2, [1.0]), a, hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])),
+            lambda pool, a: pool.sweep(
+                hs.wavefront(2, 2, [1.0]), a, hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+            ),
         ],
         ids=["matmul", "run", "star", "lu_factor", "stencil", "sweep"],
     )
     def test_it_is_said_of_the_line_that_calls(self, call, monkeypatch):
         a, result = np.arange(36.0).reshape(6, 6) + 9 * np.eye(6), engine.Recorder.result
         monkeypatch.setattr(engine.Recorder, "result", lambda *of: result(*of)._replace(late=[7.0]))
-        monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)  # of a busy host
+        # of a busy host
+        monkeypatch.setattr("hetsched.runners.workers.Workers.require_capacity", lambda *_: None)
         emulated = hs.Pool(hs.Platform.star([0.1], memory=[12]), emulate=True)
-        with emulated as pool, pytest.warns(hs.EmulationWarning, match="worker P0 was 7 s late") as caught:
+        with (
+            emulated as pool,
+            pytest.warns(hs.EmulationWarning, match="worker P0 was 7 s late") as caught,
+        ):
             call(pool, a)
         assert (caught[0].filename, caught[0].lineno) == (__file__, call.__code__.co_firstlineno)
 
@@ -203,8 +228,16 @@ class TestEmulation:
             ((), {"emulate": True}, "needs a Platform"),
             ((2,), {"time_scale": 2.0}, "time_scale is for emulate=True"),
             ((0,), {}, "workers must be in"),
-            ((hs.Platform.star([1]),), {"emulate": True, "time_scale": 0.0}, "time_scale must be greater than 0"),
-            ((hs.Platform.star([1]),), {"emulate": True, "time_scale": float("nan")}, "time_scale must be finite"),
+            (
+                (hs.Platform.star([1]),),
+                {"emulate": True, "time_scale": 0.0},
+                "time_scale must be greater than 0",
+            ),
+            (
+                (hs.Platform.star([1]),),
+                {"emulate": True, "time_scale": float("nan")},
+                "time_scale must be finite",
+            ),
         ],
     )
     def test_bad_arguments(self, arguments, keywords, words):
@@ -268,20 +301,24 @@ class TestReal:
         assert plan.flops[1] == 0
 
     def test_several_panels_of_columns_dealt_unequally(self):
-        """The narrower last panel is dealt differently; tiles taken over in one panel must not be mistaken for the next's."""
+        """The narrower last panel is dealt differently; tiles taken over in one panel must not be
+        mistaken for the next's."""
         rng = np.random.default_rng(7)
         A, B = rng.standard_normal((64, 2031)).T, rng.standard_normal((64, 608))
         with hs.Pool(hs.Platform.star([1 / 30.018, 1 / 7.982])) as pool:
             for out in (np.empty((2031, 608)), np.empty((608, 2031)).T):
                 for _ in range(20):
-                    np.testing.assert_allclose(pool.matmul(A, B, out=out), A @ B, rtol=0, atol=1e-11)
+                    np.testing.assert_allclose(
+                        pool.matmul(A, B, out=out), A @ B, rtol=0, atol=1e-11
+                    )
 
     def test_a_callback_may_not_use_its_own_pool(self):
         A, B = matrices(100)
         with hs.Pool(hs.Platform.star([2000, 1000]), emulate=True) as pool:
             with pytest.raises(RuntimeError, match="of this very thread"):
                 pool.matmul(A, B, progress=lambda _: pool.matmul(A, B))
-            with pytest.raises(ZeroDivisionError):  # another one it may use; and the pool still works
+            # another one it may use; and the pool still works
+            with pytest.raises(ZeroDivisionError):
                 pool.matmul(A, B, progress=lambda _: (hs.matmul(A, B), 1 / 0))
 
     def test_threads_of_the_program_share_a_pool(self):
@@ -351,8 +388,7 @@ def python(code, **keywords):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_gets_threads_of_its_own():
-    result = python(
-        """
+    result = python("""
         import os, threading, warnings
         warnings.simplefilter("ignore")
         import numpy as np, hetsched as hs
@@ -376,15 +412,13 @@ def test_a_forked_child_gets_threads_of_its_own():
         stop.set()
         thread.join()
         assert np.allclose(pool.matmul(A, A), want)
-        """
-    )
+        """)
     assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_threads_of_a_forked_child_agree_on_its_threads():
-    result = python(
-        """
+    result = python("""
         import os, threading, warnings
         warnings.simplefilter("ignore")
         import numpy as np, hetsched as hs
@@ -401,15 +435,16 @@ def test_threads_of_a_forked_child_agree_on_its_threads():
                 [t.start() for t in threads], [t.join() for t in threads]
                 os._exit(0 if good == [True] * 4 else 1)
             assert os.waitpid(child, 0)[1] == 0
-        """
-    )
+        """)
     assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("kind", ["real", "emulated"])
 def test_ctrl_c_stops_a_long_product(kind):
     """A product that would take minutes ends soon after SIGINT, and the pool works afterwards."""
-    maker = "hs.Pool(2)" if kind == "real" else "hs.Pool(hs.Platform.star([1000, 2000]), emulate=True)"
+    maker = (
+        "hs.Pool(2)" if kind == "real" else "hs.Pool(hs.Platform.star([1000, 2000]), emulate=True)"
+    )
     program = f"""
         import time
         import numpy as np, hetsched as hs
@@ -442,7 +477,10 @@ def test_progress_and_its_errors():
         if len(seen) == 3:
             raise Stop("enough")
 
-    with hs.Pool(hs.Platform.star([2000, 1000]), emulate=True) as pool, pytest.raises(Stop, match="enough"):
+    with (
+        hs.Pool(hs.Platform.star([2000, 1000]), emulate=True) as pool,
+        pytest.raises(Stop, match="enough"),
+    ):
         pool.matmul(A, B, progress=watch)
     assert len(seen) == 3
     assert all(0 <= x <= 1 for x in seen)
@@ -451,8 +489,7 @@ def test_progress_and_its_errors():
 
 def test_extra_memory_is_small():
     """Peak memory of a product beyond its operands, in a fresh process."""
-    result = python(
-        """
+    result = python("""
         import resource
         import numpy as np, hetsched as hs
         n = 2000
@@ -462,8 +499,7 @@ def test_extra_memory_is_small():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         hs.matmul(A, B, out=C)
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (3 * A.nbytes))
-        """
-    )
+        """)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 0.15
 
@@ -548,7 +584,10 @@ def test_a_pool_that_is_not_the_measured_one_has_its_own_size():
     found = hs.measure(kernels=("gemm",), dtypes=("float64",), sizes={"gemm": [16]}, seconds=0.01)
     with hs.Pool(len(found) + 1) as pool:
         assert len(pool.platform) == len(pool) == len(found) + 1
-        assert pool.matmul(np.ones((3, 1)), np.ones((1, 5)), method="rows").tolist() == np.ones((3, 5)).tolist()
+        assert (
+            pool.matmul(np.ones((3, 1)), np.ones((1, 5)), method="rows").tolist()
+            == np.ones((3, 5)).tolist()
+        )
     with pytest.raises(TypeError, match="trace must be True or False"), hs.Pool(1) as pool:
         pool.matmul(np.ones((3, 1)), np.ones((1, 5)), trace=np.ones(2))
 
@@ -556,7 +595,9 @@ def test_a_pool_that_is_not_the_measured_one_has_its_own_size():
 @pytest.mark.parametrize(
     "run",
     [
-        lambda pool, trace: pool.sweep(hs.wavefront(2, 2, [1]), np.ones((2, 2)), lambda *tile: None, trace=trace),
+        lambda pool, trace: pool.sweep(
+            hs.wavefront(2, 2, [1]), np.ones((2, 2)), lambda *tile: None, trace=trace
+        ),
         lambda pool, trace: pool.stencil(np.ones((3, 3)), 1, trace=trace),
         lambda pool, trace: pool.lu_factor(np.eye(2), trace=trace),
         lambda pool, trace: pool.run(pool.plan(2, 2, 2), np.eye(2), np.eye(2), trace=trace),

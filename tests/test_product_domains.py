@@ -18,7 +18,9 @@ TIMES = st.lists(st.tuples(st.floats(0.1, 10.0), st.integers(0, 3)), min_size=1,
 
 
 def platform_of(workers: list[tuple[float, int]], nodes: list[str] | None = None) -> hs.Platform:
-    star = hs.Platform.star([time for time, _ in workers], domains=[domain for _, domain in workers])
+    star = hs.Platform.star(
+        [time for time, _ in workers], domains=[domain for _, domain in workers]
+    )
     return hs.Platform(star.workers, nodes=nodes)
 
 
@@ -31,7 +33,8 @@ def plan_of(m: int, k: int, n: int, platform: hs.Platform, **options) -> hs.Prod
 @settings(max_examples=25)
 @given(TWO, st.integers(0, 50), st.integers(0, 50))
 def test_two_domains_by_speed(workers, m, n):
-    """The longer side of C is divided between two domains as by `distribute` of their speeds; so is, of each zone, its own."""
+    """The longer side of C is divided between two domains as by `distribute` of their speeds; so
+    is, of each zone, its own."""
     platform = platform_of(workers)
     plan = plan_of(m, 5, n, platform)
     speeds = defaultdict(float)
@@ -45,13 +48,18 @@ def test_two_domains_by_speed(workers, m, n):
     as_fast(strips, max(m, n), list(speeds.values()))
     for domain, strip in enumerate(strips):
         if strip:
-            as_fast(areas[of == domain] / min(strip, min(m, n)), max(strip, min(m, n)), platform.speeds[of == domain])
+            as_fast(
+                areas[of == domain] / min(strip, min(m, n)),
+                max(strip, min(m, n)),
+                platform.speeds[of == domain],
+            )
 
 
 @settings(max_examples=25)
 @given(TIMES, st.integers(20, 90), st.integers(20, 90))
 def test_many_domains_by_speed(workers, m, n):
-    """Each domain has a rectangle, as large as its speed says but for a line at each of the cuts that made it."""
+    """Each domain has a rectangle, as large as its speed says but for a line at each of the cuts
+    that made it."""
     platform = platform_of(workers)
     boxes = plan_of(m, 5, n, platform).boxes
     names = list(dict.fromkeys(platform.domains))
@@ -77,7 +85,9 @@ def as_fast(counts: np.ndarray, n: float, speeds: list[float]) -> None:
     """Whole numbers that add up to n, in the least time; ties may go to anybody."""
     np.testing.assert_array_equal(counts, np.rint(counts))
     assert counts.sum() == n
-    assert (counts / speeds).max() == pytest.approx(hs.distribute(int(n), speeds=speeds).makespan, rel=1e-9)
+    assert (counts / speeds).max() == pytest.approx(
+        hs.distribute(int(n), speeds=speeds).makespan, rel=1e-9
+    )
 
 
 @settings(max_examples=25)
@@ -89,12 +99,16 @@ def test_relations(workers, m, n, random):
     scaled = plan_of(m, 5, n, platform_of([(4.0 * time, domain) for time, domain in workers]))
     np.testing.assert_array_equal(scaled.boxes, plan.boxes)
     assert scaled.makespan == pytest.approx(4.0 * plan.makespan, rel=1e-12)
-    named = hs.Platform.star([t for t, _ in workers], domains=[f"L3 {domain}" for _, domain in workers])
+    named = hs.Platform.star(
+        [t for t, _ in workers], domains=[f"L3 {domain}" for _, domain in workers]
+    )
     np.testing.assert_array_equal(plan_of(m, 5, n, named).boxes, plan.boxes)
     more = plan_of(m, 5, n, platform_of([*workers, (1e12, 9)]))  # ties may fall otherwise
     assert len(workers) not in more.boxes[:, 0]
     shuffled = random.sample(workers, len(workers))
-    assert plan_of(m, 5, n, platform_of(shuffled)).lower_bound == pytest.approx(plan.lower_bound, rel=1e-12)
+    assert plan_of(m, 5, n, platform_of(shuffled)).lower_bound == pytest.approx(
+        plan.lower_bound, rel=1e-12
+    )
 
 
 @settings(max_examples=25)
@@ -112,10 +126,14 @@ def test_one_domain_is_as_slices():
     for m, n, method in ((30, 50, "columns"), (50, 30, "rows")):
         own = plan_of(m, 7, n, hs.Platform.star(times))
         assert own.domains.names == ("",)
-        assert own.makespan == hs.plan_matmul(m, 7, n, hs.Platform.star(times), method=method).makespan
+        assert (
+            own.makespan == hs.plan_matmul(m, 7, n, hs.Platform.star(times), method=method).makespan
+        )
 
 
-@pytest.mark.parametrize("sizes", [(0, 3, 3), (3, 0, 3), (3, 3, 0), (1, 1, 1), (2, 1, 2), (1, 2, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(0, 3, 3), (3, 0, 3), (3, 3, 0), (1, 1, 1), (2, 1, 2), (1, 2, 1)]
+)
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_edges(sizes, p):
     plan = plan_of(*sizes, hs.Platform.star(np.arange(1.0, p + 1), domains=np.arange(p) % 2))
@@ -131,7 +149,8 @@ def test_blocks():
 
 
 def test_what_domains_move():
-    """Two domains of equal speed on two nodes; A of 1000 x 600, B of 600 x 10000: each strip has two panels of columns."""
+    """Two domains of equal speed on two nodes; A of 1000 x 600, B of 600 x 10000: each strip has
+    two panels of columns."""
     platform = platform_of([(1.0, 0), (1.0, 0), (1.0, 1), (1.0, 1)], ["a", "a", "b", "b"])
     found = plan_of(1000, 600, 10000, platform).domains
     each = 8 * 600 * (2 * 1000 + 5000)

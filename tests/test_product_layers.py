@@ -1,4 +1,5 @@
-"""Products whose inner dimension is divided: layers and boxes, replayed by rules of their own, and run."""
+"""Products whose inner dimension is divided: layers and boxes, replayed by rules of their own, and
+run."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 
-MODES = {"once": (0, 0), "sccs": (0, 0), "scss": (0, 1), "pccs": (1, 0), "pcss": (1, 1)}  # parallel, overlapping
+# parallel, overlapping
+MODES = {"once": (0, 0), "sccs": (0, 0), "scss": (0, 1), "pccs": (1, 0), "pcss": (1, 1)}
 
 
 def replay(plan: hs.ProductPlan) -> float:
-    """The makespan by the rules, from the boxes and the costs alone; checks that every multiply-add is done once."""
+    """The makespan by the rules, from the boxes and the costs alone; checks that every multiply-add
+    is done once."""
     m, n, k = plan.shape
     p = len(plan.names)
     parallel, overlap = MODES[plan.communication]
@@ -25,7 +28,8 @@ def replay(plan: hs.ProductPlan) -> float:
         assert not layer[worker].any()  # one box per worker
         layer[worker][r : r + h, c : c + w] = True
         sending = 8 * length * (h + w) * plan.link_costs[worker] / 1e9
-        begin = 0.0 if parallel or sending == 0 else port  # what takes no time does not wait for the port
+        # what takes no time does not wait for the port
+        begin = 0.0 if parallel or sending == 0 else port
         come = begin + sending
         port = max(port, come)
         work = 2 * h * w * length * plan.cycle_times[worker] / 1e9
@@ -52,7 +56,9 @@ def replay(plan: hs.ProductPlan) -> float:
     return float(start + end.max())
 
 
-def plan_of(platform: hs.Platform, sizes: tuple[int, int, int], **options: object) -> hs.ProductPlan:
+def plan_of(
+    platform: hs.Platform, sizes: tuple[int, int, int], **options: object
+) -> hs.ProductPlan:
     from hetsched.planners.product_methods import plan_boxes
 
     return plan_boxes(*sizes, platform, **options)  # type: ignore[arg-type]
@@ -62,7 +68,8 @@ WORKERS = st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 300)), min_size=1,
 
 
 @settings(deadline=None, max_examples=80)
-@example([(1.0, 1.0), (1.0, 0.0)], "cuboids", "once", (2, 2, 3), 1)  # a free message does not wait for the port
+# a free message does not wait for the port
+@example([(1.0, 1.0), (1.0, 0.0)], "cuboids", "once", (2, 2, 3), 1)
 @given(
     WORKERS,
     st.sampled_from(["layers", "cuboids"]),
@@ -93,12 +100,18 @@ def test_replayed(workers, method, mode, sizes, block):
 def test_no_number_of_workers_is_better(workers, mode, sizes):
     platform = hs.Platform.star([t for t, _ in workers], link_costs=[c for _, c in workers])
     best = plan_of(platform, sizes, method="layers", communication=mode).makespan
-    work, come = 2 * np.prod(sizes) * platform.cycle_times / 1e9, 8 * sizes[2] * (sizes[0] + sizes[1]) * platform.link_costs / 1e9
-    alone = np.maximum(work, come) if MODES[mode][1] else work + come  # the whole product by one worker
+    work, come = (
+        2 * np.prod(sizes) * platform.cycle_times / 1e9,
+        8 * sizes[2] * (sizes[0] + sizes[1]) * platform.link_costs / 1e9,
+    )
+    # the whole product by one worker
+    alone = np.maximum(work, come) if MODES[mode][1] else work + come
     assert best <= alone[np.argmin(work + come)] * (1 + 1e-12)
     auto = plan_of(platform, sizes, communication=mode)
     for method in ("columns", "rows", "layers"):
-        assert auto.makespan <= plan_of(platform, sizes, method=method, communication=mode).makespan * (1 + 1e-12)
+        assert auto.makespan <= plan_of(
+            platform, sizes, method=method, communication=mode
+        ).makespan * (1 + 1e-12)
 
 
 def test_the_sum_counts():
@@ -108,7 +121,8 @@ def test_the_sum_counts():
     long = plan_of(platform, (50, 50, 20000))
     assert long.method == "layers"
     assert long.makespan < 0.8 * min(
-        plan_of(platform, (50, 50, 20000), method=m).makespan for m in ("columns", "rows", "rectangles")
+        plan_of(platform, (50, 50, 20000), method=m).makespan
+        for m in ("columns", "rows", "rectangles")
     )
     alone = plan_of(platform, (2000, 2000, 2), method="layers")
     assert alone.layers is None
@@ -127,7 +141,10 @@ def test_emulated(method, mode):
     np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-11)
     assert trace.predicted == pytest.approx(plan.makespan)
     assert trace.makespan >= trace.predicted * (1 - 1e-9)
-    computed = [sum(e.end - e.start for e in trace.events if e.kind == "compute" and e.worker == w) for w in range(4)]
+    computed = [
+        sum(e.end - e.start for e in trace.events if e.kind == "compute" and e.worker == w)
+        for w in range(4)
+    ]
     paid = plan.flops + (0 if plan.layers is None else plan.layers.flops)
     assert (np.array(computed) >= paid * plan.cycle_times / 1e9 * (1 - 1e-6)).all()
     sums = [e for e in trace.events if e.what == "sum"]
@@ -200,14 +217,22 @@ def test_nothing_to_divide():
         assert plan.layers is None
         with hs.Pool(platform) as pool:
             out = np.ones(sizes[:2])
-            pool.matmul(np.ones((sizes[0], sizes[2])), np.ones((sizes[2], sizes[1])), out=out, beta=2.0, method="layers")
+            pool.matmul(
+                np.ones((sizes[0], sizes[2])),
+                np.ones((sizes[2], sizes[1])),
+                out=out,
+                beta=2.0,
+                method="layers",
+            )
             assert (out == 2 + sizes[2]).all()
 
 
 def test_steps_go_along_what_is_divided():
     platform = hs.Platform.star([1.0, 2.0], link_costs=[1.0, 1.0])
     for method in ("layers", "cuboids"):
-        with pytest.raises(ValueError, match=f"'parallel' has steps along the inner dimension, which '{method}'"):
+        with pytest.raises(
+            ValueError, match=f"'parallel' has steps along the inner dimension, which '{method}'"
+        ):
             plan_of(platform, (8, 8, 8), method=method, communication="parallel")
     assert plan_of(platform, (8, 8, 8), communication="parallel").layers is None
 
@@ -248,12 +273,19 @@ def test_a_plan_of_layers_star_runs(mode):
     with hs.Pool(hs.Platform.star(times, link_costs=costs), emulate=True, time_scale=200.0) as pool:
         C, trace = pool.run(plan, A, B, trace=True)
         twice = pool.run(plan, np.hstack([A, A]), np.vstack([B, B]))  # blocks of two
-        with pytest.raises(ValueError, match="communication is for a partition, got 'pccs' with a LayersPlan"):
+        with pytest.raises(
+            ValueError, match="communication is for a partition, got 'pccs' with a LayersPlan"
+        ):
             pool.run(plan, A, B, communication="pccs")
     np.testing.assert_allclose(C, A @ B, rtol=0, atol=1e-12)
     np.testing.assert_allclose(twice, 2 * (A @ B), rtol=0, atol=1e-12)
-    sums = [e for e in trace.events if e.what == "sum" or (e.kind == "transfer" and e.start > 200 * plan.makespan * 0.999)]
-    rest = [e for e in trace.events if e.kind != "wait" and e not in sums]  # work that waits for its data ends with it
+    sums = [
+        e
+        for e in trace.events
+        if e.what == "sum" or (e.kind == "transfer" and e.start > 200 * plan.makespan * 0.999)
+    ]
+    # work that waits for its data ends with it
+    rest = [e for e in trace.events if e.kind != "wait" and e not in sums]
     assert max(e.end for e in rest) >= 200 * plan.makespan * (1 - 1e-9)
     assert min(e.start for e in sums) >= 200 * plan.makespan * (1 - 1e-9)
     simulated = hs.simulate(plan)
@@ -267,13 +299,18 @@ def test_given_cuboids_run():
     platform = hs.Platform.star([1.0, 2.0, 3.0, 4.0])
     cubes = hs.cuboids(platform, shape=(10, 12, 14))
     rng = np.random.default_rng(1)
-    A, B = rng.standard_normal((20, 28)), rng.standard_normal((28, 23))  # blocks of 2, the last column short
+    # blocks of 2, the last column short
+    A, B = rng.standard_normal((20, 28)), rng.standard_normal((28, 23))
     for pool in (hs.Pool(platform), hs.Pool(platform, emulate=True, time_scale=1e3)):
         with pool:
             np.testing.assert_allclose(pool.run(cubes, A, B), A @ B, rtol=0, atol=1e-12)
-            with pytest.raises(ValueError, match=r"plan has shape \(10, 12, 14\), which is neither \(20, 26, 28\)"):
+            with pytest.raises(
+                ValueError, match=r"plan has shape \(10, 12, 14\), which is neither \(20, 26, 28\)"
+            ):
                 pool.run(cubes, A, np.ones((28, 26)))
-            with pytest.raises(ValueError, match="communication must be one of once, .* got 'parallel'"):
+            with pytest.raises(
+                ValueError, match="communication must be one of once, .* got 'parallel'"
+            ):
                 pool.run(cubes, A, B, communication="parallel")
             with pytest.raises(ValueError, match="unit cube: give cuboids"):
                 pool.run(hs.cuboids(platform), A, B)
@@ -283,7 +320,9 @@ def test_given_cuboids_run():
                 pool.run(hs.layers_star(9, [1, 2, 3, 4]), A, B)
 
 
-@pytest.mark.parametrize("method", ["auto", "columns", "rows", "rectangles", "layers", "cuboids", "best"])
+@pytest.mark.parametrize(
+    "method", ["auto", "columns", "rows", "rectangles", "layers", "cuboids", "best"]
+)
 def test_matmul_takes_a_method(method):
     rng = np.random.default_rng(2)
     for m, k, n in ((40, 30, 50), (9, 6000, 8)):

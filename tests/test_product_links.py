@@ -1,4 +1,5 @@
-"""Products where every two workers have a link: messages counted element by element, Cannon's blocks followed on their way."""
+"""Products where every two workers have a link: messages counted element by element, Cannon's
+blocks followed on their way."""
 
 from __future__ import annotations
 
@@ -43,9 +44,13 @@ def owners(plan, shape):
     def shares(i, j):
         found = defaultdict(Fraction)
         for x in range(m * i // rows, -(-m * (i + 1) // rows)):
-            part = min(Fraction(x + 1), Fraction(m * (i + 1), rows)) - max(Fraction(x), Fraction(m * i, rows))
+            part = min(Fraction(x + 1), Fraction(m * (i + 1), rows)) - max(
+                Fraction(x), Fraction(m * i, rows)
+            )
             for y in range(n * j // cols, -(-n * (j + 1) // cols)):
-                other = min(Fraction(y + 1), Fraction(n * (j + 1), cols)) - max(Fraction(y), Fraction(n * j, cols))
+                other = min(Fraction(y + 1), Fraction(n * (j + 1), cols)) - max(
+                    Fraction(y), Fraction(n * j, cols)
+                )
                 found[int(c[x, y])] += part * other * Fraction(rows * cols, m * n)
         return found
 
@@ -57,13 +62,16 @@ def counted(plan, groups=None):
     m, n, k = plan.shape
     c, of_a = owners(plan, (m, k))
     _, of_b = owners(plan, (k, n))
-    team = {w: (w if groups is None else int(groups[w])) for w in range(len(plan.names))}
+    team = {w: w if groups is None else int(groups[w]) for w in range(len(plan.names))}
     boxes = plan.boxes.tolist()
     working = sorted({box[0] for box in boxes})
     head = {w: next(x for x in working if team[x] == team[w]) for w in working}
     found, passing = defaultdict(Fraction), set()
     for depth, length in sorted({(box[3], box[6]) for box in boxes}):
-        first = {w: next(i for i, box in enumerate(boxes) if box[0] == w and box[3] == depth) for w in working}
+        first = {
+            w: next(i for i, box in enumerate(boxes) if box[0] == w and box[3] == depth)
+            for w in working
+        }
         elements = {}
         for w in working:
             mine = np.argwhere(c == w)
@@ -72,7 +80,11 @@ def counted(plan, groups=None):
             elements[w] |= {("b", d, j) for j in cols for d in range(depth, depth + length)}
         for w in working:
             leads = head[w] == w
-            wanted = set().union(*(elements[x] for x in working if team[x] == team[w])) if leads else elements[w]
+            wanted = (
+                set().union(*(elements[x] for x in working if team[x] == team[w]))
+                if leads
+                else elements[w]
+            )
             for which, i, j in wanted:
                 for owner, share in (of_a if which == "a" else of_b)[i][j].items():
                     if team[owner] == team[w]:
@@ -99,9 +111,13 @@ def told(plan):
 def test_messages_are_those_of_the_elements(platform, m, n, k, block, method, communication):
     assume(platform.links.any())
     assume(method in ("columns", "rows") or -(-m // block) * -(-n // block) >= len(platform))
-    plan = hs.plan_matmul(m, k, n, platform, method=method, block=block, communication=communication)
+    plan = hs.plan_matmul(
+        m, k, n, platform, method=method, block=block, communication=communication
+    )
     wanted, _ = counted(plan)
-    assert told(plan) == {key: pytest.approx(float(size), rel=1e-12) for key, size in wanted.items() if size}
+    assert told(plan) == {
+        key: pytest.approx(float(size), rel=1e-12) for key, size in wanted.items() if size
+    }
     assert (plan.messages["after"] == -1).all()
     validate(plan)
     validate(hs.Plan.from_dict(plan.to_dict()))
@@ -130,30 +146,45 @@ def test_a_group_gets_once_what_it_shares(groups, m, n, k, block, communication,
     found, after = told(plan), {(b, s, a) for b, s, _, a in plan.messages.tolist() if a >= 0}
     if after:
         assert after == shared[1]
-        assert found == {key: pytest.approx(float(size), rel=1e-12) for key, size in shared[0].items() if size}
+        assert found == {
+            key: pytest.approx(float(size), rel=1e-12) for key, size in shared[0].items() if size
+        }
     else:
-        assert found == {key: pytest.approx(float(size), rel=1e-12) for key, size in flat.items() if size}
+        assert found == {
+            key: pytest.approx(float(size), rel=1e-12) for key, size in flat.items() if size
+        }
 
 
 def test_two_levels_are_taken_where_they_help():
-    """Two clusters of eight, far from each other: each row of zones of a cluster is wanted by all of its workers."""
+    """Two clusters of eight, far from each other: each row of zones of a cluster is wanted by all
+    of its workers."""
     groups = np.repeat([0, 1], 8)
     links = np.where(groups[:, None] == groups, 1.0, 100.0) * (1 - np.eye(16))
     platform = complete(np.ones(16), links)
     cells = hs.partition(np.ones(16), shape=(16, 16), groups=groups)
     alone = hs.partition(np.ones(16), shape=(16, 16), rects=cells.rects)
-    two, flat = (plan_of_partition(x, 160, 160, 160, platform, 8, 2.0, "sequential") for x in (cells, alone))
+    two, flat = (
+        plan_of_partition(x, 160, 160, 160, platform, 8, 2.0, "sequential") for x in (cells, alone)
+    )
     between = [
-        sum(size for box, i, size, _ in plan.messages.tolist() if groups[i] != groups[plan.boxes[box, 0]]) for plan in (two, flat)
+        sum(
+            size
+            for box, i, size, _ in plan.messages.tolist()
+            if groups[i] != groups[plan.boxes[box, 0]]
+        )
+        for plan in (two, flat)
     ]
     assert between[0] == between[1] / 2
     assert two.makespan < 0.6 * flat.makespan
     near = complete(np.ones(16), np.where(links > 0, 1.0, 0.0))
-    both = [plan_of_partition(x, 160, 160, 160, near, 8, 2.0, "parallel").makespan for x in (cells, alone)]
+    both = [
+        plan_of_partition(x, 160, 160, 160, near, 8, 2.0, "parallel").makespan
+        for x in (cells, alone)
+    ]
     assert both[0] == both[1]  # nothing is passed on there
 
 
-# ---- Cannon ---------------------------------------------------------------------------------------------------------
+# ---- Cannon --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [1, 4, 9])
@@ -165,7 +196,9 @@ def test_cannon_blocks_on_their_way(p, communication):
     np.fill_diagonal(links, 0)
     platform = complete(rng.integers(1, 9, p), links)
     for m, n, k, block in [(12, 18, 6, 1), (10, 7, 11, 2), (s, s, s, 1), (8, 7, 9, 3)]:
-        plan = hs.plan_matmul(m, k, n, platform, method="cannon", block=block, communication=communication)
+        plan = hs.plan_matmul(
+            m, k, n, platform, method="cannon", block=block, communication=communication
+        )
         validate(plan)
         holds = {}  # (operand, part): the workers that have it
         for i in range(s):
@@ -203,13 +236,19 @@ def test_cannon_blocks_on_their_way(p, communication):
 
 
 def test_cannon_moves_as_much_as_broadcasts_and_the_skewing():
-    """2001 paper, section 3.1: the same volume in a step, but for the permutation before the first."""
+    """2001 paper, section 3.1: the same volume in a step, but for the permutation before the
+    first."""
     platform = complete(np.ones(9), 1.0 - np.eye(9))
-    cannon = hs.plan_matmul(90, 90, 90, platform, method="cannon", block=30, communication="parallel")
-    outer = hs.plan_matmul(90, 90, 90, platform, method="rectangles", block=30, communication="parallel")
+    cannon = hs.plan_matmul(
+        90, 90, 90, platform, method="cannon", block=30, communication="parallel"
+    )
+    outer = hs.plan_matmul(
+        90, 90, 90, platform, method="rectangles", block=30, communication="parallel"
+    )
     steps = cannon.sent.reshape(3, 9).sum(axis=1) / 8 / 900
     assert steps.tolist() == [6 + 6, 9 + 9, 9 + 9]  # the first skews rows 1 and 2, columns 1 and 2
-    assert outer.sent.reshape(3, 9).sum(axis=1).tolist() == [8 * 900 * 12] * 3  # who has a part does not get it
+    # who has a part does not get it
+    assert outer.sent.reshape(3, 9).sum(axis=1).tolist() == [8 * 900 * 12] * 3
 
 
 @pytest.mark.parametrize("dtype", ["f", "D"])
@@ -220,27 +259,52 @@ def test_runs(dtype, beta):
     want = 2 * (A.astype("D") @ B.astype("D")) + beta * C
     with hs.Pool(complete([3, 3, 4, 5], LINKS), emulate=True, time_scale=30) as pool:
         for method in ("cannon", "rectangles", "columns"):
-            found, trace = pool.matmul(A, B, C.copy(), 2.0, beta, method=method, block=5, communication="parallel", trace=True)
+            found, trace = pool.matmul(
+                A,
+                B,
+                C.copy(),
+                2.0,
+                beta,
+                method=method,
+                block=5,
+                communication="parallel",
+                trace=True,
+            )
             np.testing.assert_allclose(found, want, rtol=0, atol=1e-4 if dtype == "f" else 1e-12)
-            plan = pool.plan(50, 41, 33, method=method, block=5, communication="parallel", dtype=dtype)
+            plan = pool.plan(
+                50, 41, 33, method=method, block=5, communication="parallel", dtype=dtype
+            )
             assert trace.predicted == pytest.approx(30 * plan.makespan, rel=1e-12)
             assert trace.makespan >= trace.predicted * (1 - 1e-9)
         full = np.full((50, 41), np.nan, dtype)
         found = pool.matmul(A, B, full, 1.0, 0.0, method="cannon", communication="parallel")
         np.testing.assert_allclose(found, A @ B, rtol=0, atol=1e-4 if dtype == "f" else 1e-12)
     with hs.Pool(4) as pool:
-        np.testing.assert_allclose(pool.matmul(A, B, method="cannon", communication="parallel"), A @ B, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(
+            pool.matmul(A, B, method="cannon", communication="parallel"), A @ B, rtol=0, atol=1e-4
+        )
 
 
 def test_errors():
     star, links = hs.Platform.star([1, 2, 3]), complete([1, 2, 3], 1.0 - np.eye(3))
     for platform in (star, links):
-        with pytest.raises(ValueError, match="method 'cannon' needs a square number of workers, the platform has 3"):
+        with pytest.raises(
+            ValueError, match="method 'cannon' needs a square number of workers, the platform has 3"
+        ):
             hs.plan_matmul(9, 9, 9, platform, method="cannon", communication="parallel")
-    with pytest.raises(ValueError, match="communication must be 'sequential' or 'parallel', got 'once'"):
+    with pytest.raises(
+        ValueError, match="communication must be 'sequential' or 'parallel', got 'once'"
+    ):
         hs.plan_matmul(9, 9, 9, hs.Platform.star([1] * 4), method="cannon")
     for sizes in ((1, 2, 2), (2, 1, 2), (2, 2, 1)):
         with pytest.raises(hs.InfeasibleError, match="are too small"):
-            hs.plan_matmul(*sizes, hs.Platform.star([1] * 4), method="cannon", communication="parallel")
+            hs.plan_matmul(
+                *sizes, hs.Platform.star([1] * 4), method="cannon", communication="parallel"
+            )
     for sizes in ((0, 2, 2), (2, 0, 2), (2, 2, 0)):
-        assert hs.plan_matmul(*sizes, hs.Platform.star([1] * 4), method="cannon", communication="parallel").makespan == 0.0
+        assert (
+            hs.plan_matmul(
+                *sizes, hs.Platform.star([1] * 4), method="cannon", communication="parallel"
+            ).makespan
+            == 0.0
+        )

@@ -18,12 +18,18 @@ INF, NAN = math.inf, math.nan
 
 @st.composite
 def small_tables(draw):
-    """n and tables of at most 12 values, so that there are ties; short ones, and impossible counts."""
+    """n and tables of at most 12 values, so that there are ties; short ones, and impossible
+    counts."""
     p = draw(st.integers(1, 4))
     n = draw(st.integers(0, {1: 70, 2: 24, 3: 10, 4: 7}[p]))
-    value = st.integers(1, draw(st.sampled_from([2, 5, 12]))).map(float) | st.sampled_from([0.5, INF])
+    value = st.integers(1, draw(st.sampled_from([2, 5, 12]))).map(float) | st.sampled_from(
+        [0.5, INF]
+    )
     sizes = st.lists(st.integers(0, n + 2) | st.just(n + 1), min_size=p, max_size=p)
-    return n, [[draw(st.sampled_from([0.0, 9.0, NAN]))] + draw(st.lists(value, min_size=k, max_size=k)) for k in draw(sizes)]
+    return n, [
+        [draw(st.sampled_from([0.0, 9.0, NAN]))] + draw(st.lists(value, min_size=k, max_size=k))
+        for k in draw(sizes)
+    ]
 
 
 def check(plan, tables):
@@ -33,7 +39,12 @@ def check(plan, tables):
     assert plan.times.tolist() == times
     assert plan.makespan == max(times) == plan.lower_bound == plan.value
     assert plan.displs.tolist() == [sum(plan.counts.tolist()[:i]) for i in range(len(tables))]
-    assert (plan.optimal, plan.gap, plan.method, plan.scope) == (True, 0.0, "distribute_profile", "all allocations")
+    assert (plan.optimal, plan.gap, plan.method, plan.scope) == (
+        True,
+        0.0,
+        "distribute_profile",
+        "all allocations",
+    )
     return n
 
 
@@ -75,7 +86,17 @@ def shapes(kind, rng, p, n):
     }[kind]()
 
 
-KINDS = ["random", "few values", "noisy", "increasing", "falling", "steps", "multiples", "sparse", "alike"]
+KINDS = [
+    "random",
+    "few values",
+    "noisy",
+    "increasing",
+    "falling",
+    "steps",
+    "multiples",
+    "sparse",
+    "alike",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,7 +157,18 @@ def table_of(profile, n, **limits):
 
 def test_measured_points():
     # below the first point its speed, linear between, beyond the last point its speed
-    assert table_of(([2, 4, 8], [6.0, 8.0, 4.0]), 10) == [3.0, 6.0, 7.0, 8.0, 7.0, 6.0, 5.0, 4.0, 4.5, 5.0]
+    assert table_of(([2, 4, 8], [6.0, 8.0, 4.0]), 10) == [
+        3.0,
+        6.0,
+        7.0,
+        8.0,
+        7.0,
+        6.0,
+        5.0,
+        4.0,
+        4.5,
+        5.0,
+    ]
     assert table_of(([4], [2.0]), 8) == [0.5 * x for x in range(1, 9)]
     assert table_of(([0, 4], [1.0, 5.0]), 6) == [2.0, 3.0, 4.0, 5.0, 6.25, 7.5]
     assert table_of(([0, 4], [0.0, 4.0]), 3) == [1.0, 2.0, 3.0]
@@ -158,7 +190,13 @@ def test_functions():
     (sizes,) = calls
     assert sizes.tolist() == [1, 2, 3, 4, 5, 6]
     assert sizes.dtype == np.int64
-    assert table_of(lambda x: 3.0 if x < 3 else math.sqrt(x), 5) == [3.0, 3.0, math.sqrt(3), 2.0, math.sqrt(5)]
+    assert table_of(lambda x: 3.0 if x < 3 else math.sqrt(x), 5) == [
+        3.0,
+        3.0,
+        math.sqrt(3),
+        2.0,
+        math.sqrt(5),
+    ]
     assert table_of(lambda x: 4.0, 3) == [4.0] * 3
     assert hs.distribute_profile(5, [lambda x: 1.0 / (6 - x), 1.0], memory=[5, 2]).makespan == 1.0
     most = []
@@ -178,11 +216,16 @@ def test_limits_are_infinite_entries(case, data):
     n, tables = case
     limit = st.integers(0, n + 2)
     least = data.draw(limit | st.lists(limit, min_size=len(tables), max_size=len(tables)))
-    most = data.draw(st.none() | limit | st.lists(st.none() | limit, min_size=len(tables), max_size=len(tables)))
+    most = data.draw(
+        st.none() | limit | st.lists(st.none() | limit, min_size=len(tables), max_size=len(tables))
+    )
     low = least if isinstance(least, list) else [least] * len(tables)
     high = most if isinstance(most, list) else [most] * len(tables)
     allowed = [
-        [t if low[i] <= x <= (n if high[i] is None else high[i]) else INF for x, t in enumerate(table)]
+        [
+            t if low[i] <= x <= (n if high[i] is None else high[i]) else INF
+            for x, t in enumerate(table)
+        ]
         for i, table in enumerate(tables)
     ]
     counts, makespan = profile_optimum(n, allowed)
@@ -197,7 +240,11 @@ def test_limits_are_infinite_entries(case, data):
 @pytest.mark.parametrize(
     ("arguments", "limits", "message"),
     [
-        ((5, [1, 1]), {"memory": 2}, "n = 5 chunks cannot be distributed: the profiles allow 4 at most"),
+        (
+            (5, [1, 1]),
+            {"memory": 2},
+            "n = 5 chunks cannot be distributed: the profiles allow 4 at most",
+        ),
         ((5, [[0, 1, 1], 1]), {"memory": [None, 2]}, "allow 4 at most"),
         ((5, [1, 1]), {"min_chunk": 3, "memory": 4}, "no counts that the profiles allow sum to it"),
         ((3, [[0, INF, 1], [0, INF, 1]]), {}, "no counts that the profiles allow sum to it"),
@@ -214,18 +261,52 @@ def test_infeasible(arguments, limits, message):
     [
         ([], ValueError, "profiles is empty"),
         (3.0, TypeError, "profiles must be a sequence with one profile per worker"),
-        (lambda x: x, TypeError, "profiles must be a sequence with one profile per worker, got function"),
+        (
+            lambda x: x,
+            TypeError,
+            "profiles must be a sequence with one profile per worker, got function",
+        ),
         ("ab", TypeError, "profiles must be a sequence with one profile per worker, got str"),
         ([1, 0], ValueError, r"profiles\[1\]: the time of 1 chunk must be positive, got 0"),
         ([-1.0], ValueError, r"profiles\[0\]: the time of 1 chunk must be positive, got -1"),
         ([NAN], ValueError, r"profiles\[0\]: the time of 1 chunk must be positive, got nan"),
-        ([[0, 1, NAN]], ValueError, r"profiles\[0\]: the time of 2 chunks must be positive, got nan"),
-        ([[0, 1, -INF]], ValueError, r"profiles\[0\]: the time of 2 chunks must be positive, got -inf"),
-        (["ab"], TypeError, r"profiles\[0\] must be a number, a table, a pair \(sizes, times\) or a function, got 'ab'"),
+        (
+            [[0, 1, NAN]],
+            ValueError,
+            r"profiles\[0\]: the time of 2 chunks must be positive, got nan",
+        ),
+        (
+            [[0, 1, -INF]],
+            ValueError,
+            r"profiles\[0\]: the time of 2 chunks must be positive, got -inf",
+        ),
+        (
+            ["ab"],
+            TypeError,
+            (
+                r"profiles\[0\] must be a number, a table, a pair \(sizes, times\) or a function,"
+                r" got 'ab'"
+            ),
+        ),
         ([None], TypeError, r"profiles\[0\] must be a number"),
-        ([[[1, 2]]], ValueError, r"profiles\[0\] must be a number, a 1-D table or a pair \(sizes, times\), got shape \(1, 2\)"),
-        ([([1, 2], [1])], ValueError, r"profiles\[0\] must have as many sizes as times, got 2 and 1"),
-        ([([2, 1], [1, 1])], ValueError, r"profiles\[0\]: sizes must be finite, increasing and not negative, got \[2.0, 1.0\]"),
+        (
+            [[[1, 2]]],
+            ValueError,
+            (
+                r"profiles\[0\] must be a number, a 1-D table or a pair \(sizes, times\), got shape"
+                r" \(1, 2\)"
+            ),
+        ),
+        (
+            [([1, 2], [1])],
+            ValueError,
+            r"profiles\[0\] must have as many sizes as times, got 2 and 1",
+        ),
+        (
+            [([2, 1], [1, 1])],
+            ValueError,
+            r"profiles\[0\]: sizes must be finite, increasing and not negative, got \[2.0, 1.0\]",
+        ),
         ([([1, 1], [1, 1])], ValueError, "sizes must be finite, increasing"),
         ([([-1, 1], [1, 1])], ValueError, "sizes must be finite, increasing and not negative"),
         ([([0], [1])], ValueError, "sizes must be finite, increasing and not negative"),
@@ -234,7 +315,11 @@ def test_infeasible(arguments, limits, message):
         ([([], [])], ValueError, r"profiles\[0\]\[0\] is empty"),
         ([([1, 2], [1, 0])], ValueError, r"profiles\[0\]: times must be finite and positive"),
         ([([1, 2], [1, INF])], ValueError, r"profiles\[0\]: times must be finite and positive"),
-        ([lambda x: -x], ValueError, r"profiles\[0\]: the time of 1 chunk must be positive, got -1"),
+        (
+            [lambda x: -x],
+            ValueError,
+            r"profiles\[0\]: the time of 1 chunk must be positive, got -1",
+        ),
         ([lambda x: "a"], TypeError, r"profiles\[0\] must return real numbers"),
         ([lambda x: [1.0, 2.0]], TypeError, r"profiles\[0\] must return real numbers"),
     ],
@@ -254,10 +339,18 @@ def test_bad_profiles(profiles, error, message):
             ValueError,
             r"min_chunk must be .* one for each of the 2 workers, got shape \(3,\)",
         ),
-        ({"min_chunk": None}, TypeError, "min_chunk must be an integer or an array of integers, got None"),
+        (
+            {"min_chunk": None},
+            TypeError,
+            "min_chunk must be an integer or an array of integers, got None",
+        ),
         ({"min_chunk": 0.5}, ValueError, "min_chunk must be an integer, got 0.5"),
         ({"memory": [None, -1]}, ValueError, r"memory\[1\] must be an integer in"),
-        ({"memory": [[1, 2]]}, ValueError, r"memory must be an integer or one for each of the 2 workers, got shape \(1, 2\)"),
+        (
+            {"memory": [[1, 2]]},
+            ValueError,
+            r"memory must be an integer or one for each of the 2 workers, got shape \(1, 2\)",
+        ),
         ({"memory": "a"}, TypeError, "memory must be an integer or an array of integers"),
         ({"n": -1}, ValueError, r"n must be in \[0,"),
         ({"n": True}, TypeError, "n must be an integer"),
@@ -271,14 +364,20 @@ def test_bad_options(options, error, message):
 def test_as_a_plan():
     platform = hs.Platform.star([3, 5], names=["fast", "slow"])
     assert hs.distribute_profile(4, platform).names == ("fast", "slow")
-    plan = hs.distribute_profile(80, [([1, 10, 60], [8, 10, 30]), 3, 4, 100], memory=[60, None, None, None])
+    plan = hs.distribute_profile(
+        80, [([1, 10, 60], [8, 10, 30]), 3, 4, 100], memory=[60, None, None, None]
+    )
     assert plan.counts.tolist() == [60, 12, 8, 0]
     assert plan.times.tolist() == [30.0, 36.0, 32.0, 0.0]
     assert plan.cycle_times.tolist() == [0.5, 3.0, 4.0, INF]
     trace = hs.simulate(plan)
     assert (trace.makespan, trace.predicted) == (36.0, 36.0)
     assert trace.finish == (30.0, 36.0, 32.0, 0.0)
-    assert [e.what for e in trace.events if e.kind == "compute"] == ["60 chunks", "12 chunks", "8 chunks"]
+    assert [e.what for e in trace.events if e.kind == "compute"] == [
+        "60 chunks",
+        "12 chunks",
+        "8 chunks",
+    ]
     assert 0 < trace.efficiency <= 1
     assert json.loads(json.dumps(plan.to_dict()))["counts"] == [60, 12, 8, 0]
     assert "optimal (distribute_profile)" in str(plan.certificate)
@@ -294,7 +393,9 @@ def test_no_chunks():
 
 def test_picture():
     pytest.importorskip("matplotlib").use("Agg")
-    plan = hs.distribute_profile(80, [([1, 10, 60], [8, 10, 30]), 3, 4, 100], memory=[60, None, None, None])
+    plan = hs.distribute_profile(
+        80, [([1, 10, 60], [8, 10, 30]), 3, 4, 100], memory=[60, None, None, None]
+    )
     ax = plan.plot()
     assert [patch.get_width() for patch in ax.patches] == plan.times.tolist()
     assert "80 chunks over 4 workers" in ax.get_title(loc="left")
@@ -309,7 +410,9 @@ def test_times_that_overflow_are_impossible():
 
 
 def test_limits_in_half_precision():
-    assert hs.distribute_profile(4, [3, 5], memory=np.array([2, 4], np.float16)).counts.tolist() == [2, 2]
+    assert hs.distribute_profile(
+        4, [3, 5], memory=np.array([2, 4], np.float16)
+    ).counts.tolist() == [2, 2]
 
 
 def test_a_profile_without_dimensions():

@@ -28,7 +28,9 @@ def pooled(run, **options):
 
 def star(pool, told):
     platform = hs.Platform.star([0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21])
-    return pool.run(hs.plan_product(4, 8, 3, platform), np.ones((64, 48)), np.ones((48, 128)), progress=told)
+    return pool.run(
+        hs.plan_product(4, 8, 3, platform), np.ones((64, 48)), np.ones((48, 128)), progress=told
+    )
 
 
 def sweep(pool, told):
@@ -44,9 +46,13 @@ CALLS = {
     "stack": lambda f: hs.matmul(np.ones((5, 200, 200)), np.ones((200, 200)), progress=f),
     "columns": pooled(lambda pool, f: pool.matmul(ONES, ONES, method="columns", progress=f)),
     "traced": pooled(lambda pool, f: pool.matmul(ONES, ONES, trace=True, progress=f)),
-    "planned stack": pooled(lambda pool, f: pool.matmul(np.ones((3, 60, 60)), ONES, method="rows", progress=f)),
+    "planned stack": pooled(
+        lambda pool, f: pool.matmul(np.ones((3, 60, 60)), ONES, method="rows", progress=f)
+    ),
     "emulated": pooled(lambda pool, f: pool.matmul(ONES, ONES, progress=f), **FAST),
-    "zones": pooled(lambda pool, f: pool.run(hs.partition([1, 1], shape=(60, 60)), ONES, ONES, progress=f)),
+    "zones": pooled(
+        lambda pool, f: pool.run(hs.partition([1, 1], shape=(60, 60)), ONES, ONES, progress=f)
+    ),
     "star": pooled(star),
     "sweep": pooled(sweep),
     "stencil": pooled(lambda pool, f: pool.stencil(ONES, 50, progress=f)),
@@ -55,7 +61,9 @@ CALLS = {
     "lu of nothing": pooled(lambda pool, f: pool.lu_factor(np.ones((0, 3)), progress=f)),
     "lu traced": pooled(lambda pool, f: pool.lu_factor(np.eye(30), trace=True, progress=f)),
     "tasks": lambda f: hs.map_tasks(square, range(5), 2, progress=f),
-    "tasks on demand": pooled(lambda pool, f: pool.map_tasks(square, range(5), order="demand", progress=f)),
+    "tasks on demand": pooled(
+        lambda pool, f: pool.map_tasks(square, range(5), order="demand", progress=f)
+    ),
     "no tasks": lambda f: hs.map_tasks(square, [], 2, progress=f),
     "files": lambda f: hs.matmul_files(ONES, ONES, np.empty((60, 60)), memory="8M", progress=f),
 }
@@ -112,7 +120,9 @@ def test_nothing(call, bars, nothing, capsys):
 @every
 @pytest.mark.parametrize("value", [1, 0, "yes", np.True_, []])
 def test_others_are_refused(call, value):
-    with pytest.raises(TypeError, match="progress must be a function of the fraction done, True or False, got "):
+    with pytest.raises(
+        TypeError, match="progress must be a function of the fraction done, True or False, got "
+    ):
         call(value)
 
 

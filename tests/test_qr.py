@@ -1,4 +1,5 @@
-"""QR factorisations: what makes them one, and SciPy's shapes and dtypes. Signs and columns beyond the rank are free."""
+"""QR factorisations: what makes them one, and SciPy's shapes and dtypes. Signs and columns beyond
+the rank are free."""
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ def wide(x):
 
 
 def assert_factors(a, q, r):
-    """Orthonormal columns, a triangle, and their product; each within rounding of the dimensions."""
+    """Orthonormal columns, a triangle, and their product; each within rounding of the
+    dimensions."""
     m, n = a.shape
     bound = 10 * max(1, m, n) * eps(a)
     size = max(1e-300, float(abs(wide(a)).max(initial=0)))
@@ -40,8 +42,13 @@ def assert_as_scipy(a, mode, found):
     """The shapes and dtypes of SciPy, and a factorisation."""
     theirs = scipy.linalg.qr(a, mode=mode)
     assert len(found) == len(theirs)
-    flat = [(*found[0], *found[1:]) if mode == "raw" else found, (*theirs[0], *theirs[1:]) if mode == "raw" else theirs]
-    assert [(x.shape, x.dtype) for x in flat[0]] == [(x.shape, x.dtype.newbyteorder("=")) for x in flat[1]]
+    flat = [
+        (*found[0], *found[1:]) if mode == "raw" else found,
+        (*theirs[0], *theirs[1:]) if mode == "raw" else theirs,
+    ]
+    assert [(x.shape, x.dtype) for x in flat[0]] == [
+        (x.shape, x.dtype.newbyteorder("=")) for x in flat[1]
+    ]
     r = found[-1]
     if mode == "raw":
         x, tau = found[0]
@@ -49,14 +56,24 @@ def assert_as_scipy(a, mode, found):
         assert (np.triu(x[: len(r)]) == r).all()
     elif mode == "r":
         gram = wide(r).conj().T @ wide(r) - wide(a).conj().T @ wide(a)
-        assert abs(gram).max(initial=0) <= 50 * max(a.shape) * eps(a) * max(1, abs(a).max(initial=0) ** 2 * max(a.shape))
+        assert abs(gram).max(initial=0) <= 50 * max(a.shape) * eps(a) * max(
+            1, abs(a).max(initial=0) ** 2 * max(a.shape)
+        )
         assert not np.tril(r, -1).any()
     else:
         assert_factors(a, *found)
 
 
 @settings(deadline=None, max_examples=120)
-@given(m=sizes, n=sizes, dtype=dtypes, layout=layouts, mode=st.sampled_from(MODES), seed=seeds, rank=st.integers(0, 50))
+@given(
+    m=sizes,
+    n=sizes,
+    dtype=dtypes,
+    layout=layouts,
+    mode=st.sampled_from(MODES),
+    seed=seeds,
+    rank=st.integers(0, 50),
+)
 def test_as_scipy(m, n, dtype, layout, mode, seed, rank):
     a = random((m, n), dtype, seed)
     if rank < min(m, n):
@@ -69,14 +86,22 @@ def test_as_scipy(m, n, dtype, layout, mode, seed, rank):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("shape", [(129, 129), (200, 97), (97, 200), (500, 7), (7, 500), (260, 65), (259, 65)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(129, 129), (200, 97), (97, 200), (500, 7), (7, 500), (260, 65), (259, 65)], ids=str
+)
 def test_large(shape, mode, dtype):
     a = random(shape, dtype)
     assert_as_scipy(a, mode, hs.qr(a, mode=mode))
 
 
 @settings(deadline=None, max_examples=60)
-@given(stack=stacks, m=st.integers(0, 12), n=st.integers(0, 12), dtype=dtypes, mode=st.sampled_from(MODES))
+@given(
+    stack=stacks,
+    m=st.integers(0, 12),
+    n=st.integers(0, 12),
+    dtype=dtypes,
+    mode=st.sampled_from(MODES),
+)
 def test_stacks(stack, m, n, dtype, mode):
     a = random((*stack, m, n), dtype)
     found = hs.qr(a, mode=mode)
@@ -89,11 +114,15 @@ def test_stacks(stack, m, n, dtype, mode):
     else:
         assert [x.shape for x in found] == [(*stack, *x.shape) for x in one]
     for index in np.ndindex(stack):
-        item = ((x[index], tau[index]), r[index]) if mode == "raw" else tuple(x[index] for x in found)
+        item = (
+            ((x[index], tau[index]), r[index]) if mode == "raw" else tuple(x[index] for x in found)
+        )
         assert_as_scipy(a[index], mode, item)
 
 
-@pytest.mark.parametrize("a", [np.zeros((5, 3)), np.zeros((3, 5)), np.ones((30, 4)), np.eye(6)[:, [0, 1, 1, 2]]], ids=str)
+@pytest.mark.parametrize(
+    "a", [np.zeros((5, 3)), np.zeros((3, 5)), np.ones((30, 4)), np.eye(6)[:, [0, 1, 1, 2]]], ids=str
+)
 @pytest.mark.parametrize("mode", ["full", "economic"])
 def test_deficient(a, mode):
     assert_factors(a, *hs.qr(a, mode=mode))
@@ -120,7 +149,10 @@ class TestPivoting:
     @pytest.mark.parametrize("mode", MODES)
     def test_as_scipy(self, mode, dtype):
         a = random((9, 6), dtype)
-        found, theirs = hs.qr(a, mode=mode, pivoting=True), scipy.linalg.qr(a, mode=mode, pivoting=True)
+        found, theirs = (
+            hs.qr(a, mode=mode, pivoting=True),
+            scipy.linalg.qr(a, mode=mode, pivoting=True),
+        )
         if mode == "raw":
             found, theirs = ((*x[0], *x[1:]) for x in (found, theirs))
         for x, y in zip(found, theirs, strict=True):

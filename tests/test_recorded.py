@@ -1,7 +1,9 @@
-"""hetsched.topology of recorded trees: odd machines, old kernels, broken copies, and hwloc's collection where it is at hand.
+"""hetsched.topology of recorded trees: odd machines, old kernels, broken copies, and hwloc's
+collection where it is at hand.
 
-The collection is the folder tests/hwloc/linux of the repository open-mpi/hwloc. With HWLOC_TREES naming that folder, and lstopo
-installed, both read each tree: `HWLOC_TREES=hwloc/tests/hwloc/linux pytest tests/test_recorded.py -k lstopo`.
+The collection is the folder tests/hwloc/linux of the repository open-mpi/hwloc. With HWLOC_TREES
+naming that folder, and lstopo installed, both read each tree: `HWLOC_TREES=hwloc/tests/hwloc/linux
+pytest tests/test_recorded.py -k lstopo`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,13 @@ def read(tree: Tree) -> Topology:
 
 
 def counts(t: Topology) -> tuple[int | None, ...]:
-    return t.cpus, t.cores, t.packages, t.nodes, len([cache for cache in t.caches if cache.level == 3])
+    return (
+        t.cpus,
+        t.cores,
+        t.packages,
+        t.nodes,
+        len([cache for cache in t.caches if cache.level == 3]),
+    )
 
 
 def mask(cpus: str, words: int = 1) -> str:
@@ -72,7 +80,9 @@ def with_masks(tree: Tree, words: int, names: dict[str, str]) -> Tree:
     """In the place of lists."""
     for file in list(tree.root.rglob("*")):
         if file.name in names:
-            file.with_name(names[file.name]).write_text(mask(file.read_text().strip(), words) + "\n")
+            file.with_name(names[file.name]).write_text(
+                mask(file.read_text().strip(), words) + "\n"
+            )
             file.unlink()
     return tree
 
@@ -107,7 +117,9 @@ class TestText:
         threads_of_two(tree, 3).cache("2 Unified 512K 0-1|2-3")
         for cpu in range(4):
             own = "0-1" if cpu < 2 else "2-3"
-            tree.write(f"{CPU}/cpu{cpu}/topology/core_cpus_list", "0-1").write(f"{CPU}/cpu{cpu}/topology/core_cpus", mask(own))
+            tree.write(f"{CPU}/cpu{cpu}/topology/core_cpus_list", "0-1").write(
+                f"{CPU}/cpu{cpu}/topology/core_cpus", mask(own)
+            )
             tree.write(f"{CPU}/cpu{cpu}/cache/index1/shared_cpu_list", "0-1")
             tree.write(f"{CPU}/cpu{cpu}/cache/index1/shared_cpu_map", mask(own))
         t = read(tree)
@@ -120,7 +132,10 @@ def test_masks_round_trip(cpus, words):
     assert cpu_mask(mask(",".join(map(str, cpus)), words)) == tuple(sorted(cpus))
 
 
-@pytest.mark.parametrize("text", ["", "g", "0x3", "123456789", "ff,", ",ff", "ff,,ff", "-1", "f f", "ff,fffffffff", "0-3"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "g", "0x3", "123456789", "ff,", ",ff", "ff,,ff", "-1", "f f", "ff,fffffffff", "0-3"],
+)
 def test_what_is_no_mask(text):
     assert cpu_mask(text) is None
 
@@ -159,16 +174,22 @@ class TestOnline:
 
     def test_holes(self, tree):
         """Of a machine whose boards were taken out."""
-        tree.write(f"{CPU}/online", "0-1,64-65,640-641").smt("0-1", "64-65", "640-641").node("0-1", "64-65,640-641")
+        tree.write(f"{CPU}/online", "0-1,64-65,640-641").smt("0-1", "64-65", "640-641").node(
+            "0-1", "64-65,640-641"
+        )
         t = read(tree)
         assert (t.cores, t.nodes, t.worth, t.places) == (3, 2, 3, (0, 64, 640, 1, 65, 641))
 
     @pytest.mark.parametrize(
         "text",
         [
-            "processor\t: 0\nmodel name\t: A\n\nprocessor\t: 1\nmodel name\t: A\n\nprocessor\t: 5",  # x86
+            # x86
+            "processor\t: 0\nmodel name\t: A\n\nprocessor\t: 1\nmodel name\t: A\n\nprocessor\t: 5",
             "Processor\t: ARMv7 rev 2\nprocessor\t: 0\nprocessor\t: 1\nprocessor\t: 5",
-            "vendor_id       : IBM/S390\nprocessor 0: version = FF\nprocessor 1: version = FF\nprocessor 5: version = FF",
+            (
+                "vendor_id       : IBM/S390\nprocessor 0: version = FF\nprocessor 1: version ="
+                " FF\nprocessor 5: version = FF"
+            ),
         ],
     )
     def test_cpuinfo_alone(self, tree, text):
@@ -176,7 +197,9 @@ class TestOnline:
         assert (t.allowed, t.cores) == ((0, 1, 5), None)
 
     def test_smt_that_is_off(self, tree):
-        tree.write(f"{CPU}/online", "0,2,4,6").smt("0", "2", "4", "6").write(f"{CPU}/smt/control", "off")
+        tree.write(f"{CPU}/online", "0,2,4,6").smt("0", "2", "4", "6").write(
+            f"{CPU}/smt/control", "off"
+        )
         assert (read(tree).cores, read(tree).worth) == (4, 4)
 
 
@@ -195,7 +218,9 @@ class TestPackages:
 
     def test_packages_without_numbers(self, tree):
         """POWER: -1, and eight threads to a core."""
-        tree.write(f"{CPU}/online", "0-31").smt("0-7", "8-15", "16-23", "24-31", name="thread_siblings_list")
+        tree.write(f"{CPU}/online", "0-31").smt(
+            "0-7", "8-15", "16-23", "24-31", name="thread_siblings_list"
+        )
         for cpu in range(32):
             own = "0-15" if cpu < 16 else "16-31"
             tree.write(f"{CPU}/cpu{cpu}/topology/core_siblings_list", own)
@@ -257,11 +282,16 @@ class TestMachines:
         tree.cache("3 Unified 16384K 0-3,8-11|4-7,12-15")
         t = read(with_masks(tree, 4, MASKS))
         assert counts(t) == (16, 8, None, 1, 2)
-        assert [domain.cpus for domain in t.domains] == [(0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)]
+        assert [domain.cpus for domain in t.domains] == [
+            (0, 1, 2, 3, 8, 9, 10, 11),
+            (4, 5, 6, 7, 12, 13, 14, 15),
+        ]
 
     def test_knights_landing(self, tree):
         """Four threads to a core, an L2 to each two cores, a node of MCDRAM without cpus."""
-        tree.write(f"{CPU}/online", "0-15").smt("0,4,8,12", "1,5,9,13", "2,6,10,14", "3,7,11,15").node("0-15", "")
+        tree.write(f"{CPU}/online", "0-15").smt(
+            "0,4,8,12", "1,5,9,13", "2,6,10,14", "3,7,11,15"
+        ).node("0-15", "")
         tree.cache("2 Unified 1024K 0-1,4-5,8-9,12-13|2-3,6-7,10-11,14-15")
         t = read(tree)
         assert (t.cores, t.nodes, t.worth, t.places[:5]) == (4, 1, 4, (0, 1, 2, 3, 4))
@@ -290,7 +320,9 @@ class TestMachines:
 
     def test_arm_in_clusters(self, tree):
         tree.write(f"{CPU}/online", "0-5").smt(*"012345").each("cpu_capacity", c0_3=430, c4_5=1024)
-        tree.each("topology/cluster_cpus_list", c0_3="0-3", c4_5="4-5").each("topology/physical_package_id", c0_5=-1)
+        tree.each("topology/cluster_cpus_list", c0_3="0-3", c4_5="4-5").each(
+            "topology/physical_package_id", c0_5=-1
+        )
         tree.cache("2 Unified 512K 0-3").cache("2 Unified 1024K 4-5")
         t = read(with_masks(tree, 1, MASKS))
         assert (t.cores, t.packages, t.types) == (6, None, {"performance": 2, "efficiency": 4})
@@ -304,8 +336,16 @@ class TestAllowed:
         ("mount", "file", "source"),
         [
             ("none /dev/cpuset cpuset rw 0 0", "dev/cpuset/job/cpus", "cgroup v1 /job cpus"),
-            ("none /dev/cpuset cgroup rw,cpuset,noprefix 0 0", "dev/cpuset/job/cpus", "cgroup v1 /job cpus"),
-            ("none /dev/c\\040s cgroup rw,cpuset 0 0", "dev/c s/job/cpuset.cpus", "cgroup v1 /job cpuset.cpus"),
+            (
+                "none /dev/cpuset cgroup rw,cpuset,noprefix 0 0",
+                "dev/cpuset/job/cpus",
+                "cgroup v1 /job cpus",
+            ),
+            (
+                "none /dev/c\\040s cgroup rw,cpuset 0 0",
+                "dev/c s/job/cpuset.cpus",
+                "cgroup v1 /job cpuset.cpus",
+            ),
             (
                 "none /sys/fs/cgroup cgroup2 rw 0 0",
                 "sys/fs/cgroup/job/cpuset.cpus.effective",
@@ -315,15 +355,20 @@ class TestAllowed:
     )
     @pytest.mark.parametrize("named", ["proc/self/cpuset", "proc/self/cgroup"])
     def test_cpusets(self, tree, mount, file, source, named):
-        threads_of_two(tree).write("proc/mounts", f"proc /proc proc rw 0 0\nshort\n{mount}").write(file, "2-5\0")
+        threads_of_two(tree).write("proc/mounts", f"proc /proc proc rw 0 0\nshort\n{mount}").write(
+            file, "2-5\0"
+        )
         tree.write("proc/self/cpuset", "/job")
-        if named == "proc/self/cgroup" and " cpuset " not in mount:  # kernels that mount cpusets so have no such file
+        # kernels that mount cpusets so have no such file
+        if named == "proc/self/cgroup" and " cpuset " not in mount:
             tree.write("proc/self/cpuset", "").write(named, "3:cpuset:/job\n0::/job")
         t = read(tree)
         assert (t.allowed, t.online, t.cpuset_source, t.cores) == ((2, 3, 4, 5), 8, source, 2)
 
     def test_of_the_nearest_that_says(self, tree):
-        threads_of_two(tree).write("proc/mounts", "none /dev/cpuset cpuset rw 0 0").write("proc/self/cpuset", "/a/b")
+        threads_of_two(tree).write("proc/mounts", "none /dev/cpuset cpuset rw 0 0").write(
+            "proc/self/cpuset", "/a/b"
+        )
         assert read(tree.write("dev/cpuset/a/cpus", "0-3")).allowed == (0, 1, 2, 3)
         assert read(tree.write("dev/cpuset/a/b/cpus", "1")).allowed == (1,)
 
@@ -338,11 +383,15 @@ class TestAllowed:
         assert read(inner).cpus == 8
 
     def test_quota(self, tree):
-        threads_of_two(tree).write("proc/mounts", "none /cg cgroup rw,cpu 0 0").write("proc/self/cgroup", "1:cpu:/a")
+        threads_of_two(tree).write("proc/mounts", "none /cg cgroup rw,cpu 0 0").write(
+            "proc/self/cgroup", "1:cpu:/a"
+        )
         assert read(tree.v1_quota("cg/a", 150000)).quota == 1.5
 
     def test_mask_of_the_process(self, tree):
-        threads_of_two(tree).write("proc/self/status", f"Name:\tx\nCpus_allowed:\t{mask('2-3,40', 2)}")
+        threads_of_two(tree).write(
+            "proc/self/status", f"Name:\tx\nCpus_allowed:\t{mask('2-3,40', 2)}"
+        )
         t = read(tree)
         assert t.allowed == (2, 3)
         assert "affinity" not in t.unknown
@@ -376,7 +425,12 @@ class TestRefused:
         self.refuse(tree, f"{CPU}/online", "must have the tree of a recorded machine")
 
     def test_folder_of_other_things(self, tree):
-        self.refuse(tree.write("sys/README", "0-7").write("proc/cpuinfo", "bogomips: 3").write("online", "0-7"), "proc/cpuinfo")
+        self.refuse(
+            tree.write("sys/README", "0-7")
+            .write("proc/cpuinfo", "bogomips: 3")
+            .write("online", "0-7"),
+            "proc/cpuinfo",
+        )
 
     @pytest.mark.parametrize(
         "text",
@@ -397,26 +451,46 @@ class TestRefused:
         ],
     )
     @pytest.mark.parametrize(
-        "file", [f"{CPU}/online", f"{CPU}/cpu2/topology/core_cpus_list", f"{NODE}/online", f"{NODE}/node0/cpulist"]
+        "file",
+        [
+            f"{CPU}/online",
+            f"{CPU}/cpu2/topology/core_cpus_list",
+            f"{NODE}/online",
+            f"{NODE}/node0/cpulist",
+        ],
     )
     def test_lists(self, tree, file, text):
         self.refuse(threads_of_two(tree).write(file, text), file, "a list such as")
 
     @pytest.mark.parametrize(
-        "file", [f"{CPU}/cpu1/topology/core_cpus", f"{CPU}/cpu0/cache/index0/shared_cpu_map", f"{NODE}/node0/cpumap"]
+        "file",
+        [
+            f"{CPU}/cpu1/topology/core_cpus",
+            f"{CPU}/cpu0/cache/index0/shared_cpu_map",
+            f"{NODE}/node0/cpumap",
+        ],
     )
-    @pytest.mark.parametrize("text", ["0x3", "f" * 9, ",".join(["ffffffff"] * 2**15 + ["1"]), "-1", "0-7"])
+    @pytest.mark.parametrize(
+        "text", ["0x3", "f" * 9, ",".join(["ffffffff"] * 2**15 + ["1"]), "-1", "0-7"]
+    )
     def test_masks(self, tree, file, text):
         with_masks(threads_of_two(tree), 1, MASKS)
         self.refuse(tree.write(file, text), file, "words of 32 bits")
 
     @pytest.mark.parametrize(
-        "file", ["sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus", f"{CPU}/cpu0/cache/index0/shared_cpu_list"]
+        "file",
+        [
+            "sys/devices/cpu_core/cpus",
+            "sys/devices/cpu_atom/cpus",
+            f"{CPU}/cpu0/cache/index0/shared_cpu_list",
+        ],
     )
     def test_other_lists(self, tree, file):
         self.refuse(threads_of_two(tree).write(file, "junk"), file)
 
-    @pytest.mark.parametrize("line", ["Cpus_allowed_list:\tall", "Cpus_allowed:\tx", "Cpus_allowed_list:\t3-1"])
+    @pytest.mark.parametrize(
+        "line", ["Cpus_allowed_list:\tall", "Cpus_allowed:\tx", "Cpus_allowed_list:\t3-1"]
+    )
     def test_status(self, tree, line):
         self.refuse(threads_of_two(tree).write("proc/self/status", line), "proc/self/status")
 
@@ -426,7 +500,11 @@ class TestRefused:
         self.refuse(tree, f"{CPU}/cpu3/online", "must be 0 or 1")
 
     def test_too_many_cpus(self, tree):
-        self.refuse(tree.write(f"{CPU}/online", "0-65536"), f"{CPU}/online", "at most 65536 cpus, it lists 65537")
+        self.refuse(
+            tree.write(f"{CPU}/online", "0-65536"),
+            f"{CPU}/online",
+            "at most 65536 cpus, it lists 65537",
+        )
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
     @pytest.mark.parametrize("make", [pipe, loop, large])
@@ -448,18 +526,25 @@ class TestRefused:
         self.refuse(tree, file)
 
     @pytest.mark.parametrize(
-        "text", ["hw.ncpu: 8", "hw.logicalcpu: 0", "hw.logicalcpu: 99999999", "hw.nperflevels: 123456789012"]
+        "text",
+        [
+            "hw.ncpu: 8",
+            "hw.logicalcpu: 0",
+            "hw.logicalcpu: 99999999",
+            "hw.nperflevels: 123456789012",
+        ],
     )
     def test_sysctl_without_a_number_of_cpus(self, tree, text):
         self.refuse(tree.write("sysctl.txt", text), "sysctl.txt", "hw.logicalcpu from 1 to 65536")
 
 
-# ---- hwloc's collection ---------------------------------------------------------------------------------------------
+# ---- hwloc's collection --------------------------------------------------------------------------
 
 LSTOPO = shutil.which("lstopo-no-graphics") or shutil.which("lstopo") or ""
 COLLECTION = sorted(Path(os.environ.get("HWLOC_TREES", "/nowhere")).glob("*.tar.*"))
 
-#: Ours and lstopo's, where they differ, and why. Nodes are None where the node of some cpu is not known.
+#: Ours and lstopo's, where they differ, and why. Nodes are None where the node of some cpu is not
+#: known.
 _NO_NODES = "lstopo makes up a node where the kernel has none"
 _MEMORY = "lstopo counts nodes of memory alone, to which it gives the cpus that are near"
 _DISALLOWED = "lstopo leaves out nodes whose memory the cpuset does not allow"
@@ -491,7 +576,9 @@ EXPLAINED: dict[str, tuple[dict[str, tuple[int | None, int]], str]] = {
 }
 
 
-@pytest.mark.skipif(not COLLECTION, reason="HWLOC_TREES names no folder with hwloc's recorded trees")
+@pytest.mark.skipif(
+    not COLLECTION, reason="HWLOC_TREES names no folder with hwloc's recorded trees"
+)
 @pytest.mark.skipif(not LSTOPO, reason="hwloc's lstopo is not installed")
 @pytest.mark.parametrize("archive", COLLECTION, ids=lambda path: path.name.partition(".")[0])
 def test_as_lstopo_reads_it(archive, tmp_path):
@@ -499,7 +586,10 @@ def test_as_lstopo_reads_it(archive, tmp_path):
         tar.extractall(tmp_path, filter="data")
     (root,) = tmp_path.iterdir()
     written = subprocess.run(
-        [LSTOPO, "--input", str(root), "--if", "fsroot", "--of", "xml"], capture_output=True, check=True, timeout=60
+        [LSTOPO, "--input", str(root), "--if", "fsroot", "--of", "xml"],
+        capture_output=True,
+        check=True,
+        timeout=60,
     )
     objects = list(ET.fromstring(written.stdout).iter("object"))
 

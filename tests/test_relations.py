@@ -1,4 +1,5 @@
-"""All planners on random inputs, judged by validators and relations; and plans that are damaged, which must not pass."""
+"""All planners on random inputs, judged by validators and relations; and plans that are damaged,
+which must not pass."""
 
 from __future__ import annotations
 
@@ -20,7 +21,12 @@ from hetsched.planners.product_methods import plan_boxes
 from hetsched.planners.stencil import Members, plan_stencil
 
 #: Random inputs of each planner, fewer of the slow ones.
-COUNTS = dict.fromkeys(INSTANCES, 20) | {"min_time": 6, "layers_mesh": 6, "layers_network": 6, "divisible_load": 10}
+COUNTS = dict.fromkeys(INSTANCES, 20) | {
+    "min_time": 6,
+    "layers_mesh": 6,
+    "layers_network": 6,
+    "divisible_load": 10,
+}
 
 
 def planned(call: str, seed: int) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
@@ -55,7 +61,9 @@ def test_recuts_pass(seed):
     rng = np.random.default_rng(seed)
     p = int(rng.integers(1, 7))
     shape = None if seed % 2 else (p + 3, 9)
-    old = hs.partition(rng.uniform(0.5, 2, p), shape=shape, link_costs=None if seed % 3 else rng.uniform(0.5, 2, p))
+    old = hs.partition(
+        rng.uniform(0.5, 2, p), shape=shape, link_costs=None if seed % 3 else rng.uniform(0.5, 2, p)
+    )
     validate(old.recut(rng.uniform(0.5, 2, p)))
     same = old.recut(old.areas)
     validate(same)
@@ -79,7 +87,7 @@ def test_plans_of_files_pass(seed):
     assert bounds == sorted(bounds, reverse=True)
 
 
-# ---- every type has a judge ---------------------------------------------------------------------------------------
+# ---- every type has a judge ----------------------------------------------------------------------
 
 
 def _all_subclasses(kind: type) -> set[type]:
@@ -100,14 +108,33 @@ def test_every_planner_has_relations():
     assert INSTANCES.keys() == CALLS.keys()
     run = {rules.run for rules in CALLS.values()} | {hs.plan_files, hs.compare_partitions}
     named = [getattr(hs, name) for name in hs.__all__]
-    wrong = {hs.measure, hs.topology, hs.simulate, hs.matmul, hs.matmul_files, hs.map_tasks, hs.asarray}
-    wrong |= {hs.det, hs.gram, hs.slogdet, hs.solve, hs.inv, hs.lu_factor, hs.lu_solve, hs.cholesky, hs.cho_factor, hs.cho_solve}
+    wrong = {
+        hs.measure,
+        hs.topology,
+        hs.simulate,
+        hs.matmul,
+        hs.matmul_files,
+        hs.map_tasks,
+        hs.asarray,
+    }
+    wrong |= {
+        hs.det,
+        hs.gram,
+        hs.slogdet,
+        hs.solve,
+        hs.inv,
+        hs.lu_factor,
+        hs.lu_solve,
+        hs.cholesky,
+        hs.cho_factor,
+        hs.cho_solve,
+    }
     wrong |= {hs.solve_triangular, hs.qr, hs.lstsq, hs.thread_limit, hs.coverage, hs.study}
     planners = {f for f in named if callable(f) and not isinstance(f, type)} - wrong
     assert planners - run == set()
 
 
-# ---- what must not pass -------------------------------------------------------------------------------------------
+# ---- what must not pass --------------------------------------------------------------------------
 
 
 @cache
@@ -156,7 +183,8 @@ def _highspy() -> bool:
 
 
 KINDS = [pytest.param(kind, id=kind.__name__) for kind in VALIDATORS]
-#: What a damage of one part in a million, or of one, may leave consistent: inputs that do not bind, and bounds that hold still.
+#: What a damage of one part in a million, or of one, may leave consistent: inputs that do not bind,
+#: and bounds that hold still.
 FREE = {
     hs.Cuboids: {"bound", "cycle_times"},
     hs.FilesPlan: {"depth", "memory", "names", "peak", "pieces"},
@@ -205,7 +233,8 @@ def sample(kind: type) -> Any:
 
 
 def damaged(plan: Any, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Other contents of a field that are a little wrong, in several ways, each with a word for it."""
+    """Other contents of a field that are a little wrong, in several ways, each with a word for
+    it."""
     value = getattr(plan, name)
     wrong: list[tuple[str, Any]] = []
     if isinstance(value, bool):
@@ -214,11 +243,19 @@ def damaged(plan: Any, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         wrong = [(name, value + 1)]
     elif isinstance(value, float):
         wrong = [(name, value * (1 + 1e-6) if value else 1.0), (f"NaN for {name}", math.nan)]
-    elif isinstance(value, np.ndarray) and value.dtype.names is None and value.size and value.dtype.kind in "if":
-        for at in (0, value.size - 1) if value.ndim == 1 else (1, value.size - 2):  # of a table of links the corners are not read
+    elif (
+        isinstance(value, np.ndarray)
+        and value.dtype.names is None
+        and value.size
+        and value.dtype.kind in "if"
+    ):
+        # of a table of links the corners are not read
+        for at in (0, value.size - 1) if value.ndim == 1 else (1, value.size - 2):
             other = value.copy()
             old = other.flat[at]
-            other.flat[at] = old + 1 if value.dtype.kind == "i" else old * (1 + 1e-6) if old else 0.5
+            other.flat[at] = (
+                old + 1 if value.dtype.kind == "i" else old * (1 + 1e-6) if old else 0.5
+            )
             other.setflags(write=False)
             wrong.append((name, other))
         if not isinstance(plan, Plan):  # which takes a copy
@@ -236,7 +273,8 @@ def damaged(plan: Any, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def rejected(plan: Any, changes: dict[str, Any]) -> bool:
-    """Whether the plan with these changes cannot be made, or the judge says in words what is wrong with it."""
+    """Whether the plan with these changes cannot be made, or the judge says in words what is wrong
+    with it."""
     try:
         validate(replace(plan, **changes))
     except AssertionError as error:
@@ -256,7 +294,12 @@ def test_damage_does_not_pass(kind):
     plan = sample(kind)
     assert is_dataclass(plan)
     with np.errstate(all="ignore"):
-        passed = {what for field in fields(plan) for what, bad in damaged(plan, field.name) if not rejected(plan, bad)}
+        passed = {
+            what
+            for field in fields(plan)
+            for what, bad in damaged(plan, field.name)
+            if not rejected(plan, bad)
+        }
     assert passed <= FREE.get(kind, set())
 
 
@@ -273,7 +316,8 @@ def test_false_claims_do_not_pass(kind):
 
 
 def test_relations_can_fail():
-    """What `check` compares: a plan of other content, of another factor, and bounds and optima that contradict each other."""
+    """What `check` compares: a plan of other content, of another factor, and bounds and optima that
+    contradict each other."""
     plan = hs.lu_pattern(12, [3, 5, 8], method="cyclic")
     best = hs.lu_pattern(12, [3, 5, 8])
     with pytest.raises(AssertionError, match="method was"):

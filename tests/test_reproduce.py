@@ -1,4 +1,5 @@
-"""hetsched.datasets and hetsched.reproduce: the 2008 paper's platforms, its claims, and what the documentation says of them."""
+"""hetsched.datasets and hetsched.reproduce: the 2008 paper's platforms, its claims, and what the
+documentation says of them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,16 @@ from hetsched.planners.star import EFFORT, PAPER, planned
 from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
 from hetsched.studies.ppopp2008_runs import emulated
 
-NAMES = ["memory", "links", "speeds", "ratio2", "ratio4", *(f"random{k}" for k in range(10)), "real2007", "real2006"]
+NAMES = [
+    "memory",
+    "links",
+    "speeds",
+    "ratio2",
+    "ratio4",
+    *(f"random{k}" for k in range(10)),
+    "real2007",
+    "real2006",
+]
 USUAL = (0.76e-3, 5.12e-3, 20971)
 
 
@@ -30,7 +40,13 @@ class TestPlatforms:
         instances = hs.datasets.ppopp2008_instances()
         assert len(instances) == 29
         assert list(dict.fromkeys(name for name, _ in instances)) == NAMES
-        assert [s for name, (_, s, _) in instances if name == "links"] == [800, 1000, 1200, 1400, 1600]
+        assert [s for name, (_, s, _) in instances if name == "links"] == [
+            800,
+            1000,
+            1200,
+            1400,
+            1600,
+        ]
         assert {(r, t) for _, (r, _, t) in instances} == {(100, 100)}
         assert {s for name, (_, s, _) in instances if name.startswith("real")} == {4000}
         assert {s for name, (_, s, _) in instances if name.startswith("ra")} == {1000}
@@ -56,7 +72,10 @@ class TestPlatforms:
     def test_all_combinations(self, ratio):
         workers = hs.datasets.ppopp2008(f"ratio{ratio}").workers
         wanted = {
-            (w * USUAL[0], c * USUAL[1], m) for w in (1, ratio) for c in (1, ratio) for m in (20971, {2: 10485, 4: 5242}[ratio])
+            (w * USUAL[0], c * USUAL[1], m)
+            for w in (1, ratio)
+            for c in (1, ratio)
+            for m in (20971, {2: 10485, 4: 5242}[ratio])
         }
         assert {(w.cycle_time, w.link_cost, w.memory) for w in workers} == wanted
         assert len(workers) == 8
@@ -76,7 +95,9 @@ class TestPlatforms:
         assert hashlib.sha256(text.encode()).hexdigest()[:16] == "08ea121262a2db88"
 
     def test_unknown(self):
-        with pytest.raises(ValueError, match="name must be one of memory, links, .*, real2006, got 'real2005'"):
+        with pytest.raises(
+            ValueError, match="name must be one of memory, links, .*, real2006, got 'real2005'"
+        ):
             hs.datasets.ppopp2008("real2005")
 
     def test_anchors(self, study):
@@ -91,7 +112,11 @@ class TestStudy:
     def test_claims(self, study):
         """The averages are the paper's to about a point."""
         rows = study.plans.values()
-        for better, worse, paper in (("oddoml", "bmm", 0.19), ("het", "oddoml", 0.10), ("het", "bmm", 0.27)):
+        for better, worse, paper in (
+            ("oddoml", "bmm", 0.19),
+            ("het", "oddoml", 0.10),
+            ("het", "bmm", 0.27),
+        ):
             gain = statistics.mean(1 - row[better].makespan / row[worse].makespan for row in rows)
             assert abs(gain - paper) < 0.02
         claims = {claim.what: claim for claim in study.claims()}
@@ -112,7 +137,9 @@ class TestStudy:
             for instance, row in study.relative(value).items():
                 plans = study.plans[instance]
                 assert min(row.values()) == 1
-                assert row["bmm"] * min(getattr(p, value) for p in plans.values()) == pytest.approx(getattr(plans["bmm"], value))
+                assert row["bmm"] * min(getattr(p, value) for p in plans.values()) == pytest.approx(
+                    getattr(plans["bmm"], value)
+                )
 
     def test_steady_state(self, study):
         """Equal workers share the port: a rate of mu / (2 c) altogether, or of p / w."""
@@ -144,14 +171,19 @@ class TestStudy:
         assert label(("ratio2", (1, 2, 3))) == "ratio2"
 
     def test_runs(self, study):
-        """An instance of figure 4 and one of figure 8 on emulated workers, all methods: right products, never early."""
+        """An instance of figure 4 and one of figure 8 on emulated workers, all methods: right
+        products, never early."""
         chosen = [("memory", (100, 800, 100)), ("real2006", (100, 4000, 100))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", hs.EmulationWarning)  # of a loaded machine
-            runs = {i: {m: emulated(plan, 0.3) for m, plan in study.plans[i].items()} for i in chosen}
+            runs = {
+                i: {m: emulated(plan, 0.3) for m, plan in study.plans[i].items()} for i in chosen
+            }
         for instance, row in runs.items():
             for method, run in row.items():
-                assert run.predicted == pytest.approx(study.plans[instance][method].makespan, rel=1e-9)
+                assert run.predicted == pytest.approx(
+                    study.plans[instance][method].makespan, rel=1e-9
+                )
                 assert run.measured >= run.predicted * (1 - 1e-9)
                 assert run.late == pytest.approx(run.measured / run.predicted - 1)
         text = dataclasses.replace(study, runs=runs).tables()
@@ -172,8 +204,14 @@ class TestStudy:
         cost = study.relative("makespan")
         lines = {line.get_label(): line.get_ydata() for line in axes[1].get_lines()}
         assert list(lines) == list(PAPER)
-        assert list(lines["bmm"]) == [row["bmm"] for (name, _), row in cost.items() if name == "links"]
-        lines = {line.get_label(): line.get_ydata() for line in axes[-2].get_lines() if len(line.get_ydata()) == 29}
+        assert list(lines["bmm"]) == [
+            row["bmm"] for (name, _), row in cost.items() if name == "links"
+        ]
+        lines = {
+            line.get_label(): line.get_ydata()
+            for line in axes[-2].get_lines()
+            if len(line.get_ydata()) == 29
+        }
         assert list(lines["oddoml"]) == [row["oddoml"] for row in cost.values()]
         assert study.plot(pyplot.figure()) is not figure
         pyplot.close("all")
@@ -186,17 +224,23 @@ def test_command(tmp_path, capsys, monkeypatch, study):
     assert "9: Het gains on BMM" in capsys.readouterr().out
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     assert cli.main(["reproduce", "ppopp2008", "-o", "f.txt"]) == 1
-    assert "--output must end in .html, .json, .csv, .png, .svg or .pdf, got 'f.txt'" in capsys.readouterr().err
+    assert (
+        "--output must end in .html, .json, .csv, .png, .svg or .pdf, got 'f.txt'"
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "nothing"])
 
 
 def test_best_on_all_instances(study):
-    """Spec: at least 20 % below Het on average, never above the best of the seven, within 1.35 of the bound; Het is at 1.77. With
-    a fifth of the usual effort already."""
+    """Spec: at least 20 % below Het on average, never above the best of the seven, within 1.35 of
+    the bound; Het is at 1.77. With a fifth of the usual effort already."""
     gains, ratios = [], []
     for (name, shape), row in study.plans.items():
-        het, best = row["het"], planned(*shape, hs.datasets.ppopp2008(name), "best", effort=EFFORT // 5)
+        het, best = (
+            row["het"],
+            planned(*shape, hs.datasets.ppopp2008(name), "best", effort=EFFORT // 5),
+        )
         assert best.makespan <= min(plan.makespan for plan in row.values())
         gains.append(1 - best.makespan / het.makespan)
         ratios.append((het.makespan / best.lower_bound, best.makespan / best.lower_bound))
@@ -209,9 +253,13 @@ def test_best_on_all_instances(study):
 def test_beside_the_seven():
     """Ratios are to the best of the seven, whatever else is faster."""
     name, shape = hs.datasets.ppopp2008_instances()[0]
-    plans = {method: hs.plan_product(*shape, hs.datasets.ppopp2008(name), method) for method in PAPER}
+    plans = {
+        method: hs.plan_product(*shape, hs.datasets.ppopp2008(name), method) for method in PAPER
+    }
     least = min(plan.makespan for plan in plans.values())
     plans["best"] = dataclasses.replace(plans["het"], makespan=0.75 * least)
-    row = Ppopp2008({(name, shape): plans}, dict.fromkeys(plans, 0.0), {}).relative("makespan")[name, shape]
+    row = Ppopp2008({(name, shape): plans}, dict.fromkeys(plans, 0.0), {}).relative("makespan")[
+        name, shape
+    ]
     assert row["best"] == pytest.approx(0.75)
     assert min(row[method] for method in PAPER) == 1

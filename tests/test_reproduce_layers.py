@@ -1,4 +1,5 @@
-"""hetsched.reproduce_layers: figure 6, what the text claims of it, the page, the pictures and the command."""
+"""hetsched.reproduce_layers: figure 6, what the text claims of it, the page, the pictures and the
+command."""
 
 from __future__ import annotations
 
@@ -12,7 +13,17 @@ import hetsched as hs
 from hetsched.cli import main as cli
 from hetsched.cli import reproduce
 from hetsched.studies.claims import CORRECTED, MET
-from hetsched.studies.layers_star import BOUND, EVEN, LAYERS, METHODS, RECTANGLES, SUMMED, random_star, reproduce_star, spread
+from hetsched.studies.layers_star import (
+    BOUND,
+    EVEN,
+    LAYERS,
+    METHODS,
+    RECTANGLES,
+    SUMMED,
+    random_star,
+    reproduce_star,
+    spread,
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +37,8 @@ def small():
 
 
 def test_claims(study):
-    """Measured reductions are about 75 % for all; the paper's are the bound times the factors proven, to half a point."""
+    """Measured reductions are about 75 % for all; the paper's are the bound times the factors
+    proven, to half a point."""
     claims = {claim.what: claim for claim in study.claims()}
     figure_6 = [claim for what, claim in claims.items() if not what.startswith(("1:", "6.2:"))]
     assert [claim.paper for claim in figure_6] == ["75%", "78%", "79.7%", "85.1%", "about 40%", ""]
@@ -35,7 +47,9 @@ def test_claims(study):
         reduction = 1 - study.by_size.volumes[LAYERS] / study.by_size.volumes[name]
         assert 0.743 < reduction.mean() < 0.755
     for (name, (_, factor)), paper in zip(RECTANGLES.items(), (0.78, 0.797, 0.851), strict=True):
-        guaranteed = 1 - study.by_size.volumes[LAYERS][-1] / (factor * study.by_size.volumes[BOUND][-1])
+        guaranteed = 1 - study.by_size.volumes[LAYERS][-1] / (
+            factor * study.by_size.volumes[BOUND][-1]
+        )
         assert guaranteed.mean() == pytest.approx(paper, abs=0.005)
         assert f"{guaranteed.mean():.1%}" in claims[f"6a: LBP below {name}"].why
         assert (study.by_size.volumes[name] <= factor * study.by_size.volumes[BOUND]).all()
@@ -44,11 +58,15 @@ def test_claims(study):
 
 
 def test_example(study):
-    """Figure 1 by its own numbers: workers of 1, 1, 2, 4 and two matrices of 8 x 8; the source in the middle of a mesh."""
-    claims = {claim.what: claim for claim in study.claims() if claim.what.startswith(("1:", "6.2:"))}
+    """Figure 1 by its own numbers: workers of 1, 1, 2, 4 and two matrices of 8 x 8; the source in
+    the middle of a mesh."""
+    claims = {
+        claim.what: claim for claim in study.claims() if claim.what.startswith(("1:", "6.2:"))
+    }
     assert {claim.verdict for claim in claims.values()} == {MET}
     assert [claim.here for what, claim in claims.items() if what.startswith("1:")] == [
-        "256 / 128 / 128",  # 4 zones of 4 x 8 and 8 x 4; a column of A and a row of B for each of 8 layers
+        # 4 zones of 4 x 8 and 8 x 4; a column of A and a row of B for each of 8 layers
+        "256 / 128 / 128",
         "128 / 128",  # the slowest: 16 elements of 8 products, 2 layers of 64
         "1 1 2 4",
         "64",
@@ -65,11 +83,15 @@ def test_honest_total(study):
     assert (squares[SUMMED] == 17).all()
     assert (squares[EVEN] == 17).all()
     assert 7.8 < squares["PERI-SUM"].mean() < 8
-    assert (study.by_workers.per_square()[SUMMED] == np.array([[p + 1] for p in study.by_workers.points])).all()
+    assert (
+        study.by_workers.per_square()[SUMMED]
+        == np.array([[p + 1] for p in study.by_workers.points])
+    ).all()
 
 
 def test_sweeps(small):
-    """By the model alone: what a worker receives and computes in columns; layers are never later."""
+    """By the model alone: what a worker receives and computes in columns; layers are never
+    later."""
     sweep = small.by_workers
     assert (sweep.points, sweep.sizes) == ((1, 2, 5), (30, 30, 30))
     assert small.by_size.points == small.by_size.sizes == (20, 30)
@@ -77,14 +99,18 @@ def test_sweeps(small):
         for seed in range(2):
             cycle, link = random_star(p, seed)
             columns = [30 // p] * p
-            ends = [30 * (30 + c) * z + 30 * 30 * c * w for c, w, z in zip(columns, cycle, link, strict=True)]
+            ends = [
+                30 * (30 + c) * z + 30 * 30 * c * w
+                for c, w, z in zip(columns, cycle, link, strict=True)
+            ]
             assert sweep.times[EVEN][k, seed] == pytest.approx(max(ends))
             assert sweep.volumes[EVEN][k, seed] == 30 * (30 * p + 30)
             plan = hs.layers_star(30, cycle, link)
             assert sweep.times[LAYERS][k, seed] == plan.makespan
             zones = hs.partition(1 / cycle, "columns", (30, 30))
             ends = [
-                30 * (h + w) * z + 30 * h * w * t for (_, _, h, w), t, z in zip(zones.rects.tolist(), cycle, link, strict=True)
+                30 * (h + w) * z + 30 * h * w * t
+                for (_, _, h, w), t, z in zip(zones.rects.tolist(), cycle, link, strict=True)
             ]
             assert sweep.times["PERI-SUM"][k, seed] == pytest.approx(max(ends))
             assert sweep.volumes["PERI-SUM"][k, seed] == 30 * zones.cost
@@ -111,12 +137,20 @@ def test_spread():
 
 def test_documentation(study):
     """The tables of docs/reproduction-layers.md."""
-    text = (Path(__file__).parents[1] / "docs" / "reproduction-layers.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "docs" / "reproduction-layers.md").read_text(
+        encoding="utf-8"
+    )
     in_the_page(study, "reproduction-layers.md")
     sweep = study.by_workers
     squares, times = sweep.per_square(), sweep.relative_times()
     for k, p in enumerate(sweep.points):
-        row = [str(p), *(spread(squares[name][k], ".2f") for name in (LAYERS, BOUND, *RECTANGLES, EVEN, SUMMED))]
+        row = [
+            str(p),
+            *(
+                spread(squares[name][k], ".2f")
+                for name in (LAYERS, BOUND, *RECTANGLES, EVEN, SUMMED)
+            ),
+        ]
         assert "| " + " | ".join(row) + " |" in text
         row = [str(p), *(spread(times[name][k], ".3f") for name in (*RECTANGLES, EVEN))]
         assert "| " + " | ".join(row) + " |" in text
@@ -127,7 +161,12 @@ def test_plot(small):
     pyplot.switch_backend("Agg")
     figure = small.plot()
     titles = [ax.get_title("left") for ax in figure.axes]
-    assert titles == ["volume, 16 workers", "finishing time, 16 workers", "volume, N = 30", "finishing time, N = 30"]
+    assert titles == [
+        "volume, 16 workers",
+        "finishing time, 16 workers",
+        "volume, N = 30",
+        "finishing time, N = 30",
+    ]
     labels = [figure.axes[k].get_legend_handles_labels()[1] for k in range(2)]
     assert sorted(labels[0]) == sorted([*METHODS, BOUND, SUMMED])
     assert labels[1] == list(METHODS)
@@ -148,4 +187,7 @@ def test_command(tmp_path, capsys, monkeypatch, small):
     assert (tmp_path / "g.svg").exists()
     assert cli.main(["reproduce", "layers"]) == 0
     assert cli.main(["reproduce", "layers", "-o", "f.txt"]) == 1
-    assert "--output must end in .html, .json, .csv, .png, .svg or .pdf, got 'f.txt'" in capsys.readouterr().err
+    assert (
+        "--output must end in .html, .json, .csv, .png, .svg or .pdf, got 'f.txt'"
+        in capsys.readouterr().err
+    )

@@ -1,4 +1,5 @@
-"""hetsched.reproduce_mesh and mesh_compare: the rivals by hand and by all divisions, the paper's figures 7 to 9, pictures."""
+"""hetsched.reproduce_mesh and mesh_compare: the rivals by hand and by all divisions, the paper's
+figures 7 to 9, pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def study():
     return reproduce_layers_mesh((5,), (1000, 1500, 2000), 5)
 
 
-# ---- rivals ------------------------------------------------------------------------------------------------------
+# ---- rivals --------------------------------------------------------------------------------------
 
 
 def random_platform(size):
@@ -37,7 +38,8 @@ def equal_mesh(x, y, w=1.0, z=1.0):
 
 
 def test_summa_on_equal_nodes():
-    """Three steps; a panel of A travels 2, 1, 2 links of its row, one of B as many of its column."""
+    """Three steps; a panel of A travels 2, 1, 2 links of its row, one of B as many of its
+    column."""
     n, w, z = 6, 0.5, 0.25
     block = n * n / 9
     rival = summa(n, *equal_mesh(3, 3, w, z))
@@ -69,7 +71,11 @@ def test_pipeline_along_a_path(chunks):
     times, right, down = np.array([[1.0, 2.0, 3.0]]), np.array([[3.0, 1.0]]), np.zeros((0, 3))
     rival = pipeline(n, times, right, down, chunks=chunks)
     whole = 2 * n * n
-    last = whole * 3.0 if chunks == math.inf else whole * (3.0 + 1.0) / chunks + (chunks - 1) * whole * 3.0 / chunks
+    last = (
+        whole * 3.0
+        if chunks == math.inf
+        else whole * (3.0 + 1.0) / chunks + (chunks - 1) * whole * 3.0 / chunks
+    )
     assert rival.makespan == pytest.approx(last + n / 3 * n * n * 3.0)
     assert rival.counts.tolist() == [[n / 3] * 3]
     assert rival.volume == 2 * whole
@@ -78,7 +84,8 @@ def test_pipeline_along_a_path(chunks):
 
 
 def test_pipeline_takes_the_best_way():
-    """Round a slow link: the shortest way with one chunk, the widest with infinitely many; volumes."""
+    """Round a slow link: the shortest way with one chunk, the widest with infinitely many;
+    volumes."""
     times, right, down = equal_mesh(2, 2, 0.0, 1.0)
     right[0, 0] = 2.5
     for chunks, way, links in ((1, 2.5, 4), (math.inf, 1.0, 3)):
@@ -90,9 +97,17 @@ def test_pipeline_takes_the_best_way():
 def test_balanced_pipeline_is_best():
     rng = np.random.default_rng(3)
     for source_computes in (False, True):
-        times, right, down = rng.uniform(1, 5, (2, 2)), rng.uniform(1, 5, (2, 1)), rng.uniform(1, 5, (1, 2))
+        times, right, down = (
+            rng.uniform(1, 5, (2, 2)),
+            rng.uniform(1, 5, (2, 1)),
+            rng.uniform(1, 5, (1, 2)),
+        )
         to_right, below = right[0, 0], down[0, 0]
-        start = [0, min(to_right, below + right[1, 0] + down[0, 1]), min(below, to_right + down[0, 1] + right[1, 0])]
+        start = [
+            0,
+            min(to_right, below + right[1, 0] + down[0, 1]),
+            min(below, to_right + down[0, 1] + right[1, 0]),
+        ]
         start.append(min(start[1] + down[0, 1], start[2] + right[1, 0]))
         n, flat = 6, times.ravel()
         best = min(
@@ -105,7 +120,7 @@ def test_balanced_pipeline_is_best():
         assert rival.counts.sum() == n
 
 
-# ---- the study ---------------------------------------------------------------------------------------------------
+# ---- the study -----------------------------------------------------------------------------------
 
 
 def test_meshes():
@@ -140,7 +155,9 @@ def test_figures(study):
         assert study.mean(5, side, "summa", "volume") == pytest.approx((8, 0))
         assert study.mean(5, side, "pipeline", "volume")[0] == pytest.approx(80)
         assert study.mean(5, side, "modified", "volume")[0] == pytest.approx(48)
-        scratch, warm = (study.mean(5, side, "pmft", value)[0] for value in ("from_scratch", "iterations"))
+        scratch, warm = (
+            study.mean(5, side, "pmft", value)[0] for value in ("from_scratch", "iterations")
+        )
         assert scratch > 1.5 * warm > study.mean(5, side, "heuristic", "iterations")[0]
         assert {o.lp_solves for o in study.outcomes[5, side]["heuristic"]} <= {2, 3}
     assert (study.sizes, study.sides(5)) == ((5,), [1000, 1500, 2000])
@@ -148,7 +165,11 @@ def test_figures(study):
 
 def test_text_and_documentation(study):
     text = str(study)
-    for words in ("Figure 7, 5 x 5: volume in n^2", "Figure 9, 5 x 5: simplex iterations from scratch", "8: SUMMA over LBP"):
+    for words in (
+        "Figure 7, 5 x 5: volume in n^2",
+        "Figure 9, 5 x 5: simplex iterations from scratch",
+        "8: SUMMA over LBP",
+    ):
         assert words in text
     page = (Path(__file__).parents[1] / "docs" / "reproduction-mesh.md").read_text(encoding="utf-8")
     for claim in study.claims():
@@ -169,7 +190,7 @@ def test_command(tmp_path, capsys, monkeypatch, study):
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
-# ---- pictures ----------------------------------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -187,7 +208,9 @@ def test_plot_study(study, pyplot):
     assert titles[:2] == ["7: 5 × 5 mesh", "8: 5 × 5 mesh"]
     lines = {line.get_label(): line.get_ydata() for line in figure.get_axes()[1].get_lines()}
     assert list(lines) == [name for _, name, *_ in SHOWN]
-    assert lines["SUMMA"].tolist() == [study.mean(5, side, "summa", "makespan")[0] for side in study.sides(5)]
+    assert lines["SUMMA"].tolist() == [
+        study.mean(5, side, "summa", "makespan")[0] for side in study.sides(5)
+    ]
     assert study.plot(pyplot.figure()) is not figure
 
 
@@ -209,7 +232,9 @@ def test_plot_network(pyplot):
     plan = hs.layers_network(100, [3e-4] * 7 + [math.inf], links, method="relaxed")
     ax = plan.plot()
     boxes = [patch for patch in ax.patches if hasattr(patch, "get_x")]
-    assert sorted({round(box.get_x(), 6) for box in boxes}) == pytest.approx([1.6 * k - 0.28 for k in range(4)])
+    assert sorted({round(box.get_x(), 6) for box in boxes}) == pytest.approx(
+        [1.6 * k - 0.28 for k in range(4)]
+    )
     assert len(ax.texts) == 8
     assert ax.texts[-1].get_text() == "P7\n0"
     html = plan._repr_html_()

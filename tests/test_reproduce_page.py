@@ -59,7 +59,11 @@ def test_items_follow_from_the_claims():
     figure, table, text = items(CLAIMS)
     assert (figure.name, figure.met, figure.corrected, figure.missed) == ("Figure 1", 1, 0, 1)
     assert (figure.verdict, figure.reasons) == ("1 of 2 not reproduced", ("it is odd",))
-    assert (table.name, table.verdict, table.reasons) == ("Table 2", "reproduced after a correction", ("a misprint",))
+    assert (table.name, table.verdict, table.reasons) == (
+        "Table 2",
+        "reproduced after a correction",
+        ("a misprint",),
+    )
     assert (text.name, text.verdict, text.reasons) == ("in the text", "reproduced", ())
 
 
@@ -69,7 +73,13 @@ def test_page():
     parser = Balanced()
     parser.feed(page)
     assert parser.open == []
-    for text in ("A paper & its title", "Figure 1: a < b", "drawn", "not met", "4 claims: 2 met, 1 met"):
+    for text in (
+        "A paper & its title",
+        "Figure 1: a < b",
+        "drawn",
+        "not met",
+        "4 claims: 2 met, 1 met",
+    ):
         assert any(text in found for found in parser.texts), text
     assert page.count("<svg") == 2
     assert "<script" not in page
@@ -80,7 +90,13 @@ def test_json_and_csv():
     content = json.loads(to_json(PARTS))
     assert [study["paper"] for study in content["studies"]] == ["small", "again"]
     first = content["studies"][0]
-    assert [claim["verdict"] for claim in first["claims"]] == ["met", "not met", "met after the correction", "", "met"]
+    assert [claim["verdict"] for claim in first["claims"]] == [
+        "met",
+        "not met",
+        "met after the correction",
+        "",
+        "met",
+    ]
     assert [item["verdict"] for item in first["items"]] == [
         "1 of 2 not reproduced", "reproduced after a correction", "reproduced",
     ]  # fmt: skip
@@ -99,7 +115,9 @@ def small(monkeypatch):
 def test_commands(small, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     for name, start in (("p.html", "<!DOCTYPE html>"), ("p.json", "{"), ("p.csv", "study,")):
-        assert cli.main(["reproduce", "rings", "static2001", "rings", "-o", str(tmp_path / name)]) == 0
+        assert (
+            cli.main(["reproduce", "rings", "static2001", "rings", "-o", str(tmp_path / name)]) == 0
+        )
         assert (tmp_path / name).read_text().startswith(start)
         assert capsys.readouterr().out.count("first line") == 2
     assert cli.main(["reproduce", "rings", "--csv"]) == 0
@@ -116,7 +134,9 @@ def test_commands(small, tmp_path, capsys):
 
 def test_all_are_the_four_papers(monkeypatch):
     made = []
-    monkeypatch.setattr("hetsched.cli.reproduce.import_module", lambda name: made.append(name) or Everything())
+    monkeypatch.setattr(
+        "hetsched.cli.reproduce.import_module", lambda name: made.append(name) or Everything()
+    )
 
     class Everything:
         def __getattr__(self, name):

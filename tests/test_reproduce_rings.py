@@ -1,4 +1,5 @@
-"""hetsched.studies.ring2003: figure 3, what tables 5 and 6 cannot be, the tables in their place, the page and the command."""
+"""hetsched.studies.ring2003: figure 3, what tables 5 and 6 cannot be, the tables in their place,
+the page and the command."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from pages import in_the_page
 
 from hetsched.cli import main as cli
 from hetsched.studies.claims import MET, NOT_MET
-from hetsched.studies.ring2003 import LENGTH, PIP, PRINTED, RATIOS, TIME, best_rows, printed_rows, reproduce_rings
+from hetsched.studies.ring2003 import (
+    LENGTH,
+    PIP,
+    PRINTED,
+    RATIOS,
+    TIME,
+    best_rows,
+    printed_rows,
+    reproduce_rings,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduction-ring.md"
 
@@ -50,32 +60,52 @@ def test_best(study, name):
     times, links = campus.profile.cycle_times.tolist(), campus.profile.links.tolist()
     rates = [1 / Fraction(w) for w in times]
     for q, best in enumerate(campus.best[:3], 1):
-        lengths = {members: shortest(times, links, members) for members in combinations(range(len(times)), q)}
+        lengths = {
+            members: shortest(times, links, members)
+            for members in combinations(range(len(times)), q)
+        }
         assert best.length == pytest.approx(float(min(lengths.values())), rel=1e-12)
         for ratio, time in zip(RATIOS, best.times, strict=True):
-            least = min((Fraction(ratio) + length) / sum(rates[i] for i in members) for members, length in lengths.items())
+            least = min(
+                (Fraction(ratio) + length) / sum(rates[i] for i in members)
+                for members, length in lengths.items()
+            )
             assert time == pytest.approx(float(least), rel=1e-12)
-    assert [best.length for best in campus.best] == pytest.approx(campus.profile.least_lengths.tolist(), rel=1e-12)
+    assert [best.length for best in campus.best] == pytest.approx(
+        campus.profile.least_lengths.tolist(), rel=1e-12
+    )
     for best in campus.best:
         ring = best.ring
-        paid = [links[i][ring[k - 1]] + links[i][ring[(k + 1) % best.q]] for k, i in enumerate(ring)] if best.q > 1 else [0]
+        paid = (
+            [links[i][ring[k - 1]] + links[i][ring[(k + 1) % best.q]] for k, i in enumerate(ring)]
+            if best.q > 1
+            else [0]
+        )
         assert len(set(ring)) == best.q
-        assert sum(b / times[i] for b, i in zip(paid, ring, strict=True)) == pytest.approx(best.length, rel=1e-12)
+        assert sum(b / times[i] for b, i in zip(paid, ring, strict=True)) == pytest.approx(
+            best.length, rel=1e-12
+        )
     for k, ratio in enumerate(RATIOS):
-        assert min(best.times[k] for best in campus.best) == pytest.approx(campus.profile.makespan(ratio, 1), rel=1e-12)
+        assert min(best.times[k] for best in campus.best) == pytest.approx(
+            campus.profile.makespan(ratio, 1), rel=1e-12
+        )
 
 
 def test_few(study):
-    """All rings of the first five workers: what is proven is the optimum, what is not is below it."""
+    """All rings of the first five workers: what is proven is the optimum, what is not is below
+    it."""
     campus = study.campuses["Strasbourg"]
     times, links = campus.profile.cycle_times[:5].tolist(), campus.profile.links[:5, :5].tolist()
     for ratio, k in ((100, 1), (1000, 3)):
-        assert min(best.times[k] for best in campus.best[:5]) <= float(best_time(times, links, ratio, 1, False))
+        assert min(best.times[k] for best in campus.best[:5]) <= float(
+            best_time(times, links, ratio, 1, False)
+        )
 
 
 @pytest.mark.parametrize("name", ["Lyon", "Strasbourg"])
 def test_rows(study, name):
-    """A row is ruled out as a time where it is too small for every ratio; one that is not has a ratio where it is not."""
+    """A row is ruled out as a time where it is too small for every ratio; one that is not has a
+    ratio where it is not."""
     campus = study.campuses[name]
     rates = sorted((1 / Fraction(w) for w in campus.profile.cycle_times.tolist()), reverse=True)
     lengths = [Fraction(best.length) for best in campus.best]
@@ -84,7 +114,8 @@ def test_rows(study, name):
         share = Fraction(printed, PIP[name])
         assert row.length == (share < lengths[row.q - 1] / lengths[-1])
         short = [
-            share * (1 + h * lengths[-1]) / sum(rates) < (1 + h * lengths[row.q - 1]) / sum(rates[: row.q])
+            share * (1 + h * lengths[-1]) / sum(rates)
+            < (1 + h * lengths[row.q - 1]) / sum(rates[: row.q])
             for h in (Fraction(0), *(Fraction(10) ** k for k in range(-6, 7)))
         ]
         assert row.time == all(short)
@@ -115,5 +146,8 @@ def test_plot(study):
 
     axes = study.plot().get_axes()
     for ax, campus in zip(axes, study.campuses.values(), strict=True):
-        assert [line.get_ydata().tolist() for line in ax.get_lines()] == [campus.greedy.tolist(), campus.exact().tolist()]
+        assert [line.get_ydata().tolist() for line in ax.get_lines()] == [
+            campus.greedy.tolist(),
+            campus.exact().tolist(),
+        ]
     pyplot.close("all")

@@ -67,10 +67,22 @@ def test_plot(study):
 
     left, right, tiles, *zones = study.plot().get_axes()
     assert len(tiles.patches) == 24
-    assert [ax.get_title(loc="left").partition(":")[0] for ax in (tiles, *zones)] == ["5", "12", "13", "14", "15", "19"]
+    assert [ax.get_title(loc="left").partition(":")[0] for ax in (tiles, *zones)] == [
+        "5",
+        "12",
+        "13",
+        "14",
+        "15",
+        "19",
+    ]
     bars = [bar.get_height() for bar in left.patches]
-    assert bars == [*study.figure7["contiguous"].updates[STEP - 1], *study.figure7["pattern"].updates[STEP - 1]]
-    assert list(right.get_lines()[1].get_ydata()) == [max(step) for step in study.figure10["cyclic"].updates[: SLICE - 1]]
+    assert bars == [
+        *study.figure7["contiguous"].updates[STEP - 1],
+        *study.figure7["pattern"].updates[STEP - 1],
+    ]
+    assert list(right.get_lines()[1].get_ydata()) == [
+        max(step) for step in study.figure10["cyclic"].updates[: SLICE - 1]
+    ]
     assert study.plot(pyplot.figure()) is not None
     pyplot.close("all")
 

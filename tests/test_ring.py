@@ -1,4 +1,5 @@
-"""hetsched.ring: the paper's platforms, all rings in fractions, the integer program, and what is proven."""
+"""hetsched.ring: the paper's platforms, all rings in fractions, the integer program, and what is
+proven."""
 
 from __future__ import annotations
 
@@ -33,13 +34,18 @@ def check(plan):
     assert abs(sum(shares) - 1) < 1e-12
     assert all(s == 0 for i, s in enumerate(shares) if i not in ring)
     paid = messages(links, plan.volume, ring)
-    ends = [shares[i] * Fraction(plan.work) * Fraction(times[i]) + b for i, b in zip(ring, paid, strict=True)]
+    ends = [
+        shares[i] * Fraction(plan.work) * Fraction(times[i]) + b
+        for i, b in zip(ring, paid, strict=True)
+    ]
     assert max(ends) == pytest.approx(plan.makespan, rel=1e-12)
     working = [end for i, end in zip(ring, ends, strict=True) if shares[i] > 0]
     assert plan.relays or len(working) == len(ring)
     assert float(min(working)) == pytest.approx(float(max(working)), rel=1e-11)
     assert plan.transfers.tolist() == pytest.approx([float(b) for b in paid], rel=1e-13)
-    length = sum(b / Fraction(times[i]) for b, i in zip(messages(links, 1.0, ring), ring, strict=True))
+    length = sum(
+        b / Fraction(times[i]) for b, i in zip(messages(links, 1.0, ring), ring, strict=True)
+    )
     assert plan.length == pytest.approx(float(length), rel=1e-12)
     trace = hs.simulate(plan)
     assert trace.makespan == pytest.approx(plan.makespan, rel=1e-12)
@@ -50,7 +56,7 @@ def check(plan):
     assert plan.optimal == (plan.gap <= 1e-12)
 
 
-# ---- the paper's platforms ---------------------------------------------------------------------------------------
+# ---- the paper's platforms -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,11 +115,17 @@ def test_greedy_on_strasbourg_depends_on_where_it_starts():
     for ratio in ratios:
         best = hs.slice_ring(STRASBOURG, work=ratio, volume=1).makespan
         off.append(hs.slice_ring(STRASBOURG, work=ratio, volume=1, method="greedy").makespan / best)
-        assert hs.slice_ring(STRASBOURG, work=ratio, volume=1, method="multistart").makespan <= 1.0013 * best
+        assert (
+            hs.slice_ring(STRASBOURG, work=ratio, volume=1, method="multistart").makespan
+            <= 1.0013 * best
+        )
     assert max(off) > 2.0
     engine = Ring(STRASBOURG.cycle_times, STRASBOURG.links, 100.0, 1.0)
     assert engine.shares(engine.greedy(11))[1] < 1.01 * engine.shares(engine.exact())[1]
-    assert engine.greedy(6).tolist() == hs.slice_ring(STRASBOURG, work=100, volume=1, method="greedy").ring.tolist()
+    assert (
+        engine.greedy(6).tolist()
+        == hs.slice_ring(STRASBOURG, work=100, volume=1, method="greedy").ring.tolist()
+    )
 
 
 def test_datasets():
@@ -135,7 +147,7 @@ def test_datasets():
     assert hs.datasets.lyon() == LYON
 
 
-# ---- all rings ---------------------------------------------------------------------------------------------------
+# ---- all rings -----------------------------------------------------------------------------------
 
 number = st.one_of(st.integers(1, 5).map(float), st.floats(0.05, 20))
 
@@ -148,7 +160,12 @@ def problems(draw, most=5):
     links = [[draw(costs) for _ in range(p)] for _ in range(p)]
     if draw(st.booleans()):
         links = [[links[min(i, j)][max(i, j)] for j in range(p)] for i in range(p)]
-    return times, links, draw(st.sampled_from([0.1, 1.0, 3.0, 10.0, 40.0])), draw(st.sampled_from([0.0, 0.3, 1.0, 2.0]))
+    return (
+        times,
+        links,
+        draw(st.sampled_from([0.1, 1.0, 3.0, 10.0, 40.0])),
+        draw(st.sampled_from([0.0, 0.3, 1.0, 2.0])),
+    )
 
 
 @settings(deadline=None, max_examples=150)
@@ -179,7 +196,8 @@ def random_problem(seed, p, spread=1.5):
 
 
 def relay_problem(seed, p):
-    """Fast workers with dear links, and slow ones that are cheap to talk to, but not for themselves."""
+    """Fast workers with dear links, and slow ones that are cheap to talk to, but not for
+    themselves."""
     rng = np.random.default_rng(seed)
     fast = p // 2 + 1
     times = np.where(np.arange(p) < fast, rng.uniform(1, 2, p), rng.uniform(20, 60, p))
@@ -190,7 +208,8 @@ def relay_problem(seed, p):
 
 
 def test_exact_with_messages_that_dominate():
-    """The shortest ring of a subset is not allowed, or takes longer than its formula; relays make a difference."""
+    """The shortest ring of a subset is not allowed, or takes longer than its formula; relays make a
+    difference."""
     unbalanced = relaying = 0
     for seed in range(30):
         problem = relay_problem(seed, 5)
@@ -198,7 +217,9 @@ def test_exact_with_messages_that_dominate():
         plans = [hs.slice_ring(*problem, relays=relays) for relays in (False, True)]
         for plan in plans:
             check(plan)
-            assert plan.makespan == pytest.approx(float(best_time(*problem, plan.relays)), rel=1e-12)
+            assert plan.makespan == pytest.approx(
+                float(best_time(*problem, plan.relays)), rel=1e-12
+            )
             unbalanced += plan.makespan > float(formula) * (1 + 1e-9)
         relaying += plans[1].makespan < plans[0].makespan * (1 - 1e-9)
         for method in ("search", "multistart", "greedy"):
@@ -213,11 +234,14 @@ def test_exact_for_seven():
         times, links, _, _ = random_problem(seed, 7, 0.7)
         for work in (3.0, 10.0):
             plan = hs.slice_ring(times, links, work, 1.0)
-            assert plan.makespan == pytest.approx(float(best_time(times, links, work, 1.0, False)), rel=1e-12)
+            assert plan.makespan == pytest.approx(
+                float(best_time(times, links, work, 1.0, False)), rel=1e-12
+            )
 
 
 def test_against_the_integer_program():
-    """All sizes for four and five workers, most of which take some of them only; the best size for up to eight."""
+    """All sizes for four and five workers, most of which take some of them only; the best size for
+    up to eight."""
     taken = set()
     for seed in range(6):
         p = 4 + seed % 2
@@ -232,21 +256,33 @@ def test_against_the_integer_program():
         rng = np.random.default_rng(p)
         times, links = rng.uniform(1, 4, p), rng.uniform(0.1, 2, (p, p))
         plan = hs.slice_ring(times, links, 25.0, 1.0)
-        assert milp_time(times, links, 25.0, 1.0, len(plan.ring)) == pytest.approx(plan.makespan, rel=1e-6)
+        assert milp_time(times, links, 25.0, 1.0, len(plan.ring)) == pytest.approx(
+            plan.makespan, rel=1e-6
+        )
 
 
 def test_direction_does_not_matter_but_sides_do():
     """Each member pays at its own side of its links: transposing links is another problem."""
     times, links = [1.0, 2.0, 2.0], [[0, 1, 1], [5, 0, 1], [5, 1, 0]]
-    first, second = (hs.slice_ring(times, matrix, 30.0, 1.0, method="all") for matrix in (links, np.transpose(links)))
+    first, second = (
+        hs.slice_ring(times, matrix, 30.0, 1.0, method="all")
+        for matrix in (links, np.transpose(links))
+    )
     assert first.transfers.tolist() == [2.0, 6.0, 6.0]
     assert second.transfers.tolist() == [10.0, 2.0, 2.0]
-    assert first.makespan == pytest.approx(float(balanced(times, links, 30.0, 1.0, (0, 1, 2))[0]), rel=1e-12)
+    assert first.makespan == pytest.approx(
+        float(balanced(times, links, 30.0, 1.0, (0, 1, 2))[0]), rel=1e-12
+    )
 
 
 def test_one_and_two_workers():
     plan = hs.slice_ring([2.0], [[7.0]], 10.0, 3.0)
-    assert (plan.ring.tolist(), plan.shares.tolist(), plan.makespan, plan.transfers.tolist()) == ([0], [1.0], 20.0, [0.0])
+    assert (plan.ring.tolist(), plan.shares.tolist(), plan.makespan, plan.transfers.tolist()) == (
+        [0],
+        [1.0],
+        20.0,
+        [0.0],
+    )
     assert [step.kind for step in plan.steps()] == ["compute"]
     plan = hs.slice_ring([1.0, 1.0], [[0, 1.0], [2.0, 0]], 100.0, 1.0)
     assert plan.transfers.tolist() == [2.0, 4.0]  # both ways
@@ -254,17 +290,23 @@ def test_one_and_two_workers():
     assert plan.shares.tolist() == pytest.approx([0.51, 0.49])
 
 
-# ---- equal links -------------------------------------------------------------------------------------------------
+# ---- equal links ---------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(number, min_size=1, max_size=5), st.sampled_from([0.0, 0.1, 0.5, 2.0]), st.sampled_from([0.5, 1.0, 4.0, 20.0]))
+@given(
+    st.lists(number, min_size=1, max_size=5),
+    st.sampled_from([0.0, 0.1, 0.5, 2.0]),
+    st.sampled_from([0.5, 1.0, 4.0, 20.0]),
+)
 def test_homogeneous(times, link, work):
     p = len(times)
     plan = hs.slice_ring(times, link, work, 1.5)
     check(plan)
     assert plan.optimal
-    together = Fraction(work) / sum(1 / Fraction(t) for t in times) + 2 * Fraction(1.5) * Fraction(link)
+    together = Fraction(work) / sum(1 / Fraction(t) for t in times) + 2 * Fraction(1.5) * Fraction(
+        link
+    )
     closed = min(Fraction(work) * Fraction(min(times)), together if p > 1 else INF)
     assert plan.makespan == pytest.approx(float(closed), rel=1e-12)
     assert len(plan.ring) in (1, p)
@@ -272,7 +314,9 @@ def test_homogeneous(times, link, work):
     by_table = hs.slice_ring(times, table, work, 1.5)
     assert by_table.ring.tolist() == plan.ring.tolist()
     assert by_table.shares.tolist() == plan.shares.tolist()
-    assert hs.slice_ring(times, table, work, 1.5, method="search").makespan == pytest.approx(plan.makespan, rel=1e-11)
+    assert hs.slice_ring(times, table, work, 1.5, method="search").makespan == pytest.approx(
+        plan.makespan, rel=1e-11
+    )
 
 
 def test_homogeneous_threshold():
@@ -286,8 +330,11 @@ def test_homogeneous_threshold():
 
 @pytest.mark.parametrize("relays", [False, True])
 def test_shares_keep_their_digits_beside_a_much_faster_member(relays):
-    """The fast worker's share was a difference of large numbers: the slow one ended 5e-6 early, or late."""
-    plan = hs.slice_ring([2554.2753010343, 3.7e-10], [[0, 1], [4, 0]], 0.11, 1, "all", relays=relays)
+    """The fast worker's share was a difference of large numbers: the slow one ended 5e-6 early, or
+    late."""
+    plan = hs.slice_ring(
+        [2554.2753010343, 3.7e-10], [[0, 1], [4, 0]], 0.11, 1, "all", relays=relays
+    )
     assert plan.ring.tolist() == [0, 1]
     ends = plan.shares * plan.work * plan.cycle_times + plan.transfers
     assert ends == pytest.approx([plan.makespan] * 2, rel=1e-14)
@@ -295,12 +342,15 @@ def test_shares_keep_their_digits_beside_a_much_faster_member(relays):
 
 
 def test_somebody_works_where_messages_take_much_longer():
-    """All members paid as much as the step takes, up to rounding, so that all dropped out: shares of 0 / 0."""
+    """All members paid as much as the step takes, up to rounding, so that all dropped out: shares
+    of 0 / 0."""
     dear = 2.0**60
     plan = hs.slice_ring([0.03, dear], [[0, dear], [dear, 0]], 100, 1, "all", relays=True)
     assert plan.shares == pytest.approx([1, 0])
     assert plan.makespan == 2 * dear
-    plan = hs.slice_ring([1, 1, 3], [[0, dear, dear], [dear, 0, dear], [dear, dear, 0]], 1, 1, "all", relays=True)
+    plan = hs.slice_ring(
+        [1, 1, 3], [[0, dear, dear], [dear, 0, dear], [dear, dear, 0]], 1, 1, "all", relays=True
+    )
     assert plan.shares == pytest.approx([3 / 7, 3 / 7, 1 / 7])
 
 
@@ -310,7 +360,7 @@ def test_homogeneous_with_very_many_workers():
     assert plan.makespan == pytest.approx(20.000002)
 
 
-# ---- heuristics and bounds ---------------------------------------------------------------------------------------
+# ---- heuristics and bounds -----------------------------------------------------------------------
 
 
 def test_search_is_near_the_optimum():
@@ -339,7 +389,8 @@ def test_bound_is_tight_where_work_dominates():
 
 
 def test_exact_beyond_22_where_most_are_out_of_the_question():
-    """Workers behind links that take longer than a whole step alone are left away before the subsets are counted."""
+    """Workers behind links that take longer than a whole step alone are left away before the
+    subsets are counted."""
     rng = np.random.default_rng(3)
     times, links = rng.uniform(1, 2, 40), rng.uniform(0.1, 1, (40, 40))
     links[12:] += 1000
@@ -349,9 +400,15 @@ def test_exact_beyond_22_where_most_are_out_of_the_question():
     assert plan.ring.max() < 12
     inner = hs.slice_ring(times[:12], links[:12, :12], 20.0, 1.0)
     assert plan.makespan == pytest.approx(min(inner.makespan, 20.0 * float(times.min())), rel=1e-12)
-    with pytest.raises(hs.InfeasibleError, match="up to 22 workers that could be in the best ring, more of the 40 could"):
+    with pytest.raises(
+        hs.InfeasibleError,
+        match="up to 22 workers that could be in the best ring, more of the 40 could",
+    ):
         hs.slice_ring(times, rng.uniform(0.1, 1, (40, 40)), 1000.0, 1.0, "exact")
-    assert hs.slice_ring(times, rng.uniform(0.1, 1, (40, 40)), 1000.0, 1.0, budget=0).method == "search"
+    assert (
+        hs.slice_ring(times, rng.uniform(0.1, 1, (40, 40)), 1000.0, 1.0, budget=0).method
+        == "search"
+    )
 
 
 def test_scales():
@@ -365,7 +422,12 @@ def test_scales():
     assert doubled.ring.tolist() == plan.ring.tolist()
     assert doubled.shares.tolist() == pytest.approx(plan.shares.tolist(), rel=1e-12)
     assert doubled.makespan == pytest.approx(plan.makespan * 2.0**60, rel=1e-12)
-    far = hs.slice_ring([2.0**200, 2.0**-200, 1.0], np.full((3, 3), 2.0**200) * [1, 2.0**-300, 1], 2.0**-200, 2.0**100)
+    far = hs.slice_ring(
+        [2.0**200, 2.0**-200, 1.0],
+        np.full((3, 3), 2.0**200) * [1, 2.0**-300, 1],
+        2.0**-200,
+        2.0**100,
+    )
     check(far)
     assert far.ring.tolist() == [1]
 
@@ -397,12 +459,20 @@ def test_forms_of_input():
     before = wide.copy()
     assert hs.slice_ring(np.array(times), wide[:, ::2], 20.0, volume).makespan == plan.makespan
     assert np.array_equal(wide, before, equal_nan=True)
-    by_speed = hs.slice_ring(None, np.pad(links, (0, 1)), 20.0, volume, speeds=[*(1 / t for t in times), 0])
+    by_speed = hs.slice_ring(
+        None, np.pad(links, (0, 1)), 20.0, volume, speeds=[*(1 / t for t in times), 0]
+    )
     assert by_speed.makespan == pytest.approx(plan.makespan, rel=1e-12)
     assert (by_speed.shares[6], by_speed.cycle_times[6]) == (0, INF)
-    assert not any(a.flags.writeable for a in (plan.ring, plan.shares, plan.cycle_times, plan.links))
+    assert not any(
+        a.flags.writeable for a in (plan.ring, plan.shares, plan.cycle_times, plan.links)
+    )
     content = plan.to_dict()
-    assert (content["type"], content["ring"], content["gap"]) == ("SliceRing", plan.ring.tolist(), 0.0)
+    assert (content["type"], content["ring"], content["gap"]) == (
+        "SliceRing",
+        plan.ring.tolist(),
+        0.0,
+    )
     free = hs.slice_ring(times, links, 20.0, 0)
     assert free.makespan == pytest.approx(20 / sum(1 / t for t in times))
 
@@ -414,16 +484,36 @@ GOOD = ([1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], 1.0, 1.0)
     ("change", "error", "message"),
     [
         ({0: [1, 0]}, ValueError, r"cycle_times\[1\] must be positive"),
-        ({0: [1, 1e-61]}, ValueError, r"cycle_times\[1\] must be from 2\*\*-200 to 2\*\*200, got 1e-61"),
+        (
+            {0: [1, 1e-61]},
+            ValueError,
+            r"cycle_times\[1\] must be from 2\*\*-200 to 2\*\*200, got 1e-61",
+        ),
         ({0: []}, ValueError, "cycle_times is empty"),
         ({0: None}, TypeError, "give either cycle_times or speeds"),
         ({1: None}, TypeError, "links must be given"),
-        ({0: hs.Platform.star([1, 2]), 1: None}, TypeError, "links must be given: the Platform is a star"),
+        (
+            {0: hs.Platform.star([1, 2]), 1: None},
+            TypeError,
+            "links must be given: the Platform is a star",
+        ),
         ({0: LYON}, TypeError, "links must not be given with a Platform that has links"),
         ({1: [[0, 1, 1], [1, 0, 1]]}, ValueError, r"links must have shape \(2, 2\), got \(2, 3\)"),
-        ({1: [[0, NAN], [1, 0]]}, ValueError, r"links\[0, 1\] must be finite and not negative, got nan"),
-        ({1: [[0, 1], [-1, 0]]}, ValueError, r"links\[1, 0\] must be finite and not negative, got -1"),
-        ({1: [[0, 1e70], [1, 0]]}, ValueError, r"links\[0\]\[1\] must be 0 or from 2\*\*-200 to 2\*\*200, got 1e\+70"),
+        (
+            {1: [[0, NAN], [1, 0]]},
+            ValueError,
+            r"links\[0, 1\] must be finite and not negative, got nan",
+        ),
+        (
+            {1: [[0, 1], [-1, 0]]},
+            ValueError,
+            r"links\[1, 0\] must be finite and not negative, got -1",
+        ),
+        (
+            {1: [[0, 1e70], [1, 0]]},
+            ValueError,
+            r"links\[0\]\[1\] must be 0 or from 2\*\*-200 to 2\*\*200, got 1e\+70",
+        ),
         ({1: [[0, 1], [1]]}, TypeError, "links must be a matrix of real numbers"),
         ({1: -1.0}, ValueError, "links must be at least 0"),
         ({1: 1e-70}, ValueError, r"links\[0\]\[0\] must be 0 or from"),
@@ -434,7 +524,11 @@ GOOD = ([1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], 1.0, 1.0)
         ({2: 1e70}, ValueError, r"work must be from 2\*\*-200 to 2\*\*200"),
         ({3: -1.0}, ValueError, "volume must be at least 0"),
         ({3: 1e-70}, ValueError, r"volume must be from 2\*\*-200"),
-        ({"method": "tsp"}, ValueError, "method must be one of exact, best, search, multistart, greedy, all, got 'tsp'"),
+        (
+            {"method": "tsp"},
+            ValueError,
+            "method must be one of exact, best, search, multistart, greedy, all, got 'tsp'",
+        ),
         ({"relays": 1}, TypeError, "relays must be True or False, got 1"),
         ({"seed": -1}, ValueError, "seed must be in"),
         ({"budget": -1.0}, ValueError, "budget must be at least 0"),
@@ -443,7 +537,9 @@ GOOD = ([1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], 1.0, 1.0)
 def test_bad_input(change, error, message):
     given_values = [change.get(i, value) for i, value in enumerate(GOOD)]
     with pytest.raises(error, match=message):
-        hs.slice_ring(*given_values, **{key: value for key, value in change.items() if isinstance(key, str)})
+        hs.slice_ring(
+            *given_values, **{key: value for key, value in change.items() if isinstance(key, str)}
+        )
 
 
 def test_too_many_workers(monkeypatch):
@@ -452,7 +548,7 @@ def test_too_many_workers(monkeypatch):
         hs.slice_ring([1, 2, 3, 4], np.arange(16.0).reshape(4, 4), 1, 1, "greedy")
 
 
-# ---- profiles ----------------------------------------------------------------------------------------------------
+# ---- profiles ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -467,8 +563,15 @@ def test_profile_is_the_envelope(seed):
             lengths[members] = shortest(times, links, members)
         least = min(length for members, length in lengths.items() if len(members) == size)
         assert profile.least_lengths[size - 1] == pytest.approx(float(least), rel=1e-12)
-    for ratio in [*np.geomspace(0.01, 1000, 25), *(profile.ratios[1:] * (1 - 1e-9)), *(profile.ratios[1:] * (1 + 1e-9))]:
-        lines = ((Fraction(ratio) + d) / sum(1 / Fraction(times[i]) for i in members) for members, d in lengths.items())
+    for ratio in [
+        *np.geomspace(0.01, 1000, 25),
+        *(profile.ratios[1:] * (1 - 1e-9)),
+        *(profile.ratios[1:] * (1 + 1e-9)),
+    ]:
+        lines = (
+            (Fraction(ratio) + d) / sum(1 / Fraction(times[i]) for i in members)
+            for members, d in lengths.items()
+        )
         best, i = min(lines), profile.at(ratio)
         assert profile.makespan(ratio, 1.0) == pytest.approx(float(best), rel=1e-12)
         assert profile.makespan(3 * ratio, 3.0) == pytest.approx(3 * float(best), rel=1e-12)
@@ -494,13 +597,15 @@ def test_profile_edges():
     idle = hs.ring_profile([1.0, INF, 2.0], 1.0)
     assert [ring.tolist() for ring in idle.rings] == [[0], [0, 2]]
     assert idle.least_lengths.tolist() == [0, 3, INF]
-    with pytest.raises(hs.InfeasibleError, match="a profile is for up to 22 workers, cycle_times has 23"):
+    with pytest.raises(
+        hs.InfeasibleError, match="a profile is for up to 22 workers, cycle_times has 23"
+    ):
         hs.ring_profile(np.ones(23), 1.0)
     with pytest.raises(ValueError, match="ratio must be at least 0"):
         free.at(-1)
 
 
-# ---- pictures, Ctrl-C --------------------------------------------------------------------------------------------
+# ---- pictures, Ctrl-C ----------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""Rings of all workers beyond the exact method, against cutting planes and the Held-Karp bound; affine costs of messages."""
+"""Rings of all workers beyond the exact method, against cutting planes and the Held-Karp bound;
+affine costs of messages."""
 
 from __future__ import annotations
 
@@ -47,7 +48,10 @@ def shortest_tour(D):
     while True:
         high = [2.0] * p + [math.inf] * (len(rows) - p)
         found = milp(
-            cost, integrality=np.ones(len(pairs)), bounds=(0, 1), constraints=LinearConstraint(np.array(rows), low, high)
+            cost,
+            integrality=np.ones(len(pairs)),
+            bounds=(0, 1),
+            constraints=LinearConstraint(np.array(rows), low, high),
         )
         assert found.success
         part = list(range(p))
@@ -63,7 +67,8 @@ def shortest_tour(D):
 
 
 def one_trees(D, tour, rounds=150):
-    """Held and Karp's bound: least trees over all but one, and two edges of that, with prices that make them a tour."""
+    """Held and Karp's bound: least trees over all but one, and two edges of that, with prices that
+    make them a tour."""
     p, prices, best, pace, stale = len(D), np.zeros(len(D)), 0.0, 2.0, 0
     for _ in range(rounds):
         C = D + prices[:, None] + prices[None, :]
@@ -127,7 +132,9 @@ def test_relations():
     assert (twice.ring.tolist(), twice.makespan) == (plan.ring.tolist(), 2 * plan.makespan)
     more = hs.slice_ring([*times, math.inf], np.pad(links, (0, 1)), 1e4, 1.0, "all")
     assert more.ring.tolist() == plan.ring.tolist()
-    assert hs.slice_ring(times, links, 1e4, 1.0, "all", seed=7).length == pytest.approx(plan.length, rel=0.02)
+    assert hs.slice_ring(times, links, 1e4, 1.0, "all", seed=7).length == pytest.approx(
+        plan.length, rel=0.02
+    )
     assert hs.slice_ring(times, links, 1e4, 1.0, "all", budget=0.1).length <= plan.length * 1.02
     assert plan.makespan >= plan.lower_bound
     assert len(hs.slice_ring(times, links, 1e4, 0.0, "all").ring) == p
@@ -150,11 +157,20 @@ class TestLatencies:
         """Against all rings, with the time of each message in fractions."""
         rng = np.random.default_rng(seed)
         p, work, volume = int(rng.integers(1, 6)), 20.0, float(rng.choice([0.0, 0.5, 2.0]))
-        times, links, own = rng.uniform(1, 3, p), rng.uniform(0, 1, (p, p)), rng.uniform(0, 2, (p, p))
+        times, links, own = (
+            rng.uniform(1, 3, p),
+            rng.uniform(0, 1, (p, p)),
+            rng.uniform(0, 2, (p, p)),
+        )
         plan = hs.slice_ring(times, links, work, volume, latencies=own, relays=relays)
         validate(plan)
-        sums = [[Fraction(volume) * Fraction(links[i, j]) + Fraction(own[i, j]) for j in range(p)] for i in range(p)]
-        assert plan.makespan == pytest.approx(float(best_time(times.tolist(), sums, work, 1.0, relays)), rel=1e-11)
+        sums = [
+            [Fraction(volume) * Fraction(links[i, j]) + Fraction(own[i, j]) for j in range(p)]
+            for i in range(p)
+        ]
+        assert plan.makespan == pytest.approx(
+            float(best_time(times.tolist(), sums, work, 1.0, relays)), rel=1e-11
+        )
         assert plan.optimal
 
     def test_equal_ones(self):
@@ -167,15 +183,22 @@ class TestLatencies:
     def test_fewer_members(self):
         """The dearer a message, the fewer take part; without any, nothing changes."""
         platform = hs.datasets.strasbourg()
-        sizes = [len(hs.slice_ring(platform, work=100, volume=1, latencies=x).ring) for x in (0.0, 0.01, 0.1, 1.0)]
+        sizes = [
+            len(hs.slice_ring(platform, work=100, volume=1, latencies=x).ring)
+            for x in (0.0, 0.01, 0.1, 1.0)
+        ]
         assert sizes == sorted(sizes, reverse=True)
         assert sizes[0] > sizes[-1]
-        assert hs.slice_ring(platform, work=100, volume=1, latencies=0.0) == hs.slice_ring(platform, work=100, volume=1)
+        assert hs.slice_ring(platform, work=100, volume=1, latencies=0.0) == hs.slice_ring(
+            platform, work=100, volume=1
+        )
         assert hs.slice_ring(platform, work=100, volume=1).latencies is None
 
     def test_kept(self, tmp_path):
         platform = hs.Platform.complete([1.0, 2.0, 1.5], np.full((3, 3), 0.5))
-        plan = hs.slice_ring(platform, work=20.0, volume=2.0, latencies=[[9, 1, 2], [1, 9, 3], [2, 3, 9]])
+        plan = hs.slice_ring(
+            platform, work=20.0, volume=2.0, latencies=[[9, 1, 2], [1, 9, 3], [2, 3, 9]]
+        )
         plan.save(tmp_path / "ring.json")
         assert hs.Plan.load(tmp_path / "ring.json") == plan
         assert plan.on(platform).makespan == pytest.approx(plan.makespan, rel=1e-14)

@@ -1,4 +1,5 @@
-"""The partition rules of others in the engine: the papers' numbers, what the papers prove, and slow versions of each."""
+"""The partition rules of others in the engine: the papers' numbers, what the papers prove, and slow
+versions of each."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def areas_lists(max_size: int) -> st.SearchStrategy[list[float]]:
         st.integers(-6, 6).map(lambda k: 6.0**k),  # one worker above the others, again and again
     ]
     return st.one_of(
-        *(st.lists(st.one_of(kind, kind, kind, st.just(0.0)), min_size=1, max_size=max_size) for kind in kinds)
+        *(
+            st.lists(st.one_of(kind, kind, kind, st.just(0.0)), min_size=1, max_size=max_size)
+            for kind in kinds
+        )
     ).filter(any)
 
 
@@ -51,7 +55,7 @@ def bound(areas: list[float]) -> float:
     return 2 * math.fsum(math.sqrt(area / total) for area in areas)
 
 
-# ---- known values ----------------------------------------------------------------------------------------------------
+# ---- known values --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,9 @@ def test_figure_17():
     plan, cost = solved("kalinov-lastovetsky", PAPER)
     columns = tree_of(plan)[1:]
     assert [workers_of(column) for column in columns] == [[0, 1, 2, 3, 4, 5], [6, 7]]
-    assert [sum(PAPER[i] for i in workers_of(column)) for column in columns] == pytest.approx([0.5, 0.5])
+    assert [sum(PAPER[i] for i in workers_of(column)) for column in columns] == pytest.approx(
+        [0.5, 0.5]
+    )
     assert cost == pytest.approx(6, rel=1e-12)
 
 
@@ -96,7 +102,8 @@ def test_equal_areas_are_squares(rule, p):
 
 @pytest.mark.parametrize("p", [9, 81, 729])
 def test_thirds_of_equal_areas_are_ties(p):
-    """Three equal parts: the first reaches a third, and nobody goes around, whatever the rounding of 1/3."""
+    """Three equal parts: the first reaches a third, and nobody goes around, whatever the rounding
+    of 1/3."""
     assert AROUND not in solved("snrpp", [0.1] * p)[0]
     plan, cost = solved("nagamochi-abe", [0.1] * p)
     assert len(workers_of(tree_of(plan)[1])) == p // 3
@@ -108,15 +115,18 @@ def test_one_large_worker_goes_around():
     """1 : 20: an L around a square instead of two slices."""
     assert solved("snrpp", [1.0, 20.0]) == ([0, 1, AROUND], pytest.approx(2 + 2 / math.sqrt(21)))
     assert solved("nagamochi-abe", [1.0, 20.0]) == ([1, 0, -1], pytest.approx(3))
-    assert solved("snrpp", [1.0, 2.0]) == ([0, 1, -1], pytest.approx(3))  # a third is not less than a third
-    plan, cost = solved("snrpp", [1.0, 1.0, 40.0])  # the corner is 2 : 1, so that both in it are squares
+    # a third is not less than a third
+    assert solved("snrpp", [1.0, 2.0]) == ([0, 1, -1], pytest.approx(3))
+    # the corner is 2 : 1, so that both in it are squares
+    plan, cost = solved("snrpp", [1.0, 1.0, 40.0])
     assert plan == [0, 1, -1, 2, AROUND]
     assert cost == pytest.approx(2 + 4 / math.sqrt(42), rel=1e-14)
 
 
 @pytest.mark.parametrize("operator", [-1, -2])
 def test_corners_as_wide_as_the_box(operator):
-    """Where the best corner does not fit it is clipped, and its owner has no L: by hand in the slow version."""
+    """Where the best corner does not fit it is clipped, and its owner has no L: by hand in the slow
+    version."""
     tree = (AROUND, (operator, 0, 1), 2)
     areas, aspect = [1.0, 1.0, 1.0], 8.0 if operator == -2 else 1 / 8
     pieces = zones(tree, areas, aspect)
@@ -124,7 +134,7 @@ def test_corners_as_wide_as_the_box(operator):
     assert cost_of(pieces) < cost_of(zones(tree, areas, 1.0)) + math.sqrt(8) + 1 / math.sqrt(8)
 
 
-# ---- slow versions ---------------------------------------------------------------------------------------------------
+# ---- slow versions -------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=600)
@@ -150,7 +160,9 @@ def test_is_the_slow_rule(rule, areas, aspect):
     assert cost == pytest.approx(cost_of(found), rel=1e-11)
     total = math.fsum(areas)
     for worker, pieces in found.items():  # the slow geometry is right
-        assert math.fsum(h * w for _, _, h, w in pieces) == pytest.approx(areas[worker] / total, rel=1e-9)
+        assert math.fsum(h * w for _, _, h, w in pieces) == pytest.approx(
+            areas[worker] / total, rel=1e-9
+        )
 
 
 @settings(deadline=None, max_examples=150)
@@ -159,7 +171,8 @@ def test_is_the_slow_rule(rule, areas, aspect):
 @example([1.0] * 5, 3.0)
 @example([8.0, 1.0, 1.0, 1.0], 0.3)
 def test_kaddoura(areas, aspect):
-    """Its cost is the slow one's, the tree's own, and no more than that of the rule which it refines."""
+    """Its cost is the slow one's, the tree's own, and no more than that of the rule which it
+    refines."""
     plan, cost = solved("kaddoura", areas, aspect)
     assert cost == pytest.approx(kaddoura_cost(areas, aspect), rel=1e-10)
     tree = tree_of(plan)
@@ -169,7 +182,12 @@ def test_kaddoura(areas, aspect):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]), st.integers(20, 300), st.integers(0, 2**32), aspects)
+@given(
+    st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]),
+    st.integers(20, 300),
+    st.integers(0, 2**32),
+    aspects,
+)
 def test_is_the_slow_rule_for_many(rule, p, seed, aspect):
     areas = (10.0 ** np.random.default_rng(seed).uniform(-3, 0, p)).tolist()
     plan, cost = solved(rule, areas, aspect)
@@ -182,14 +200,23 @@ def test_is_the_slow_rule_for_many(rule, p, seed, aspect):
 @settings(deadline=None)
 @given(st.sampled_from(sorted(RULES)), areas_lists(12), aspects, st.integers(-60, 60))
 def test_unit_of_the_areas_does_not_matter(rule, areas, aspect, exponent):
-    assert solved(rule, [math.ldexp(area, exponent) for area in areas], aspect) == solved(rule, areas, aspect)
+    assert solved(rule, [math.ldexp(area, exponent) for area in areas], aspect) == solved(
+        rule, areas, aspect
+    )
 
 
 @settings(deadline=None)
-@given(st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]), areas_lists(12), aspects, st.randoms(use_true_random=False))
+@given(
+    st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]),
+    areas_lists(12),
+    aspects,
+    st.randoms(use_true_random=False),
+)
 def test_neither_the_order_nor_the_side_matters(rule, areas, aspect, random):
     cost = solved(rule, areas, aspect)[1]
-    assert solved(rule, random.sample(areas, len(areas)), aspect)[1] == pytest.approx(cost, rel=1e-11)
+    assert solved(rule, random.sample(areas, len(areas)), aspect)[1] == pytest.approx(
+        cost, rel=1e-11
+    )
     assert solved(rule, areas, 1 / aspect)[1] == pytest.approx(cost, rel=1e-11)
 
 
@@ -197,10 +224,12 @@ def test_neither_the_order_nor_the_side_matters(rule, areas, aspect, random):
 @given(areas_lists(12), aspects)
 def test_rows_cost(areas, aspect):
     size = sum(area > 0 for area in areas)
-    assert solved("rows", areas, aspect)[1] == pytest.approx(size * math.sqrt(aspect) + 1 / math.sqrt(aspect), rel=1e-12)
+    assert solved("rows", areas, aspect)[1] == pytest.approx(
+        size * math.sqrt(aspect) + 1 / math.sqrt(aspect), rel=1e-12
+    )
 
 
-# ---- what is proven --------------------------------------------------------------------------------------------------
+# ---- what is proven ------------------------------------------------------------------------------
 
 
 def ratio(rect: tuple[float, float, float, float]) -> float:
@@ -222,7 +251,8 @@ def test_nagamochi_abe_ratio_of_sides(areas, aspect):
 @example([1 / 3 + 1e-9, 1 / 3, 1 / 3, 1e-9, 1e-9, 1e-9])  # 1.2028, the worst known
 @example([1.0, 1e-9])
 def test_nagamochi_abe_is_within_a_quarter_of_the_best(areas):
-    """Every partition of the square into at least two rectangles has cuts of length 1, hence cost 3."""
+    """Every partition of the square into at least two rectangles has cuts of length 1, hence cost
+    3."""
     least = max(bound(areas), 2.0 if sum(area > 0 for area in areas) == 1 else 3.0)
     assert solved("nagamochi-abe", areas)[1] <= 1.25 * least * (1 + 1e-12)
 
@@ -253,7 +283,7 @@ def test_snrpp_guarantee_is_tight():
         assert owner / (2 * math.sqrt(areas[1] / total)) == pytest.approx(math.sqrt(1.5), rel=1e-6)
 
 
-# ---- many and extreme areas ------------------------------------------------------------------------------------------
+# ---- many and extreme areas ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -306,7 +336,7 @@ def test_a_vanishing_area_costs_nothing_in_its_corner():
     assert solved("snrpp", [1e300, 1e-300]) == ([1, 0, AROUND], 2.0)
 
 
-# ---- contiguous blocks -----------------------------------------------------------------------------------------------
+# ---- contiguous blocks ---------------------------------------------------------------------------
 
 
 def runs(m: int, n: int, areas: list[float]) -> list[tuple[int, list[int]]]:
@@ -343,25 +373,35 @@ def test_contiguous_blocks_are_runs_of_cells(m, n, areas):
     found = runs(m, n, areas)
     assert covers_exactly((m, n), [rect for _, rect in found])
     assert [worker for worker, _ in found] == sorted(worker for worker, _ in found)
-    cells = [[r * n + c for r in range(row, row + h) for c in range(col, col + w)] for _, (row, col, h, w) in found]
+    cells = [
+        [r * n + c for r in range(row, row + h) for c in range(col, col + w)]
+        for _, (row, col, h, w) in found
+    ]
     assert list(itertools.chain(*cells)) == list(range(m * n))  # in row-major order
     pieces = [[(h, w) for worker, (_, _, h, w) in found if worker == i] for i in range(len(areas))]
     assert max(map(len, pieces)) <= 3
-    for of_worker in pieces:  # no two pieces that would be one: partial rows only at the ends, whole rows together
+    # no two pieces that would be one: partial rows only at the ends, whole rows together
+    for of_worker in pieces:
         assert all(h == 1 or w == n for h, w in of_worker)
         assert sum(w == n for _, w in of_worker) <= 1
         assert all(w == n for _, w in of_worker[1:-1])
     with np.errstate(divide="ignore"):
         counts = hs.distribute(m * n, 1 / np.array(areas)).counts.tolist()
     found_counts = [sum(h * w for h, w in of_worker) for of_worker in pieces]
-    loads = [max(c / a for c, a in zip(each, areas, strict=True) if c) for each in (counts, found_counts)]
+    loads = [
+        max(c / a for c, a in zip(each, areas, strict=True) if c) for each in (counts, found_counts)
+    ]
     assert loads[0] == pytest.approx(loads[1], rel=1e-12)
 
 
 def test_contiguous_blocks_of_the_largest_grid():
     found = runs(2**26, 2**27, [1.0, 2.0, 1.0])
     assert sum(h * w for _, (_, _, h, w) in found) == 2**53
-    assert found == [(0, [0, 0, 2**24, 2**27]), (1, [2**24, 0, 2**25, 2**27]), (2, [3 * 2**24, 0, 2**24, 2**27])]
+    assert found == [
+        (0, [0, 0, 2**24, 2**27]),
+        (1, [2**24, 0, 2**25, 2**27]),
+        (2, [3 * 2**24, 0, 2**24, 2**27]),
+    ]
     assert runs(2**53, 1, [1.0, 1.0]) == [(0, [0, 0, 2**52, 1]), (1, [2**52, 0, 2**52, 1])]
     assert runs(1, 2**53, [1.0, 1.0]) == [(0, [0, 0, 1, 2**52]), (1, [0, 2**52, 1, 2**52])]
 
@@ -373,7 +413,7 @@ def test_a_fine_grid_costs_as_much_as_slices():
     assert sum(map(half_perimeter, of_worker)) / m == pytest.approx(len(PAPER) + 1, rel=1e-4)
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 BAD_AREAS = [[1.0, NAN], [-1.0, 2.0], [-LEAST], [INF, 1.0], [-INF], [0.0, -0.0], [MOST, MOST], []]
 
@@ -399,7 +439,9 @@ def test_bad_rule():
         solved("columns", [1.0, 2.0])
 
 
-@pytest.mark.parametrize(("m", "n"), [(0, 1), (1, 0), (-1, 5), (2**53 + 1, 1), (2**27, 2**26 + 1), (2**62, 2**62)])
+@pytest.mark.parametrize(
+    ("m", "n"), [(0, 1), (1, 0), (-1, 5), (2**53 + 1, 1), (2**27, 2**26 + 1), (2**62, 2**62)]
+)
 def test_bad_grid(m, n):
     with pytest.raises(ValueError, match="outside its documented range"):
         runs(m, n, [1.0, 2.0])

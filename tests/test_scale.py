@@ -1,4 +1,5 @@
-"""The script of docs/scale.md: what it says of few workers, by brute force, and that the page is what it writes."""
+"""The script of docs/scale.md: what it says of few workers, by brute force, and that the page is
+what it writes."""
 
 import importlib.util
 import re
@@ -21,7 +22,8 @@ def scale():
 
 
 def test_two_levels(scale):
-    """Two groups of two: the groups' zones, and the workers' in them, have the areas and perimeters that they should."""
+    """Two groups of two: the groups' zones, and the workers' in them, have the areas and perimeters
+    that they should."""
     found = scale.two_levels(4, 2)
     own = scale.speeds(4)
     assert found["flat"] == pytest.approx(hs.partition(own, "columns").cost)
@@ -29,7 +31,11 @@ def test_two_levels(scale):
     assert found["between"] == pytest.approx(3.0)  # two slices of a square
     inner = []
     for share, pair in ((first, own[:2]), (1 - first, own[2:])):
-        sides = (1.0, share) if hs.partition([first, 1 - first], "columns").rects[0, 2] == 1.0 else (share, 1.0)
+        sides = (
+            (1.0, share)
+            if hs.partition([first, 1 - first], "columns").rects[0, 2] == 1.0
+            else (share, 1.0)
+        )
         cut = hs.partition(pair, "columns").rects[:, 2:]
         inner.append(sum(h * sides[0] + w * sides[1] for h, w in cut.tolist()))
     assert found["levels"] == pytest.approx(sum(inner))
@@ -37,7 +43,8 @@ def test_two_levels(scale):
 
 
 def test_master(scale):
-    """The port of a master is busy for as long as its messages take, and no plan uses more than all speeds."""
+    """The port of a master is busy for as long as its messages take, and no plan uses more than all
+    speeds."""
     text, verdict = scale.master((2, 4), (100,), 8)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:]]
     for row, p in zip(rows, (2, 4), strict=True):
@@ -49,7 +56,8 @@ def test_master(scale):
 
 
 def test_lu(scale):
-    """Of two workers and three columns, counted by hand: the first updates two columns, the second one."""
+    """Of two workers and three columns, counted by hand: the first updates two columns, the second
+    one."""
     text, _ = scale.lu((2,), (3,))
     s = np.sort(scale.speeds(2))[::-1]
     cost = min(max(1 / s[1], 1 / s[0]), 2 / s[0]) + 1 / s[0]

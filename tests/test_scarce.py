@@ -1,4 +1,5 @@
-"""Products of files without memory enough: the output is as it was, nothing is left running, and the next call works."""
+"""Products of files without memory enough: the output is as it was, nothing is left running, and
+the next call works."""
 
 import os
 import re
@@ -43,7 +44,11 @@ def operands(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-9, 9, (3, 4)).astype(float), rng.integers(-9, 9, (4, 2)).astype(float)
-    np.save(tmp_path / "A.npy", a), np.save(tmp_path / "B.npy", b), np.save(tmp_path / "C.npy", np.full((2, 2), 7.0))
+    (
+        np.save(tmp_path / "A.npy", a),
+        np.save(tmp_path / "B.npy", b),
+        np.save(tmp_path / "C.npy", np.full((2, 2), 7.0)),
+    )
     return tmp_path, a @ b
 
 
@@ -104,7 +109,8 @@ def test_a_call_that_finds_no_memory_leaves_the_output(operands, monkeypatch, pl
 
 
 def test_a_process_without_memory_leaves_the_output(operands):
-    """The system refuses what the process asks for: it ends with the product or with MemoryError, and never with half of it."""
+    """The system refuses what the process asks for: it ends with the product or with MemoryError,
+    and never with half of it."""
     folder, expected = operands
     program = """
     import resource, sys
@@ -129,9 +135,14 @@ def test_a_process_without_memory_leaves_the_output(operands):
     said = set()
     for room in (0, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 30):
         run = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(program), str(room)], cwd=folder, capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", textwrap.dedent(program), str(room)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
-        if "cannot allocate memory for thread-local data" in run.stderr:  # the C library ends the process
+        # the C library ends the process
+        if "cannot allocate memory for thread-local data" in run.stderr:
             run.stdout = "no memory"
         else:
             assert run.returncode == 0, run.stderr

@@ -1,4 +1,5 @@
-"""hetsched.star against SimGrid: the same chunks in the same order of the port take as long in its engine as in ours."""
+"""hetsched.star against SimGrid: the same chunks in the same order of the port take as long in its
+engine as in ours."""
 
 from __future__ import annotations
 
@@ -40,10 +41,18 @@ def python():
 def simgrid():
     path = python()
     if path is None:
-        pytest.skip("no SimGrid: install python3-simgrid, or set SIMGRID_PYTHON to a Python that has it")
+        pytest.skip(
+            "no SimGrid: install python3-simgrid, or set SIMGRID_PYTHON to a Python that has it"
+        )
 
     def ends(instances):
-        done = subprocess.run([path, str(SCRIPT)], input=json.dumps(instances), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [path, str(SCRIPT)],
+            input=json.dumps(instances),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -52,14 +61,23 @@ def simgrid():
 
 def instance(shape, costs, times, chunks, messages):
     port = messages[["worker", "kind"]].tolist()
-    return {"shape": shape, "link_costs": list(costs), "cycle_times": list(times), "chunks": chunks.tolist(), "port": port}
+    return {
+        "shape": shape,
+        "link_costs": list(costs),
+        "cycle_times": list(times),
+        "chunks": chunks.tolist(),
+        "port": port,
+    }
 
 
 def platform(rng):
     """Up to five workers; whole numbers, or any."""
     p = rng.randint(1, 5)
     whole = rng.random() < 0.5
-    costs = [0 if rng.random() < 0.1 else rng.randint(1, 4) if whole else rng.uniform(0.01, 4) for _ in range(p)]
+    costs = [
+        0 if rng.random() < 0.1 else rng.randint(1, 4) if whole else rng.uniform(0.01, 4)
+        for _ in range(p)
+    ]
     times = [rng.randint(1, 6) if whole else rng.uniform(0.01, 9) for _ in range(p)]
     memory = [rng.choice([0, 3, 5, 7, 12, 21, 32, 45, 60, 300]) for _ in range(p)]
     memory[rng.randrange(p)] = rng.choice([5, 12, 21, 35])
@@ -79,7 +97,9 @@ def test_methods(simgrid):
         costs, times, memory = platform(rng)
         shape = rng.randint(1, 9), rng.randint(1, 12), rng.randint(1, 5)
         star = hs.Platform.star(times, costs, memory)
-        for method, returns in itertools.product((*PAPER, "maxreuse", "overlap", "search"), ("lazy", "eager")):
+        for method, returns in itertools.product(
+            (*PAPER, "maxreuse", "overlap", "search"), ("lazy", "eager")
+        ):
             plan = hs.plan_product(*shape, star, method, returns=returns, budget=0)
             instances.append(instance(shape, costs, times, plan.chunks, plan.messages))
             makespans.append(plan.makespan)
@@ -87,14 +107,17 @@ def test_methods(simgrid):
 
 
 def test_whatever_is_held(simgrid):
-    """Chunks that hold A, B or C, with one buffer or two, of panels of any depth or block by block, some ahead."""
+    """Chunks that hold A, B or C, with one buffer or two, of panels of any depth or block by block,
+    some ahead."""
     instances, makespans = [], []
     for seed in range(25):
         rng = random.Random(1000 + seed)
         costs, times, _ = platform(rng)
         shape = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6)
         chunks = np.array(random_chunks(rng, shape, len(costs))[0], STAR_CHUNK)
-        star = Star(shape, np.array(times, float), np.array(costs, float), np.full(len(costs), 10**6))
+        star = Star(
+            shape, np.array(times, float), np.array(costs, float), np.full(len(costs), 10**6)
+        )
         for order, eager in itertools.product((ROUND_ROBIN, DEMAND), (False, True)):
             makespan, messages = star.simulate(chunks, order, np.zeros(0, np.int32), eager)
             instances.append(instance(shape, costs, times, chunks, messages))

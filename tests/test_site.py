@@ -1,4 +1,5 @@
-"""The site as `make docs` has built it: internal links lead somewhere; in a browser pages, pictures and the search come up."""
+"""The site as `make docs` has built it: internal links lead somewhere; in a browser pages, pictures
+and the search come up."""
 
 import html.parser
 import re
@@ -11,8 +12,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 SITE = Path(__file__).parents[1] / "build" / "docs"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site in build/docs: `make docs` builds it")
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+pytestmark = pytest.mark.skipif(
+    not (SITE / "index.html").exists(), reason="no site in build/docs: `make docs` builds it"
+)
 in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium")
 
 
@@ -39,7 +44,8 @@ def page(path):
 
 
 def test_internal_links():
-    pages = [path for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts]  # there the theme has its templates
+    # there the theme has its templates
+    pages = [path for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts]
     assert len(pages) > 100
     broken = []
     for path in pages:
@@ -49,19 +55,26 @@ def test_internal_links():
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             into = target.suffix == ".html" and parts.fragment
-            if not target.is_file() or (into and unquote(parts.fragment) not in page(target).targets):
+            if not target.is_file() or (
+                into and unquote(parts.fragment) not in page(target).targets
+            ):
                 broken.append((str(path.relative_to(SITE)), link))
     assert broken == []
 
 
 def test_the_gallery_has_pictures():
-    shown = [name for name in page(SITE / "auto_gallery" / "index.html").pictures if name.endswith(".png")]
+    shown = [
+        name
+        for name in page(SITE / "auto_gallery" / "index.html").pictures
+        if name.endswith(".png")
+    ]
     assert len(shown) > 10
     assert len(set(shown)) == len(shown)  # not the one that stands for a picture that was not made
 
 
 def in_browser(tmp_path, url, *options):
-    """What the browser prints of a page, its scripts having run for some seconds of their own clock."""
+    """What the browser prints of a page, its scripts having run for some seconds of their own
+    clock."""
     command = [
         BROWSER,
         "--headless",
@@ -98,11 +111,16 @@ def test_page(tmp_path, url, says):
 
 @in_a_browser
 def test_search(tmp_path):
-    """The search page finds what was asked for, by its own scripts, and nothing of a word that is nowhere."""
+    """The search page finds what was asked for, by its own scripts, and nothing of a word that is
+    nowhere."""
     found = re.findall(
         r'<a href="([^"?#]*)[^"]*"[^>]*>',
-        in_browser(tmp_path, "search.html?q=partition", "--dump-dom").split('id="search-results"')[1],
+        in_browser(tmp_path, "search.html?q=partition", "--dump-dom").split('id="search-results"')[
+            1
+        ],
     )
     assert any(link.endswith("hetsched.partition.html") for link in found), found[:20]
-    nothing = in_browser(tmp_path, "search.html?q=zyxwvutsr", "--dump-dom").split('id="search-results"')[1]
+    nothing = in_browser(tmp_path, "search.html?q=zyxwvutsr", "--dump-dom").split(
+        'id="search-results"'
+    )[1]
     assert "did not match any documents" in nothing

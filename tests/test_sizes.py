@@ -1,4 +1,5 @@
-"""Who is fast, said in three ways: sizes, cycle_times= and speeds= lead to the same plans, and two of them are refused."""
+"""Who is fast, said in three ways: sizes, cycle_times= and speeds= lead to the same plans, and two
+of them are refused."""
 
 from __future__ import annotations
 
@@ -41,7 +42,12 @@ def test_sizes_cycle_times_and_speeds(name):
     listed = planner(SPEEDS, **options)  # a bare list is sizes
     assert listed.cycle_times == pytest.approx(np.divide(1.0, getattr(listed, first)), rel=1e-15)
     by_time, by_speed = planner(cycle_times=TIMES, **options), planner(speeds=SPEEDS, **options)
-    for found in (by_time, by_speed, planner(hs.Platform.star(TIMES), **options), planner(cycle_times=hs.Platform.star(TIMES))):
+    for found in (
+        by_time,
+        by_speed,
+        planner(hs.Platform.star(TIMES), **options),
+        planner(cycle_times=hs.Platform.star(TIMES)),
+    ):
         assert getattr(found, first) == pytest.approx(getattr(listed, first), rel=1e-15)
         assert found.cycle_times == pytest.approx(TIMES, rel=1e-15)
     assert by_time.cycle_times.tolist() == TIMES
@@ -79,7 +85,11 @@ def test_what_cannot_work_gets_nothing(name):
 
 def test_names_of_a_platform_by_keyword():
     platform = hs.Platform.star([1, 2], names=["a", "b"])
-    assert hs.partition(cycle_times=platform).names == hs.cuboids(cycle_times=platform).names == ("a", "b")
+    assert (
+        hs.partition(cycle_times=platform).names
+        == hs.cuboids(cycle_times=platform).names
+        == ("a", "b")
+    )
     assert hs.partition([2, 1]).recut(cycle_times=platform).plan.names == ("a", "b")
 
 
@@ -95,7 +105,8 @@ def test_speeds_wherever_cycle_times(name):
 
 
 def test_no_planner_takes_cycle_times_alone():
-    """Of all public functions: map_tasks' cycle_times are of processes that it paces, not of a plan."""
+    """Of all public functions: map_tasks' cycle_times are of processes that it paces, not of a
+    plan."""
     for name in hs.__all__:
         function = getattr(hs, name)
         if inspect.isfunction(function) and name != "map_tasks":
@@ -103,7 +114,7 @@ def test_no_planner_takes_cycle_times_alone():
             assert ("cycle_times" in parameters) <= ("speeds" in parameters), name
 
 
-# ---- methods side by side -------------------------------------------------------------------------------------------
+# ---- methods side by side ------------------------------------------------------------------------
 
 
 def test_a_comparison_says_what_it_left_out():
@@ -114,13 +125,19 @@ def test_a_comparison_says_what_it_left_out():
         "guillotine": "for at most 16 workers, got 40",
         "contiguous": "needs shape, because it distributes whole cells",
     }
-    assert repr(found).splitlines()[-2].split(None, 1) == ["guillotine", "left out: " + found.skipped["guillotine"]]
+    assert repr(found).splitlines()[-2].split(None, 1) == [
+        "guillotine",
+        "left out: " + found.skipped["guillotine"],
+    ]
     assert hs.compare_partitions([3, 2, 1], ["rows"]).skipped == {}
-    assert hs.compare_partitions([3, 2, 1], groups=[0, 0, 1]).skipped["rows"] == "does not take groups"
+    assert (
+        hs.compare_partitions([3, 2, 1], groups=[0, 0, 1]).skipped["rows"] == "does not take groups"
+    )
 
 
 def test_a_comparison_without_a_method_that_would_not_end():
-    """Where link costs are too far apart for a method, it is left out with its own words; asked for by name it is refused."""
+    """Where link costs are too far apart for a method, it is left out with its own words; asked for
+    by name it is refused."""
     costs, areas = 10.0 ** np.linspace(-20, 20, 60), np.arange(1.0, 61.0)
     with pytest.raises(hs.InfeasibleError, match="too far apart") as refused:
         hs.compare_partitions(areas, ["interval"], link_costs=costs)

@@ -19,11 +19,24 @@ times_of = st.floats(1e-3, 1e3) | st.sampled_from([1.0, 2.0, 3.0, INF, 5e-324, 1
 @st.composite
 def stacks(draw):
     """Cycle-times (..., p), and n that broadcasts against them."""
-    p, lead = draw(st.integers(1, 5)), tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
-    times = np.array(draw(st.lists(times_of, min_size=math.prod(lead) * p, max_size=math.prod(lead) * p))).reshape(*lead, p)
+    p, lead = (
+        draw(st.integers(1, 5)),
+        tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))),
+    )
+    times = np.array(
+        draw(st.lists(times_of, min_size=math.prod(lead) * p, max_size=math.prod(lead) * p))
+    ).reshape(*lead, p)
     times[..., 0] = np.where(np.isinf(times).all(-1), 1.0, times[..., 0])
     shape = draw(st.sampled_from([(), lead, lead[-1:], (1,) * len(lead), (2, *lead)]))
-    n = np.array(draw(st.lists(st.integers(0, 50) | st.integers(0, 2**53), min_size=math.prod(shape), max_size=math.prod(shape))))
+    n = np.array(
+        draw(
+            st.lists(
+                st.integers(0, 50) | st.integers(0, 2**53),
+                min_size=math.prod(shape),
+                max_size=math.prod(shape),
+            )
+        )
+    )
     return n.astype(np.int64).reshape(shape), times
 
 
@@ -37,7 +50,8 @@ def test_each_is_the_distribution_of_its_own(case):
     except ValueError as error:
         with np.errstate(over="ignore"):
             alone = n * times.min(axis=-1)
-        if "makespan overflows" not in str(error) or np.isfinite(alone).all():  # the fastest alone would do
+        # the fastest alone would do
+        if "makespan overflows" not in str(error) or np.isfinite(alone).all():
             raise
         reject()
     shape = np.broadcast_shapes(n.shape, times.shape[:-1])
@@ -53,7 +67,9 @@ def test_each_is_the_distribution_of_its_own(case):
         one = stack[index]
         assert isinstance(one, hs.Distribution)
         assert one.to_dict() == alone.to_dict()
-    assert not any(a.flags.writeable for a in (stack.counts, stack.displs, stack.cycle_times, stack.makespan))
+    assert not any(
+        a.flags.writeable for a in (stack.counts, stack.displs, stack.cycle_times, stack.makespan)
+    )
     assert np.array_equal(n, before[0])
     assert np.array_equal(times, before[1])
     assert n.flags.writeable
@@ -65,7 +81,16 @@ def test_parts_of_a_stack():
     assert stack.makespan.tolist() == [[16, 6, 4], [120, 45, 26]]
     assert len(stack) == 2
     assert [isinstance(row, hs.DistributionStack) for row in stack] == [True, True]
-    for index in [1, -1, (0, 1), slice(1, 2), (slice(None), 1), (..., 2), [1, 0], np.array([[True, False, True]] * 2)]:
+    for index in [
+        1,
+        -1,
+        (0, 1),
+        slice(1, 2),
+        (slice(None), 1),
+        (..., 2),
+        [1, 0],
+        np.array([[True, False, True]] * 2),
+    ]:
         part = stack[index]
         assert np.array_equal(part.makespan, stack.makespan[index])
         assert part.value == np.max(stack.makespan[index])
@@ -81,13 +106,21 @@ def test_as_a_plan():
     assert stack.value == stack.lower_bound == 120.0
     assert stack.gap == 0.0
     assert stack.optimal is True
-    assert repr(stack) == "<DistributionStack: 3 distributions, makespans 0 to 120, gap 0.00%, each optimal (distribute)>"
-    assert str(stack.certificate) == "makespan 120, lower bound 120, gap 0.00%, optimal (distribute)"
+    assert (
+        repr(stack)
+        == "<DistributionStack: 3 distributions, makespans 0 to 120, gap 0.00%, each optimal"
+        " (distribute)>"
+    )
+    assert (
+        str(stack.certificate) == "makespan 120, lower bound 120, gap 0.00%, optimal (distribute)"
+    )
     assert stack.names == ("P0", "P1", "P2")
     content = json.loads(json.dumps(stack.to_dict()))
     assert content["type"] == "DistributionStack"
     assert content["counts"] == [[5, 3, 2], [40, 24, 14], [0, 0, 0]]
-    with pytest.raises(TypeError, match=r"cannot be simulated: take one of its distributions, such as stack\[0\]"):
+    with pytest.raises(
+        TypeError, match=r"cannot be simulated: take one of its distributions, such as stack\[0\]"
+    ):
         hs.simulate(stack)
     assert hs.simulate(stack[1]).makespan == 120.0
 
@@ -107,7 +140,10 @@ def test_speeds():
 def test_strided_and_integer_input():
     times = np.array([[3, 5, 8], [1, 2, 4]], np.uint8)
     assert hs.distribute([10.0, 7.0], times).counts.tolist() == [[5, 3, 2], [4, 2, 1]]
-    assert hs.distribute(10, np.array([[8, 3], [5, 5], [3, 8]])[::-1].T).counts.tolist() == [[5, 3, 2], [2, 3, 5]]
+    assert hs.distribute(10, np.array([[8, 3], [5, 5], [3, 8]])[::-1].T).counts.tolist() == [
+        [5, 3, 2],
+        [2, 3, 5],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,10 +151,20 @@ def test_strided_and_integer_input():
     [
         (3, [[1, 2], [3, math.nan]], ValueError, r"cycle_times\[1, 1\] is NaN"),
         (3, [[[1, 2]], [[3, 0]]], ValueError, r"cycle_times\[1, 0, 1\] must be positive, got 0"),
-        (3, [[1, 2], [INF, INF]], ValueError, r"cycle_times\[1\] are all infinite: no worker can work"),
+        (
+            3,
+            [[1, 2], [INF, INF]],
+            ValueError,
+            r"cycle_times\[1\] are all infinite: no worker can work",
+        ),
         (3, np.ones((2, 0)), ValueError, "cycle_times is empty"),
         (3, [[1, 2], [3]], TypeError, "cycle_times must be a sequence of real numbers"),
-        ([3, -1], [[1], [2]], ValueError, r"n\[1\] must be an integer in \[0, 9007199254740992\], got -1"),
+        (
+            [3, -1],
+            [[1], [2]],
+            ValueError,
+            r"n\[1\] must be an integer in \[0, 9007199254740992\], got -1",
+        ),
         ([3, 2**53 + 2], [[1], [2]], ValueError, r"n\[1\] must be an integer in"),
         ([1.5, 2.0], [[1], [2]], ValueError, r"n\[0\] must be an integer in .*, got 1.5"),
         ([1.0, math.nan], [[1], [2]], ValueError, r"n\[1\] must be an integer in .*, got nan"),
@@ -127,7 +173,12 @@ def test_strided_and_integer_input():
         ([True, False], [[1], [2]], TypeError, "n must be an integer or an array of integers"),
         (None, [[1], [2]], TypeError, "n must be an integer or an array of integers"),
         (-1, [[1], [2]], ValueError, r"n must be in \[0, 9007199254740992\], got -1"),
-        ([1, 2, 3], [[1], [2]], ValueError, r"n of shape \(3,\) does not broadcast against cycle_times of shape \(2, 1\)"),
+        (
+            [1, 2, 3],
+            [[1], [2]],
+            ValueError,
+            r"n of shape \(3,\) does not broadcast against cycle_times of shape \(2, 1\)",
+        ),
     ],
 )
 def test_bad_input(n, times, error, message):

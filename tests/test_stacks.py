@@ -32,7 +32,9 @@ def engaged(monkeypatch):
     called = []
     for module, name in ((stack, "products"), (engine, "gemm")):
         own = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, own=own, name=name: called.append(name) or own(*given))
+        monkeypatch.setattr(
+            module, name, lambda *given, own=own, name=name: called.append(name) or own(*given)
+        )
     monkeypatch.setattr(product, "SMALL", 0)
     return called
 
@@ -40,7 +42,9 @@ def engaged(monkeypatch):
 def numbers(shape, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     found = rng.standard_normal(shape)
-    return (found + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else found).astype(dtype)
+    return (
+        found + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else found
+    ).astype(dtype)
 
 
 def assert_product(found, a, b):
@@ -64,7 +68,7 @@ def layouts(x):
     yield np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 0, -1)), -1, 0)
 
 
-# ---- products -----------------------------------------------------------------------------------------------------
+# ---- products ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -110,7 +114,9 @@ def test_alpha_and_beta(engaged, dtype):
     alpha = 2.0 - 1.0j if dtype.kind == "c" else -2.0
     out = c.copy()
     hs.matmul(a, b, out, alpha, 0.5)
-    np.testing.assert_allclose(out, alpha * np.matmul(a, b) + 0.5 * c, rtol=0, atol=200 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        out, alpha * np.matmul(a, b) + 0.5 * c, rtol=0, atol=200 * np.finfo(dtype).eps
+    )
     out[...] = np.nan
     hs.matmul(a, b, out, alpha, 0.0)
     np.testing.assert_allclose(out, alpha * np.matmul(a, b), rtol=0, atol=200 * np.finfo(dtype).eps)
@@ -176,7 +182,7 @@ def test_ctrl_c():
         np.testing.assert_array_equal(pool.matmul(a[:9], a[0]), 300.0)
 
 
-# ---- systems ------------------------------------------------------------------------------------------------------
+# ---- systems -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -199,12 +205,16 @@ def test_inverse_and_determinant(threads, dtype, n):
     out, factors, pivots = np.full_like(a, np.nan), np.empty_like(a), np.empty((2, 3, n), np.int32)
     assert (stack.inverse(threads, a, out, None) == -1).all()
     wrong = np.abs(np.matmul(a.astype(np.complex128), out) - np.eye(n)).max(initial=0)
-    assert wrong <= 30 * np.finfo(dtype).eps * np.abs(a).sum(-1).max(initial=0) * np.abs(out).max(initial=0)
+    assert wrong <= 30 * np.finfo(dtype).eps * np.abs(a).sum(-1).max(initial=0) * np.abs(out).max(
+        initial=0
+    )
     assert (stack.lu(threads, a, factors, pivots, None) == -1).all()
     sign = (-1.0) ** (pivots != np.arange(n)).sum(-1)
     exact = np.linalg.det(a.astype(np.complex128)) if n else np.ones((2, 3))
     np.testing.assert_allclose(
-        sign * np.diagonal(factors, axis1=-2, axis2=-1).astype(np.complex128).prod(-1), exact, rtol=3e4 * np.finfo(dtype).eps
+        sign * np.diagonal(factors, axis1=-2, axis2=-1).astype(np.complex128).prod(-1),
+        exact,
+        rtol=3e4 * np.finfo(dtype).eps,
     )
 
 
@@ -218,7 +228,12 @@ def test_cholesky(threads, dtype, n):
     for x in layouts(dirty):
         for out in layouts(np.full_like(a, 7)):
             assert (stack.cholesky(threads, x, out, None) == 0).all()
-            np.testing.assert_allclose(np.tril(out), exact, rtol=0, atol=100 * n * np.finfo(dtype).eps * np.abs(exact).max())
+            np.testing.assert_allclose(
+                np.tril(out),
+                exact,
+                rtol=0,
+                atol=100 * n * np.finfo(dtype).eps * np.abs(exact).max(),
+            )
             assert (out[..., ~np.tri(n, dtype=bool)] == 7).all()
 
 
@@ -231,7 +246,12 @@ def test_what_has_no_solution(threads, dtype, n):
     out = np.empty_like(a)
     assert stack.solve(threads, a, a, out, None).tolist() == [-1, n // 2, -1, 0, -1]
     assert np.isnan(out[[1, 3]]).all()
-    np.testing.assert_allclose(out[[0, 2, 4]], np.broadcast_to(np.eye(n), (3, n, n)), rtol=0, atol=1e5 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        out[[0, 2, 4]],
+        np.broadcast_to(np.eye(n), (3, n, n)),
+        rtol=0,
+        atol=1e5 * np.finfo(dtype).eps,
+    )
     b = np.broadcast_to(np.eye(n, dtype=dtype), (5, n, n)).copy()
     b[2, n - 1, n - 1] = -1
     b[4, 0, 0] = np.nan
@@ -267,7 +287,8 @@ def test_merged_dimensions_have_the_same_items(dimensions):
 
     def offsets(shape, strides):
         return [
-            tuple(sum(i * s for i, s in zip(index, stride, strict=True)) for stride in strides) for index in np.ndindex(*shape)
+            tuple(sum(i * s for i, s in zip(index, stride, strict=True)) for stride in strides)
+            for index in np.ndindex(*shape)
         ]
 
     assert offsets(tuple(sizes), steps) == offsets(shape, strides)

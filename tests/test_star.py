@@ -1,4 +1,5 @@
-"""hetsched.star: the paper's algorithms against the rules in exact arithmetic, and a judge that knows only the model."""
+"""hetsched.star: the paper's algorithms against the rules in exact arithmetic, and a judge that
+knows only the model."""
 
 from __future__ import annotations
 
@@ -118,15 +119,23 @@ class TestPaper:
         plan = plan_of(FIRST, "het")
         assert list(plan.variants.values()) == [250, 288] * 4
         assert list(plan.variants) == [
-            "global", "global+c", "global+ahead", "global+ahead+c", "local", "local+c", "local+ahead", "local+ahead+c"
-        ]  # fmt: skip
+            "global",
+            "global+c",
+            "global+ahead",
+            "global+ahead+c",
+            "local",
+            "local+c",
+            "local+ahead",
+            "local+ahead+c",
+        ]
         assert plan.variant == "global"
         for name, value in plan.variants.items():
             alone = plan_of(FIRST, "het", variant=name)
             assert (alone.makespan, alone.variant, alone.variants) == (value, name, {})
 
     @pytest.mark.parametrize(
-        ("instance", "value"), [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 56), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 158)]
+        ("instance", "value"),
+        [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 56), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 158)],
     )
     def test_not_the_optimum(self, instance, value):
         """TestExact has what is."""
@@ -162,17 +171,31 @@ class TestRules:
 
     @pytest.mark.parametrize("seed", range(10))
     def test_virtual_platforms(self, seed):
-        """The choice of equal workers, where there are many thresholds and many workers can be enough."""
+        """The choice of equal workers, where there are many thresholds and many workers can be
+        enough."""
         for k in range(12):
             rng = random.Random(1000 * seed + k)
             p = rng.randint(4, 7)
-            costs, times = ([rng.randint(1, 6) for _ in range(p)], [rng.randint(1, 12) for _ in range(p)])
+            costs, times = (
+                [rng.randint(1, 6) for _ in range(p)],
+                [rng.randint(1, 12) for _ in range(p)],
+            )
             memory = [rng.choice([5, 12, 21, 32]) for _ in range(p)]
-            instance = (rng.randint(1, 6), rng.randint(4, 14), rng.randint(1, 4), costs, times, memory)
+            instance = (
+                rng.randint(1, 6),
+                rng.randint(4, 14),
+                rng.randint(1, 4),
+                costs,
+                times,
+                memory,
+            )
             for method in ("hom", "homi"):
                 log, sides = homogeneous(*instance, improved=method == "homi")
                 plan = plan_of(instance, method)
-                assert (plan.mu.tolist(), plan.makespan) == (sides, makespan(log)), (instance, method)
+                assert (plan.mu.tolist(), plan.makespan) == (sides, makespan(log)), (
+                    instance,
+                    method,
+                )
 
     def test_enough_workers(self):
         """0.3 / 0.1 rounds to more than 3, but three panels keep the port busy."""
@@ -190,15 +213,27 @@ class TestRules:
             best = min(range(8), key=lambda k: runs[k][0])
             assert plan.variant == list(plan.variants)[best]
             assert plan.columns.tolist() == runs[best][1]
-            for best_of, ahead in (("global", False), ("local", False), ("global", True), ("local", True)):
+            for best_of, ahead in (
+                ("global", False),
+                ("local", False),
+                ("global", True),
+                ("local", True),
+            ):
                 name = best_of + "+ahead" * ahead + "+spread-c"
                 sides = [side_of(m) for m in memory]
                 if t not in (1, 2, 4):  # 2 mu^2 / t must be exact, so that ties are ties
                     continue
-                chosen = selections(r, s, t, costs, times, sides, best=best_of, c_cost="amortised", ahead=ahead)
-                log, columns = simulate_selected(r, s, t, costs, times, sides, chosen, eager=returns == "eager")
+                chosen = selections(
+                    r, s, t, costs, times, sides, best=best_of, c_cost="amortised", ahead=ahead
+                )
+                log, columns = simulate_selected(
+                    r, s, t, costs, times, sides, chosen, eager=returns == "eager"
+                )
                 plan_spread = plan_of(instance, "het", variant=name, returns=returns)
-                assert (plan_spread.makespan, plan_spread.columns.tolist()) == (makespan(log), columns)
+                assert (plan_spread.makespan, plan_spread.columns.tolist()) == (
+                    makespan(log),
+                    columns,
+                )
 
 
 class TestModel:
@@ -222,22 +257,36 @@ class TestModel:
             instance = drawn(seed + 500)
             r, s, t, costs, times, memory = instance
             plan = plan_of(instance, method)
-            star = Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+            star = Star(
+                (r, s, t),
+                np.array(times, float),
+                np.array(costs, float),
+                np.array(memory, np.int64),
+            )
             served = plan.messages["worker"].astype(np.int32)
             again, messages = star.simulate(plan.chunks, LISTED, served, False)
             assert again == plan.makespan
             assert messages.tolist() == plan.messages.tolist()
             panels = served[plan.messages["kind"] == 1]
             value, messages = star.simulate(plan.chunks, PANELS, panels, False)
-            assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist()) == value
+            assert (
+                judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist())
+                == value
+            )
             for order in (ROUND_ROBIN, DEMAND):
                 value, messages = star.simulate(plan.chunks, order, panels[:0], True)
-                assert judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist()) == value
+                assert (
+                    judge((r, s, t), costs, times, memory, plan.chunks.tolist(), messages.tolist())
+                    == value
+                )
 
     def test_given_chunks(self):
-        """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13, result 13-15."""
+        """Rectangles of any shape, one by hand: C 0-2, panels 2-5 and 5-8, computed 5-9 and 9-13,
+        result 13-15."""
         star = Star((1, 2, 2), np.array([2.0]), np.array([1.0]), np.array([8], np.int64))
-        value, messages = star.simulate(chunks_of([(0, 0, 2, 0, 0, 1, 2, 1)]), DEMAND, np.zeros(0, np.int32), False)
+        value, messages = star.simulate(
+            chunks_of([(0, 0, 2, 0, 0, 1, 2, 1)]), DEMAND, np.zeros(0, np.int32), False
+        )
         assert value == 15
         assert messages[["start", "end", "compute_start", "compute_end"]].tolist() == [
             (0, 2, 2, 2), (2, 5, 5, 9), (5, 8, 9, 13), (13, 15, 15, 15)
@@ -245,12 +294,15 @@ class TestModel:
 
     @pytest.mark.parametrize("seed", range(60))
     def test_whatever_is_held(self, seed):
-        """Chunks that hold A, B or C, of panels of any depth: every message as the model says, and in any order valid."""
+        """Chunks that hold A, B or C, of panels of any depth: every message as the model says, and
+        in any order valid."""
         rng = random.Random(seed)
         r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
         costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
         chunks, memory = random_chunks(rng, (r, s, t), p)
-        star = Star((r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
+        star = Star(
+            (r, s, t), np.array(times, float), np.array(costs, float), np.array(memory, np.int64)
+        )
         nobody = np.zeros(0, np.int32)
         for order in (ROUND_ROBIN, DEMAND):
             value, messages = star.simulate(chunks_of(chunks), order, nobody, False)
@@ -261,7 +313,10 @@ class TestModel:
             assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
         served = messages["worker"].copy()
         rng.shuffle(served)
-        for order, in_order in ((LISTED, served), (PANELS, np.repeat(np.arange(p, dtype=np.int32), len(served)))):
+        for order, in_order in (
+            (LISTED, served),
+            (PANELS, np.repeat(np.arange(p, dtype=np.int32), len(served))),
+        ):
             value, messages = star.simulate(chunks_of(chunks), order, in_order, False)
             assert judge((r, s, t), costs, times, memory, chunks, messages.tolist()) == value
         for i in {chunk[0] for chunk in chunks}:
@@ -295,9 +350,13 @@ class TestModel:
         """h v + h + v is 2^53 + 1, which no double is, or more than 2^62."""
         star = Star((h, v, 1), np.ones(1), np.ones(1), np.array([2**53]))
         with pytest.raises(ValueError, match="outside its documented range"):
-            star.simulate(chunks_of([(0, 0, 1, 0, 0, h, v, 1)]), DEMAND, np.zeros(0, np.int32), False)
+            star.simulate(
+                chunks_of([(0, 0, 1, 0, 0, h, v, 1)]), DEMAND, np.zeros(0, np.int32), False
+            )
         less = h - 1 - max(0, h * v + h + v - 2**53) // v
-        value, _ = star.simulate(chunks_of([(0, 0, 1, 0, 0, less, v, 1)]), DEMAND, np.zeros(0, np.int32), False)
+        value, _ = star.simulate(
+            chunks_of([(0, 0, 1, 0, 0, less, v, 1)]), DEMAND, np.zeros(0, np.int32), False
+        )
         assert value == pytest.approx(3 * less * v + less + v)
 
     @pytest.mark.parametrize("held", range(3))
@@ -307,7 +366,10 @@ class TestModel:
         ends = set()
         for depth in (4, 5, 2**62, 2**63 - 1):
             chunks = chunks_of([(0, held, 2, 0, 0, 2, 3, depth)])
-            ends |= {star.simulate(chunks, order, np.zeros(3, np.int32), False)[0] for order in (DEMAND, PANELS)}
+            ends |= {
+                star.simulate(chunks, order, np.zeros(3, np.int32), False)[0]
+                for order in (DEMAND, PANELS)
+            }
         assert len(ends) == 1
 
 
@@ -321,11 +383,15 @@ class TestBounds:
             valid_for_all = ("work", "traffic", "transfer", "re-use")
             names = plan.bounds if plan.method != "search" else valid_for_all
             assert max(plan.bounds[name] for name in names) <= plan.makespan
-            assert plan.lower_bound == min(plan.makespan, max(plan.bounds[name] for name in valid_for_all))
-            assert plan.bounds[plan.binding] == max(plan.bounds[name] for name in valid_for_all)
-            side = {"bmm": toledo_side, "maxreuse": lambda m: side_of(m, single=True), "overlap": pair_side}.get(
-                plan.method, side_of
+            assert plan.lower_bound == min(
+                plan.makespan, max(plan.bounds[name] for name in valid_for_all)
             )
+            assert plan.bounds[plan.binding] == max(plan.bounds[name] for name in valid_for_all)
+            side = {
+                "bmm": toledo_side,
+                "maxreuse": lambda m: side_of(m, single=True),
+                "overlap": pair_side,
+            }.get(plan.method, side_of)
             sides = [side(m) for m in memory]
             for name, with_c in (("steady state", False), ("steady state with C", True)):
                 exact = float(steady_state(r, s, t, costs, times, sides, with_c=with_c))
@@ -336,7 +402,9 @@ class TestBounds:
             assert plan.bounds["work"] <= work
             assert math.isclose(plan.bounds["work"], work, rel_tol=1e-9)
             once = Fraction(1, r) + Fraction(1, s) + Fraction(2, t)
-            exact = float(shared(r * s * t, [(Fraction(costs[i]) * once, Fraction(times[i])) for i in able]))
+            exact = float(
+                shared(r * s * t, [(Fraction(costs[i]) * once, Fraction(times[i])) for i in able])
+            )
             assert plan.bounds["traffic"] <= exact
             assert math.isclose(plan.bounds["traffic"], exact, rel_tol=1e-9)
             assert plan.bounds["transfer"] >= plan.bounds["traffic"] * (1 - 1e-9)
@@ -346,7 +414,9 @@ class TestBounds:
         """X = 64000 updates with 100 buffers: at least 2 X / 10 - 200 blocks there, and C back."""
         plan = hs.plan_product(40, 40, 40, platform_of([3], [0.01], [100]))
         assert math.isclose(plan.bounds["transfer"], 3 * (6400 * 2 - 200 + 1600), rel_tol=1e-6)
-        assert math.isclose(plan.bounds["re-use"], 3 * (64000 * math.sqrt(27 / 800) - 100), rel_tol=1e-6)
+        assert math.isclose(
+            plan.bounds["re-use"], 3 * (64000 * math.sqrt(27 / 800) - 100), rel_tol=1e-6
+        )
         assert plan.binding == "transfer"
 
     @pytest.mark.parametrize("seed", range(10))
@@ -359,7 +429,9 @@ class TestBounds:
         bound = star.bounds(0)[2]
         first = np.linspace(0, updates, 200001)
         shares = np.array([first, updates - first])
-        blocks = (2 / np.sqrt(np.array(memory)) + 1 / 30)[:, None] * shares - 2 * np.array(memory)[:, None]
+        blocks = (2 / np.sqrt(np.array(memory)) + 1 / 30)[:, None] * shares - 2 * np.array(memory)[
+            :, None
+        ]
         blocks = np.maximum(shares * 4 / 30, blocks)
         port = np.array(costs) @ blocks
         times_needed = np.maximum(port, (shares * np.array(times)[:, None]).max(axis=0)).min()
@@ -386,12 +458,19 @@ class TestMaximumReuse:
                 assert valid(instance, plan)
                 assert plan.mu.tolist() == [side_of(m, single=True) for m in instance[-1]]
                 assert set(plan.chunks["buffers"].tolist()) == {0}
-                assert (np.maximum(plan.chunks["height"], plan.chunks["width"]) <= plan.mu[plan.chunks["worker"]]).all()
+                assert (
+                    np.maximum(plan.chunks["height"], plan.chunks["width"])
+                    <= plan.mu[plan.chunks["worker"]]
+                ).all()
 
-    @pytest.mark.parametrize(("memory", "mu"), [(3, 1), (6, 1), (7, 2), (13, 3), (20, 3), (21, 4), (57, 7)])
+    @pytest.mark.parametrize(
+        ("memory", "mu"), [(3, 1), (6, 1), (7, 2), (13, 3), (20, 3), (21, 4), (57, 7)]
+    )
     def test_one_worker_bound_by_the_port(self, memory, mu):
-        """The paper's example has mu = 4 for m = 21. Each chunk costs 2 h w blocks of C and h + w a layer; a block of A is
-        computed before the next one comes. "best" is not slower, which with two panels alone it was by 7 to 33 %."""
+        """The paper's example has mu = 4 for m = 21. Each chunk costs 2 h w blocks of C and h + w a
+        layer; a block of A is computed before the next one comes. "best" is not slower, which with
+        two panels alone it was by 7 to 33 %.
+        """
         n, w = 40, 0.001
         platform = platform_of([1], [w], [memory])
         plan = hs.plan_product(n, n, n, platform, "maxreuse")
@@ -402,7 +481,9 @@ class TestMaximumReuse:
         best = hs.plan_product(n, n, n, platform)
         assert best.makespan <= plan.makespan * (1 + 1e-9)
         if memory >= 7:
-            assert plan.makespan < 0.95 * min(hs.plan_product(n, n, n, platform, m).makespan for m in METHODS)
+            assert plan.makespan < 0.95 * min(
+                hs.plan_product(n, n, n, platform, m).makespan for m in METHODS
+            )
 
     def test_bound_by_the_port_ratio(self):
         """2 / sqrt(m) blocks an update for large t, the paper's CCR; both bounds are below it."""
@@ -418,7 +499,10 @@ class TestMaximumReuse:
 
     def test_by_rows(self):
         """Transposed, the blocks of B come one by one."""
-        plans = [hs.plan_product(r, s, 9, platform_of([1, 1], [1e-3, 1e-3], [9, 17]), "search") for r, s in ((5, 30), (30, 5))]
+        plans = [
+            hs.plan_product(r, s, 9, platform_of([1, 1], [1e-3, 1e-3], [9, 17]), "search")
+            for r, s in ((5, 30), (30, 5))
+        ]
         assert plans[0].makespan == pytest.approx(plans[1].makespan, rel=0.02)
         assert {int(b) for plan in plans for b in plan.chunks["buffers"]} & {0, -1}
 
@@ -432,7 +516,9 @@ class TestOverlap:
         for k in range(10):
             instance = drawn(1000 * seed + k, most=5)
             if max(instance[-1]) < 6:
-                with pytest.raises(hs.InfeasibleError, match="'overlap' needs at least 6 blocks, the largest is 5"):
+                with pytest.raises(
+                    hs.InfeasibleError, match="'overlap' needs at least 6 blocks, the largest is 5"
+                ):
                     plan_of(instance, "overlap")
                 continue
             for returns in ("lazy", "eager"):
@@ -445,20 +531,27 @@ class TestOverlap:
 
     @pytest.mark.parametrize(("n", "t"), [(1, 1), (2, 1), (2, 2), (5, 2), (9, 4)])
     def test_a_slow_worker_never_waits(self, n, t):
-        """From its first panel to its last update; one chunk at a time it waits for what goes through the port between two."""
+        """From its first panel to its last update; one chunk at a time it waits for what goes
+        through the port between two."""
         plan = hs.plan_product(1, n, t, platform_of([1], [10], [6]), "overlap")
         assert plan.makespan == 1 + 2 + 10 * n * t + 1
-        assert hs.plan_product(1, n, t, platform_of([1], [10], [6]), "oddoml").makespan == n * (1 + 2 + 10 * t + 1)
+        assert hs.plan_product(1, n, t, platform_of([1], [10], [6]), "oddoml").makespan == n * (
+            1 + 2 + 10 * t + 1
+        )
         assert plan.chunks["ahead"].tolist() == [0] + [1] * (n - 1)
 
     @pytest.mark.parametrize("t", [5, 20, 100])
     def test_what_it_gains_is_what_was_lost(self, t):
-        """Section 4's example, w = 4.5, c = 2, mu = 4 (32 blocks of memory, with two chunks 48): 2 c of every t w are lost for C,
-        and a panel's time. It is gained while the port has time for it; five workers leave it none."""
+        """Section 4's example, w = 4.5, c = 2, mu = 4 (32 blocks of memory, with two chunks 48): 2
+        c of every t w are lost for C, and a panel's time. It is gained while the port has time for
+        it; five workers leave it none.
+        """
 
         def gain(p):
             times = [
-                hs.plan_product(4, 400, t, platform_of([2] * p, [4.5] * p, [memory] * p), method).makespan
+                hs.plan_product(
+                    4, 400, t, platform_of([2] * p, [4.5] * p, [memory] * p), method
+                ).makespan
                 for memory, method in ((32, "oddoml"), (48, "overlap"))
             ]
             return times[0] / times[1] - 1
@@ -468,8 +561,8 @@ class TestOverlap:
         assert 0 < gain(5) < 0.1 * gain(1)
 
     def test_each_is_taken_where_it_gains(self):
-        """A worker that computes long, and whose memory holds neither A nor B, gets its chunks ahead; one that waits for the port
-        does better with larger ones."""
+        """A worker that computes long, and whose memory holds neither A nor B, gets its chunks
+        ahead; one that waits for the port does better with larger ones."""
         for w, ahead in ((3.0, True), (1e-3, False)):
             plan = hs.plan_product(18, 27, 40, platform_of([1], [w], [60]))
             assert plan.chunks["ahead"].any() == ahead
@@ -483,10 +576,16 @@ class TestOverlap:
         costs, times = ([rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
         chunks, memory = random_chunks(rng, shape, p)
         numbers = [np.array(times, float), np.array(costs, float), np.array(memory, np.int64)]
-        value, messages = Star(shape, *numbers).simulate(chunks_of(chunks), DEMAND, np.zeros(0, np.int32), False)
+        value, messages = Star(shape, *numbers).simulate(
+            chunks_of(chunks), DEMAND, np.zeros(0, np.int32), False
+        )
         served = messages["worker"].copy()
-        scaled = Star(shape, np.ldexp(numbers[0], exponent), np.ldexp(numbers[1], exponent), numbers[2])
-        assert scaled.simulate(chunks_of(chunks), DEMAND, served[:0], False)[0] == math.ldexp(value, exponent)
+        scaled = Star(
+            shape, np.ldexp(numbers[0], exponent), np.ldexp(numbers[1], exponent), numbers[2]
+        )
+        assert scaled.simulate(chunks_of(chunks), DEMAND, served[:0], False)[0] == math.ldexp(
+            value, exponent
+        )
         names = np.array(rng.sample(range(p + 1), p), np.int32)  # one of p + 1 is of no use
         larger = [np.ones(p + 1), np.ones(p + 1), np.zeros(p + 1, np.int64)]
         for old, new in zip(numbers, larger, strict=True):
@@ -494,7 +593,10 @@ class TestOverlap:
         renamed = [(names[i], *rest) for i, *rest in chunks]
         again, log = Star(shape, *larger).simulate(chunks_of(renamed), LISTED, names[served], False)
         assert again == value
-        assert log[["start", "end", "compute_end"]].tolist() == messages[["start", "end", "compute_end"]].tolist()
+        assert (
+            log[["start", "end", "compute_end"]].tolist()
+            == messages[["start", "end", "compute_end"]].tolist()
+        )
 
     @pytest.mark.parametrize("seed", range(40))
     def test_room_on_another_platform(self, seed):
@@ -509,7 +611,12 @@ class TestOverlap:
         assert plan.on(platform_of([1] * p, [1] * p, memory)).makespan == makespan
         for i in {chunk[0] for chunk in chunks}:
             less = [m - (k == i) for k, m in enumerate(memory)]
-            with pytest.raises(ValueError, match=f"plan needs {memory[i]} blocks of memory at worker P{i}, which has {less[i]}"):
+            with pytest.raises(
+                ValueError,
+                match=(
+                    f"plan needs {memory[i]} blocks of memory at worker P{i}, which has {less[i]}"
+                ),
+            ):
                 plan.on(platform_of([1] * p, [1] * p, less))
 
 
@@ -526,7 +633,11 @@ class TestSearch:
             assert again.messages.tolist() == plan.messages.tolist()
             assert again.chunks.tolist() == plan.chunks.tolist()
         least = {"bmm": 3, "maxreuse": 3, "overlap": 6}
-        methods = [method for method in (*METHODS, "maxreuse", "overlap") if max(instance[5]) >= least.get(method, 5)]
+        methods = [
+            method
+            for method in (*METHODS, "maxreuse", "overlap")
+            if max(instance[5]) >= least.get(method, 5)
+        ]
         others = [plan_of(instance, method).makespan for method in methods]
         best = plan_of(instance, budget=0)
         assert best.makespan <= min(others)
@@ -536,7 +647,10 @@ class TestSearch:
     def test_rows_and_columns_alike(self, seed):
         """A plan of C^T = B^T A^T is as good, whichever way it lies."""
         r, s, t, costs, times, memory = drawn(seed + 82)
-        plan, turned = (plan_of((*shape, costs, times, memory), "search") for shape in ((r, 3 * s, t), (3 * s, r, t)))
+        plan, turned = (
+            plan_of((*shape, costs, times, memory), "search")
+            for shape in ((r, 3 * s, t), (3 * s, r, t))
+        )
         assert math.isclose(plan.makespan, turned.makespan, rel_tol=0.02)
 
     def test_by_rows(self):
@@ -554,7 +668,8 @@ class TestSearch:
         for shape, held in (((5, 5, 60), 0), ((5, 60, 5), 1), ((60, 5, 5), 2)):
             plan = hs.plan_product(*shape, platform_of([1], [0.5], [45]), "search")
             assert set(plan.chunks["held"].tolist()) == {held}
-            # each block passes once, what is held in C twice; the bound of the traffic, and little else
+            # each block passes once, what is held in C twice; the bound of the traffic, and little
+            # else
             assert plan.makespan < 1.1 * plan.bounds["traffic"]
 
     def test_the_gain_on_the_calibrated_platform(self):
@@ -568,9 +683,12 @@ class TestSearch:
         assert 0 < best.planning_time < 60
 
     def test_a_budget(self):
-        """Rounds until the time is over, the best of them; with 0 a short one that is always the same."""
+        """Rounds until the time is over, the best of them; with 0 a short one that is always the
+        same."""
         instance = (20, 60, 20, (1, 2, 3, 4), (30, 20, 10, 5), (60, 120, 200, 300))
-        short, again, long = (plan_of(instance, "search", budget=seconds) for seconds in (0, 0, 0.5))
+        short, again, long = (
+            plan_of(instance, "search", budget=seconds) for seconds in (0, 0, 0.5)
+        )
         assert short.messages.tolist() == again.messages.tolist()
         assert long.makespan < short.makespan
         assert plan_of(instance, "search").makespan < short.makespan
@@ -586,7 +704,8 @@ class TestSearch:
         assert found.makespan == plan_of(instance, "exact").makespan
 
     def test_many_panels_are_searched_coarsely(self):
-        """More messages than a thousandth of the effort: fewer panels while searching, the plan itself is exact."""
+        """More messages than a thousandth of the effort: fewer panels while searching, the plan
+        itself is exact."""
         instance = (40, 40, 300, (1, 2), (1, 1), (90, 45))
         plan = plan_of(instance, "search", budget=0)
         assert valid(instance, plan)
@@ -600,11 +719,15 @@ class TestSearch:
 
 
 def tiny(seed, *, most):
-    """An instance with at most so many dealings and orders, and more than one of each if there are as many workers."""
+    """An instance with at most so many dealings and orders, and more than one of each if there are
+    as many workers."""
     rng = random.Random(seed)
     while True:
         p = rng.choice([1, 2, 2, 2, 3])
-        costs, times = ([rng.randint(low, high) for _ in range(p)] for low, high in ((rng.random() < 0.8, 4), (1, 6)))
+        costs, times = (
+            [rng.randint(low, high) for _ in range(p)]
+            for low, high in ((rng.random() < 0.8, 4), (1, 6))
+        )
         memory = [rng.choice([4, 5, 12, 12, 21]) for _ in range(p)]
         if rng.random() < 0.3:
             costs, times, memory = ([values[0]] * p for values in (costs, times, memory))
@@ -616,7 +739,9 @@ def tiny(seed, *, most):
 def middling(seed, *, workers=3):
     """Out of reach for brute force."""
     rng = random.Random(seed)
-    costs, times = (tuple(rng.randint(low, high) for _ in range(workers)) for low, high in ((0, 4), (1, 9)))
+    costs, times = (
+        tuple(rng.randint(low, high) for _ in range(workers)) for low, high in ((0, 4), (1, 9))
+    )
     memory = tuple(rng.choice([5, 12, 21, 32, 45]) for _ in range(workers))
     return rng.randint(1, 6), rng.randint(2, 8), rng.randint(1, 4), costs, times, memory
 
@@ -624,7 +749,11 @@ def middling(seed, *, workers=3):
 class TestExact:
     @pytest.mark.parametrize(
         ("instance", "value"),
-        [((2, 4, 2, (1, 2), (2, 3), (12, 12)), 47), ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 136), (FIRST, 220)],
+        [
+            ((2, 4, 2, (1, 2), (2, 3), (12, 12)), 47),
+            ((3, 6, 3, (1, 2), (3, 2), (12, 21)), 136),
+            (FIRST, 220),
+        ],
     )
     def test_golden(self, instance, value):
         plan = plan_of(instance, "exact")
@@ -655,7 +784,8 @@ class TestExact:
         assert (plan.chunks["width"] <= sides).all()
         assert (plan.chunks["height"] == np.minimum(sides, r - plan.chunks["row"])).all()
         assert (
-            plan.chunks[["held", "buffers", "depth"]] == np.array((0, 2, 1), plan.chunks[["held", "buffers", "depth"]].dtype)
+            plan.chunks[["held", "buffers", "depth"]]
+            == np.array((0, 2, 1), plan.chunks[["held", "buffers", "depth"]].dtype)
         ).all()
         for method in METHODS[:-1]:
             for returns in ("lazy", "eager"):
@@ -672,18 +802,41 @@ class TestExact:
         r, s, t, costs, times, memory = middling(seed + 400)
         least = plan_of((r, s, t, costs, times, memory), "exact").makespan
         order = random.Random(seed).sample(range(3), 3)
-        assert plan_of((r, s, t, *([values[i] for i in order] for values in (costs, times, memory))), "exact").makespan == least
-        assert plan_of((r, s, t, [c / 8 for c in costs], [w / 8 for w in times], memory), "exact").makespan == least / 8
+        assert (
+            plan_of(
+                (r, s, t, *([values[i] for i in order] for values in (costs, times, memory))),
+                "exact",
+            ).makespan
+            == least
+        )
+        assert (
+            plan_of(
+                (r, s, t, [c / 8 for c in costs], [w / 8 for w in times], memory), "exact"
+            ).makespan
+            == least / 8
+        )
         assert plan_of((r, s, t, (*costs, 1), (*times, 1), (*memory, 4)), "exact").makespan == least
         assert plan_of((r, s, t, costs[1:], times[1:], memory[1:]), "exact").makespan >= least
         assert plan_of((r, s - 1, t, costs, times, memory), "exact").makespan <= least
         assert plan_of((r, s, t + 1, costs, times, memory), "exact").makespan >= least
-        assert plan_of((r, s, t, costs, [w + (i == 1) for i, w in enumerate(times)], memory), "exact").makespan >= least
-        assert plan_of((r, s, t, [c + (i == 2) for i, c in enumerate(costs)], times, memory), "exact").makespan >= least
+        assert (
+            plan_of(
+                (r, s, t, costs, [w + (i == 1) for i, w in enumerate(times)], memory), "exact"
+            ).makespan
+            >= least
+        )
+        assert (
+            plan_of(
+                (r, s, t, [c + (i == 2) for i, c in enumerate(costs)], times, memory), "exact"
+            ).makespan
+            >= least
+        )
 
     def test_many_equal_workers(self):
         """More of them never harm; those that the port cannot feed change nothing."""
-        spans = [plan_of((2, 5, 2, (1,) * p, (3,) * p, (12,) * p), "exact").makespan for p in range(1, 8)]
+        spans = [
+            plan_of((2, 5, 2, (1,) * p, (3,) * p, (12,) * p), "exact").makespan for p in range(1, 8)
+        ]
         assert spans == sorted(spans, reverse=True)
         assert spans[:2] == [least_makespan(2, 5, 2, (1,) * p, (3,) * p, (12,) * p) for p in (1, 2)]
         assert spans[3:] == [spans[3]] * 4
@@ -693,14 +846,19 @@ class TestExact:
         instance = (2, 3, 2, (1, 2), (4, 5), (10**9, 12))
         plan = plan_of(instance, "exact")
         assert plan.makespan == least_makespan(*instance)
-        assert hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]), "exact").makespan == 15 + 8 + 15 + 15 + 15
+        assert (
+            hs.plan_product(3, 5, 2, hs.Platform.star([1], link_costs=[1]), "exact").makespan
+            == 15 + 8 + 15 + 15 + 15
+        )
 
     def test_little_memory(self):
         instance = (2, 3, 2, (0, 1), (1, 5), (4, 5))
         plan = plan_of(instance, "exact")
         assert plan.enrolled.tolist() == [1]
         assert valid(instance, plan)
-        with pytest.raises(hs.InfeasibleError, match="'exact' needs at least 5 blocks, the largest is 4"):
+        with pytest.raises(
+            hs.InfeasibleError, match="'exact' needs at least 5 blocks, the largest is 4"
+        ):
             plan_of((2, 3, 2, (1, 1), (1, 5), (4, 3)), "exact")
 
     def test_the_search_goes_further(self):
@@ -709,7 +867,11 @@ class TestExact:
 
 
 @settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 10**9), method=st.sampled_from((*METHODS, "search")), exponent=st.integers(-300, 300))
+@given(
+    seed=st.integers(0, 10**9),
+    method=st.sampled_from((*METHODS, "search")),
+    exponent=st.integers(-300, 300),
+)
 def test_unit_of_time_does_not_matter(seed, method, exponent):
     r, s, t, costs, times, memory = drawn(seed)
     plan = hs.plan_product(r, s, t, platform_of(costs, times, memory), method, budget=0)
@@ -720,7 +882,12 @@ def test_unit_of_time_does_not_matter(seed, method, exponent):
 
 
 @settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 10**9), method=st.sampled_from(METHODS), at=st.integers(0, 4), memory=st.integers(0, 2))
+@given(
+    seed=st.integers(0, 10**9),
+    method=st.sampled_from(METHODS),
+    at=st.integers(0, 4),
+    memory=st.integers(0, 2),
+)
 def test_a_worker_without_memory_changes_nothing(seed, method, at, memory):
     instance = drawn(seed)
     plan = plan_of(instance, method)
@@ -737,7 +904,11 @@ def test_a_worker_without_memory_changes_nothing(seed, method, at, memory):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    numbers=st.lists(st.tuples(st.floats(0, 1e6), st.floats(1e-3, 1e6), st.integers(5, 100)), min_size=1, max_size=5),
+    numbers=st.lists(
+        st.tuples(st.floats(0, 1e6), st.floats(1e-3, 1e6), st.integers(5, 100)),
+        min_size=1,
+        max_size=5,
+    ),
     r=st.integers(1, 20),
     s=st.integers(1, 20),
     t=st.integers(1, 6),
@@ -752,14 +923,25 @@ def test_any_numbers(numbers, r, s, t, method):
     names = plan.bounds if plan.method != "search" else ("work", "traffic", "transfer", "re-use")
     assert max(plan.bounds[name] for name in names) <= plan.makespan * (1 + 1e-9)
     assert (np.diff(plan.messages["start"]) >= 0).all()
-    assert hs.plan_product(r, s, t, platform, method, budget=0).messages.tolist() == plan.messages.tolist()
+    assert (
+        hs.plan_product(r, s, t, platform, method, budget=0).messages.tolist()
+        == plan.messages.tolist()
+    )
 
 
 class TestPlan:
     def test_fields(self):
-        platform = hs.Platform.star([2, 3], link_costs=[1, 2], memory=[12, 21], names=["quick", "slow"])
+        platform = hs.Platform.star(
+            [2, 3], link_costs=[1, 2], memory=[12, 21], names=["quick", "slow"]
+        )
         plan = hs.plan_product(4, 8, 3, platform, "het")
-        assert (plan.shape, plan.method, plan.returns, plan.optimal, plan.scope) == ((4, 8, 3), "het", "lazy", False, "")
+        assert (plan.shape, plan.method, plan.returns, plan.optimal, plan.scope) == (
+            (4, 8, 3),
+            "het",
+            "lazy",
+            False,
+            "",
+        )
         assert plan.mu.tolist() == [2, 3]
         assert plan.names == ("quick", "slow")
         assert plan.memory.tolist() == [12, 21]
@@ -783,9 +965,13 @@ class TestPlan:
         assert hs.plan_product(2, 2, 2, platform, "bmm").columns.tolist() == [2, 0]
         best = hs.plan_product(2, 2, 2, platform, budget=0)
         assert best.makespan <= hs.plan_product(2, 2, 2, platform, "bmm").makespan
-        with pytest.raises(hs.InfeasibleError, match="'het' needs at least 5 blocks, the largest is 4"):
+        with pytest.raises(
+            hs.InfeasibleError, match="'het' needs at least 5 blocks, the largest is 4"
+        ):
             hs.plan_product(2, 2, 2, platform, "het")
-        with pytest.raises(hs.InfeasibleError, match="'best' needs at least 3 blocks, the largest is 2"):
+        with pytest.raises(
+            hs.InfeasibleError, match="'best' needs at least 3 blocks, the largest is 2"
+        ):
             hs.plan_product(2, 2, 2, platform_of([1], [1], [2]))
         with pytest.raises(hs.InfeasibleError, match="3 blocks, the largest is 2"):
             hs.plan_product(2, 2, 2, platform_of([1], [1], [2]), "bmm")
@@ -797,7 +983,9 @@ class TestPlan:
         assert trace.total("compute") == tuple(float(x) for x in plan.updates * plan.cycle_times)
         busy = sum(end - start for _, kind, start, end, _ in trace.events if kind == "transfer")
         assert busy == sum(x["end"] - x["start"] for x in plan.messages)
-        assert {"C of chunk 0", "panel 2 of chunk 1", "result of chunk 0"} <= {event.what for event in trace.events}
+        assert {"C of chunk 0", "panel 2 of chunk 1", "result of chunk 0"} <= {
+            event.what for event in trace.events
+        }
 
     def test_plot(self):
         pytest.importorskip("matplotlib").use("Agg")
@@ -829,23 +1017,38 @@ class TestPlan:
         ahead = plan_of((6, 12, 3, (1, 2), (9, 8), (40, 50)), "overlap")
         assert hs.Plan.from_dict(ahead.to_dict()) == ahead
         assert ahead.chunks["ahead"].any()
-        wrong = [[row[:-2] for row in content["chunks"]], [content["chunks"][0], *short["chunks"][1:]], [3]]
+        wrong = [
+            [row[:-2] for row in content["chunks"]],
+            [content["chunks"][0], *short["chunks"][1:]],
+            [3],
+        ]
         for rows in wrong:
-            with pytest.raises(ValueError, match=r"content\['chunks'\] is not valid for a StarPlan"):
+            with pytest.raises(
+                ValueError, match=r"content\['chunks'\] is not valid for a StarPlan"
+            ):
                 hs.Plan.from_dict(content | {"chunks": rows})
 
     def test_small_memory_beside_a_large_one(self, monkeypatch):
         """Many messages are possible, so Ctrl-C is looked for."""
         called = []
-        monkeypatch.setattr(engine, "cancellable", lambda call, long: called.append(long) or ffi.check_status(call(ffi.ffi.NULL)))
-        hs.plan_product(1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local")
+        monkeypatch.setattr(
+            engine,
+            "cancellable",
+            lambda call, long: called.append(long) or ffi.check_status(call(ffi.ffi.NULL)),
+        )
+        hs.plan_product(
+            1000, 1000, 2, platform_of([1, 0], [1, 1], [10**7, 5]), "het", variant="local"
+        )
         assert called == [True, True, False]  # the last are the bounds, of two workers
 
     def test_too_many_messages_beside_a_large_memory(self, monkeypatch):
-        """What a plan may need is told from the largest memory: a small one beside it, or A that stays, needs far more."""
+        """What a plan may need is told from the largest memory: a small one beside it, or A that
+        stays, needs far more."""
         shape = 4, 2**31 - 1, 4
         for method in ("oddoml", "search"):
-            with pytest.raises(ValueError, match="need more messages, at most 100000000 can be simulated"):
+            with pytest.raises(
+                ValueError, match="need more messages, at most 100000000 can be simulated"
+            ):
                 hs.plan_product(*shape, platform_of([1, 2], [2, 3], [2**40, 21]), method)
         vast = platform_of([1, 2], [2, 3], [2**53, 2**53])
         assert len(hs.plan_product(*shape, vast).messages) < 2000
@@ -853,7 +1056,10 @@ class TestPlan:
         def refuse(*_: object) -> None:
             raise NotImplementedError
 
-        others = min(hs.plan_product(*shape, vast, method).makespan for method in (*METHODS, "maxreuse", "overlap"))
+        others = min(
+            hs.plan_product(*shape, vast, method).makespan
+            for method in (*METHODS, "maxreuse", "overlap")
+        )
         monkeypatch.setattr(engine.Star, "search", refuse)
         assert hs.plan_product(*shape, vast).makespan == others
         monkeypatch.setattr(engine.Star, "plan", refuse)
@@ -876,22 +1082,62 @@ class TestBadInput:
             ({"s": 2.5}, ValueError, "s must be an integer, got 2.5"),
             ({"t": "3"}, TypeError, "t must be an integer, got '3'"),
             ({"t": 2**31}, ValueError, "t must be in"),
-            ({"method": "greedy"}, ValueError, "method must be one of best, hom, .*, exact, got 'greedy'"),
-            ({"method": "exact", "returns": "eager"}, ValueError, "returns is not for method='exact', .*, got 'eager'"),
-            ({"method": "exact", "s": 40, "budget": 0}, ValueError, r"\(4, 40, 3\) on 2 workers need a larger budget"),
-            ({"method": "exact", "s": 10**6}, ValueError, "on 2 workers can need 10000000 messages, at most 1048576 are tried"),
+            (
+                {"method": "greedy"},
+                ValueError,
+                "method must be one of best, hom, .*, exact, got 'greedy'",
+            ),
+            (
+                {"method": "exact", "returns": "eager"},
+                ValueError,
+                "returns is not for method='exact', .*, got 'eager'",
+            ),
+            (
+                {"method": "exact", "s": 40, "budget": 0},
+                ValueError,
+                r"\(4, 40, 3\) on 2 workers need a larger budget",
+            ),
+            (
+                {"method": "exact", "s": 10**6},
+                ValueError,
+                "on 2 workers can need 10000000 messages, at most 1048576 are tried",
+            ),
             ({"returns": "soon"}, ValueError, "returns must be one of lazy, eager, got 'soon'"),
             ({"seed": -1}, ValueError, r"seed must be in \[0, 18446744073709551615\], got -1"),
             ({"method": np.array(["het", "hom"])}, ValueError, "method must be one of best, hom"),
-            ({"variant": ["c"], "method": "het"}, ValueError, r"variant must be one of global, .*, got \['c'\]"),
+            (
+                {"variant": ["c"], "method": "het"},
+                ValueError,
+                r"variant must be one of global, .*, got \['c'\]",
+            ),
             ({"budget": -1}, ValueError, "budget must be at least 0, got -1"),
             ({"budget": math.inf}, ValueError, "budget must be finite, got inf"),
-            ({"variant": "c", "method": "het"}, ValueError, "variant must be one of global, .*, got 'c'"),
-            ({"variant": "global", "method": "hom"}, ValueError, "variant is for method='het', got 'global' with 'hom'"),
+            (
+                {"variant": "c", "method": "het"},
+                ValueError,
+                "variant must be one of global, .*, got 'c'",
+            ),
+            (
+                {"variant": "global", "method": "hom"},
+                ValueError,
+                "variant is for method='het', got 'global' with 'hom'",
+            ),
             ({"platform": [1, 2]}, TypeError, "platform must be a Platform .*, got list"),
-            ({"platform": hs.Platform.complete([1, 2], [[0, 1], [1, 0]])}, ValueError, "platform must be a star"),
-            ({"platform": platform_of([1, 2e200], [1, 1], 9)}, ValueError, r"link_costs\[1\] must be at most 1e\+200"),
-            ({"platform": platform_of([1, 2], [2e200, 1], 9)}, ValueError, r"cycle_times\[0\] must be at most 1e\+200"),
+            (
+                {"platform": hs.Platform.complete([1, 2], [[0, 1], [1, 0]])},
+                ValueError,
+                "platform must be a star",
+            ),
+            (
+                {"platform": platform_of([1, 2e200], [1, 1], 9)},
+                ValueError,
+                r"link_costs\[1\] must be at most 1e\+200",
+            ),
+            (
+                {"platform": platform_of([1, 2], [2e200, 1], 9)},
+                ValueError,
+                r"cycle_times\[0\] must be at most 1e\+200",
+            ),
             ({"r": 10**6, "s": 10**6}, ValueError, "messages or more, at most 100000000"),
             (
                 {"r": 50000, "s": 50000, "t": 2**31 - 1, "platform": hs.Platform.star([1], [1])},
@@ -915,5 +1161,7 @@ class TestBadInput:
         plan = hs.plan_product(number(20), number(30), number(10), self.PLATFORM, "het")
         assert plan.shape == (20, 30, 10)
         assert plan.makespan == hs.plan_product(20, 30, 10, self.PLATFORM, "het").makespan
-        with pytest.raises(ValueError, match=r"less than 2\^63 block updates, got 9223372036854775808"):
+        with pytest.raises(
+            ValueError, match=r"less than 2\^63 block updates, got 9223372036854775808"
+        ):
             hs.plan_product(*[np.int64(2**21)] * 3, self.PLATFORM, "bmm")

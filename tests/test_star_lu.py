@@ -19,7 +19,9 @@ DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 def matrix(n, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, n))
-    return (A + 1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else A).astype(dtype)
+    return (A + 1j * rng.standard_normal((n, n)) if np.dtype(dtype).kind == "c" else A).astype(
+        dtype
+    )
 
 
 def right(A, lu, piv):
@@ -27,7 +29,9 @@ def right(A, lu, piv):
     wanted, pivots = scipy.linalg.lu_factor(A)
     assert lu.dtype == A.dtype
     assert piv.tolist() == pivots.tolist()
-    assert abs(lu - wanted).max() <= 1000 * np.finfo(A.dtype).eps * max(1.0, abs(wanted).max()) * len(A)
+    assert abs(lu - wanted).max() <= 1000 * np.finfo(A.dtype).eps * max(
+        1.0, abs(wanted).max()
+    ) * len(A)
 
 
 class TestPlan:
@@ -35,7 +39,9 @@ class TestPlan:
     @pytest.mark.parametrize("method", ["oddoml", "bmm", "maxreuse", "overlap"])
     @pytest.mark.parametrize("n", [1, 2, 5, 13])
     def test_the_best_width_is_taken(self, n, method, memory):
-        platform = hs.Platform.star([2.0, 3.0, 7.0], link_costs=[0.3, 0.1, 0.0], memory=[memory, 12, 5])
+        platform = hs.Platform.star(
+            [2.0, 3.0, 7.0], link_costs=[0.3, 0.1, 0.0], memory=[memory, 12, 5]
+        )
         plans = [hs.plan_star_lu(n, platform, method, width=width) for width in range(1, n + 1)]
         for plan in plans:
             validate(plan)
@@ -77,7 +83,9 @@ class TestPlan:
         assert words == ["master", "P0", "P1"]
         content = plan.to_dict()
         content["products"] = [hs.distribute(3, [1, 2]).to_dict()]
-        with pytest.raises(ValueError, match=r"content\['products'\].*it must be a StarPlan, got a Distribution"):
+        with pytest.raises(
+            ValueError, match=r"content\['products'\].*it must be a StarPlan, got a Distribution"
+        ):
             hs.Plan.from_dict(content)
 
     @pytest.mark.parametrize(
@@ -86,7 +94,12 @@ class TestPlan:
             ((0, PLATFORM), {}, ValueError, "n must be in"),
             ((2.5, PLATFORM), {}, ValueError, "n must be an integer"),
             ((3, [1, 2]), {}, TypeError, "platform must be a Platform"),
-            ((3, hs.Platform.complete([1, 2], np.ones((2, 2)))), {}, ValueError, "platform must be a star"),
+            (
+                (3, hs.Platform.complete([1, 2], np.ones((2, 2)))),
+                {},
+                ValueError,
+                "platform must be a star",
+            ),
             ((3, PLATFORM, "exact"), {}, ValueError, "method must be one of"),
             ((3, PLATFORM), {"width": 4}, ValueError, "width must be in"),
             ((3, PLATFORM), {"width": 0}, ValueError, "width must be in"),
@@ -118,7 +131,12 @@ class TestRun:
     @pytest.mark.parametrize("layout", ["C", "F", "backwards", "every second"])
     def test_layouts(self, layout):
         full = matrix(80, seed=3)
-        A = {"C": full, "F": np.asfortranarray(full), "backwards": full[::-1, ::-1], "every second": full[::2, ::2]}[layout]
+        A = {
+            "C": full,
+            "F": np.asfortranarray(full),
+            "backwards": full[::-1, ::-1],
+            "every second": full[::2, ::2],
+        }[layout]
         kept = A.copy()
         plan = hs.plan_star_lu(6, PLATFORM, "oddoml", width=2)
         with hs.Pool(2) as pool:
@@ -129,7 +147,8 @@ class TestRun:
         assert np.shares_memory(lu, A) == A.flags.f_contiguous
 
     def test_emulated(self):
-        """One step after the other, panels before products, memory as planned, and never before its time."""
+        """One step after the other, panels before products, memory as planned, and never before its
+        time."""
         plan = hs.plan_star_lu(6, PLATFORM, "oddoml", width=2)
         A = matrix(95)
         told: list[float] = []
@@ -152,7 +171,11 @@ class TestRun:
         panels = [panel.end - panel.start for panel in plan.panels]
         assert starts["step 0"] >= panels[0]
         assert starts["step 1"] >= ends["step 0"] + panels[1] * (1 - 1e-9)
-        updates = sum(event.what.split(": ")[-1].startswith("panel") for event in trace.events if event.kind == "compute")
+        updates = sum(
+            event.what.split(": ")[-1].startswith("panel")
+            for event in trace.events
+            if event.kind == "compute"
+        )
         assert updates == sum((product.messages["kind"] == 1).sum() for product in plan.products)
 
     def test_singular(self):
@@ -163,11 +186,17 @@ class TestRun:
         A[:, 17] = A[:, 3]
         plan = hs.plan_star_lu(5, PLATFORM, "oddoml", width=2)
         A[:] = 0
-        with hs.Pool(2) as pool, pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 1 is exactly zero"):
+        with (
+            hs.Pool(2) as pool,
+            pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 1 is exactly zero"),
+        ):
             pool.lu_factor(A, owner=plan)
         A = np.eye(30)
         A[20, 20] = 0
-        with hs.Pool(2) as pool, pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 21 is exactly zero"):
+        with (
+            hs.Pool(2) as pool,
+            pytest.warns(scipy.linalg.LinAlgWarning, match="Diagonal number 21 is exactly zero"),
+        ):
             pool.lu_factor(A, owner=plan)
 
     def test_refused(self):

@@ -1,4 +1,5 @@
-"""Plans of plan_product, run: results against NumPy, measured logs against the judge that knows only the model."""
+"""Plans of plan_product, run: results against NumPy, measured logs against the judge that knows
+only the model."""
 
 from __future__ import annotations
 
@@ -57,11 +58,14 @@ def plan_of_chunks(shape, costs, times, memory, chunks):
     table = np.array([(*chunk, 0)[:9] for chunk in chunks], STAR_CHUNK)
     star = Star(shape, np.array(times, float), np.array(costs, float), np.array(memory, np.int64))
     makespan, messages = star.simulate(table, DEMAND, np.zeros(0, np.int32), False)
-    return platform, replace(plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64))
+    return platform, replace(
+        plan, chunks=table, messages=messages, makespan=makespan, memory=np.array(memory, np.int64)
+    )
 
 
 def whatever(seed):
-    """shape, costs, times, memory and chunks that hold A, B or C, with just the memory that they need."""
+    """shape, costs, times, memory and chunks that hold A, B or C, with just the memory that they
+    need."""
     rng = random.Random(seed)
     r, s, t, p = rng.randint(1, 7), rng.randint(1, 7), rng.randint(1, 6), rng.randint(1, 3)
     costs, times = ([1e-5 * rng.randint(low, 5) for _ in range(p)] for low in (0, 1))
@@ -72,7 +76,9 @@ def whatever(seed):
 def logged(pool, plan, A, B, order, emulate):
     """C, and what the engine says of the run."""
     x = operands(A, B, None, 1.0, 0.0)
-    times, costs = (pool.platform.cycle_times, pool.platform.link_costs) if emulate else (None, None)
+    times, costs = (
+        (pool.platform.cycle_times, pool.platform.link_costs) if emulate else (None, None)
+    )
     run = star_run.checked(plan, x, order, times, costs, (None,) * len(plan.names))
     return x.result, run, run.run(pool._live(), None)
 
@@ -83,7 +89,10 @@ class TestResults:
     def test_methods(self, method, order):
         rng = np.random.default_rng(0)
         plan = hs.plan_product(*SHAPE, PLATFORM, method)
-        A, B = matrix(rng, (4 * 7 - 3, 3 * 7 - 1), np.float64), matrix(rng, (3 * 7 - 1, 8 * 7 - 6), np.float64)
+        A, B = (
+            matrix(rng, (4 * 7 - 3, 3 * 7 - 1), np.float64),
+            matrix(rng, (3 * 7 - 1, 8 * 7 - 6), np.float64),
+        )
         before = A.copy(), B.copy()
         with hs.Pool(PLATFORM, emulate=True) as pool:
             C, trace = pool.run(plan, A, B, order=order, trace=True)
@@ -100,7 +109,10 @@ class TestResults:
         q = int(rng.integers(1, 30))
         m, n, k = (int(b * q - rng.integers(min(q, 1 + b * q // 8))) for b in SHAPE)
         layout = [LAYOUTS[i] for i in rng.integers(4, size=3)]
-        A, B, C = (matrix(rng, shape, dtype, own) for shape, own in zip(((m, k), (k, n), (m, n)), layout, strict=True))
+        A, B, C = (
+            matrix(rng, shape, dtype, own)
+            for shape, own in zip(((m, k), (k, n), (m, n)), layout, strict=True)
+        )
         alpha, beta = [(1, 0), (-2, 1), (0.5, 3), (1, 1)][seed % 4]
         if np.dtype(dtype).kind == "c" and seed % 2:
             alpha, beta = alpha + 1j, beta - 2j
@@ -144,7 +156,10 @@ class TestResults:
 
     def test_broadcast_inputs(self):
         plan = hs.plan_product(*SHAPE, PLATFORM, "het")
-        A, B = np.broadcast_to(np.float32(2), (40, 30)), np.broadcast_to(np.arange(80, dtype=np.float32), (30, 80))
+        A, B = (
+            np.broadcast_to(np.float32(2), (40, 30)),
+            np.broadcast_to(np.arange(80, dtype=np.float32), (30, 80)),
+        )
         with hs.Pool(2) as pool:
             assert (pool.run(plan, A, B) == 60 * np.arange(80)).all()
 
@@ -152,7 +167,8 @@ class TestResults:
 class TestModel:
     @pytest.mark.parametrize("seed", range(40))
     def test_whatever_is_held(self, seed):
-        """Any chunks: the product, and a log that the judge accepts, in both orders, emulated and at real speed."""
+        """Any chunks: the product, and a log that the judge accepts, in both orders, emulated and
+        at real speed."""
         shape, costs, times, memory, chunks = whatever(seed)
         platform, plan = plan_of_chunks(shape, costs, times, memory, chunks)
         rng = np.random.default_rng(seed)
@@ -165,13 +181,19 @@ class TestModel:
                 C, run, result = logged(pool, plan, A, B, order, emulate)
                 assert near(C, A, B)
                 end = judge(shape, None, None, memory, chunks, result.messages.tolist())
-                assert end >= run.simulated["end"].max() * (1 - 1e-9) or not emulate or order == "demand"
+                assert (
+                    end >= run.simulated["end"].max() * (1 - 1e-9)
+                    or not emulate
+                    or order == "demand"
+                )
                 peaks = []
                 judge(shape, None, None, memory, chunks, run.simulated.tolist(), peaks)
                 assert star_run.peak_blocks(plan, run.simulated).tolist() == peaks
                 for i, (peak, limit) in enumerate(zip(result.peak, memory, strict=True)):
                     assert peak <= limit
-                    assert peak >= max((need(shape, chunk) for chunk in chunks if chunk[0] == i), default=0)
+                    assert peak >= max(
+                        (need(shape, chunk) for chunk in chunks if chunk[0] == i), default=0
+                    )
                 fields = ["worker", "kind", "chunk", "depth"]
                 if order == "plan":
                     assert (result.messages[fields] == plan.messages[fields]).all()
@@ -180,16 +202,22 @@ class TestModel:
                     assert (own[0] == own[1]).all()
 
     def test_demand(self):
-        """What does not hang on time: at first all ask at once; then each panel's request is as old as its worker's C."""
+        """What does not hang on time: at first all ask at once; then each panel's request is as old
+        as its worker's C."""
         chunks = [(i, 0, 2, 0, i, 1, 1, 1) for i in range(3)]
         shape, memory = (1, 3, 4), [5, 5, 5]
         platform, plan = plan_of_chunks(shape, [1e-5] * 3, [1e-3] * 3, memory, chunks)
-        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))  # not the order of the plan
+        # not the order of the plan
+        plan = replace(plan, messages=np.sort(plan.messages, order=["worker", "start"]))
         for emulate in (True, False):
             with hs.Pool(platform, emulate=emulate) as pool:
-                _, _, result = logged(pool, plan, np.ones((1, 4)), np.ones((4, 3)), "demand", emulate)
+                _, _, result = logged(
+                    pool, plan, np.ones((1, 4)), np.ones((4, 3)), "demand", emulate
+                )
             assert result.messages["worker"][:3].tolist() == [0, 1, 2]
-            first = result.messages[np.isin(result.messages["depth"], (0, 1)) & (result.messages["kind"] == 1)]
+            first = result.messages[
+                np.isin(result.messages["depth"], (0, 1)) & (result.messages["kind"] == 1)
+            ]
             assert first["worker"].tolist() == [0, 0, 1, 1, 2, 2]
 
     def test_a_platform_other_than_the_plans(self):
@@ -218,7 +246,8 @@ class TestModel:
         rows = list(itertools.product((0, 1), KINDS))
         planned = [[s.what for s in plan.steps() if (s.worker, s.kind) == own] for own in rows]
         assert [
-            [e.what for e in trace.events if (e.worker, e.kind) == own] for own in itertools.product((0, 1), KINDS)
+            [e.what for e in trace.events if (e.worker, e.kind) == own]
+            for own in itertools.product((0, 1), KINDS)
         ] == planned
         port = sorted((e for e in trace.events if e.kind == "transfer"), key=lambda e: e.start)
         assert all(b.start >= a.end for a, b in itertools.pairwise(port))
@@ -251,7 +280,10 @@ def need(shape, chunk):
 def sizes_by_trial(shape, sizes):
     r, s, t = shape
     m, n, k = sizes
-    return next((q for q in range(1, max(sizes) + 1) if (-(-m // q), -(-n // q), -(-k // q)) == (r, s, t)), None)
+    return next(
+        (q for q in range(1, max(sizes) + 1) if (-(-m // q), -(-n // q), -(-k // q)) == (r, s, t)),
+        None,
+    )
 
 
 class TestArguments:
@@ -262,7 +294,9 @@ class TestArguments:
     def test_block(self, shape, sizes):
         wanted = sizes_by_trial(shape, sizes)
         if wanted is None:
-            with pytest.raises(ValueError, match=r"^[AB] has \d+ (rows|columns), which .* [rst] = \d+"):
+            with pytest.raises(
+                ValueError, match=r"^[AB] has \d+ (rows|columns), which .* [rst] = \d+"
+            ):
                 star_run.block_of(shape, sizes)
         else:
             assert star_run.block_of(shape, sizes) == wanted
@@ -270,8 +304,16 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("change", "error", "words"),
         [
-            ({"A": np.ones((3, 3))}, ValueError, "A has 3 rows, which no size of blocks makes the plan's r = 4 blocks"),
-            ({"A": np.ones((5, 3))}, ValueError, "A has 5 rows, which no size of blocks makes the plan's r = 4 blocks"),
+            (
+                {"A": np.ones((3, 3))},
+                ValueError,
+                "A has 3 rows, which no size of blocks makes the plan's r = 4 blocks",
+            ),
+            (
+                {"A": np.ones((5, 3))},
+                ValueError,
+                "A has 5 rows, which no size of blocks makes the plan's r = 4 blocks",
+            ),
             (
                 {"A": np.ones((8, 3))},
                 ValueError,
@@ -283,8 +325,16 @@ class TestArguments:
             ({"A": np.ones((4, 3), np.longdouble)}, TypeError, "A and B have dtypes"),
             ({"order": "plans"}, ValueError, "order must be one of plan, demand, got 'plans'"),
             ({"plan": hs.distribute(8, [1, 2])}, TypeError, "plan must be a plan of a product"),
-            ({"plan": hs.partition([1, 1], shape=(4, 8)), "order": "demand"}, ValueError, "order is for a plan of plan_product"),
-            ({"communication": "parallel"}, ValueError, "communication is for a partition, got 'parallel' with a StarPlan"),
+            (
+                {"plan": hs.partition([1, 1], shape=(4, 8)), "order": "demand"},
+                ValueError,
+                "order is for a plan of plan_product",
+            ),
+            (
+                {"communication": "parallel"},
+                ValueError,
+                "communication is for a partition, got 'parallel' with a StarPlan",
+            ),
             (
                 {"plan": hs.plan_product(4, 8, 3, hs.Platform.star([1] * 3, memory=[9] * 3))},
                 ValueError,
@@ -293,22 +343,41 @@ class TestArguments:
         ],
     )
     def test_bad(self, change, error, words):
-        given = {"plan": hs.plan_product(*SHAPE, PLATFORM, "het"), "A": np.ones((4, 3)), "B": np.ones((3, 8)), **change}
+        given = {
+            "plan": hs.plan_product(*SHAPE, PLATFORM, "het"),
+            "A": np.ones((4, 3)),
+            "B": np.ones((3, 8)),
+            **change,
+        }
         with hs.Pool(2) as pool, pytest.raises(error, match=words):
             pool.run(**given)
 
     def test_memory_of_the_pool(self):
         plan = hs.plan_product(*SHAPE, PLATFORM, "het")
-        small = hs.Platform.star(PLATFORM.cycle_times, link_costs=PLATFORM.link_costs, memory=[12, 20], names=["a", "b"])
+        small = hs.Platform.star(
+            PLATFORM.cycle_times, link_costs=PLATFORM.link_costs, memory=[12, 20], names=["a", "b"]
+        )
         with (
             hs.Pool(small, emulate=True) as pool,
-            pytest.raises(ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"),
+            pytest.raises(
+                ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"
+            ),
         ):
             pool.run(plan, np.ones((4, 3)), np.ones((3, 8)))
         deep = hs.plan_product(*SHAPE, PLATFORM, "bmm")  # one buffer of 2 (2 + 2) blocks beside 4
-        with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan needs 12 blocks of memory at worker P0, which has 11"):
+        with (
+            hs.Pool(2) as pool,
+            pytest.raises(
+                ValueError, match="plan needs 12 blocks of memory at worker P0, which has 11"
+            ),
+        ):
             pool.run(replace(deep, memory=np.array([11, 21])), np.ones((4, 3)), np.ones((3, 8)))
-        with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"):
+        with (
+            hs.Pool(2) as pool,
+            pytest.raises(
+                ValueError, match="plan needs 21 blocks of memory at worker P1, which has 20"
+            ),
+        ):
             pool.run(replace(plan, memory=np.array([12, 20])), np.ones((4, 3)), np.ones((3, 8)))
 
     @pytest.mark.parametrize(
@@ -322,7 +391,10 @@ class TestArguments:
         platform = hs.Platform.star([times] * 2, link_costs=[costs] * 2, memory=[12, 21])
         plan = hs.plan_product(*SHAPE, platform, "het")
         A, B = np.ones((4 * 32, 3 * 32)), np.ones((3 * 32, 8 * 32))
-        with hs.Pool(platform, emulate=True) as pool, pytest.raises(ValueError, match=words) as refused:
+        with (
+            hs.Pool(platform, emulate=True) as pool,
+            pytest.raises(ValueError, match=words) as refused,
+        ):
             pool.run(plan, A, B)
         assert float(str(refused.value).split("time_scale=")[1].split()[0]) > 1
         if times < 1:
@@ -341,7 +413,10 @@ class TestArguments:
 
     def test_pools_of_limited_memory_are_checked_when_they_run(self):
         fast = hs.Platform.star(speeds=[1e5, 2e5], memory=[12, 12])
-        with hs.Pool(fast, emulate=True) as pool, pytest.raises(ValueError, match=r"platform is too fast.*time_scale="):
+        with (
+            hs.Pool(fast, emulate=True) as pool,
+            pytest.raises(ValueError, match=r"platform is too fast.*time_scale="),
+        ):
             pool.matmul(np.ones((200, 200)), np.ones((200, 200)))
 
 
@@ -349,7 +424,10 @@ class TestThreads:
     def test_several_at_once(self):
         rng = np.random.default_rng(0)
         plans = [hs.plan_product(*SHAPE, PLATFORM, method) for method in METHODS]
-        inputs = [(rng.standard_normal((4 * q, 3 * q)), rng.standard_normal((3 * q, 8 * q))) for q in (1, 8, 17)]
+        inputs = [
+            (rng.standard_normal((4 * q, 3 * q)), rng.standard_normal((3 * q, 8 * q)))
+            for q in (1, 8, 17)
+        ]
         right = []
 
         def work(k):

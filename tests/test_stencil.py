@@ -1,5 +1,5 @@
-"""Pool.stencil: the bits of the whole matrix at once for any ring and slices, plans against all others, time kept on emulated
-workers, nobody before its neighbours."""
+"""Pool.stencil: the bits of the whole matrix at once for any ring and slices, plans against all
+others, time kept on emulated workers, nobody before its neighbours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def pools():
         pool.close()
 
 
-SCALE = 10.0  # slow enough for a sanitized engine on a host that is at a third of its speed for a moment
+# slow enough for a sanitized engine on a host that is at a third of its speed for a moment
+SCALE = 10.0
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +64,25 @@ class TestBits:
         array = matrix(m, n, draw(st.sampled_from("fd")), draw(st.integers(0, 99)))
         given_array = draw(st.sampled_from(layouts(array)))
         out = draw(st.sampled_from([None, *layouts(np.ones_like(array))]))
-        plan = draw(st.sampled_from([None, pool.plan_stencil(m, n, steps, dtype=array.dtype, ring=ring)]))
-        result, trace = pool.stencil(given_array, steps, weight=weight, plan=plan, out=out, trace=True)
+        plan = draw(
+            st.sampled_from([None, pool.plan_stencil(m, n, steps, dtype=array.dtype, ring=ring)])
+        )
+        result, trace = pool.stencil(
+            given_array, steps, weight=weight, plan=plan, out=out, trace=True
+        )
         assert result.dtype == array.dtype
         assert out is None or result is out
         np.testing.assert_array_equal(result.view(), iterated(array, steps, weight))
         np.testing.assert_array_equal(given_array, array)
         members = (plan or pool.plan_stencil(m, n, steps, dtype=array.dtype)).ring.tolist()
-        validate(trace.events, members, steps, trace.workers, "with ", {i: (0.0, 0.0, 0.0) for i in members})
+        validate(
+            trace.events,
+            members,
+            steps,
+            trace.workers,
+            "with ",
+            {i: (0.0, 0.0, 0.0) for i in members},
+        )
         assert trace.kind == "real"
 
     def test_wide_enough_for_vectors_and_many_looks_for_a_cancel(self, pools):
@@ -79,7 +91,9 @@ class TestBits:
             want = iterated(array, 3, 0.2)
             for pool in pools:
                 np.testing.assert_array_equal(pool.stencil(array, 3, weight=0.2), want)
-                np.testing.assert_array_equal(pool.stencil(np.asfortranarray(array), 3, weight=0.2), want)
+                np.testing.assert_array_equal(
+                    pool.stencil(np.asfortranarray(array), 3, weight=0.2), want
+                )
 
     def test_zeros_infinities_and_nan(self, pools):
         array = matrix(6, 20)
@@ -124,7 +138,9 @@ class TestPlans:
         p, cols = draw(st.integers(1, 4)), draw(st.integers(1, 7))
         scale = draw(st.sampled_from([Fraction(1, 8), Fraction(1), Fraction(8)]))
         times = [draw(fractions) for _ in range(p)]
-        links = [[scale * draw(fractions) if i != j else Fraction(0) for j in range(p)] for i in range(p)]
+        links = [
+            [scale * draw(fractions) if i != j else Fraction(0) for j in range(p)] for i in range(p)
+        ]
         platform = hs.Platform.complete([float(t) for t in times], np.array(links, float))
         with hs.Pool(platform, emulate=True) as pool:
             plan = pool.plan_stencil(10, cols, 3, dtype="f4")
@@ -138,18 +154,24 @@ class TestPlans:
             assert min(counts) >= 1
             assert sum(counts) == x.counts.sum() == cols
             assert x.displs[x.ring].tolist() == np.cumsum([0, *counts[:-1]]).tolist()
-            assert x.step_time == pytest.approx(float(step_time(x.ring.tolist(), counts, column, boundary)), rel=1e-12)
+            assert x.step_time == pytest.approx(
+                float(step_time(x.ring.tolist(), counts, column, boundary)), rel=1e-12
+            )
             assert x.makespan == 3 * x.step_time
             assert x.lower_bound <= 3 * float(best) * (1 + 1e-12)
             assert x.step_time >= float(best) * (1 - 1e-12)
             if x.optimal:
                 assert x.step_time == pytest.approx(float(best), rel=1e-11)
         if len(ring) <= cols:  # members that cost more than they do may be left out
-            own = min(step_time(ring, counts, column, boundary) for counts in divisions(cols, len(ring)))
+            own = min(
+                step_time(ring, counts, column, boundary) for counts in divisions(cols, len(ring))
+            )
             assert chosen.step_time <= float(own) * (1 + 1e-12)
         members = [i for i in ring if chosen.counts[i]]
         assert chosen.ring.tolist() == members
-        fewer = [step_time(members, counts, column, boundary) for counts in divisions(cols, len(members))]
+        fewer = [
+            step_time(members, counts, column, boundary) for counts in divisions(cols, len(members))
+        ]
         assert chosen.step_time == pytest.approx(float(min(fewer)), rel=1e-12)
 
     def test_a_worker_that_only_slows_down_is_left_out(self):
@@ -161,16 +183,23 @@ class TestPlans:
             assert pool.plan_stencil(100, 30_000, 1).ring.tolist() == [0, 1, 2]
 
     def test_whole_columns_may_be_too_coarse_for_a_ring(self):
-        """Halves would pay: 1.5 columns and messages as long as 1.25. Two columns and messages do not."""
-        with hs.Pool(hs.Platform.complete([1, 1], np.full((2, 2), 1.25 * 7 / 16)), emulate=True, time_scale=1e3) as pool:
+        """Halves would pay: 1.5 columns and messages as long as 1.25. Two columns and messages do
+        not."""
+        with hs.Pool(
+            hs.Platform.complete([1, 1], np.full((2, 2), 1.25 * 7 / 16)),
+            emulate=True,
+            time_scale=1e3,
+        ) as pool:
             plan = pool.plan_stencil(10, 3, 1)
             assert plan.counts.tolist() == [3, 0]
             assert plan.lower_bound == pytest.approx(plan.makespan * 2.75 / 3)
             assert pool.plan_stencil(10, 30, 1).counts.tolist() == [15, 15]
 
     def test_a_relay_gets_one_column(self):
-        """Its messages alone take longer than balanced shares would; without it the ring of the others is dearer."""
-        links = 8.75 * np.array([[0, 8, 1], [8, 0, 1], [30, 30, 0]])  # times of messages in hundredths of the work on one
+        """Its messages alone take longer than balanced shares would; without it the ring of the
+        others is dearer."""
+        # times of messages in hundredths of the work on one
+        links = 8.75 * np.array([[0, 8, 1], [8, 0, 1], [30, 30, 0]])
         with hs.Pool(hs.Platform.complete([1, 1, 1], links), emulate=True, time_scale=1e3) as pool:
             plan = pool.plan_stencil(102, 1000, 1)
             ring = hs.slice_ring(pool.platform, work=7000, volume=8, relays=True)
@@ -179,7 +208,9 @@ class TestPlans:
                 assert sorted(x.counts.tolist()) == [1, 499, 500]
                 assert x.step_time / (x.work / 100) == pytest.approx(60.1)
                 assert x.lower_bound / (x.work / 100) == pytest.approx(60)
-            assert hs.slice_ring(pool.platform, work=100, volume=8 / 70).makespan == pytest.approx(66)
+            assert hs.slice_ring(pool.platform, work=100, volume=8 / 70).makespan == pytest.approx(
+                66
+            )
 
     @pytest.mark.parametrize(("name", "members"), [("lyon", 14), ("strasbourg", 8)])
     def test_the_papers_platforms(self, name, members):
@@ -197,7 +228,12 @@ class TestPlans:
         np.testing.assert_allclose(plan.counts / 10_000, ring.shares, atol=1e-4)
 
     @settings(deadline=None, max_examples=60)
-    @given(st.lists(st.tuples(fractions, st.integers(1, 9), fractions, fractions), min_size=1, max_size=5), st.integers(0, 12))
+    @given(
+        st.lists(
+            st.tuples(fractions, st.integers(1, 9), fractions, fractions), min_size=1, max_size=5
+        ),
+        st.integers(0, 12),
+    )
     def test_simulation(self, members, steps):
         """The model step by step, also where the last steps are uneven."""
         q = len(members)
@@ -208,20 +244,44 @@ class TestPlans:
                 links[k][k - 1] = float(before)
                 links[k][(k + 1) % q] = float(after)
         update = [Fraction(7, 10**9) * n * t for n, t in zip(counts, times, strict=True)]
-        pairs = [(Fraction(links[k][(k + 1) % q]), Fraction(links[k][k - 1])) if q > 1 else (Fraction(0),) * 2 for k in range(q)]
-        durations = [u + Fraction(8, 10**9) * (a + b) for u, (a, b) in zip(update, pairs, strict=True)]
+        pairs = [
+            (
+                (Fraction(links[k][(k + 1) % q]), Fraction(links[k][k - 1]))
+                if q > 1
+                else (Fraction(0),) * 2
+            )
+            for k in range(q)
+        ]
+        durations = [
+            u + Fraction(8, 10**9) * (a + b) for u, (a, b) in zip(update, pairs, strict=True)
+        ]
         slowest = float(max(durations))
         plan = hs.StencilPlan(
-            method="", bound=0.0, optimal=False, scope="", shape=(3, sum(counts)), iterations=steps, ring=np.arange(q),
-            counts=np.array(counts), displs=np.cumsum(counts) - counts, step_time=slowest, makespan=steps * slowest, itemsize=8,
-            names=("",) * q, cycle_times=np.array(times, float), links=np.array(links),
-        )  # fmt: skip
+            method="",
+            bound=0.0,
+            optimal=False,
+            scope="",
+            shape=(3, sum(counts)),
+            iterations=steps,
+            ring=np.arange(q),
+            counts=np.array(counts),
+            displs=np.cumsum(counts) - counts,
+            step_time=slowest,
+            makespan=steps * slowest,
+            itemsize=8,
+            names=("",) * q,
+            cycle_times=np.array(times, float),
+            links=np.array(links),
+        )
         want = [float(end) for end in ends(steps, durations)]
         np.testing.assert_allclose(plan.finish, want, rtol=1e-12)
         simulated = hs.simulate(plan)
         np.testing.assert_allclose(simulated.finish, want, rtol=1e-12)
         assert simulated.makespan == pytest.approx(plan.makespan)
-        least = {k: (float(u), *(8e-9 * float(c) for c in pair)) for k, (u, pair) in enumerate(zip(update, pairs, strict=True))}
+        least = {
+            k: (float(u), *(8e-9 * float(c) for c in pair))
+            for k, (u, pair) in enumerate(zip(update, pairs, strict=True))
+        }
         validate(simulated.events, range(q), steps, plan.names, "with ", least)
 
     def test_what_a_plan_says(self):
@@ -232,8 +292,14 @@ class TestPlans:
         assert plan.volume == pytest.approx(300 * 8 / 1e9)
         np.testing.assert_allclose(plan.exchange_times / plan.volume, [[2, 9], [3, 4], [9, 1]])
         np.testing.assert_allclose(plan.update_times, plan.work * plan.counts / 400 * [3, 5, 8])
-        assert plan.step_time == pytest.approx((plan.update_times + plan.exchange_times.sum(1)).max())
-        assert plan.exchange_labels == [("with P1", "with P2"), ("with P2", "with P0"), ("with P0", "with P1")]
+        assert plan.step_time == pytest.approx(
+            (plan.update_times + plan.exchange_times.sum(1)).max()
+        )
+        assert plan.exchange_labels == [
+            ("with P1", "with P2"),
+            ("with P2", "with P0"),
+            ("with P0", "with P1"),
+        ]
         assert plan.to_dict()["counts"] == plan.counts.tolist()
         assert "(given ring)" in str(plan.certificate)
         assert plan.names == ("P0", "P1", "P2")
@@ -243,7 +309,10 @@ class TestPlans:
         matplotlib.use("Agg")
         for steps, shown in ((0, 0), (2, 2), (50, 3)):
             ax = emulated.plan_stencil(102, 400, steps).plot()
-            assert len({text.get_text() for text in ax.texts if text.get_text().startswith("step")}) == shown
+            assert (
+                len({text.get_text() for text in ax.texts if text.get_text().startswith("step")})
+                == shown
+            )
             matplotlib.pyplot.close("all")
 
     def test_nothing_to_do(self, pools, emulated):
@@ -264,15 +333,26 @@ class TestPlans:
 
 class TestDistributeAfter:
     @settings(deadline=None)
-    @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6), st.integers(0, 200))
+    @given(
+        st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6),
+        st.integers(0, 200),
+    )
     def test_one_by_one(self, workers, n):
         times, starts = (np.array(x) for x in zip(*workers, strict=True))
         counts = allocate.distribute_after(n, times, starts)
         assert counts.sum() == n
         greedy = [0] * len(times)
         for _ in range(n):
-            greedy[min(range(len(times)), key=lambda i: Fraction(starts[i]) + (greedy[i] + 1) * Fraction(times[i]))] += 1
-        latest = [max((s + k * t for k, t, s in zip(x, times, starts, strict=True) if k), default=0.0) for x in (counts, greedy)]
+            greedy[
+                min(
+                    range(len(times)),
+                    key=lambda i: Fraction(starts[i]) + (greedy[i] + 1) * Fraction(times[i]),
+                )
+            ] += 1
+        latest = [
+            max((s + k * t for k, t, s in zip(x, times, starts, strict=True) if k), default=0.0)
+            for x in (counts, greedy)
+        ]
         assert latest[0] == pytest.approx(latest[1], rel=1e-14)
 
 
@@ -285,12 +365,19 @@ class TestEmulation:
         assert trace.kind == "emulated"
         assert trace.predicted == pytest.approx(SCALE * plan.makespan)
         assert trace.makespan >= trace.predicted
-        assert trace.predicted_finish == pytest.approx([SCALE * t for t in hs.simulate(plan).finish])
-        assert all(real >= wanted - 1e-9 for real, wanted in zip(trace.finish, trace.predicted_finish, strict=True))
+        assert trace.predicted_finish == pytest.approx(
+            [SCALE * t for t in hs.simulate(plan).finish]
+        )
+        assert all(
+            real >= wanted - 1e-9
+            for real, wanted in zip(trace.finish, trace.predicted_finish, strict=True)
+        )
         assert trace.ideal == pytest.approx(SCALE * 6 * plan.work / (1 / 3 + 1 / 5 + 1 / 8))
         parts = {
             i: tuple(SCALE * t for t in (u, *pair))
-            for i, u, pair in zip(plan.ring.tolist(), plan.update_times, plan.exchange_times.tolist(), strict=True)
+            for i, u, pair in zip(
+                plan.ring.tolist(), plan.update_times, plan.exchange_times.tolist(), strict=True
+            )
         }
         validate(trace.events, plan.ring.tolist(), 6, trace.workers, "with ", parts)
         simulated = hs.simulate(plan)
@@ -319,8 +406,14 @@ class TestEmulation:
             _, trace = other.stencil(np.ones((102, 90)), 1, plan=plan, trace=True)
             assert not any(trace.total("transfer"))
         _, trace = emulated.stencil(np.ones((102, 90)), 2, plan=plan, trace=True)
-        step = float(step_time([0, 1, 2], [30] * 3, [Fraction(7 * t, 10**7) for t in (3, 5, 8)],
-                               [[Fraction(c * 8, 10**7) for c in row] for row in LINKS]))  # fmt: skip
+        step = float(
+            step_time(
+                [0, 1, 2],
+                [30] * 3,
+                [Fraction(7 * t, 10**7) for t in (3, 5, 8)],
+                [[Fraction(c * 8, 10**7) for c in row] for row in LINKS],
+            )
+        )
         assert trace.predicted == pytest.approx(SCALE * 2 * step)
         ring = hs.slice_ring([1, 1, 1], 0.001, 1, 1)
         _, trace = emulated.stencil(np.ones((102, 90)), 2, plan=ring, trace=True)
@@ -338,7 +431,10 @@ class TestEmulation:
 
     def test_what_the_host_cannot_do(self):
         rate = 1.5e-9 * update_rate(np.dtype("f8"), 300, 300)
-        fast, message = hs.Platform.star(speeds=[rate]), r"platform is too fast .*this stencil, float64"
+        fast, message = (
+            hs.Platform.star(speeds=[rate]),
+            r"platform is too fast .*this stencil, float64",
+        )
         with hs.Pool(fast, emulate=True) as pool, pytest.raises(ValueError, match=message):
             pool.stencil(np.ones((300, 300)), 1)
         with hs.Pool(hs.Platform.star([3, 5], [0.1, 0.1]), emulate=True) as pool:
@@ -346,7 +442,8 @@ class TestEmulation:
                 pool.stencil(np.ones((30, 30)), 1)
             with pytest.raises(ValueError, match="the platform is a star whose links have costs"):
                 pool.plan_stencil(30, 30, 1)
-        with hs.Pool(hs.Platform.star([3, 5], [0.1, 0.1])) as pool:  # at real speed they do not matter
+        # at real speed they do not matter
+        with hs.Pool(hs.Platform.star([3, 5], [0.1, 0.1])) as pool:
             assert pool.stencil(np.ones((30, 30)), 1).sum() == 900
 
 
@@ -367,7 +464,10 @@ def test_progress_and_its_errors(emulated):
     assert (out == 7).all()
 
 
-@pytest.mark.parametrize("workers", ["2", "hs.Platform.complete([3, 5, 8], [[0, 2, 9], [4, 0, 3], [9, 1, 0]]), emulate=True"])
+@pytest.mark.parametrize(
+    "workers",
+    ["2", "hs.Platform.complete([3, 5, 8], [[0, 2, 9], [4, 0, 3], [9, 1, 0]]), emulate=True"],
+)
 def test_ctrl_c_leaves_out_alone(workers):
     code = f"""
         import time
@@ -392,9 +492,24 @@ with hs.Pool(2) as _two, hs.Pool(3) as _three:
 @pytest.mark.parametrize(
     ("arguments", "keywords", "error", "message"),
     [
-        ((np.ones(4), 1), {}, ValueError, r"U must be a matrix with at least one element, got shape \(4,\)"),
-        ((np.ones((4, 0)), 1), {}, ValueError, r"U must be a matrix with at least one element, got shape \(4, 0\)"),
-        ((np.ones((4, 4), int), 1), {}, TypeError, "U has dtype int64; a stencil takes float32 and float64"),
+        (
+            (np.ones(4), 1),
+            {},
+            ValueError,
+            r"U must be a matrix with at least one element, got shape \(4,\)",
+        ),
+        (
+            (np.ones((4, 0)), 1),
+            {},
+            ValueError,
+            r"U must be a matrix with at least one element, got shape \(4, 0\)",
+        ),
+        (
+            (np.ones((4, 4), int), 1),
+            {},
+            TypeError,
+            "U has dtype int64; a stencil takes float32 and float64",
+        ),
         ((SQUARE.astype(">f8"), 1), {}, TypeError, "U has dtype >f8"),
         ((SQUARE.astype(complex), 1), {}, TypeError, "U has dtype complex128"),
         ((SQUARE, -1), {}, ValueError, "steps must be in"),
@@ -410,13 +525,38 @@ with hs.Pool(2) as _two, hs.Pool(3) as _three:
         ),
         ((SQUARE, 1), {"weight": np.nan}, ValueError, "weight must be finite, got nan"),
         ((SQUARE, 1), {"weight": "1"}, TypeError, "weight must be a number"),
-        ((SQUARE.astype("f"), 1), {"weight": 1e39}, ValueError, r"weight must be finite in float32, got 1e\+39"),
-        ((SQUARE, 1), {"plan": hs.distribute(4, [1, 2])}, TypeError, "plan must be one of plan_stencil or slice_ring"),
+        (
+            (SQUARE.astype("f"), 1),
+            {"weight": 1e39},
+            ValueError,
+            r"weight must be finite in float32, got 1e\+39",
+        ),
+        (
+            (SQUARE, 1),
+            {"plan": hs.distribute(4, [1, 2])},
+            TypeError,
+            "plan must be one of plan_stencil or slice_ring",
+        ),
         ((SQUARE, 1), {"plan": OTHER}, ValueError, "plan is for 3 workers, the pool has 2"),
-        ((SQUARE, 1), {"plan": hs.slice_ring([1, 2, 3], 0.0, 1, 1)}, ValueError, "ring is for 3 workers, the pool has 2"),
-        ((np.ones((4, 5)), 1), {"plan": PLAN}, ValueError, r"plan is for a matrix of 4 x 4, U has shape \(4, 5\)"),
+        (
+            (SQUARE, 1),
+            {"plan": hs.slice_ring([1, 2, 3], 0.0, 1, 1)},
+            ValueError,
+            "ring is for 3 workers, the pool has 2",
+        ),
+        (
+            (np.ones((4, 5)), 1),
+            {"plan": PLAN},
+            ValueError,
+            r"plan is for a matrix of 4 x 4, U has shape \(4, 5\)",
+        ),
         ((SQUARE, 1), {"out": [[1.0]]}, TypeError, "out must be an array"),
-        ((SQUARE, 1), {"out": np.ones((4, 5))}, ValueError, r"out has shape \(4, 5\), U has \(4, 4\)"),
+        (
+            (SQUARE, 1),
+            {"out": np.ones((4, 5))},
+            ValueError,
+            r"out has shape \(4, 5\), U has \(4, 4\)",
+        ),
         ((SQUARE, 1), {"out": np.ones((4, 4), "f")}, TypeError, "out has dtype <f4, U has <f8"),
         ((SQUARE, 1), {"out": READ_ONLY}, ValueError, "out is read-only"),
         (
@@ -439,9 +579,19 @@ def test_bad_arguments(arguments, keywords, error, message):
         ((0, 4, 1), {}, ValueError, "rows must be in"),
         ((4, 0, 1), {}, ValueError, "cols must be in"),
         ((4, 4, -1), {}, ValueError, "steps must be in"),
-        ((4, 4, 1), {"dtype": "complex64"}, TypeError, "dtype complex64 is not one of float32, float64"),
+        (
+            (4, 4, 1),
+            {"dtype": "complex64"},
+            TypeError,
+            "dtype complex64 is not one of float32, float64",
+        ),
         ((4, 4, 1), {"ring": [0, 2]}, ValueError, r"ring\[1\] must be an integer in \[0, 1\]"),
-        ((4, 4, 1), {"ring": [0, 0]}, ValueError, r"ring must be a sequence of different workers, got \[0, 0\]"),
+        (
+            (4, 4, 1),
+            {"ring": [0, 0]},
+            ValueError,
+            r"ring must be a sequence of different workers, got \[0, 0\]",
+        ),
         ((4, 4, 1), {"ring": []}, (ValueError, TypeError), "ring must be"),
         ((4, 4, 1), {"ring": 0}, ValueError, "ring must be a sequence of different workers"),
         ((4, 4, 1), {"ring": "ab"}, TypeError, "ring must be an integer or an array of integers"),
@@ -467,4 +617,6 @@ def test_a_schedule_too_long_to_write_down():
     with pytest.raises(ValueError, match="schedule of 1073741823 steps"):
         hs.simulate(long)
     assert max(long.finish) == pytest.approx(long.makespan, rel=1e-12)
-    np.testing.assert_allclose(long.makespan - long.finish[long.ring], short.makespan - short.finish[short.ring], atol=1e-6)
+    np.testing.assert_allclose(
+        long.makespan - long.finish[long.ring], short.makespan - short.finish[short.ring], atol=1e-6
+    )

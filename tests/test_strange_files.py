@@ -1,5 +1,7 @@
-"""Files from outside that are not what they should be: each kind, damaged or replaced in every way, is read or refused with an
-error that names it; no reader waits for ever, and none takes memory that the size of its file does not justify."""
+"""Files from outside that are not what they should be: each kind, damaged or replaced in every way,
+is read or refused with an error that names it; no reader waits for ever, and none takes memory that
+the size of its file does not justify.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,13 @@ def a_matrix():
 
 
 def save_platform(path):
-    hs.Platform.star([2, 3, 4], [1, 2, 1], memory=[12, 21, None], names=["a", "b", "c"], unit=hs.Unit.block_update(80)).save(path)
+    hs.Platform.star(
+        [2, 3, 4],
+        [1, 2, 1],
+        memory=[12, 21, None],
+        names=["a", "b", "c"],
+        unit=hs.Unit.block_update(80),
+    ).save(path)
 
 
 def save_plan(path):
@@ -63,7 +71,9 @@ def save_hdf5(path, **options):
 
 
 def save_old_mat(path, compressed=False):
-    pytest.importorskip("scipy.io").savemat(path, {"a": a_matrix() + 0.5j}, do_compression=compressed)
+    pytest.importorskip("scipy.io").savemat(
+        path, {"a": a_matrix() + 0.5j}, do_compression=compressed
+    )
 
 
 def save_text(text):
@@ -74,9 +84,12 @@ def read_a(path):
     return read_matrix("A", str(path))
 
 
-BENCH = '{"format": "hetsched bench 1", "seconds": {"matmul 500": {"hetsched": 0.01, "NumPy": 0.02}}}'
+BENCH = (
+    '{"format": "hetsched bench 1", "seconds": {"matmul 500": {"hetsched": 0.01, "NumPy": 0.02}}}'
+)
 STUDY = 'study = "ring2003"\nseed = 3\n[grid]\nx = [1, 2.5, "a"]\n'
-#: Name of the file -> how it is made, how it is read, and whether bits are flipped in it: not where a library in C reads it all.
+#: Name of the file -> how it is made, how it is read, and whether bits are flipped in it: not where
+#: a library in C reads it all.
 KINDS = {
     "platform.json": (save_platform, hs.Platform.load, True),
     "platform.toml": (save_platform, hs.Platform.load, True),
@@ -108,12 +121,30 @@ def _little_memory():
 def mutants(whole, flips):
     """Other contents for a file."""
     rng = Random(0)
-    yield from (b"", b"\0", b"\n", bytes(len(whole)), whole * 2, whole[::-1], whole.replace(b"1", b"9" * 5000), whole[:-1])
+    yield from (
+        b"",
+        b"\0",
+        b"\n",
+        bytes(len(whole)),
+        whole * 2,
+        whole[::-1],
+        whole.replace(b"1", b"9" * 5000),
+        whole[:-1],
+    )
     yield from (whole[: rng.randrange(len(whole))] for _ in range(12))
-    yield from (whole[: (place := rng.randrange(len(whole)))] + b"\0" * 8 + whole[place:] for _ in range(6))
+    yield from (
+        whole[: (place := rng.randrange(len(whole)))] + b"\0" * 8 + whole[place:] for _ in range(6)
+    )
     text = whole.decode("latin-1")
     yield from (text.encode(code) for code in ("utf-8", "utf-16", "utf-32", "utf-8-sig"))
-    yield from (b"[" * 50_000, b'{"a":' * 50_000, b"<a>" * 50_000, b"a=[" * 50_000, b"[" + b"a." * 9999 + b"a]", b"1" * 9999)
+    yield from (
+        b"[" * 50_000,
+        b'{"a":' * 50_000,
+        b"<a>" * 50_000,
+        b"a=[" * 50_000,
+        b"[" + b"a." * 9999 + b"a]",
+        b"1" * 9999,
+    )
     for _ in range(flips):
         damaged = bytearray(whole)
         damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
@@ -121,7 +152,8 @@ def mutants(whole, flips):
 
 
 def refused(read, path):
-    """Whether it is; fails for an error of another kind, and for one that does not say which file it is."""
+    """Whether it is; fails for an error of another kind, and for one that does not say which file
+    it is."""
     error = None
     try:
         read(path)
@@ -198,7 +230,9 @@ def told(root):
 
 def test_a_tree_with_pipes(tmp_path):
     """The files of a machine that was recorded, each of them replaced."""
-    tree = Tree(tmp_path).cpus("0-3", "0-3").each("cpufreq/cpuinfo_max_freq", c0_3=2000000).node("0-3")
+    tree = (
+        Tree(tmp_path).cpus("0-3", "0-3").each("cpufreq/cpuinfo_max_freq", c0_3=2000000).node("0-3")
+    )
     tree.cgroup("0::/a", V2_MOUNT).write("sys/fs/cgroup/a/cpu.max", "200000 100000")
     whole = topology(tmp_path)
     assert (whole.cpus, whole.quota) == (4, 2.0)
@@ -213,9 +247,19 @@ def test_a_tree_with_pipes(tmp_path):
         path.mkdir()
         assert topology(tmp_path).cpus == 4
         path.rmdir()
-        for damaged in (b"", b"\0" * 20, b"9" * 10_000, content * 2, content[: len(content) // 2], b"\xff" * 20):
+        for damaged in (
+            b"",
+            b"\0" * 20,
+            b"9" * 10_000,
+            content * 2,
+            content[: len(content) // 2],
+            b"\xff" * 20,
+        ):
             path.write_bytes(damaged)
-            assert told(tmp_path) in ("4", "1") or f"{tmp_path}: {path.relative_to(tmp_path)}" in told(tmp_path)
+            assert told(tmp_path) in (
+                "4",
+                "1",
+            ) or f"{tmp_path}: {path.relative_to(tmp_path)}" in told(tmp_path)
         path.write_bytes(content)
 
 
@@ -236,13 +280,18 @@ def test_old_mat_files_of_other_elements(tmp_path, compressed):
                 packed = zlib.compress(damaged[128:])
                 damaged[128:] = struct.pack("<II", 15, len(packed)) + packed
             path.write_bytes(damaged)
-            with pytest.raises(ValueError, match=rf"A \(.*a.mat\) is not a .mat file .* its elements are of type {kind}"):
+            with pytest.raises(
+                ValueError,
+                match=rf"A \(.*a.mat\) is not a .mat file .* its elements are of type {kind}",
+            ):
                 read_a(path)
 
 
 def npy(path, shape, dtype, content=b""):
     with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": dtype, "fortran_order": False, "shape": shape}
+        )
         file.write(content)
 
 
@@ -263,7 +312,9 @@ def test_npy_elements_of_no_size(tmp_path):
     npy(path, (10**9, 5), "|S0")
     with pytest.raises(TypeError, match=r"A \(.*a.npy\) has dtype \|S0; numbers are needed"):
         read_a(path)
-    with pytest.raises(ValueError, match=r"files\[0\] \(.*a.npy\) must be a matrix of numbers, it has dtype \|S0"):
+    with pytest.raises(
+        ValueError, match=r"files\[0\] \(.*a.npy\) must be a matrix of numbers, it has dtype \|S0"
+    ):
         hs.LayerFiles([path])
 
 
@@ -272,11 +323,16 @@ def test_npy_files_with_holes(tmp_path):
     path = tmp_path / "a.npy"
     npy(path, (10**12, 1), "<f8")
     os.truncate(path, path.stat().st_size + 8 * 10**12)
-    with pytest.raises(ValueError, match=r"A \(.*a.npy\) has 8000000000000 bytes and this computer \d+; hs.matmul_files reads"):
+    with pytest.raises(
+        ValueError,
+        match=r"A \(.*a.npy\) has 8000000000000 bytes and this computer \d+; hs.matmul_files reads",
+    ):
         read_a(path)
 
 
-@pytest.mark.parametrize("options", [{}, {"chunks": (1000, 5)}, {"chunks": (1000, 5), "compression": "gzip"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"chunks": (1000, 5)}, {"chunks": (1000, 5), "compression": "gzip"}]
+)
 def test_hdf5_datasets_that_promise(tmp_path, options):
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "a.h5"
@@ -284,7 +340,9 @@ def test_hdf5_datasets_that_promise(tmp_path, options):
         dataset = file.create_dataset("a", (10**8, 5), "f8", **options)
         if options:
             dataset[:10] = 1.0
-    with pytest.raises(ValueError, match=r"A \(.*a.h5\) is cut short: 4000000000 bytes were expected, it has "):
+    with pytest.raises(
+        ValueError, match=r"A \(.*a.h5\) is cut short: 4000000000 bytes were expected, it has "
+    ):
         read_a(path)
     with h5py.File(path, "w") as file:
         file.create_dataset("a", (1000, 5), "f8", **options, fillvalue=2.0)
@@ -294,14 +352,20 @@ def test_hdf5_datasets_that_promise(tmp_path, options):
 # ---- what is written ----
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, socket_at, OTHERS["a device without content"]], ids=["pipe", "socket", "device"])
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, socket_at, OTHERS["a device without content"]],
+    ids=["pipe", "socket", "device"],
+)
 @pytest.mark.parametrize("name", ["p.json", "C.npy", "C.npy.partial", "C.npy.journal"])
 def test_only_files_are_replaced(tmp_path, monkeypatch, make, name):
     monkeypatch.chdir(tmp_path)
     make(Path(name))
     a = np.ones((2, 2))
     write = (
-        partial(hs.Platform.star([1]).save, name) if name == "p.json" else partial(hs.matmul_files, a, a, "C.npy", memory="64M")
+        partial(hs.Platform.star([1]).save, name)
+        if name == "p.json"
+        else partial(hs.matmul_files, a, a, "C.npy", memory="64M")
     )
     with pytest.raises(OSError, match="is a pipe, a socket or a device, not a file"):
         write()

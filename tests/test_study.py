@@ -1,4 +1,5 @@
-"""Parameter studies: which cells and seeds there are, what is kept when a study is stopped, files, and the studies by name."""
+"""Parameter studies: which cells and seeds there are, what is kept when a study is stopped, files,
+and the studies by name."""
 
 import json
 import os
@@ -36,7 +37,8 @@ def seeded(x, seed):
 
 
 class Counted:
-    """A function that knows how often it was called, and fails or is interrupted where it is told to."""
+    """A function that knows how often it was called, and fails or is interrupted where it is told
+    to."""
 
     def __init__(self, stop=None, fail=()):
         self.calls, self.stop, self.fail = [], stop, fail
@@ -69,7 +71,12 @@ def test_the_last_parameter_varies_fastest():
 
 @pytest.mark.parametrize(
     "function",
-    [seeded, lambda **given: {"got": given["seed"]}, partial(seeded), lambda x, *, seed=None: {"got": seed}],
+    [
+        seeded,
+        lambda **given: {"got": given["seed"]},
+        partial(seeded),
+        lambda x, *, seed=None: {"got": seed},
+    ],
     ids=["named", "any", "partial", "optional"],
 )
 def test_a_function_that_takes_a_seed_gets_it(function):
@@ -82,7 +89,10 @@ def seeds(grid, **options):
     """By what is in the row."""
     frame = hs.study(lambda **given: None, grid, **options)
     names = [name for name in frame.columns if name not in ("seed", "seconds", "error")]
-    return {tuple(sorted(zip(names, row, strict=True))): s for *row, s in frame[[*names, "seed"]].itertuples(index=False)}
+    return {
+        tuple(sorted(zip(names, row, strict=True))): s
+        for *row, s in frame[[*names, "seed"]].itertuples(index=False)
+    }
 
 
 values = st.lists(st.integers(-5, 5), min_size=1, max_size=4, unique=True)
@@ -98,7 +108,9 @@ def test_a_seed_depends_on_its_own_cell_only(xs, ys, repeats, seed, rng):
     assert small.items() <= large.items()
     listed = seeds([{"x": x, "y": y} for x in xs for y in ys], repeats=repeats, seed=seed)
     assert listed == small
-    assert not set(small.values()) & set(seeds({"x": xs, "y": ys}, repeats=repeats, seed=seed + 1).values())
+    assert not set(small.values()) & set(
+        seeds({"x": xs, "y": ys}, repeats=repeats, seed=seed + 1).values()
+    )
 
 
 def test_seeds_stay_as_they_are():
@@ -123,23 +135,45 @@ def test_no_parameters():
 def test_values_with_names():
     """The function gets the value, the table shows a name."""
     platforms = {"two": hs.Platform.star([1, 2]), "three": hs.Platform.star([1, 1, 1])}
-    frame = hs.study(lambda p, method: len(p) * method([1, 2]), {"p": platforms, "method": [sum, max]})
+    frame = hs.study(
+        lambda p, method: len(p) * method([1, 2]), {"p": platforms, "method": [sum, max]}
+    )
     assert frame["p"].tolist() == ["two", "two", "three", "three"]
     assert frame["method"].tolist() == ["sum", "max"] * 2
     assert frame["value"].tolist() == [6, 4, 9, 6]
 
 
 def test_values_that_can_be_written():
-    cells = [np.int8(3), np.float32(0.5), (1, [2, 3]), np.arange(3), hs.Platform.star([1, 2]), "a", None]
+    cells = [
+        np.int8(3),
+        np.float32(0.5),
+        (1, [2, 3]),
+        np.arange(3),
+        hs.Platform.star([1, 2]),
+        "a",
+        None,
+    ]
     frame = hs.study(lambda x: type(x).__name__, [{"x": x} for x in cells])
     shown = "<Platform: star, 2 workers, cycle-times 1, 2>"
     assert frame["x"].iloc[:-1].tolist() == ["3", "0.5", "[1, [2, 3]]", "[0, 1, 2]", shown, "a"]
-    assert frame["value"].tolist() == ["int", "float", "tuple", "ndarray", "Platform", "str", "NoneType"]
+    assert frame["value"].tolist() == [
+        "int",
+        "float",
+        "tuple",
+        "ndarray",
+        "Platform",
+        "str",
+        "NoneType",
+    ]
 
 
 def test_random_designs():
     stats = pytest.importorskip("scipy.stats", reason="SciPy has the distributions")
-    grid = {"a": stats.loguniform(1, 10), "b": lambda rng: int(rng.integers(3, 6)), "c": ["left", "right"]}
+    grid = {
+        "a": stats.loguniform(1, 10),
+        "b": lambda rng: int(rng.integers(3, 6)),
+        "c": ["left", "right"],
+    }
     frame = hs.study(lambda a, b, c: a * b, grid, samples=40)
     assert ((frame["a"] >= 1) & (frame["a"] <= 10)).all()
     assert frame["a"].is_unique
@@ -158,8 +192,16 @@ def test_random_designs():
         ({"x": 3}, {}, r"grid\['x'\] must be a sequence of values, got 3"),
         ({"x": "abc"}, {}, r"grid\['x'\] must be a sequence of values, got 'abc'"),
         ({"x": [1, 2, 1]}, {}, r"grid\['x'\] has 1 twice; use repeats"),
-        ({"x": [hs.Platform.star([1], [k]) for k in (1, 2)]}, {}, r"grid\['x'\] has .*star.* twice; give values .* by name"),
-        ({"x": [object()]}, {}, r"grid\['x'\]\[0\] is of type object; give values of other kinds by name"),
+        (
+            {"x": [hs.Platform.star([1], [k]) for k in (1, 2)]},
+            {},
+            r"grid\['x'\] has .*star.* twice; give values .* by name",
+        ),
+        (
+            {"x": [object()]},
+            {},
+            r"grid\['x'\]\[0\] is of type object; give values of other kinds by name",
+        ),
         ({"x": [[1, object()]]}, {}, r"grid\['x'\]\[0\] is of type list"),
         ({"x": [2**63]}, {}, r"grid\['x'\]\[0\] must fit in 64 bits"),
         ({"x": lambda rng: 1}, {}, r"grid\['x'\] is a distribution: give samples"),
@@ -229,7 +271,13 @@ def test_a_plan_is_its_certificate():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ({"x": 1}, "ValueError: the function returned a measure 'x', but the table has another column of that name"),
+        (
+            {"x": 1},
+            (
+                "ValueError: the function returned a measure 'x', but the table has another column"
+                " of that name"
+            ),
+        ),
         ({"seconds": 1}, "ValueError: the function returned a measure 'seconds'"),
         ({1: 2}, "TypeError: the name of a measure must be a string, got 1"),
         ({"a": object()}, "ValueError: the measure 'a' is of type object"),
@@ -257,7 +305,12 @@ def test_progress(tmp_path):
     hs.study(product, {"x": [1, 2], "y": [1, 2]}, progress=told.append)
     assert told == [0.25, 0.5, 0.75, 0.9999, 1.0]
     with pytest.raises(KeyboardInterrupt):
-        hs.study(Counted(stop=3), {"x": [1, 2, 3, 4]}, path=tmp_path / "t.csv", progress=(told := []).append)
+        hs.study(
+            Counted(stop=3),
+            {"x": [1, 2, 3, 4]},
+            path=tmp_path / "t.csv",
+            progress=(told := []).append,
+        )
     assert told == [0.25, 0.5]
     hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=tmp_path / "t.csv", progress=(told := []).append)
     assert told[:2] == [0.5, 0.75]
@@ -265,7 +318,9 @@ def test_progress(tmp_path):
 
 # ---- files, and going on ----
 
-needs_arrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow writes .parquet files")
+needs_arrow = pytest.mark.skipif(
+    find_spec("pyarrow") is None, reason="pyarrow writes .parquet files"
+)
 files = pytest.mark.parametrize("suffix", [".csv", pytest.param(".parquet", marks=needs_arrow)])
 
 
@@ -307,7 +362,10 @@ scalars = st.one_of(
 
 @files
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), scalars), min_size=1, max_size=4), st.lists(scalars, max_size=4))
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abc"), scalars), min_size=1, max_size=4),
+    st.lists(scalars, max_size=4),
+)
 def test_what_is_read_is_what_was_written(tmp_path_factory, suffix, results, keys):
     path = tmp_path_factory.mktemp("study") / f"table{suffix}"
     cells = [{"i": i, "x": key} for i, key in enumerate([None, *keys])]
@@ -371,7 +429,8 @@ def test_a_flipped_bit_is_found(tmp_path):
     for place in range(8 * len(whole)):
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << place % 8
-        if place // 8 == len(whole) - 1 or place % 5:  # without its end, the last line was cut short
+        # without its end, the last line was cut short
+        if place // 8 == len(whole) - 1 or place % 5:
             continue
         journal.write_bytes(damaged)
         with pytest.raises((ValueError, FileExistsError), match=r"t\.csv\.journal") as caught:
@@ -384,7 +443,11 @@ def test_a_flipped_bit_is_found(tmp_path):
 
 def changed(**entries):
     """Of the second line, with its own checksum."""
-    return lambda lines: [lines[0], line_of(json.dumps({**said(lines[1][:-1]), **entries}).encode()), *lines[2:]]
+    return lambda lines: [
+        lines[0],
+        line_of(json.dumps({**said(lines[1][:-1]), **entries}).encode()),
+        *lines[2:],
+    ]
 
 
 def without(name):
@@ -413,7 +476,10 @@ def test_damaged_lines_are_named(tmp_path, change, line):
     journal = half_done(path)
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(change(lines)))
-    words = rf"path: .*t\.csv\.journal is damaged: line {line} is not what was written; remove that line to do its call again, or"
+    words = (
+        rf"path: .*t\.csv\.journal is damaged: line {line} is not what was written; remove that"
+        r" line to do its call again, or"
+    )
     with pytest.raises(ValueError, match=words):
         hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
     journal.write_bytes(b"".join(lines))
@@ -424,15 +490,25 @@ def test_the_journal_of_another_version_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     journal = half_done(path)
     header = said(journal.read_bytes().splitlines()[0])
-    for first in (json.dumps({**header, "version": 1}).encode() + b"\n", line_of(json.dumps({**header, "version": 3}).encode())):
-        journal.write_bytes(first + b'{"run": 0, "rows": [{"square": 6.0}], "seconds": 0.1, "error": null}\n')
+    for first in (
+        json.dumps({**header, "version": 1}).encode() + b"\n",
+        line_of(json.dumps({**header, "version": 3}).encode()),
+    ):
+        journal.write_bytes(
+            first + b'{"run": 0, "rows": [{"square": 6.0}], "seconds": 0.1, "error": null}\n'
+        )
         with pytest.raises(
-            ValueError, match=r"t\.csv\.journal is the journal of another version of hetsched; remove it to begin"
+            ValueError,
+            match=(
+                r"t\.csv\.journal is the journal of another version of hetsched; remove it to begin"
+            ),
         ):
             hs.study(Counted(), {"x": [1, 2, 3, 4]}, path=path)
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.journal", pytest.param("t.parquet", marks=needs_arrow)])
+@pytest.mark.parametrize(
+    "name", ["t.csv", "t.csv.journal", pytest.param("t.parquet", marks=needs_arrow)]
+)
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
 def test_something_else_in_the_place_of_a_file(tmp_path, name, make):
     make(tmp_path / name)
@@ -442,7 +518,8 @@ def test_something_else_in_the_place_of_a_file(tmp_path, name, make):
 
 @needs_arrow
 def test_a_damaged_table_is_found(tmp_path):
-    """A flipped bit changes nothing that is read, or is an error; so is a table that is cut short."""
+    """A flipped bit changes nothing that is read, or is an error; so is a table that is cut
+    short."""
     path, function = tmp_path / "t.parquet", Counted()
     hs.study(function, {"x": [1, 2, 3, 4]}, path=path)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
@@ -458,7 +535,10 @@ def test_a_damaged_table_is_found(tmp_path):
         assert error is None or error.startswith(f"path: {path} is ")
     for length in [0, 3, 4, 8, *rng.integers(0, len(whole), 20)]:
         path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"path: .*t\.parquet is not a readable Parquet file: .*; remove it to begin anew"):
+        with pytest.raises(
+            ValueError,
+            match=r"path: .*t\.parquet is not a readable Parquet file: .*; remove it to begin anew",
+        ):
             goes_on(path)
 
 
@@ -491,7 +571,10 @@ def test_the_journal_of_another_study_is_refused(tmp_path, what):
     function, grid, options = OTHERS[what]
     journal = half_done(tmp_path / "t.csv")
     before = journal.read_bytes()
-    with pytest.raises(ValueError, match=rf"path: .*t\.csv\.journal is of another study, with another {what}; remove it"):
+    with pytest.raises(
+        ValueError,
+        match=rf"path: .*t\.csv\.journal is of another study, with another {what}; remove it",
+    ):
         hs.study(function, grid, path=tmp_path / "t.csv", **options)
     assert journal.read_bytes() == before
 
@@ -500,7 +583,8 @@ def test_the_journal_of_another_study_is_refused(tmp_path, what):
     ("what", "suffix"),
     [
         *(pytest.param(what, ".parquet", marks=needs_arrow) for what in OTHERS),
-        *((what, ".csv") for what in OTHERS if what != "function"),  # a .csv file does not say of which function it is
+        # a .csv file does not say of which function it is
+        *((what, ".csv") for what in OTHERS if what != "function"),
     ],
 )
 def test_the_file_of_another_study_is_refused(tmp_path, what, suffix):
@@ -585,9 +669,13 @@ def test_a_stopped_program_goes_on(tmp_path, jobs, sent):
     (tmp_path / "slow.py").write_text(SCRIPT)
     journal = tmp_path / "t.csv.journal"
     program = subprocess.Popen(
-        [sys.executable, "slow.py", str(jobs), "600"], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
+        [sys.executable, "slow.py", str(jobs), "600"],
+        cwd=tmp_path,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
     )
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 1 + jobs:  # the short calls before the long ones
+    # the short calls before the long ones
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 1 + jobs:
         assert program.poll() is None
         time.sleep(0.02)
     program.send_signal(sent)
@@ -596,7 +684,13 @@ def test_a_stopped_program_goes_on(tmp_path, jobs, sent):
         time.sleep(0.02)
     kept = [said(line)["run"] for line in journal.read_bytes().splitlines()[1:]]
     assert kept == [0, 2][:jobs]
-    done = subprocess.run([sys.executable, "slow.py", "1", "0"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "slow.py", "1", "0"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "[1, 1, 2, 2, 3, 3]\n"
 
 
@@ -629,7 +723,9 @@ def test_processes_do_not_begin_after_their_parent(tmp_path):
     """Killed while both have got a call, and have not called yet."""
     pytest.importorskip("joblib", reason="joblib has the processes")
     (tmp_path / "late.py").write_text(LATE)
-    program = subprocess.Popen([sys.executable, "late.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL)
+    program = subprocess.Popen(
+        [sys.executable, "late.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
+    )
     while len(list(tmp_path.glob("arrived*"))) < 2:
         assert program.poll() is None
         time.sleep(0.02)
@@ -644,7 +740,9 @@ def test_processes_do_not_begin_after_their_parent(tmp_path):
 def sometimes(x, seed):
     if x % 5 == 3:
         raise ValueError(f"not {x}")
-    return [{"k": k, "drawn": int(np.random.default_rng(seed).integers(1000))} for k in range(x % 3)]
+    return [
+        {"k": k, "drawn": int(np.random.default_rng(seed).integers(1000))} for k in range(x % 3)
+    ]
 
 
 def test_processes_give_the_same():
@@ -653,11 +751,14 @@ def test_processes_give_the_same():
 
     told = []
     several = hs.study(sometimes, {"x": range(20)}, repeats=2, n_jobs=2, progress=told.append)
-    assert_frame_equal(without_seconds(several), without_seconds(hs.study(sometimes, {"x": range(20)}, repeats=2)))
+    assert_frame_equal(
+        without_seconds(several), without_seconds(hs.study(sometimes, {"x": range(20)}, repeats=2))
+    )
     assert several["error"].notna().sum() == 8
     assert told == sorted(told)
     assert told[-1] == 1.0
-    assert hs.study(lambda x: x, {"x": [1, 2]}, n_jobs=-1)["value"].tolist() == [1, 2]  # more cores than calls
+    # more cores than calls
+    assert hs.study(lambda x: x, {"x": [1, 2]}, n_jobs=-1)["value"].tolist() == [1, 2]
     get_reusable_executor().shutdown()
 
 
@@ -670,7 +771,9 @@ def test_processes_give_the_same():
     st.floats(1, 1e6), st.floats(1e-3, 1e3), st.sampled_from(["star", "complete", "mesh"]),
 )  # fmt: skip
 def test_random_platforms_are_in_their_ranges(kind, p, seed, ratio, unit, topology):
-    make = partial(hs.datasets.random, kind, p, seed=seed, ratio=ratio, cycle_time=unit, topology=topology)
+    make = partial(
+        hs.datasets.random, kind, p, seed=seed, ratio=ratio, cycle_time=unit, topology=topology
+    )
     platform = make(link_costs=(0.25, 0.5), **({"memory": (3, 7)} if topology == "star" else {}))
     times = platform.cycle_times / unit
     assert len(platform) == p
@@ -696,7 +799,10 @@ def test_random_platforms_are_in_their_ranges(kind, p, seed, ratio, unit, topolo
 
 def test_kinds_of_speeds():
     """By their means, of many: 0.55, and logarithms in units of log(ratio)."""
-    found = {kind: hs.datasets.random(kind, 4000, seed=5).speeds for kind in ("uniform", "loguniform", "lognormal")}
+    found = {
+        kind: hs.datasets.random(kind, 4000, seed=5).speeds
+        for kind in ("uniform", "loguniform", "lognormal")
+    }
     assert found["uniform"].mean() == pytest.approx(0.55, abs=0.02)
     for kind, deviation in (("loguniform", 12**-0.5), ("lognormal", 0.25 * 0.88)):
         logarithms = np.log10(found[kind])
@@ -704,7 +810,9 @@ def test_kinds_of_speeds():
         assert logarithms.std() == pytest.approx(deviation, abs=0.01)
     few = hs.datasets.random("two-kinds", 10, seed=1, fast=0.2)
     assert np.isclose(few.cycle_times, 1.0).sum() == 2
-    assert sorted(hs.datasets.random("zipf", 3, seed=2, ratio=3).speeds) == pytest.approx([1 / 3, 1 / 2, 1])
+    assert sorted(hs.datasets.random("zipf", 3, seed=2, ratio=3).speeds) == pytest.approx(
+        [1 / 3, 1 / 2, 1]
+    )
     assert hs.datasets.random("uniform", 9, seed=3) != hs.datasets.random("uniform", 9, seed=4)
     star = hs.datasets.random("equal", 500, seed=1, memory=(3, 5))
     assert set(star.memory) == {3, 4, 5}
@@ -718,7 +826,11 @@ def test_random_platforms_stay_as_they_are():
     assert platform.memory == MEMORY
 
 
-SPEEDS, LINKS, MEMORY = [0.715650123, 0.188617673, 0.289627542], [1.537143437, 1.424093791, 1.278254876], (689, 459, 294)
+SPEEDS, LINKS, MEMORY = (
+    [0.715650123, 0.188617673, 0.289627542],
+    [1.537143437, 1.424093791, 1.278254876],
+    (689, 459, 294),
+)
 
 
 @pytest.mark.parametrize(
@@ -749,7 +861,8 @@ def test_random_mistakes(options, words):
 
 @pytest.mark.parametrize("name", ready.READY)
 def test_studies_by_name(name):
-    """Small ones of each: no call fails, none is better than its bound or than the best, and the seed says it all."""
+    """Small ones of each: no call fails, none is better than its bound or than the best, and the
+    seed says it all."""
     study = ready.READY[name]
     grid = {key: values[:2] for key, values in study.grid.items()}
     frame = hs.study(study.function, grid, repeats=2)
@@ -760,7 +873,9 @@ def test_studies_by_name(name):
         cost = frame["cost" if "cost" in frame else "makespan"]
         assert (cost >= frame["bound"] * (1 - 1e-12)).all()
     row = frame.iloc[0]
-    first = study.function(**{key: values[0] for key, values in grid.items()}, seed=int(row["seed"]))
+    first = study.function(
+        **{key: values[0] for key, values in grid.items()}, seed=int(row["seed"])
+    )
     assert len(first) == len(frame[frame["seed"] == row["seed"]])
     assert all(row[key] == value for key, value in first[0].items())
 
@@ -795,7 +910,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
-    Path("mine.py").write_text("word = 'x'\ndef area(height, width=1.0, seed=0):\n    return {'area': height * width}\n")
+    Path("mine.py").write_text(
+        "word = 'x'\ndef area(height, width=1.0, seed=0):\n    return {'area': height * width}\n"
+    )
     Path("study.toml").write_text(TOML)
     return tmp_path
 
@@ -821,16 +938,23 @@ def test_command(folder, capsys):
 
 
 def test_command_says_what_failed(folder, capsys):
-    Path("study.toml").write_text('function = "mine:area"\n[[grid]]\nheight = "a"\n[[grid]]\nheight = "b"\nwidth = 2\n')
+    Path("study.toml").write_text(
+        'function = "mine:area"\n[[grid]]\nheight = "a"\n[[grid]]\nheight = "b"\nwidth = 2\n'
+    )
     out, said = shown(capsys, "study.toml")
     assert out.splitlines()[-1].startswith("2 rows, 1 with an error, ")
-    assert said.startswith("hetsched: 1 of 2 rows have an error, the first: TypeError: can't multiply sequence")
+    assert said.startswith(
+        "hetsched: 1 of 2 rows have an error, the first: TypeError: can't multiply sequence"
+    )
     assert "nan" not in out
 
 
 def test_random_design_of_a_file(folder, capsys):
     pytest.importorskip("scipy.stats", reason="SciPy has the distributions")
-    design = 'samples = 30\n[grid]\nheight = {distribution = "uniform", loc = 5, scale = 2}\nwidth = [1, 2]\n'
+    design = (
+        'samples = 30\n[grid]\nheight = {distribution = "uniform", loc = 5, scale = 2}\nwidth = [1,'
+        " 2]\n"
+    )
     Path("study.toml").write_text(f'function = "mine:area"\n{design}')
     rows = json.loads(shown(capsys, "study.toml", "--json").out)
     assert len(rows) == 30
@@ -852,10 +976,22 @@ def test_the_examples_of_the_help_work(folder, capsys):
     text = capsys.readouterr().out
     content = text.partition("study.toml, for a named study")[2].partition("\n")[2]
     lines = [line.split("   ")[0].strip() for line in content.replace("  ", "", 1).splitlines()]
-    lines = [line.replace("package.module:function", "mine:area") for line in lines if " = " in line or line.startswith("[")]
-    lines = [line.replace("p = ", "width = ").replace("ratio = ", "height = ") for line in lines if not line.startswith("With")]
+    lines = [
+        line.replace("package.module:function", "mine:area")
+        for line in lines
+        if " = " in line or line.startswith("[")
+    ]
+    lines = [
+        line.replace("p = ", "width = ").replace("ratio = ", "height = ")
+        for line in lines
+        if not line.startswith("With")
+    ]
     Path("study.toml").write_text("samples = 100\n" + "\n".join(lines))
-    commands = [line.split("    ")[0].split() for line in text.splitlines() if line.startswith("  hetsched study")]
+    commands = [
+        line.split("    ")[0].split()
+        for line in text.splitlines()
+        if line.startswith("  hetsched study")
+    ]
     assert len(commands) == 3
     for command in commands:
         shown(capsys, *command[2:])
@@ -869,22 +1005,58 @@ def test_the_examples_of_the_help_work(folder, capsys):
         ([], None, "give a .toml file or the name of a study; --list shows the names"),
         (["nothing"], None, "unknown study 'nothing'; give one of partition2001, ring2003"),
         (["none.toml"], None, "none.toml: No such file"),
-        (["study.toml", "-o", "t.xlsx"], None, "--output must end in .parquet or .csv, got 't.xlsx'"),
+        (
+            ["study.toml", "-o", "t.xlsx"],
+            None,
+            "--output must end in .parquet or .csv, got 't.xlsx'",
+        ),
         (["study.toml", "-o", "nowhere/t.csv"], None, "--output: there is no folder 'nowhere'"),
         (["study.toml", "--jobs", "0"], None, "--jobs must be"),
         (["study.toml", "--repeats", "0"], None, "repeats must be in"),
         (["study.toml"], "x = ", "study.toml: "),
-        (["study.toml"], "functoin = 'a:b'", "unknown key 'functoin' in study.toml; did you mean 'function'?"),
+        (
+            ["study.toml"],
+            "functoin = 'a:b'",
+            "unknown key 'functoin' in study.toml; did you mean 'function'?",
+        ),
         (["study.toml"], "seed = 1", "study.toml: give either study, a name, or function"),
-        (["study.toml"], "study = 'layers'\nfunction = 'a:b'", "study.toml: give either study, a name, or function"),
-        (["study.toml"], "function = 'mine'", "study.toml: function must be 'package.module:function', got 'mine'"),
-        (["study.toml"], "function = 'missing:f'", "function 'missing:f' cannot be imported: ModuleNotFoundError"),
-        (["study.toml"], "function = 'mine:f'", "function 'mine:f' cannot be imported: AttributeError"),
+        (
+            ["study.toml"],
+            "study = 'layers'\nfunction = 'a:b'",
+            "study.toml: give either study, a name, or function",
+        ),
+        (
+            ["study.toml"],
+            "function = 'mine'",
+            "study.toml: function must be 'package.module:function', got 'mine'",
+        ),
+        (
+            ["study.toml"],
+            "function = 'missing:f'",
+            "function 'missing:f' cannot be imported: ModuleNotFoundError",
+        ),
+        (
+            ["study.toml"],
+            "function = 'mine:f'",
+            "function 'mine:f' cannot be imported: AttributeError",
+        ),
         (["study.toml"], "function = 'mine:word'", "function 'mine:word' is a str"),
         (["study.toml"], "function = 'mine:area'\ngrid = 3", "study.toml: grid must be a table"),
-        (["study.toml"], "function = 'mine:area'\ngrid = {depth = [1]}", "function mine:area does not take what grid gives"),
-        (["study.toml"], "function = 'mine:area'\ngrid = {height = {distribution = 'none'}}", "scipy.stats has no distribution"),
-        (["study.toml"], "function = 'mine:area'\ngrid = {height = {distribution = 'norm', x = 1}}", "grid.height: "),
+        (
+            ["study.toml"],
+            "function = 'mine:area'\ngrid = {depth = [1]}",
+            "function mine:area does not take what grid gives",
+        ),
+        (
+            ["study.toml"],
+            "function = 'mine:area'\ngrid = {height = {distribution = 'none'}}",
+            "scipy.stats has no distribution",
+        ),
+        (
+            ["study.toml"],
+            "function = 'mine:area'\ngrid = {height = {distribution = 'norm', x = 1}}",
+            "grid.height: ",
+        ),
         (["study.toml"], "study = 'layers'\ngrid = {q = [1]}", "does not take what grid gives"),
     ],
 )
@@ -906,4 +1078,6 @@ def test_mistakes_of_the_command(folder, capsys, arguments, toml, words):
 def test_an_interrupted_command(folder, capsys):
     Path("mine.py").write_text("def area(height, width):\n    raise KeyboardInterrupt\n")
     assert cli.main(["study", "study.toml", "-o", "t.csv"]) == 130
-    assert capsys.readouterr().err == "hetsched: interrupted; run the same command again to continue\n"
+    assert (
+        capsys.readouterr().err == "hetsched: interrupted; run the same command again to continue\n"
+    )

@@ -1,4 +1,5 @@
-"""Pool.sweep: the bits of a sequential sweep, nobody before its neighbours, time kept on emulated workers."""
+"""Pool.sweep: the bits of a sequential sweep, nobody before its neighbours, time kept on emulated
+workers."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ import hetsched as hs
 
 INF = np.inf
 GAUSS_SEIDEL = [[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0]]
-CHAMFER = [[4, 3, 4], [3, 0, INF], [INF, INF, INF]]  # the paper's mask: north-west, north, north-east, west
+# the paper's mask: north-west, north, north-east, west
+CHAMFER = [[4, 3, 4], [3, 0, INF], [INF, INF, INF]]
 PLATFORM = [3, 5, 8]
 
 
@@ -49,7 +51,9 @@ def test_bits_of_the_sequential_sweep(pools, data):
     draw = data.draw
     rule = draw(st.sampled_from(["sum", "min"]))
     unused = 0.0 if rule == "sum" else INF
-    weights = np.array(draw(st.lists(st.sampled_from([unused, 0.1, 0.25, 1 / 3, 1.0]), min_size=9, max_size=9))).reshape(3, 3)
+    weights = np.array(
+        draw(st.lists(st.sampled_from([unused, 0.1, 0.25, 1 / 3, 1.0]), min_size=9, max_size=9))
+    ).reshape(3, 3)
     axis, corners = draw(st.sampled_from([(1, False), (0, False), (0, True), (1, True)]))
     if not corners:
         weights[0, 2] = weights[2, 0] = unused
@@ -62,9 +66,16 @@ def test_bits_of_the_sequential_sweep(pools, data):
         mask.append("SW" if axis else "NE")
         rows, cols = (rows, n) if axis else (m, cols)
     pool = draw(st.sampled_from(pools))
-    order, method = draw(st.sampled_from(["across", "along"])), draw(st.sampled_from(["panels", "cyclic"]))
+    order, method = (
+        draw(st.sampled_from(["across", "along"])),
+        draw(st.sampled_from(["panels", "cyclic"])),
+    )
     plan = hs.wavefront(rows, cols, pool.platform, mask=mask, axis=axis, order=order, method=method)
-    image = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((m, n)).astype(draw(st.sampled_from("fd")))
+    image = (
+        np.random.default_rng(draw(st.integers(0, 99)))
+        .standard_normal((m, n))
+        .astype(draw(st.sampled_from("fd")))
+    )
     want = swept(image, weights, rule, by_columns=corners and axis == 1)
     given_image = draw(st.sampled_from(layouts(image)))
     result, trace = pool.sweep(plan, given_image, hs.Stencil(weights, rule), trace=True)
@@ -86,41 +97,58 @@ def test_in_place_and_into_another():
         np.testing.assert_array_equal(other, want)
         shifted = np.zeros((31, 40))
         shifted[1:] = image
-        assert pool.sweep(plan, shifted[1:], kernel, shifted[:-1]).base is shifted  # out overlaps the image
+        # out overlaps the image
+        assert pool.sweep(plan, shifted[1:], kernel, shifted[:-1]).base is shifted
         np.testing.assert_array_equal(shifted[:-1], want)
         assert pool.sweep(plan, image, kernel, out=image) is image
         np.testing.assert_array_equal(image, want)
         np.testing.assert_array_equal(
-            pool.sweep(plan, [[1.0] * 8] * 6, kernel), swept(np.ones((6, 8)), np.array(GAUSS_SEIDEL), "sum")
+            pool.sweep(plan, [[1.0] * 8] * 6, kernel),
+            swept(np.ones((6, 8)), np.array(GAUSS_SEIDEL), "sum"),
         )
 
 
 def test_a_distance_transform():
-    """Forward sweep by rows as in the paper, backward sweep on the mirrored image: distances to the zeros."""
+    """Forward sweep by rows as in the paper, backward sweep on the mirrored image: distances to the
+    zeros."""
     image = np.full((40, 60), INF)
     image[[5, 30], [50, 7]] = 0
     plan = hs.wavefront(40, 12, PLATFORM, mask=hs.Stencil(CHAMFER, "min").mask, axis=0)
     with hs.Pool(hs.Platform.star(PLATFORM)) as pool:
         for view in (image, image[::-1, ::-1]):
             pool.sweep(plan, view, hs.Stencil(CHAMFER, "min"), out=view)
-    down, right = np.abs(np.indices((40, 60)) - np.array([[5, 50], [30, 7]])[:, :, None, None]).transpose(1, 0, 2, 3)
-    np.testing.assert_array_equal(image, (3 * np.maximum(down, right) + np.minimum(down, right)).min(0))
+    down, right = np.abs(
+        np.indices((40, 60)) - np.array([[5, 50], [30, 7]])[:, :, None, None]
+    ).transpose(1, 0, 2, 3)
+    np.testing.assert_array_equal(
+        image, (3 * np.maximum(down, right) + np.minimum(down, right)).min(0)
+    )
 
 
 class TestEmulation:
     @pytest.mark.parametrize(
-        ("keywords", "makespan"), [({"period": 10}, 4030), ({"method": "cyclic"}, 6416), ({"period": 10, "order": "along"}, 8952)]
+        ("keywords", "makespan"),
+        [
+            ({"period": 10}, 4030),
+            ({"method": "cyclic"}, 6416),
+            ({"period": 10, "order": "along"}, 8952),
+        ],
     )
     def test_workers_take_the_time_they_should(self, emulated, keywords, makespan):
         image = np.random.default_rng(2).standard_normal((100, 100))
         plan = hs.wavefront(50, 50, PLATFORM, **keywords)
-        result, trace = emulated.sweep(plan, image, hs.Stencil(GAUSS_SEIDEL), flops=15_000, trace=True)
+        result, trace = emulated.sweep(
+            plan, image, hs.Stencil(GAUSS_SEIDEL), flops=15_000, trace=True
+        )
         np.testing.assert_array_equal(result, swept(image, np.array(GAUSS_SEIDEL), "sum"))
         assert trace.kind == "emulated"
         assert trace.predicted == pytest.approx(makespan * 4 * 15e-6)
         assert trace.ideal == pytest.approx(100 * 100 * 15e-6 / sum(1 / t for t in PLATFORM))
         assert trace.makespan >= trace.predicted
-        assert all(real >= wanted - 1e-9 for real, wanted in zip(trace.finish, trace.predicted_finish, strict=True))
+        assert all(
+            real >= wanted - 1e-9
+            for real, wanted in zip(trace.finish, trace.predicted_finish, strict=True)
+        )
         validate(trace.events, plan.shape, plan.owner.tolist(), plan.mask, 1)
         simulated = hs.simulate(plan)
         assert trace.predicted_finish == pytest.approx([t * 60e-6 for t in simulated.finish])
@@ -133,7 +161,9 @@ class TestEmulation:
         image = np.full((56, 112), INF)
         image[0, 0] = 0
         plan = hs.wavefront(56, 56, PLATFORM, 7, mask="NW N NE W", axis=0)
-        result, trace = emulated.sweep(plan, image, hs.Stencil(CHAMFER, "min"), flops=5_000, trace=True)
+        result, trace = emulated.sweep(
+            plan, image, hs.Stencil(CHAMFER, "min"), flops=5_000, trace=True
+        )
         np.testing.assert_array_equal(result, swept(image, np.array(CHAMFER), "min"))
         assert trace.predicted == pytest.approx(plan.makespan * 2 * 5e-6)
         validate(trace.events, plan.shape, plan.owner.tolist(), plan.mask, 0)
@@ -147,11 +177,14 @@ class TestEmulation:
         assert trace.makespan >= trace.predicted
 
     def test_waiting_takes_no_core(self):
-        """A fast worker that waits for a slow one all the time, beside many more that wait for both."""
+        """A fast worker that waits for a slow one all the time, beside many more that wait for
+        both."""
         times = [1, 40, *[1] * 14]
         with hs.Pool(hs.Platform.star(times), emulate=True, time_scale=10.0) as pool:
             plan = hs.wavefront(10, 16, times, method="cyclic")
-            _, trace = pool.sweep(plan, np.ones((10, 16)), hs.Stencil(GAUSS_SEIDEL), flops=8e4, trace=True)
+            _, trace = pool.sweep(
+                plan, np.ones((10, 16)), hs.Stencil(GAUSS_SEIDEL), flops=8e4, trace=True
+            )
         assert trace.makespan >= trace.predicted > 0.3
         assert sum(trace.cpu) < 0.5 * trace.makespan
 
@@ -172,7 +205,11 @@ class TestKernels:
             threads.add(threading.get_ident())
             for i in range(row, row + height):
                 for j in range(col, col + width):
-                    a[i, j] += (a[i - 1, j] if i else 0) + (a[i, j - 1] if j else 0) - (a[i - 1, j - 1] if i and j else 0)
+                    a[i, j] += (
+                        (a[i - 1, j] if i else 0)
+                        + (a[i, j - 1] if j else 0)
+                        - (a[i - 1, j - 1] if i and j else 0)
+                    )
 
         image = np.arange(600).reshape(20, 30)
         for pool in pools:
@@ -195,7 +232,9 @@ class TestKernels:
 
         address = ctypes.cast(count, ctypes.c_void_p).value
         for pool in pools:
-            pool.sweep(hs.wavefront(4, 3, pool.platform), cells.copy(), (address, cells.ctypes.data))
+            pool.sweep(
+                hs.wavefront(4, 3, pool.platform), cells.copy(), (address, cells.ctypes.data)
+            )
         assert (cells == len(pools)).all()
 
     @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
@@ -211,7 +250,12 @@ class TestKernels:
                 pool.sweep(hs.wavefront(10, 10, pool.platform), np.ones((10, 10)), fail)
             assert (6, 5) not in done
             assert (9, 9) not in done
-            assert pool.sweep(hs.wavefront(1, 1, pool.platform), np.ones((1, 1)), hs.Stencil(GAUSS_SEIDEL))[0, 0] == 0
+            assert (
+                pool.sweep(
+                    hs.wavefront(1, 1, pool.platform), np.ones((1, 1)), hs.Stencil(GAUSS_SEIDEL)
+                )[0, 0]
+                == 0
+            )
 
     @pytest.mark.parametrize("workers", [1, 2, 5])  # on the calling thread, and on others
     def test_a_kernel_may_not_use_its_own_pool(self, workers):
@@ -243,7 +287,13 @@ def test_progress_and_its_errors(emulated):
             raise EOFError("enough")
 
     with pytest.raises(EOFError, match="enough"):
-        emulated.sweep(hs.wavefront(9, 9, PLATFORM), np.ones((9, 9)), hs.Stencil(GAUSS_SEIDEL), flops=1e9, progress=watch)
+        emulated.sweep(
+            hs.wavefront(9, 9, PLATFORM),
+            np.ones((9, 9)),
+            hs.Stencil(GAUSS_SEIDEL),
+            flops=1e9,
+            progress=watch,
+        )
     assert len(seen) == 3
     assert seen == sorted(seen)
     assert all(0 <= x <= 1 for x in seen)
@@ -273,21 +323,60 @@ READ_ONLY.flags.writeable = False
 @pytest.mark.parametrize(
     ("arguments", "keywords", "error", "message"),
     [
-        ((hs.distribute(4, [1, 2]), SQUARE, KERNEL), {}, TypeError, "plan must be a plan of wavefront"),
-        ((hs.wavefront(4, 4, [1]), SQUARE, KERNEL), {}, ValueError, "plan is for 1 workers, the pool has 2"),
-        ((PLAN, np.ones(4), KERNEL), {}, ValueError, "image must be a matrix, got 1 dimensions"),
-        ((PLAN, np.ones((3, 9)), KERNEL), {}, ValueError, "plan has 4 x 4 tiles, the image only 3 x 9 elements"),
-        ((hs.wavefront(50_000, 50_000, [1, 2], 2), SQUARE, KERNEL), {}, ValueError, "the image only 4 x 4"),
-        ((PLAN, np.ones((4, 4), int), KERNEL), {}, TypeError, "image has dtype int64; a Stencil takes float32 and float64"),
-        ((PLAN, SQUARE.astype(">f8"), KERNEL), {}, TypeError, "image has dtype >f8"),
-        ((PLAN, SQUARE, hs.Stencil(CHAMFER, "min")), {}, ValueError, r"plan has the mask \('W', 'N'\), the kernel also needs SW"),
         (
-            (hs.wavefront(4, 4, [1, 2], mask="W N NE", axis=0), np.ones((8, 8)), hs.Stencil(CHAMFER, "min")),
+            (hs.distribute(4, [1, 2]), SQUARE, KERNEL),
+            {},
+            TypeError,
+            "plan must be a plan of wavefront",
+        ),
+        (
+            (hs.wavefront(4, 4, [1]), SQUARE, KERNEL),
+            {},
+            ValueError,
+            "plan is for 1 workers, the pool has 2",
+        ),
+        ((PLAN, np.ones(4), KERNEL), {}, ValueError, "image must be a matrix, got 1 dimensions"),
+        (
+            (PLAN, np.ones((3, 9)), KERNEL),
+            {},
+            ValueError,
+            "plan has 4 x 4 tiles, the image only 3 x 9 elements",
+        ),
+        (
+            (hs.wavefront(50_000, 50_000, [1, 2], 2), SQUARE, KERNEL),
+            {},
+            ValueError,
+            "the image only 4 x 4",
+        ),
+        (
+            (PLAN, np.ones((4, 4), int), KERNEL),
+            {},
+            TypeError,
+            "image has dtype int64; a Stencil takes float32 and float64",
+        ),
+        ((PLAN, SQUARE.astype(">f8"), KERNEL), {}, TypeError, "image has dtype >f8"),
+        (
+            (PLAN, SQUARE, hs.Stencil(CHAMFER, "min")),
+            {},
+            ValueError,
+            r"plan has the mask \('W', 'N'\), the kernel also needs SW",
+        ),
+        (
+            (
+                hs.wavefront(4, 4, [1, 2], mask="W N NE", axis=0),
+                np.ones((8, 8)),
+                hs.Stencil(CHAMFER, "min"),
+            ),
             {},
             ValueError,
             "plan deals 4 rows of tiles; .* needs all 8 rows one by one",
         ),
-        ((PLAN, SQUARE, "sum"), {}, TypeError, "kernel must be a Stencil, a callable, or two addresses"),
+        (
+            (PLAN, SQUARE, "sum"),
+            {},
+            TypeError,
+            "kernel must be a Stencil, a callable, or two addresses",
+        ),
         ((PLAN, SQUARE, (1, 2, 3)), {}, TypeError, "kernel must be a Stencil"),
         ((PLAN, SQUARE, {1.0, 2.0}), {}, TypeError, "kernel must be a Stencil"),
         ((PLAN, SQUARE, [1, 2]), {}, TypeError, "kernel must be a Stencil"),
@@ -299,8 +388,18 @@ READ_ONLY.flags.writeable = False
         ((PLAN, SQUARE, KERNEL), {"flops": 0}, ValueError, "flops must be greater than 0"),
         ((PLAN, SQUARE, KERNEL), {"flops": "1"}, TypeError, "flops must be a number"),
         ((PLAN, SQUARE, KERNEL, [[1.0]]), {}, TypeError, "out must be an array"),
-        ((PLAN, SQUARE, KERNEL, np.ones((4, 5))), {}, ValueError, r"out has shape \(4, 5\), the image has \(4, 4\)"),
-        ((PLAN, SQUARE, KERNEL, np.ones((4, 4), "f")), {}, TypeError, "out has dtype <f4, the image has <f8"),
+        (
+            (PLAN, SQUARE, KERNEL, np.ones((4, 5))),
+            {},
+            ValueError,
+            r"out has shape \(4, 5\), the image has \(4, 4\)",
+        ),
+        (
+            (PLAN, SQUARE, KERNEL, np.ones((4, 4), "f")),
+            {},
+            TypeError,
+            "out has dtype <f4, the image has <f8",
+        ),
         ((PLAN, READ_ONLY, KERNEL, READ_ONLY), {}, ValueError, "out is read-only"),
         (
             (PLAN, SQUARE, KERNEL, np.lib.stride_tricks.as_strided(np.ones(7), (4, 4), (8, 8))),
@@ -323,7 +422,11 @@ def test_bad_arguments(arguments, keywords, error, message):
         (([1, 2, 3],), ValueError, r"weights must have shape \(3, 3\), got \(3,\)"),
         (("abc",), TypeError, "weights must be real numbers"),
         ((CHAMFER,), ValueError, "weights must be finite, got"),
-        ((np.full((3, 3), np.nan), "min"), ValueError, "weights must be finite, or infinite for none"),
+        (
+            (np.full((3, 3), np.nan), "min"),
+            ValueError,
+            "weights must be finite, or infinite for none",
+        ),
         ((np.full((3, 3), -INF), "min"), ValueError, "weights must be finite"),
         ((np.zeros((3, 3)),), ValueError, "weights use no neighbour"),
     ],

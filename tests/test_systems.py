@@ -1,11 +1,24 @@
-"""Systems of every kind of matrix, inverses and determinants, and stacks of them, beside SciPy and NumPy."""
+"""Systems of every kind of matrix, inverses and determinants, and stacks of them, beside SciPy and
+NumPy."""
 
 import numpy as np
 import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layouts, random, seeds, sizes, stacks
+from random_matrices import (
+    DTYPES,
+    close,
+    definite,
+    dtypes,
+    eps,
+    laid_out,
+    layouts,
+    random,
+    seeds,
+    sizes,
+    stacks,
+)
 
 import hetsched as hs
 
@@ -21,7 +34,9 @@ KINDS = [
     "upper triangular",
     "lower triangular",
 ]
-STACKS = st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ()), ((1, 0), (2, 1))])
+STACKS = st.sampled_from(
+    [((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ()), ((1, 0), (2, 1))]
+)
 
 
 def regular(n, dtype=np.float64, seed=0, stack=()):
@@ -56,9 +71,17 @@ def as_given(a, kind, lower):
 
 class TestSolve:
     @settings(deadline=None, max_examples=200)
-    @given(n=sizes, k=st.integers(-1, 4), types=st.tuples(dtypes, dtypes), layout=st.tuples(layouts, layouts), seed=seeds,
-           kind=st.sampled_from(KINDS), lower=st.booleans(), transposed=st.booleans(),
-           overwrite=st.tuples(st.booleans(), st.booleans()))  # fmt: skip
+    @given(
+        n=sizes,
+        k=st.integers(-1, 4),
+        types=st.tuples(dtypes, dtypes),
+        layout=st.tuples(layouts, layouts),
+        seed=seeds,
+        kind=st.sampled_from(KINDS),
+        lower=st.booleans(),
+        transposed=st.booleans(),
+        overwrite=st.tuples(st.booleans(), st.booleans()),
+    )
     def test_kinds(self, n, k, types, layout, seed, kind, lower, transposed, overwrite):
         meant = of_kind(kind, n, types[0], seed)
         a = laid_out(as_given(meant, kind, lower), layout[0])
@@ -67,7 +90,9 @@ class TestSolve:
         x = hs.solve(a, b, lower, *overwrite, False, kind, transposed)
         assert overwrite[0] or np.array_equal(a, kept[0], equal_nan=True)
         assert overwrite[1] or (b == kept[1]).all()
-        expected = np.linalg.solve(meant.T if transposed else meant, kept[1].astype(kept[1].dtype.newbyteorder("=")))
+        expected = np.linalg.solve(
+            meant.T if transposed else meant, kept[1].astype(kept[1].dtype.newbyteorder("="))
+        )
         close(x, expected.astype(np.result_type(*types)), scale=100)
 
     @settings(deadline=None, max_examples=100)
@@ -76,11 +101,20 @@ class TestSolve:
     def test_stacks(self, n, shapes, k, types, kind, lower, transposed):
         meant = of_kind(kind, n, types[0], 1, shapes[0])
         b = random((*shapes[1], n, k) if k >= 0 else n, types[1], 2)
-        x = hs.solve(as_given(meant, kind, lower), b, lower, check_finite=False, assume_a=kind, transposed=transposed)
+        x = hs.solve(
+            as_given(meant, kind, lower),
+            b,
+            lower,
+            check_finite=False,
+            assume_a=kind,
+            transposed=transposed,
+        )
         expected = np.linalg.solve(meant.swapaxes(-1, -2) if transposed else meant, b)
         close(x, expected.astype(np.result_type(*types)), scale=100)
 
-    @pytest.mark.parametrize("kind", ["gen", "pos", "sym", "her", "upper triangular", "lower triangular"])
+    @pytest.mark.parametrize(
+        "kind", ["gen", "pos", "sym", "her", "upper triangular", "lower triangular"]
+    )
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_large(self, kind, dtype):
         meant = of_kind(kind, 200, dtype, 0)
@@ -114,22 +148,33 @@ class TestSolve:
     @pytest.mark.parametrize("n", [1, 9, 80, 300])
     @pytest.mark.parametrize("overwrite", [(False, True), (True, False), (True, True)])
     def test_overwrite_where_both_are_one(self, n, overwrite):
-        """What shares memory with the other argument is not overwritten while that is read (SciPy's results are then wrong)."""
+        """What shares memory with the other argument is not overwritten while that is read (SciPy's
+        results are then wrong)."""
         memory = regular(n + 1)
 
         def same(function, of):
             """The matrix itself, its transpose and a part that overlaps it, as right sides."""
             whole = np.asfortranarray(of(memory[:n, :n]))
-            for right in (lambda a: a, lambda a: a.T, lambda a: a[:, n // 2], lambda a: a[:, : n // 2 + 1]):
+            for right in (
+                lambda a: a,
+                lambda a: a.T,
+                lambda a: a[:, n // 2],
+                lambda a: a[:, : n // 2 + 1],
+            ):
                 a, b = whole.copy("F"), right(whole.copy("F"))
                 expected = function(a, b, False, False)
                 mine = whole.copy("F")
-                np.testing.assert_allclose(function(mine, right(mine), *overwrite), expected, rtol=1e-10, atol=1e-12)
+                np.testing.assert_allclose(
+                    function(mine, right(mine), *overwrite), expected, rtol=1e-10, atol=1e-12
+                )
 
         definite_one = definite(n, np.float64, 0)
         factors = hs.lu_factor(memory[:n, :n])[1]
         same(lambda a, b, x, y: hs.solve(a, b, overwrite_a=x, overwrite_b=y), np.copy)
-        same(lambda a, b, x, y: hs.solve(a, b, overwrite_a=x, overwrite_b=y, assume_a="pos"), lambda _: definite_one)
+        same(
+            lambda a, b, x, y: hs.solve(a, b, overwrite_a=x, overwrite_b=y, assume_a="pos"),
+            lambda _: definite_one,
+        )
         same(lambda a, b, _, y: hs.solve_triangular(a, b, lower=True, overwrite_b=y), np.copy)
         same(lambda a, b, _, y: hs.cho_solve((a, True), b, overwrite_b=y), np.copy)
         same(lambda a, b, _, y: hs.lu_solve((a, factors), b, overwrite_b=y), np.copy)
@@ -138,26 +183,57 @@ class TestSolve:
     def test_singular(self):
         zeros = np.array([[1.0, 2.0], [2.0, 4.0]])
         for kind in ("gen", "sym", "her"):
-            with pytest.raises(np.linalg.LinAlgError, match="^A is singular: element 1 of the diagonal of U is zero$"):
+            with pytest.raises(
+                np.linalg.LinAlgError,
+                match="^A is singular: element 1 of the diagonal of U is zero$",
+            ):
                 hs.solve(zeros, np.ones(2), assume_a=kind)
-        with pytest.raises(np.linalg.LinAlgError, match=r"^A is singular: element 1 .*, matrix \[0, 2\] of the stack$"):
+        with pytest.raises(
+            np.linalg.LinAlgError,
+            match=r"^A is singular: element 1 .*, matrix \[0, 2\] of the stack$",
+        ):
             hs.solve(np.stack([np.eye(2), np.eye(2), zeros])[None], np.ones(2))
-        with pytest.raises(np.linalg.LinAlgError, match="^2-th leading minor of the array is not positive definite$"):
+        with pytest.raises(
+            np.linalg.LinAlgError,
+            match="^2-th leading minor of the array is not positive definite$",
+        ):
             hs.solve(np.diag([1.0, -1.0]), np.ones(2), assume_a="pos")
-        with pytest.raises(np.linalg.LinAlgError, match="^singular matrix: resolution failed at diagonal 1$"):
+        with pytest.raises(
+            np.linalg.LinAlgError, match="^singular matrix: resolution failed at diagonal 1$"
+        ):
             hs.solve(np.diag([1.0, 0.0]), np.ones(2), assume_a="upper triangular")
 
     @pytest.mark.parametrize(
         ("args", "options", "error", "words"),
         [
-            ((np.eye(2), np.ones(2)), {"assume_a": "banded"}, ValueError, "^assume_a must be one of "),
-            ((np.eye(2), np.ones(2)), {"assume_a": None}, (ValueError, TypeError), "^assume_a must be"),
+            (
+                (np.eye(2), np.ones(2)),
+                {"assume_a": "banded"},
+                ValueError,
+                "^assume_a must be one of ",
+            ),
+            (
+                (np.eye(2), np.ones(2)),
+                {"assume_a": None},
+                (ValueError, TypeError),
+                "^assume_a must be",
+            ),
             ((np.eye(2), np.ones(2)), {"lower": "x"}, TypeError, "^lower must be"),
             ((np.eye(2), np.ones(2)), {"transposed": "x"}, TypeError, "^transposed must be"),
             ((np.eye(2), np.ones(2)), {"overwrite_b": "x"}, TypeError, "^overwrite_b must be"),
             ((np.eye(2), [1, np.inf]), {}, ValueError, "^array must not contain infs or NaNs$"),
-            (([[1, np.nan], [0, 1]], [1, 1]), {"assume_a": "upper triangular"}, ValueError, "^array must not contain infs"),
-            ((np.ones((2, 3, 3)), np.ones((4, 3, 1))), {}, ValueError, "^the stacks of A and b do not broadcast"),
+            (
+                ([[1, np.nan], [0, 1]], [1, 1]),
+                {"assume_a": "upper triangular"},
+                ValueError,
+                "^array must not contain infs",
+            ),
+            (
+                (np.ones((2, 3, 3)), np.ones((4, 3, 1))),
+                {},
+                ValueError,
+                "^the stacks of A and b do not broadcast",
+            ),
             ((np.ones((2, 3, 2)), np.ones(3)), {}, ValueError, "^A must be square"),
         ],
     )
@@ -194,9 +270,13 @@ class TestInverse:
 
     def test_singular(self):
         a = np.ones((3, 3))
-        with pytest.raises(np.linalg.LinAlgError, match="^a is singular: element 1 of the diagonal of U is zero$"):
+        with pytest.raises(
+            np.linalg.LinAlgError, match="^a is singular: element 1 of the diagonal of U is zero$"
+        ):
             hs.inv(a)
-        with pytest.raises(np.linalg.LinAlgError, match=r"^a is singular: .*, matrix \[1\] of the stack$"):
+        with pytest.raises(
+            np.linalg.LinAlgError, match=r"^a is singular: .*, matrix \[1\] of the stack$"
+        ):
             hs.inv(np.stack([np.eye(3), a]))
         b = np.asfortranarray(a)
         with pytest.raises(np.linalg.LinAlgError):
@@ -210,7 +290,10 @@ class TestInverse:
             hs.inv(a)
         assert np.isnan(hs.inv(a, check_finite=False)).any()
 
-    @pytest.mark.parametrize(("bad", "words"), [(np.ones((2, 3)), "^a must be square"), (np.ones(3), "^a must be a matrix")])
+    @pytest.mark.parametrize(
+        ("bad", "words"),
+        [(np.ones((2, 3)), "^a must be square"), (np.ones(3), "^a must be a matrix")],
+    )
     def test_refused(self, bad, words):
         for call in (hs.inv, hs.slogdet):
             with pytest.raises(ValueError, match=words):
@@ -229,7 +312,9 @@ class TestDeterminants:
         for x, y in ((sign, expected.sign), (log, expected.logabsdet)):
             assert type(x) is type(y)
             assert x.dtype == y.dtype
-            np.testing.assert_allclose(x, y, rtol=1e3 * eps(a) * max(1, n), atol=1e3 * eps(a) * max(1, n))
+            np.testing.assert_allclose(
+                x, y, rtol=1e3 * eps(a) * max(1, n), atol=1e3 * eps(a) * max(1, n)
+            )
         value = hs.det(ours)
         wide = a.astype(np.promote_types(dtype, np.float64))
         assert value.dtype == wide.dtype
@@ -245,12 +330,19 @@ class TestDeterminants:
         with pytest.warns(RuntimeWarning, match="^overflow encountered in det$"):
             assert hs.det(a)[1] == np.inf
         a[1] = np.diag([1e-200, 1e-200, 1.0])
-        with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow encountered in det"):
+        with (
+            np.errstate(under="raise"),
+            pytest.raises(FloatingPointError, match="underflow encountered in det"),
+        ):
             hs.det(a)
         np.testing.assert_allclose(hs.slogdet(a).logabsdet[1], -400 * np.log(10))
 
     def test_singular(self):
-        for a in (np.zeros((3, 3)), np.ones((4, 4), np.float32), np.zeros((2, 3, 3), np.complex128)):
+        for a in (
+            np.zeros((3, 3)),
+            np.ones((4, 4), np.float32),
+            np.zeros((2, 3, 3), np.complex128),
+        ):
             found, expected = hs.slogdet(a), np.linalg.slogdet(a)
             np.testing.assert_array_equal(found.sign, expected.sign)
             np.testing.assert_array_equal(found.logabsdet, expected.logabsdet)
@@ -280,7 +372,13 @@ class TestDeterminants:
 
 class TestFactorsOfStacks:
     @settings(deadline=None, max_examples=60)
-    @given(n=st.integers(0, 9), shapes=STACKS, k=st.integers(-1, 3), types=st.tuples(dtypes, dtypes), trans=st.integers(0, 2))
+    @given(
+        n=st.integers(0, 9),
+        shapes=STACKS,
+        k=st.integers(-1, 3),
+        types=st.tuples(dtypes, dtypes),
+        trans=st.integers(0, 2),
+    )
     def test_lu(self, n, shapes, k, types, trans):
         a = regular(n, types[0], 1, shapes[0])
         b = random((*shapes[1], n, k) if k >= 0 else n, types[1], 2)
@@ -290,7 +388,11 @@ class TestFactorsOfStacks:
         assert piv.dtype == np.int32
         turned = (a, a.swapaxes(-1, -2), a.conj().swapaxes(-1, -2))[trans]
         dtype = np.result_type(*types)
-        precision = np.result_type(types[0], dtype.type(0).real) if np.dtype(types[0]).kind == "c" else types[0]
+        precision = (
+            np.result_type(types[0], dtype.type(0).real)
+            if np.dtype(types[0]).kind == "c"
+            else types[0]
+        )
         found, expected = hs.lu_solve((lu, piv), b, trans), np.linalg.solve(turned, b).astype(dtype)
         assert found.shape == expected.shape
         assert found.dtype == dtype
@@ -312,4 +414,8 @@ class TestFactorsOfStacks:
 
 def test_a_pair_of_scipys_may_be_exchanged():
     a, b = definite(20), random((20, 2))
-    np.testing.assert_allclose(hs.lu_solve(scipy.linalg.lu_factor(a), b), scipy.linalg.lu_solve(hs.lu_factor(a), b), rtol=1e-9)
+    np.testing.assert_allclose(
+        hs.lu_solve(scipy.linalg.lu_factor(a), b),
+        scipy.linalg.lu_solve(hs.lu_factor(a), b),
+        rtol=1e-9,
+    )

@@ -8,7 +8,10 @@ from hetsched._base.table import table
 words = st.text(st.characters(categories=["L", "N"]), max_size=6)
 
 
-@given(st.lists(st.lists(words, min_size=1, max_size=4), max_size=5), st.sampled_from(["<", ">", "<>", "><>"]))
+@given(
+    st.lists(st.lists(words, min_size=1, max_size=4), max_size=5),
+    st.sampled_from(["<", ">", "<>", "><>"]),
+)
 def test_columns(rows, align):
     """Each column begins and ends where its widest cell does, and nothing is lost."""
     lines = table(rows, align).split("\n")
@@ -25,5 +28,8 @@ def test_columns(rows, align):
 
 
 def test_least_widths():
-    assert table([("a", "1", "2"), ("b", "10", "3")], "<>", (3, 4)) == "a       1     2\nb      10     3"
+    assert (
+        table([("a", "1", "2"), ("b", "10", "3")], "<>", (3, 4))
+        == "a       1     2\nb      10     3"
+    )
     assert table([], "<") == ""

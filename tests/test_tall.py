@@ -1,4 +1,5 @@
-"""QR of tall matrices: LAPACK's test ratios, R and Qᴴ b against SciPy, any strides, hard matrices, Ctrl-C."""
+"""QR of tall matrices: LAPACK's test ratios, R and Qᴴ b against SciPy, any strides, hard matrices,
+Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,11 +11,30 @@ from hetsched._engine.run import Poll, Threads
 from hetsched._engine.tall import tall_qr
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-#: About the rows of a block and of a group of them, for few columns; block - 1, block, block + 1 for the smallest blocks.
+#: About the rows of a block and of a group of them, for few columns; block - 1, block, block + 1
+#: for the smallest blocks.
 SHAPES = [
-    (0, 0), (1, 0), (5, 0), (1, 1), (2, 1), (2, 2), (7, 3), (8, 8), (9, 8), (17, 16), (64, 64), (200, 193),
-    (600, 7), (4103, 1), (8207, 1), (5000, 16), (5001, 17), (3000, 40), (20011, 8), (9001, 60),
-]  # fmt: skip
+    (0, 0),
+    (1, 0),
+    (5, 0),
+    (1, 1),
+    (2, 1),
+    (2, 2),
+    (7, 3),
+    (8, 8),
+    (9, 8),
+    (17, 16),
+    (64, 64),
+    (200, 193),
+    (600, 7),
+    (4103, 1),
+    (8207, 1),
+    (5000, 16),
+    (5001, 17),
+    (3000, 40),
+    (20011, 8),
+    (9001, 60),
+]
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -33,7 +53,11 @@ def factor(threads, a, order="F", k=0, b=None):
     """Q, R, c and residuals; what was given is as it was."""
     m, n = a.shape
     q, r = np.full((m, n), 7, a.dtype, order=order), np.full((n, n), 5, a.dtype, order=order)
-    c, residuals = (np.empty((n, b.shape[1]), a.dtype), np.empty(b.shape[1])) if b is not None else (None, None)
+    c, residuals = (
+        (np.empty((n, b.shape[1]), a.dtype), np.empty(b.shape[1]))
+        if b is not None
+        else (None, None)
+    )
     before = a.copy()
     tall_qr(threads, a, q, r, b, c, residuals, Poll())
     assert np.array_equal(a, before, equal_nan=True)
@@ -42,7 +66,8 @@ def factor(threads, a, order="F", k=0, b=None):
 
 
 def assert_factors(a, q, r):
-    """LAPACK's ratios (TESTING/LIN/dqrt01) under 30, of numbers that do not overflow; n sqrt(m) is m in long ones."""
+    """LAPACK's ratios (TESTING/LIN/dqrt01) under 30, of numbers that do not overflow; n sqrt(m) is
+    m in long ones."""
     m, n = a.shape
     unit = np.finfo(a.dtype).eps * max(min(m, n * m**0.5), 1)
     wide = np.result_type(a.dtype, np.float64)
@@ -63,7 +88,10 @@ def test_factors(threads, shape, dtype):
     assert_factors(a, q, r)
     if a.size:
         expected = np.abs(scipy.linalg.qr(a, mode="r")[0][: shape[1]])
-        assert np.abs(np.abs(r) - expected).max() <= 100 * np.finfo(dtype).eps * max(shape) ** 0.5 * expected.max()
+        assert (
+            np.abs(np.abs(r) - expected).max()
+            <= 100 * np.finfo(dtype).eps * max(shape) ** 0.5 * expected.max()
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -80,9 +108,12 @@ def test_strides(threads, dtype):
     ):
         results = []
         for q in (
-            np.empty((m, n), dtype), np.empty((m, n), dtype, "F"), np.empty((n, 2 * m), dtype).T[::2],
-            np.empty((m, 2 * n), dtype)[:, ::-2], np.empty((m, n + 1), dtype)[:, 1:],
-        ):  # fmt: skip
+            np.empty((m, n), dtype),
+            np.empty((m, n), dtype, "F"),
+            np.empty((n, 2 * m), dtype).T[::2],
+            np.empty((m, 2 * n), dtype)[:, ::-2],
+            np.empty((m, n + 1), dtype)[:, 1:],
+        ):
             r = np.empty((2 * n, n), dtype)[::-2]
             tall_qr(threads, a, q, r, None, None, None, Poll())
             results.append((q, r))
@@ -101,7 +132,9 @@ def test_least_squares(threads, shape, dtype):
     q, r, c, residuals = factor(threads, a, b=b)
     assert np.abs(q.conj().T @ b - c).max() <= 100 * eps * m**0.5 * np.abs(b).max()
     rest = b - q @ c
-    assert np.allclose(residuals, (rest * rest.conj()).real.sum(axis=0), rtol=100 * eps, atol=100 * eps * m**0.5)
+    assert np.allclose(
+        residuals, (rest * rest.conj()).real.sum(axis=0), rtol=100 * eps, atol=100 * eps * m**0.5
+    )
     again, same, more = np.empty_like(r), np.empty_like(c), np.empty(3)
     tall_qr(threads, a, None, again, b, same, more, Poll())  # without Q
     signs = np.sign(np.diag(again).real) * np.sign(np.diag(r).real)
@@ -119,10 +152,18 @@ def test_hard_matrices(threads, dtype):
     info = np.finfo(dtype)
     m, n = 4000, 24
     a = random_matrix(rng, (m, n), dtype)
-    zeros, graded, rows = a.copy(), a * np.logspace(0, -20, n).astype(dtype), a * np.logspace(0, -20, m).astype(dtype)[:, None]
+    zeros, graded, rows = (
+        a.copy(),
+        a * np.logspace(0, -20, n).astype(dtype),
+        a * np.logspace(0, -20, m).astype(dtype)[:, None],
+    )
     zeros[:, [0, 7, 8, 23]] = 0
-    deficient = (random_matrix(rng, (m, 5), dtype) @ random_matrix(rng, (5, n), dtype)).astype(dtype)
-    ends = [float(info.max) / 1e4, float(info.tiny) * 1e4] + ([1e300, 1e-300] if info.bits == 64 else [])
+    deficient = (random_matrix(rng, (m, 5), dtype) @ random_matrix(rng, (5, n), dtype)).astype(
+        dtype
+    )
+    ends = [float(info.max) / 1e4, float(info.tiny) * 1e4] + (
+        [1e300, 1e-300] if info.bits == 64 else []
+    )
     hard = [
         zeros,
         np.zeros_like(a),
@@ -138,7 +179,11 @@ def test_hard_matrices(threads, dtype):
         assert np.isfinite(r).all()
         assert_factors(x, q, r)
     q, r, _, _ = factor(threads, graded.astype(dtype))
-    assert np.abs(q @ r - graded).max(axis=0) @ (1 / np.abs(graded).max(axis=0)) <= 30 * n * m**0.5 * info.eps  # column by column
+    # column by column
+    assert (
+        np.abs(q @ r - graded).max(axis=0) @ (1 / np.abs(graded).max(axis=0))
+        <= 30 * n * m**0.5 * info.eps
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -169,6 +214,11 @@ def test_poll_ends_it(threads):
         raise Stop
 
     a = np.random.default_rng(6).standard_normal((200_000, 50))
-    r, c, b, residuals = np.empty((50, 50)), np.empty((50, 400)), np.ones((200_000, 400)), np.empty(400)
+    r, c, b, residuals = (
+        np.empty((50, 50)),
+        np.empty((50, 400)),
+        np.ones((200_000, 400)),
+        np.empty(400),
+    )
     with pytest.raises(Stop):
         tall_qr(threads, a, None, r, b, c, residuals, Poll(progress))

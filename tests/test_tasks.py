@@ -1,4 +1,5 @@
-"""hetsched.tasks: the paper's examples, brute force over all orders, schedules that keep the bus exclusive."""
+"""hetsched.tasks: the paper's examples, brute force over all orders, schedules that keep the bus
+exclusive."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ messages = st.one_of(st.just(0.0), small.map(lambda x: x / 4), st.sampled_from([
 
 
 def check_schedule(plan, limit):
-    """Messages one at a time, tasks after the message, the message back after the tasks, all within the limit."""
+    """Messages one at a time, tasks after the message, the message back after the tasks, all within
+    the limit."""
     steps = plan.steps()
     slack = 1e-9 * max(limit, 1e-300)
     bus = sorted((s.start, s.end) for s in steps if s.kind == "transfer")
@@ -33,9 +35,15 @@ def check_schedule(plan, limit):
         if count == 0:
             assert own == []
             continue
-        out, back = (float(np.broadcast_to(m, len(plan.counts))[i]) for m in (plan.send, plan.receive))
-        assert [s.kind for s in own] == ["transfer"] * bool(out) + ["compute"] + ["transfer"] * bool(back)
-        assert [s.end - s.start for s in own if s.kind == "transfer"] == pytest.approx([m for m in (out, back) if m], abs=slack)
+        out, back = (
+            float(np.broadcast_to(m, len(plan.counts))[i]) for m in (plan.send, plan.receive)
+        )
+        assert [s.kind for s in own] == ["transfer"] * bool(out) + ["compute"] + [
+            "transfer"
+        ] * bool(back)
+        assert [s.end - s.start for s in own if s.kind == "transfer"] == pytest.approx(
+            [m for m in (out, back) if m], abs=slack
+        )
         assert all(a.end <= b.start + slack for a, b in zip(own, own[1:], strict=False))
         compute = own[bool(out)]
         assert compute.end - compute.start == pytest.approx(count * plan.cycle_times[i])
@@ -52,7 +60,9 @@ def exactly_feasible(plan):
         (j + 1) * Fraction(plan.send) + int(plan.counts[i]) * Fraction(float(plan.cycle_times[i]))
         for j, i in enumerate(plan.send_order.tolist())
     ]
-    return max(ends, default=0) <= Fraction(plan.T if isinstance(plan, hs.MaxTasks) else plan.makespan)
+    return max(ends, default=0) <= Fraction(
+        plan.T if isinstance(plan, hs.MaxTasks) else plan.makespan
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +95,11 @@ def test_is_the_optimum(T, times, send):
 
 
 @settings(deadline=None, max_examples=250)
-@given(T=st.floats(20, 60), times=st.lists(st.floats(4, 9), min_size=1, max_size=5), send=st.sampled_from([0.3, 1.0, 0.7]))
+@given(
+    T=st.floats(20, 60),
+    times=st.lists(st.floats(4, 9), min_size=1, max_size=5),
+    send=st.sampled_from([0.3, 1.0, 0.7]),
+)
 def test_deadlines_are_as_good_as_a_matching(T, times, send):
     plan = hs.max_tasks(T, times, send)
     assert plan.method == "deadlines"
@@ -107,7 +121,12 @@ def test_least_time(tasks, times, send):
 
 
 @settings(deadline=None, max_examples=100)
-@given(T=st.floats(0.5, 40), times=st.lists(real, min_size=1, max_size=4), send=messages, receive=messages)
+@given(
+    T=st.floats(0.5, 40),
+    times=st.lists(real, min_size=1, max_size=4),
+    send=messages,
+    receive=messages,
+)
 def test_messages_back(T, times, send, receive):
     best = most_tasks(T, times, send, receive)
     for method in ("best", "paper", "fastest"):
@@ -127,7 +146,12 @@ def test_the_papers_guarantee(times, send, receive):
 
 
 @settings(deadline=None, max_examples=40)
-@given(tasks=st.integers(0, 12), times=st.lists(real, min_size=1, max_size=4), send=messages, receive=st.sampled_from([0.3, 1.0]))
+@given(
+    tasks=st.integers(0, 12),
+    times=st.lists(real, min_size=1, max_size=4),
+    send=messages,
+    receive=st.sampled_from([0.3, 1.0]),
+)
 def test_time_with_messages_back(tasks, times, send, receive):
     plan = hs.min_time(tasks, times, send, receive)
     assert plan.counts.sum() == tasks
@@ -138,12 +162,19 @@ def test_time_with_messages_back(tasks, times, send, receive):
     check_schedule(plan, plan.makespan)
 
 
-link = st.lists(st.one_of(st.integers(0, 12).map(lambda x: x / 4), st.sampled_from([0.1, 0.3, 1e-18])), min_size=4, max_size=4)
+link = st.lists(
+    st.one_of(st.integers(0, 12).map(lambda x: x / 4), st.sampled_from([0.1, 0.3, 1e-18])),
+    min_size=4,
+    max_size=4,
+)
 
 
 @settings(deadline=None, max_examples=200)
 @given(
-    T=st.floats(0.5, 40), times=st.lists(real, min_size=1, max_size=4), sends=link, receives=st.one_of(link, st.just([0.0] * 4))
+    T=st.floats(0.5, 40),
+    times=st.lists(real, min_size=1, max_size=4),
+    sends=link,
+    receives=st.one_of(link, st.just([0.0] * 4)),
 )
 def test_links_of_their_own(T, times, sends, receives):
     p = len(times)
@@ -173,12 +204,22 @@ def test_time_with_links_of_their_own(tasks, times, sends, receives):
     assert plan.optimal
     check_schedule(plan, plan.makespan)
     if tasks:
-        assert most_tasks_linked(plan.makespan * (1 + 1e-12), times, sends[:p], receives[:p]) >= tasks
-        assert most_tasks_linked(plan.makespan * (1 - 1e-12), times, sends[:p], receives[:p]) < tasks
+        assert (
+            most_tasks_linked(plan.makespan * (1 + 1e-12), times, sends[:p], receives[:p]) >= tasks
+        )
+        assert (
+            most_tasks_linked(plan.makespan * (1 - 1e-12), times, sends[:p], receives[:p]) < tasks
+        )
 
 
 @settings(deadline=None, max_examples=60)
-@given(T=st.floats(5, 60), times=st.lists(real, min_size=3, max_size=4), sends=link, receives=link, equal=st.booleans())
+@given(
+    T=st.floats(5, 60),
+    times=st.lists(real, min_size=3, max_size=4),
+    sends=link,
+    receives=link,
+    equal=st.booleans(),
+)
 def test_searches_and_bounds_of_many_slaves(T, times, sends, receives, equal):
     """What serves more slaves than are proven, on few of them: search <= optimum <= bounds."""
     p = len(times)
@@ -227,15 +268,20 @@ def test_more_slaves_than_are_proven():
         assert plan.counts.tolist() == hs.max_tasks(T, times, send, receive).counts.tolist()
     least = hs.min_time(plan.tasks, times, send, receive)
     assert least.lower_bound <= least.makespan <= T * 1.05
-    assert hs.max_tasks(least.lower_bound * (1 - 1e-12), times, send, receive).upper_bound < plan.tasks
+    assert (
+        hs.max_tasks(least.lower_bound * (1 - 1e-12), times, send, receive).upper_bound < plan.tasks
+    )
     check_schedule(least, least.makespan)
 
 
 def test_large_counts_with_messages_back():
-    """1e15 tasks are counted one by one; slaves that are equal but for a task lose it in the right order."""
+    """1e15 tasks are counted one by one; slaves that are equal but for a task lose it in the right
+    order."""
     for p, send, receive in ((2, 1.0, 2.0), (3, 0.5, 0.25)):
         times = 1.0 + np.arange(p) / 4
-        assert hs.max_tasks(1e15, times, send, receive).tasks == most_tasks(1e15, times, send, receive)
+        assert hs.max_tasks(1e15, times, send, receive).tasks == most_tasks(
+            1e15, times, send, receive
+        )
     plan = hs.max_tasks(1e15, 1.0 + np.arange(14) / 4, 0.5, 0.25)
     assert plan.upper_bound - plan.tasks <= 1
     assert (
@@ -268,10 +314,12 @@ def test_edges():
     assert hs.max_tasks(5, [10, 20]).tasks == 0
     assert hs.max_tasks(5, [1, 1], send=6).tasks == 0
     assert hs.max_tasks(10, [1, INF], send=1).counts.tolist() == [9, 0]
-    assert hs.max_tasks(0.3, [0.1]).tasks == 2  # the double 0.3 is less than three times the double 0.1
+    # the double 0.3 is less than three times the double 0.1
+    assert hs.max_tasks(0.3, [0.1]).tasks == 2
     assert hs.max_tasks(1, [0.5], send=1e-300).tasks == 1
     assert hs.max_tasks(1, [0.5]).tasks == 2
-    assert hs.max_tasks(10, [1, 1, 1], 2, 2).counts.tolist().count(0) == 1  # the bus has no time for a third
+    # the bus has no time for a third
+    assert hs.max_tasks(10, [1, 1, 1], 2, 2).counts.tolist().count(0) == 1
     plan = hs.max_tasks(20, hs.Platform.star([2, 3], names=["a", "b"]), 1)
     assert plan.names == ("a", "b")
     assert "tasks 15, upper bound 15, gap 0.00%, optimal" in str(plan.certificate)
@@ -298,11 +346,27 @@ def test_plot():
             ValueError,
             "send must be a number or have 2 entries, one for each slave, got 1",
         ),
-        (lambda: hs.max_tasks(1, [1, 1], 0, [0.1, -1]), ValueError, r"receive\[1\] must be finite and not negative, got -1"),
+        (
+            lambda: hs.max_tasks(1, [1, 1], 0, [0.1, -1]),
+            ValueError,
+            r"receive\[1\] must be finite and not negative, got -1",
+        ),
         (lambda: hs.max_tasks(1, [1, 1], [0.1, INF]), ValueError, r"send\[1\] must be finite"),
-        (lambda: hs.min_time(1, [1, 1], ["a", "b"]), TypeError, "send must be a number or a sequence of numbers"),
-        (lambda: hs.max_tasks(1, [1, 1], [0.1, 0.2], 1, "paper"), ValueError, "method 'paper' is for equal messages"),
-        (lambda: hs.max_tasks(1, [1], method="x"), ValueError, "method must be one of best, paper, fastest, got 'x'"),
+        (
+            lambda: hs.min_time(1, [1, 1], ["a", "b"]),
+            TypeError,
+            "send must be a number or a sequence of numbers",
+        ),
+        (
+            lambda: hs.max_tasks(1, [1, 1], [0.1, 0.2], 1, "paper"),
+            ValueError,
+            "method 'paper' is for equal messages",
+        ),
+        (
+            lambda: hs.max_tasks(1, [1], method="x"),
+            ValueError,
+            "method must be one of best, paper, fastest, got 'x'",
+        ),
         (lambda: hs.max_tasks(1e300, [1]), ValueError, r"T must be at most 2\*\*53 times"),
         (lambda: hs.min_time(-1, [1]), ValueError, "tasks must be in"),
         (lambda: hs.min_time(1.5, [1]), ValueError, "tasks must be an integer"),
@@ -320,14 +384,18 @@ def test_answers_that_take_next_to_nothing(p):
     """Every order of the answers was tried, as none is much better than another: 15 to 75 s."""
     rng = np.random.default_rng(0)
     times, send = rng.uniform(1, 20, p), rng.uniform(0.1, 2, p)
-    plan, without = hs.min_time(86, times, send=send, receive=1e-12), hs.min_time(86, times, send=send)
+    plan, without = (
+        hs.min_time(86, times, send=send, receive=1e-12),
+        hs.min_time(86, times, send=send),
+    )
     assert plan.optimal
     assert without.makespan <= plan.makespan <= without.makespan + p * 1e-12 + 1e-13
 
 
 @pytest.mark.filterwarnings("error")
 def test_min_time_beside_a_message_without_end():
-    """The slave with the short message does all tasks; only if there is none is the makespan out of reach."""
+    """The slave with the short message does all tasks; only if there is none is the makespan out of
+    reach."""
     plan = hs.min_time(1000, [1e-300, 1e-300], 0, [0, 1e300])
     assert plan.counts.tolist() == [1000, 0]
     assert plan.makespan == pytest.approx(1e-297)

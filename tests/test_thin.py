@@ -1,4 +1,5 @@
-"""Products with vectors and with a few rows or columns: each element of the large operand is read as it lies in memory."""
+"""Products with vectors and with a few rows or columns: each element of the large operand is read
+as it lies in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def small(monkeypatch):
 def numbers(shape, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     found = rng.standard_normal(shape)
-    return (found + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else found).astype(dtype)
+    return (
+        found + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else found
+    ).astype(dtype)
 
 
 def assert_product(found, a, b):
@@ -63,7 +66,14 @@ def test_vectors(dtype):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 600), st.sampled_from(DTYPES), st.booleans(), st.booleans())
+@given(
+    st.integers(1, 40),
+    st.integers(1, 8),
+    st.integers(1, 600),
+    st.sampled_from(DTYPES),
+    st.booleans(),
+    st.booleans(),
+)
 def test_alpha_and_beta(m, n, k, dtype, by_columns, turned):
     a, b, c = numbers((m, k), dtype), numbers((k, n), dtype, 1), numbers((m, n), dtype, 2)
     a = np.asfortranarray(a) if by_columns else a
@@ -74,11 +84,15 @@ def test_alpha_and_beta(m, n, k, dtype, by_columns, turned):
     out = c.copy()
     threads = engine.Threads(2, None)
     engine.gemm(threads, a, b, out, alpha, beta, None, None)
-    np.testing.assert_allclose(out.T if turned else out, expected, rtol=0, atol=1000 * np.finfo(dtype).eps * k)
+    np.testing.assert_allclose(
+        out.T if turned else out, expected, rtol=0, atol=1000 * np.finfo(dtype).eps * k
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(2000, 300, 1), (1, 300, 2000), (3, 50000, 4), (1, 70000, 1), (300, 2000, 3)])
+@pytest.mark.parametrize(
+    "shape", [(2000, 300, 1), (1, 300, 2000), (3, 50000, 4), (1, 70000, 1), (300, 2000, 3)]
+)
 def test_the_same_bits_with_any_workers(dtype, shape):
     m, k, n = shape
     a, b = numbers((m, k), dtype), numbers((k, n), dtype, 1)

@@ -45,7 +45,9 @@ def own():
 
 def test_info(whole):
     found = own()
-    assert {name: found[name] for name in ("user_api", "internal_api", "num_threads", "version")} == {
+    assert {
+        name: found[name] for name in ("user_api", "internal_api", "num_threads", "version")
+    } == {
         "user_api": "blas",
         "internal_api": "hetsched",
         "num_threads": 3,
@@ -194,12 +196,16 @@ def test_a_forked_child_is_limited(whole):
 def in_a_process(code, *before, **env):
     """What the code prints as JSON, in a new interpreter, behind `before`."""
     command = [*before, sys.executable, "-c", f"import json\n{code}\nprint(json.dumps(result))"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ | env, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=100, env=os.environ | env, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-PREFIXES = "prefixes = sorted(x['prefix'] for x in threadpool_info() if x['internal_api'] == 'hetsched')"
+PREFIXES = (
+    "prefixes = sorted(x['prefix'] for x in threadpool_info() if x['internal_api'] == 'hetsched')"
+)
 
 
 def test_known_from_the_import_on():
@@ -210,12 +216,18 @@ def test_known_from_the_import_on():
 def test_known_from_the_first_use_on():
     code = "import hetsched, sys\nbefore = 'threadpoolctl' in sys.modules\nhetsched.matmul"
     code = f"{code}\nfrom threadpoolctl import threadpool_info"
-    assert in_a_process(f"{code}\n{PREFIXES}\nresult = [before, prefixes]") == [False, ["_hetsched"]]
+    assert in_a_process(f"{code}\n{PREFIXES}\nresult = [before, prefixes]") == [
+        False,
+        ["_hetsched"],
+    ]
 
 
 @pytest.mark.parametrize("gone", ["None", "type(sys)('threadpoolctl')"], ids=["missing", "old"])
 def test_without_threadpoolctl(gone):
-    code = f"import sys\nsys.modules['threadpoolctl'] = {gone}\nimport hetsched as hs\nwith hs.thread_limit(1):"
+    code = (
+        f"import sys\nsys.modules['threadpoolctl'] = {gone}\nimport hetsched as hs\nwith"
+        " hs.thread_limit(1):"
+    )
     assert in_a_process(f"{code}\n    result = hs.matmul([[2.0]], [[3.0]]).tolist()") == [[6.0]]
 
 
@@ -250,9 +262,11 @@ get_reusable_executor().shutdown()
 
 
 def test_an_estimator_of_scikit_learn(whole, monkeypatch):
-    """KMeans limits the BLAS to one thread around its iterations: what is called there has one worker."""
+    """KMeans limits the BLAS to one thread around its iterations: what is called there has one
+    worker."""
     kmeans = pytest.importorskip("sklearn.cluster._kmeans")
-    monkeypatch.setattr("sklearn.utils.parallel._threadpool_controller", None)  # made before hetsched was known
+    # made before hetsched was known
+    monkeypatch.setattr("sklearn.utils.parallel._threadpool_controller", None)
     inertia, seen = kmeans._inertia_dense, []
 
     def watched(*args):

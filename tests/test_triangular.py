@@ -37,7 +37,11 @@ def test_as_scipy(n, k, types, layout, seed, trans, lower, unit, overwrite):
 @pytest.mark.parametrize("lower", [False, True])
 def test_large(dtype, trans, lower):
     a, b = triangle(200, dtype), random((200, 65), dtype, 1)
-    close(hs.solve_triangular(a, b, trans, lower), scipy.linalg.solve_triangular(a, b, trans, lower), scale=4)
+    close(
+        hs.solve_triangular(a, b, trans, lower),
+        scipy.linalg.solve_triangular(a, b, trans, lower),
+        scale=4,
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -52,7 +56,11 @@ def test_stacks(n, shapes, k, dtype, lower, trans):
     assert x.shape == (*stack, n, k)
     wide = np.broadcast_to(a, (*stack, n, n)), np.broadcast_to(b, (*stack, n, k))
     for index in np.ndindex(stack):
-        close(x[index], scipy.linalg.solve_triangular(wide[0][index], wide[1][index], trans, lower), scale=4)
+        close(
+            x[index],
+            scipy.linalg.solve_triangular(wide[0][index], wide[1][index], trans, lower),
+            scale=4,
+        )
     assert hs.solve_triangular(a, random(n, dtype), trans, lower).shape == (*shapes[0], n)
 
 
@@ -70,10 +78,14 @@ def test_zero_on_the_diagonal():
     a = np.triu(np.ones((5, 5)))
     a[3, 3] = a[1, 1] = 0
     for call in (hs.solve_triangular, scipy.linalg.solve_triangular):
-        with pytest.raises(np.linalg.LinAlgError, match="^singular matrix: resolution failed at diagonal 1$"):
+        with pytest.raises(
+            np.linalg.LinAlgError, match="^singular matrix: resolution failed at diagonal 1$"
+        ):
             call(a, np.ones(5))
         assert np.isfinite(call(a, np.ones(5), unit_diagonal=True)).all()
-    with pytest.raises(np.linalg.LinAlgError, match=r"failed at diagonal 1, matrix \[1\] of the stack$"):
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"failed at diagonal 1, matrix \[1\] of the stack$"
+    ):
         hs.solve_triangular(np.stack([np.eye(5), a]), np.ones(5))
 
 
@@ -86,7 +98,10 @@ def test_not_finite():
                 call(a, np.ones(5))
             with pytest.raises(ValueError, match="^array must not contain infs or NaNs$"):
                 call(np.eye(5), b)
-        found = [call(a, b, lower=True, check_finite=False) for call in (hs.solve_triangular, scipy.linalg.solve_triangular)]
+        found = [
+            call(a, b, lower=True, check_finite=False)
+            for call in (hs.solve_triangular, scipy.linalg.solve_triangular)
+        ]
         np.testing.assert_array_equal(np.isfinite(found[0]), np.isfinite(found[1]))
 
 
@@ -98,12 +113,22 @@ def test_not_finite():
         ((np.eye(3), np.ones(2)), {}, ValueError, "^b must have shape"),
         ((np.eye(3), 1.0), {}, ValueError, "^b must have shape"),
         ((np.eye(3), ["x"] * 3), {}, TypeError, "^b has dtype"),
-        ((np.eye(3), np.ones(3)), {"trans": 3}, ValueError, "^trans must be 0, 1, 2, 'N', 'T' or 'C', got 3$"),
+        (
+            (np.eye(3), np.ones(3)),
+            {"trans": 3},
+            ValueError,
+            "^trans must be 0, 1, 2, 'N', 'T' or 'C', got 3$",
+        ),
         ((np.eye(3), np.ones(3)), {"trans": "H"}, ValueError, "^trans must be"),
         ((np.eye(3), np.ones(3)), {"trans": [0]}, ValueError, "^trans must be"),
         ((np.eye(3), np.ones(3)), {"lower": "x"}, TypeError, "^lower must be"),
         ((np.eye(3), np.ones(3)), {"unit_diagonal": "x"}, TypeError, "^unit_diagonal must be"),
-        ((np.ones((2, 3, 3)), np.ones((4, 3, 1))), {}, ValueError, "^the stacks of a and b do not broadcast"),
+        (
+            (np.ones((2, 3, 3)), np.ones((4, 3, 1))),
+            {},
+            ValueError,
+            "^the stacks of a and b do not broadcast",
+        ),
     ],
 )
 def test_refused(args, options, error, words):

@@ -1,4 +1,5 @@
-"""What a platform's numbers are per: kept, converted where it is known how, refused with both units where it is not."""
+"""What a platform's numbers are per: kept, converted where it is known how, refused with both units
+where it is not."""
 
 import json
 from dataclasses import replace
@@ -13,13 +14,17 @@ TASKS = hs.Unit("task", "message")
 
 
 def star(unit, factor=1.0):
-    return hs.Platform.star(np.array([3.0, 5.0]) * factor, link_costs=np.array([0.5, 0.25]) * factor, unit=unit)
+    return hs.Platform.star(
+        np.array([3.0, 5.0]) * factor, link_costs=np.array([0.5, 0.25]) * factor, unit=unit
+    )
 
 
 def test_names_and_sizes():
     assert str(GIGA) == "seconds per gigaflop of 1e+09 flops and per gigabyte of 1e+09 bytes"
     assert str(TASKS) == "seconds per task and per message"
-    assert hs.Unit.block_update(80, "complex64") == hs.Unit("block update", "block", 8.0 * 80**3, 8.0 * 80**2)
+    assert hs.Unit.block_update(80, "complex64") == hs.Unit(
+        "block update", "block", 8.0 * 80**3, 8.0 * 80**2
+    )
     assert star(GIGA).unit == GIGA
     assert hs.Platform.star([1]).unit is None
 
@@ -66,7 +71,9 @@ def test_conversion():
     back = there.to(MEGA)
     np.testing.assert_allclose(back.cycle_times, [3, 5], rtol=1e-15)
     assert back.unit == MEGA
-    blocks = hs.Platform.star([1.0], link_costs=[1.0], memory=[100], unit=hs.Unit.block_update(80)).to(hs.Unit.block_update(160))
+    blocks = hs.Platform.star(
+        [1.0], link_costs=[1.0], memory=[100], unit=hs.Unit.block_update(80)
+    ).to(hs.Unit.block_update(160))
     assert (blocks.cycle_times[0], blocks.link_costs[0], blocks.memory) == (8.0, 4.0, (25,))
     assert star(GIGA).to(GIGA) == star(GIGA)
 
@@ -81,10 +88,12 @@ def test_planners_convert():
     """The same platform in other words gives the same plan."""
     mega = star(GIGA).to(MEGA)
     for plan in (
-        lambda p: hs.plan_lu(200, 200, p, block=50), lambda p: hs.plan_matmul(90, 80, 70, p, method="columns"),
-        lambda p: hs.workers_worth(300, 200, 100, p), lambda p: hs.Pool(p).plan(60, 50, 40, method="columns"),
+        lambda p: hs.plan_lu(200, 200, p, block=50),
+        lambda p: hs.plan_matmul(90, 80, 70, p, method="columns"),
+        lambda p: hs.workers_worth(300, 200, 100, p),
+        lambda p: hs.Pool(p).plan(60, 50, 40, method="columns"),
         lambda p: hs.Pool(hs.Platform(p.workers, unit=p.unit)).plan_stencil(9, 8, 3),
-    ):  # fmt: skip
+    ):
         one, two, bare = plan(star(GIGA)), plan(mega), plan(star(None))
         assert one == replace(bare, unit=GIGA)
         assert two.makespan == pytest.approx(one.makespan, rel=1e-12)
@@ -93,13 +102,23 @@ def test_planners_convert():
 
 def test_both_units_are_in_the_message():
     for call in (
-        lambda p: hs.plan_lu(200, 200, p), lambda p: hs.plan_matmul(9, 8, 7, p), lambda p: hs.workers_worth(9, 8, 7, p),
-        lambda p: hs.Pool(p).plan(9, 8, 7), lambda p: hs.Pool(p).plan_stencil(9, 8, 3),
+        lambda p: hs.plan_lu(200, 200, p),
+        lambda p: hs.plan_matmul(9, 8, 7, p),
+        lambda p: hs.workers_worth(9, 8, 7, p),
+        lambda p: hs.Pool(p).plan(9, 8, 7),
+        lambda p: hs.Pool(p).plan_stencil(9, 8, 3),
         lambda p: hs.Pool(p, emulate=True).matmul(np.ones((9, 9)), np.ones((9, 9))),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match="gigaflop.*but the platform is in seconds per task and per message"):
+    ):
+        with pytest.raises(
+            ValueError, match="gigaflop.*but the platform is in seconds per task and per message"
+        ):
             call(star(TASKS))
-    with pytest.raises(ValueError, match="plan_product needs seconds per block update.*the platform is in seconds per gigaflop"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "plan_product needs seconds per block update.*the platform is in seconds per gigaflop"
+        ),
+    ):
         hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], [1, 2], memory=[12, 21], unit=GIGA))
 
 
@@ -120,18 +139,25 @@ def test_data_sets_and_measurements_have_theirs():
 def test_the_same_platform_for_both_kinds_of_plans():
     """Emulated: what blocks take is what their flops and bytes take."""
     q = 16
-    blocks = hs.Platform.star([0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21], unit=hs.Unit.block_update(q))
+    blocks = hs.Platform.star(
+        [0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21], unit=hs.Unit.block_update(q)
+    )
     giga = blocks.to(GIGA)
     plan = hs.plan_matmul(4 * q, 3 * q, 8 * q, blocks)
     assert plan == hs.plan_product(4, 8, 3, blocks)
     a, b = np.ones((4 * q, 3 * q)), np.ones((3 * q, 8 * q))
-    for platform in (blocks, hs.Platform.star(giga.cycle_times, giga.link_costs, memory=None, unit=GIGA)):
+    for platform in (
+        blocks,
+        hs.Platform.star(giga.cycle_times, giga.link_costs, memory=None, unit=GIGA),
+    ):
         with hs.Pool(platform, emulate=True) as pool:
             c, trace = pool.run(plan, a, b, trace=True)
             assert (c == 3 * q).all()
             assert trace.predicted == pytest.approx(plan.makespan, rel=1e-9)
             boxes = pool.plan(4 * q, 8 * q, 3 * q, method="columns")
-            assert boxes.makespan == pytest.approx(hs.Pool(giga).plan(4 * q, 8 * q, 3 * q, method="columns").makespan, rel=1e-9)
+            assert boxes.makespan == pytest.approx(
+                hs.Pool(giga).plan(4 * q, 8 * q, 3 * q, method="columns").makespan, rel=1e-9
+            )
 
 
 class TestPlanMatmul:
@@ -139,7 +165,8 @@ class TestPlanMatmul:
         from hetsched._engine import run
 
         monkeypatch.setattr(run, "Threads", None)
-        plan = hs.plan_matmul(300, 200, 100, hs.Platform.star([1e-9, 2e-9]))  # faster than any host: nothing is checked
+        # faster than any host: nothing is checked
+        plan = hs.plan_matmul(300, 200, 100, hs.Platform.star([1e-9, 2e-9]))
         assert plan.shape == (300, 100, 200)
 
     @pytest.mark.parametrize("sizes", [(0, 0, 0), (1, 1, 1), (2, 0, 3), (65, 1, 2), (100, 90, 80)])
@@ -161,7 +188,10 @@ class TestPlanMatmul:
         a, b = rng.standard_normal((60, 50)), rng.standard_normal((50, 40))
         platform = hs.Platform.star([3.0, 5.0], memory=[40, 60])
         with hs.Pool(platform) as pool:
-            for plan in (hs.plan_matmul(60, 50, 40, platform, block=10), hs.plan_matmul(60, 50, 40, platform, method="columns")):
+            for plan in (
+                hs.plan_matmul(60, 50, 40, platform, block=10),
+                hs.plan_matmul(60, 50, 40, platform, method="columns"),
+            ):
                 np.testing.assert_allclose(pool.run(plan, a, b), a @ b, atol=1e-12)
 
     @pytest.mark.parametrize(
@@ -176,13 +206,19 @@ class TestPlanMatmul:
             ({"block": 0}, ValueError, "block must be"),
             ({"communication": "twice"}, ValueError, "communication must be"),
             ({"method": "het"}, ValueError, "block must be given"),
-            ({"method": "het", "block": 4, "communication": "pccs"}, ValueError, "communication is for boxes"),
+            (
+                {"method": "het", "block": 4, "communication": "pccs"},
+                ValueError,
+                "communication is for boxes",
+            ),
         ],
     )
     def test_bad(self, change, error, message):
         given = {"m": 9, "k": 8, "n": 7, "platform": hs.Platform.star([1, 2]), **change}
         with pytest.raises(error, match=message):
-            hs.plan_matmul(given.pop("m"), given.pop("k"), given.pop("n"), given.pop("platform"), **given)
+            hs.plan_matmul(
+                given.pop("m"), given.pop("k"), given.pop("n"), given.pop("platform"), **given
+            )
 
 
 def test_layers_are_converted():
@@ -202,16 +238,22 @@ def test_layers_are_converted():
 
 @pytest.mark.parametrize("planner", [hs.max_tasks, hs.min_time])
 def test_tasks_are_no_flops(planner):
-    with pytest.raises(ValueError, match=rf"{planner.__name__} needs seconds per task .* but the platform is in .* gigaflop"):
+    with pytest.raises(
+        ValueError,
+        match=rf"{planner.__name__} needs seconds per task .* but the platform is in .* gigaflop",
+    ):
         planner(80, hs.Platform.star([3.0], unit=hs.Unit.gigaflop()))
     task = hs.Unit("task", "message", flops=2e9, bytes=1e6)
     assert planner(80, hs.Platform.star([3.0], unit=task)).unit == task
 
 
 def test_memory_does_not_change_the_unit():
-    """Without a unit a platform is per gigaflop for products of elements; plan_product reads block updates."""
+    """Without a unit a platform is per gigaflop for products of elements; plan_product reads block
+    updates."""
     times, costs = [3.0, 5.0, 8.0], [0.1, 0.2, 0.3]
-    plain, limited = (hs.Platform.star(times, link_costs=costs, memory=memory) for memory in (None, [60, 70, 80]))
+    plain, limited = (
+        hs.Platform.star(times, link_costs=costs, memory=memory) for memory in (None, [60, 70, 80])
+    )
     named = hs.Platform.star(times, link_costs=costs, memory=[60, 70, 80], unit=hs.Unit.gigaflop())
     found = hs.plan_matmul(800, 800, 800, limited, block=80)
     assert found.makespan == hs.plan_matmul(800, 800, 800, named, block=80).makespan
@@ -223,14 +265,19 @@ def test_unit_tables(tmp_path):
     path = tmp_path / "p.toml"
     for text, message in [
         ('[unit]\nwork = "task"\nflop = 3\n', "unit: unknown key 'flop'; did you mean 'flops'"),
-        ('unit = "gigaflop"\n', "unit: it must be a table with work, data, flops and bytes, got 'gigaflop'"),
+        (
+            'unit = "gigaflop"\n',
+            "unit: it must be a table with work, data, flops and bytes, got 'gigaflop'",
+        ),
     ]:
         worker = "[[worker]]\ncycle_time = 1.0\n"
         path.write_text(f"{text}{worker}" if text.startswith("unit") else f"{worker}{text}")
         with pytest.raises(ValueError, match=message):
             hs.Platform.load(path)
     path.write_text("[[workers]]\ncycle_time = 1.0\n")
-    with pytest.raises(ValueError, match="unknown key 'workers' in a platform; did you mean 'worker'"):
+    with pytest.raises(
+        ValueError, match="unknown key 'workers' in a platform; did you mean 'worker'"
+    ):
         hs.Platform.load(path)
 
 
@@ -238,9 +285,16 @@ def test_messages_of_tasks_are_in_seconds():
     """Where there are none only the proportions of the speeds matter."""
     star = hs.Platform.star([3.0, 4.0], unit=hs.Unit.gigaflop())
     assert hs.map_tasks(abs, [-1, 2], star) == [1, 2]
-    with pytest.raises(ValueError, match=r"map_tasks with send needs seconds per task .* but the platform is in .* gigaflop"):
+    with pytest.raises(
+        ValueError,
+        match=r"map_tasks with send needs seconds per task .* but the platform is in .* gigaflop",
+    ):
         hs.map_tasks(abs, [-1, 2], star, send=0.1)
 
 
 def test_names_of_their_own():
-    assert hs.Platform([hs.Worker(1, name="P1"), hs.Worker(2), hs.Worker(3)]).names == ("P1", "P1'", "P2")
+    assert hs.Platform([hs.Worker(1, name="P1"), hs.Worker(2), hs.Worker(3)]).names == (
+        "P1",
+        "P1'",
+        "P2",
+    )

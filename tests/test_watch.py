@@ -1,4 +1,5 @@
-"""Runs that look up: slices and zones that move where speeds change, beside a replay of every decision that shares nothing."""
+"""Runs that look up: slices and zones that move where speeds change, beside a replay of every
+decision that shares nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def real():
         yield pool
 
 
-# ---- messages -----------------------------------------------------------------------------------------------------
+# ---- messages ------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=200)
@@ -84,7 +85,7 @@ def test_gained_cells_counted_one_by_one(data):
     assert gained(plans[0].pieces, plans[1].pieces, p).tolist() == want
 
 
-# ---- when to look, and whether to move ------------------------------------------------------------------------------
+# ---- when to look, and whether to move -----------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=200)
@@ -117,21 +118,31 @@ def test_moves_when_the_loss_has_reached_the_price():
     choice = Choice(2.0, 1.0, "new")
     watch = Watch(workers, 100, 1, None)
     assert [watch.better(2.4, 50, [choice]) for _ in range(3)] == [None, None, choice]
-    assert [watch.better(2.4, 50, [choice]) for _ in range(3)] == [None, None, choice]  # it begins again
+    # it begins again
+    assert [watch.better(2.4, 50, [choice]) for _ in range(3)] == [None, None, choice]
     assert watch.better(2.4, 2, [choice]) is None  # does not pay any more
     assert watch.better(2.0, 50, [choice]) is None
     cheap = Choice(2.1, 0.0, "cheap")
     assert Watch(workers, 100, 1, None).better(2.4, 2, [choice, cheap]) is cheap
-    assert Watch(workers, 100, 1, None).better(2.4, 50, [choice, cheap]) is None  # the better one costs
+    # the better one costs
+    assert Watch(workers, 100, 1, None).better(2.4, 50, [choice, cheap]) is None
 
 
 def test_rates_are_those_of_the_median_step():
-    events = [(0, "compute", 0.0, 1.0, 0), (0, "compute", 1.0, 9.0, 2), (0, "compute", 9.0, 10.0, 4)]
+    events = [
+        (0, "compute", 0.0, 1.0, 0),
+        (0, "compute", 1.0, 9.0, 2),
+        (0, "compute", 9.0, 10.0, 4),
+    ]
     events += [(0, "transfer", 0.0, 5.0, 1)]
-    assert rates(events, np.array([2.0, 1.0, 0.0]), np.array([7.0, 8.0, 9.0])).tolist() == [0.5, 8.0, 9.0]
+    assert rates(events, np.array([2.0, 1.0, 0.0]), np.array([7.0, 8.0, 9.0])).tolist() == [
+        0.5,
+        8.0,
+        9.0,
+    ]
 
 
-# ---- slices -------------------------------------------------------------------------------------------------------
+# ---- slices --------------------------------------------------------------------------------------
 
 
 def matrix(m, n, dtype="d"):
@@ -146,14 +157,17 @@ def matrix(m, n, dtype="d"):
 def test_the_same_bits_on_real_workers(real, m, n, steps, every, dtype, in_place, trace):
     array = matrix(m, n, dtype)
     given_array = array.copy()
-    found = real.stencil(given_array, steps, rebalance=every, out=given_array if in_place else None, trace=trace)
+    found = real.stencil(
+        given_array, steps, rebalance=every, out=given_array if in_place else None, trace=trace
+    )
     result = found[0] if trace else found
     np.testing.assert_array_equal(result, iterated(array, steps, 0.25))
     assert (result is given_array) == in_place
     if not in_place:
         np.testing.assert_array_equal(given_array, array)
     if trace:
-        assert not any("column" in e.what for e in found[1].events)  # nothing moves in shared memory
+        # nothing moves in shared memory
+        assert not any("column" in e.what for e in found[1].events)
         updates = [e for e in found[1].events if e.kind == "compute"]
         assert {e.what for e in updates} == {f"step {k}" for k in range(steps)}
 
@@ -200,16 +214,28 @@ def test_slices_move_once_that_pays(ring, monkeypatch):
     np.testing.assert_array_equal(result, iterated(array, 40, 0.25))
     order, counts = plan.ring.tolist(), plan.counts.tolist()
     moved = [e for e in trace.events if "columns from" in e.what]
-    # the loss of one stretch is more than the price, so that all is as the plan of the new speeds from step 10 on
+    # the loss of one stretch is more than the price, so that all is as the plan of the new speeds
+    # from step 10 on
     with hs.Pool(LATER, emulate=True, time_scale=SCALE) as pool:
-        later = min((pool.plan_stencil(300, 400, 30, ring=x) for x in (order, None)), key=lambda x: x.makespan)
+        later = min(
+            (pool.plan_stencil(300, 400, 30, ring=x) for x in (order, None)),
+            key=lambda x: x.makespan,
+        )
     assert later.ring.tolist() == order
     before, after = plan.owners, later.owners
-    sent = {(i, j): int(((before == i) & (after == j)).sum()) for i in range(3) for j in range(3) if i != j}
+    sent = {
+        (i, j): int(((before == i) & (after == j)).sum())
+        for i in range(3)
+        for j in range(3)
+        if i != j
+    }
     told = {(int(e.what[-1]), e.worker): int(re.match(r"\d+", e.what)[0]) for e in moved}
     assert told == {pair: count for pair, count in sent.items() if count}
     column = 300 * 8 / 1e9 * SCALE
-    end = max(column * (sum(n * LINKS[i][j] for (i, j), n in told.items() if w in (i, j))) for w in range(3))
+    end = max(
+        column * (sum(n * LINKS[i][j] for (i, j), n in told.items() if w in (i, j)))
+        for w in range(3)
+    )
     parts = [(5, counts, [3, 5, 8]), (5, counts, [9, 5, 4]), (30, later.counts.tolist(), [9, 5, 4])]
     steps = sum(n * step_time(own, order, times, LINKS, 300, 8) for n, own, times in parts)
     assert trace.predicted == pytest.approx(SCALE * float(steps) + end, rel=1e-9)
@@ -234,7 +260,9 @@ def test_nothing_moves_where_nothing_changes_or_little_is_left(ring, monkeypatch
     seen(monkeypatch, slices, [9, 5, 4])
     with hs.Pool(dear, emulate=True, time_scale=SCALE / 4) as pool:
         alone = pool.plan_stencil(60, 40, 6, ring=[0, 1, 2])
-        _, trace = pool.stencil(matrix(60, 40), 6, plan=alone, rebalance=2, drift=[(1, late)], trace=True)
+        _, trace = pool.stencil(
+            matrix(60, 40), 6, plan=alone, rebalance=2, drift=[(1, late)], trace=True
+        )
     assert not any("columns" in e.what for e in trace.events)
 
 
@@ -246,8 +274,16 @@ def test_errors_of_slices(ring, real):
         ({"rebalance": 1.5}, (TypeError, ValueError), "rebalance must be an integer"),
         ({"drift": 3}, TypeError, "drift must be a sequence"),
         ({"drift": [LATER]}, TypeError, r"drift\[0\] must be a step and a Platform"),
-        ({"drift": [(1, LATER), (1, LATER)]}, ValueError, r"drift\[1\]\[0\] must be a later step than 1"),
-        ({"drift": [(1, hs.Platform.star([1, 2]))]}, ValueError, r"drift\[0\]\[1\] has 2 workers, the pool has 3"),
+        (
+            {"drift": [(1, LATER), (1, LATER)]},
+            ValueError,
+            r"drift\[1\]\[0\] must be a later step than 1",
+        ),
+        (
+            {"drift": [(1, hs.Platform.star([1, 2]))]},
+            ValueError,
+            r"drift\[0\]\[1\] has 2 workers, the pool has 3",
+        ),
         ({"drift": [(-1, LATER)]}, ValueError, r"drift\[0\]\[0\] must be in \[0, "),
         ({"drift": [(1, hs.Platform.complete([1e-9] * 3, LINKS))]}, ValueError, "too fast"),
     ]:
@@ -258,7 +294,7 @@ def test_errors_of_slices(ring, real):
     np.testing.assert_array_equal(array, kept)
 
 
-# ---- zones ----------------------------------------------------------------------------------------------------------
+# ---- zones ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("communication", ["once", "sequential", "parallel"])
@@ -280,7 +316,10 @@ def test_zones_move_and_the_product_is_right(star, communication, dtype, monkeyp
     assert len({e.start for e in moved}) == (1 if communication == "parallel" else len(moved))
     gains = gained(plan.pieces, plan.recut([1 / 9, 1 / 5, 1 / 4]).plan.pieces, 3)
     fresh = gained(plan.pieces, hs.partition([1 / 9, 1 / 5, 1 / 4], plan.asked, (12, 13)).pieces, 3)
-    assert {e.worker for e in moved} in ({*np.flatnonzero(gains).tolist()}, {*np.flatnonzero(fresh).tolist()})
+    assert {e.worker for e in moved} in (
+        {*np.flatnonzero(gains).tolist()},
+        {*np.flatnonzero(fresh).tolist()},
+    )
 
 
 def test_rates_of_a_product(star):
@@ -307,7 +346,9 @@ def test_zones_without_drift_are_the_plan(star, real):
 def test_errors_of_zones(star, real):
     A = np.ones((6, 6))
     plan = hs.partition(STAR, shape=(6, 6))
-    with pytest.raises(TypeError, match="plan must be a partition for rebalance and drift, got a ProductPlan"):
+    with pytest.raises(
+        TypeError, match="plan must be a partition for rebalance and drift, got a ProductPlan"
+    ):
         real.run(real.plan(6, 6, 6), A, A, rebalance=1)
     with pytest.raises(TypeError, match="rebalance, drift and layers are for products"):
         real.run(hs.max_tasks(5.0, [1, 1, 1], send=0.5), abs, [1, 2], rebalance=1)

@@ -1,4 +1,5 @@
-"""hetsched.wavefront: the papers' numbers, every schedule against one made tile by tile, the bound against all schedules."""
+"""hetsched.wavefront: the papers' numbers, every schedule against one made tile by tile, the bound
+against all schedules."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ RED = ("W", "N", "NW", "NE")  # the mask of the paper's red sweep, rows dealt
 
 small_times = st.lists(st.integers(1, 9), min_size=1, max_size=5)
 # Masks with the axis that they allow.
-masks = st.sampled_from([(("W", "N"), 1), (("W", "N"), 0), (("W", "N", "NW"), 1), (RED, 0), (("W", "N", "SW"), 1)])
+masks = st.sampled_from(
+    [(("W", "N"), 1), (("W", "N"), 0), (("W", "N", "NW"), 1), (RED, 0), (("W", "N", "SW"), 1)]
+)
 orders = st.sampled_from(["across", "along"])
 
 
@@ -89,7 +92,12 @@ def test_the_event_driven_rule_ends_at_the_same_time(rows, cols, times, period, 
 
 def exactly(plan):
     return schedule(
-        plan.shape, [Fraction(t) for t in plan.cycle_times.tolist()], plan.owner.tolist(), plan.mask, plan.order, plan.axis
+        plan.shape,
+        [Fraction(t) for t in plan.cycle_times.tolist()],
+        plan.owner.tolist(),
+        plan.mask,
+        plan.order,
+        plan.axis,
     )
 
 
@@ -100,7 +108,9 @@ def test_panels_tile_by_tile(rows, cols, times, period, mask_axis, order):
     plan = hs.wavefront(rows, cols, times, period, mask=mask, axis=axis, order=order)
     makespan, start = exactly(plan)
     assert plan.makespan == makespan
-    assert {(r, c): x for r, row in enumerate(plan.starts.tolist()) for c, x in enumerate(row)} == start
+    assert {
+        (r, c): x for r, row in enumerate(plan.starts.tolist()) for c, x in enumerate(row)
+    } == start
     lines = cols if axis == 1 else rows
     both = [panels(lines, times, min(period, lines), anew) for anew in (False, True)]
     spans = [schedule((rows, cols), times, owner, mask, order, axis)[0] for owner in both]
@@ -117,7 +127,9 @@ def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     plan = hs.wavefront(rows, cols, times, mask=mask, axis=axis, order=order)
     lines = cols if axis == 1 else rows
     spans = {
-        (period, anew): schedule((rows, cols), times, panels(lines, times, period, anew), mask, order, axis)[0]
+        (period, anew): schedule(
+            (rows, cols), times, panels(lines, times, period, anew), mask, order, axis
+        )[0]
         for period in range(1, lines + 1)
         for anew in (False, True)
     }
@@ -125,11 +137,21 @@ def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     assert plan.makespan == best
     assert plan.period == max(period for (period, _), span in spans.items() if span == best)
     assert plan.scope == "sorted panels of any period, ties by index"
-    assert hs.wavefront(rows, cols, times, plan.period, mask=mask, axis=axis, order=order).owner.tolist() == plan.owner.tolist()
+    assert (
+        hs.wavefront(
+            rows, cols, times, plan.period, mask=mask, axis=axis, order=order
+        ).owner.tolist()
+        == plan.owner.tolist()
+    )
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 40), st.lists(st.integers(1, 30), min_size=2, max_size=5), st.integers(1, 12), st.integers(1, 4))
+@given(
+    st.integers(1, 40),
+    st.lists(st.integers(1, 30), min_size=2, max_size=5),
+    st.integers(1, 12),
+    st.integers(1, 4),
+)
 def test_closed_form_of_full_panels(rows, times, period, full):
     """sum(a) + (M rows - 1) max(a), for M = 1 or rows max(a) >= sum(a)."""
     a = [c * t for c, t in zip(divided(period, times), times, strict=True)]
@@ -139,15 +161,25 @@ def test_closed_form_of_full_panels(rows, times, period, full):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 9), st.integers(1, 16), st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5), masks, orders)
+@given(
+    st.integers(1, 9),
+    st.integers(1, 16),
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5),
+    masks,
+    orders,
+)
 def test_real_times(rows, cols, times, mask_axis, order):
     mask, axis = mask_axis
     plan = hs.wavefront(rows, cols, times, mask=mask, axis=axis, order=order)
     makespan, start = exactly(plan)
     assert plan.makespan == pytest.approx(float(makespan), rel=1e-13)
-    assert plan.starts == pytest.approx(np.array([[float(start[r, c]) for c in range(cols)] for r in range(rows)]), rel=1e-12)
+    assert plan.starts == pytest.approx(
+        np.array([[float(start[r, c]) for c in range(cols)] for r in range(rows)]), rel=1e-12
+    )
     for factor in (2.0**-600, 2.0**600):  # the unit of time does not matter
-        scaled = hs.wavefront(rows, cols, [t * factor for t in times], mask=mask, axis=axis, order=order)
+        scaled = hs.wavefront(
+            rows, cols, [t * factor for t in times], mask=mask, axis=axis, order=order
+        )
         assert scaled.owner.tolist() == plan.owner.tolist()
         assert scaled.makespan == plan.makespan * factor
 
@@ -160,7 +192,10 @@ def test_real_times(rows, cols, times, mask_axis, order):
 )
 def test_the_bound_holds_for_every_schedule(shape, times, mask):
     least = least_makespan(shape, times, mask)
-    plans = [hs.wavefront(*shape, times, mask=mask), hs.wavefront(*shape, times, mask=mask, method="cyclic")]
+    plans = [
+        hs.wavefront(*shape, times, mask=mask),
+        hs.wavefront(*shape, times, mask=mask, method="cyclic"),
+    ]
     assert plans[0].makespan <= plans[1].makespan
     for plan in plans:
         assert plan.lower_bound <= least * (1 + 1e-12)
@@ -199,7 +234,10 @@ def test_known_certificates():
     assert hs.wavefront(100, 64, [1] * 4).lower_bound == (100 * 64 + 2 * (0 + 1 + 2 + 3)) / 4
     few = hs.wavefront(640, 4, [1] + [1.001] * 9).lower_bound  # no more workers than columns
     assert few == pytest.approx((640 * 4 + 2 * (1 + 2 + 3) / 1.001) / (1 + 3 / 1.001), rel=1e-14)
-    assert hs.wavefront(64, 100, [1] * 4, mask=RED, axis=0).lower_bound == (100 * 64 + 4 * (0 + 1 + 2 + 3)) / 4
+    assert (
+        hs.wavefront(64, 100, [1] * 4, mask=RED, axis=0).lower_bound
+        == (100 * 64 + 4 * (0 + 1 + 2 + 3)) / 4
+    )
 
 
 @settings(deadline=None, max_examples=40)
@@ -213,15 +251,24 @@ def test_simulated_trace(rows, cols, times, mask_axis, order):
     assert trace.makespan == trace.predicted == plan.makespan
     assert given_times.tolist() == times
     assert given_times.flags.writeable
-    assert not any(x.flags.writeable for x in (plan.owner, plan.counts, plan.cycle_times, plan.starts, plan.chunks))
+    assert not any(
+        x.flags.writeable
+        for x in (plan.owner, plan.counts, plan.cycle_times, plan.starts, plan.chunks)
+    )
     assert [w for w, _, n in plan.chunks.tolist() for _ in range(n)] == plan.owner.tolist()
 
 
 def test_axis_0_is_the_transpose():
-    columns, rows = (hs.wavefront(*shape, [3, 5, 8], 10, axis=axis) for shape, axis in (((37, 23), 1), ((23, 37), 0)))
+    columns, rows = (
+        hs.wavefront(*shape, [3, 5, 8], 10, axis=axis)
+        for shape, axis in (((37, 23), 1), ((23, 37), 0))
+    )
     assert columns.owner.tolist() == rows.owner.tolist()
     assert (columns.starts == rows.starts.T).all()
-    skewed = hs.wavefront(37, 23, [3, 5, 8], 10, mask="W N SW"), hs.wavefront(23, 37, [3, 5, 8], 10, mask="W N NE", axis=0)
+    skewed = (
+        hs.wavefront(37, 23, [3, 5, 8], 10, mask="W N SW"),
+        hs.wavefront(23, 37, [3, 5, 8], 10, mask="W N NE", axis=0),
+    )
     assert skewed[0].makespan == skewed[1].makespan > columns.makespan
     assert (skewed[0].reach, skewed[1].reach, columns.reach) == (1, 1, 0)
 
@@ -262,10 +309,25 @@ def test_large():
         ((5, 5, [1], 0), {}, ValueError, "period must be in"),
         ((5, 5, [1], 1.5), {}, ValueError, "period must be an integer"),
         ((5, 5, [1], 3), {"method": "cyclic"}, ValueError, "period is for method='panels', got 3"),
-        ((5, 5, [1]), {"method": "least"}, ValueError, "method must be one of best, panels, cyclic, got 'least'"),
-        ((5, 5, [1]), {"order": "rows"}, ValueError, "order must be one of across, along, got 'rows'"),
+        (
+            (5, 5, [1]),
+            {"method": "least"},
+            ValueError,
+            "method must be one of best, panels, cyclic, got 'least'",
+        ),
+        (
+            (5, 5, [1]),
+            {"order": "rows"},
+            ValueError,
+            "order must be one of across, along, got 'rows'",
+        ),
         ((5, 5, [1]), {"axis": 2}, ValueError, "axis must be in"),
-        ((5, 5, [1]), {"mask": ("W", "N", "E")}, ValueError, "mask must be of W, N, NW, NE, SW, got 'E'"),
+        (
+            (5, 5, [1]),
+            {"mask": ("W", "N", "E")},
+            ValueError,
+            "mask must be of W, N, NW, NE, SW, got 'E'",
+        ),
         ((5, 5, [1]), {"mask": "W"}, ValueError, "mask must have W and N"),
         ((5, 5, [1]), {"mask": RED}, ValueError, "mask has NE: .* axis=0"),
         ((5, 5, [1]), {"mask": "W N SW", "axis": 0}, ValueError, "mask has SW: .* axis=1"),
@@ -287,7 +349,14 @@ class TestPlot:
         matplotlib.pyplot.close("all")
 
     @pytest.mark.parametrize(
-        "arguments", [(10, 10, [3, 5, 8], 10), (1, 7, [1, 2]), (2, 2, [1]), (3000, 30, [1, 2]), (30, 900, list(range(1, 40)))]
+        "arguments",
+        [
+            (10, 10, [3, 5, 8], 10),
+            (1, 7, [1, 2]),
+            (2, 2, [1]),
+            (3000, 30, [1, 2]),
+            (30, 900, list(range(1, 40))),
+        ],
     )
     @pytest.mark.parametrize("axis", [0, 1])
     def test_shows_every_chunk_and_the_front(self, arguments, axis):

@@ -1,4 +1,5 @@
-"""How many workers are worth it: against the obvious arithmetic, on measured and given platforms."""
+"""How many workers are worth it: against the obvious arithmetic, on measured and given
+platforms."""
 
 import json
 from fractions import Fraction
@@ -16,9 +17,18 @@ def measured(alone, crowded, share=None, *, quota=None, start=0.0):
     p = len(alone)
     once = {"size": 100, "gflops": list(crowded), "alone": list(alone), "share": share or [1.0] * p}
     return MeasuredPlatform(
-        {"at_once": {"float64": once}, "profiles": [], "cpus": list(range(p)), "start": start, "measured": 0.0, "took": 0.0,
-         "quota": quota, "stolen": [0.0] * p, "notes": []}
-    )  # fmt: skip
+        {
+            "at_once": {"float64": once},
+            "profiles": [],
+            "cpus": list(range(p)),
+            "start": start,
+            "measured": 0.0,
+            "took": 0.0,
+            "quota": quota,
+            "stolen": [0.0] * p,
+            "notes": [],
+        }
+    )
 
 
 speeds = st.lists(st.integers(1, 50), min_size=1, max_size=6)
@@ -27,14 +37,24 @@ speeds = st.lists(st.integers(1, 50), min_size=1, max_size=6)
 @given(speeds, st.integers(1, 40), st.one_of(st.none(), st.fractions(Fraction(1, 10), 8)))
 def test_constant_speeds(rates, n, quota):
     """Exact fractions: the fastest first, the fewest within 2 % of the least time."""
-    plan = hs.workers_worth(n, n, n, hs.Platform.star(speeds=rates), quota=None if quota is None else float(quota))
+    plan = hs.workers_worth(
+        n, n, n, hs.Platform.star(speeds=rates), quota=None if quota is None else float(quota)
+    )
     work, ordered, times = Fraction(2 * n**3, 10**9), sorted(rates, reverse=True), []
     for p in range(1, len(rates) + 1):
         total = Fraction(sum(ordered[:p]))
         times.append(work / (total if quota is None else min(total, quota * total / p)))
     np.testing.assert_allclose(plan.times, np.array(times, float))
-    close = [p for p, time in enumerate(times, 1) if time <= Fraction(102, 100) * min(times) * (1 - Fraction(1, 10**9))]
-    loose = [p for p, time in enumerate(times, 1) if time <= Fraction(102, 100) * min(times) * (1 + Fraction(1, 10**9))]
+    close = [
+        p
+        for p, time in enumerate(times, 1)
+        if time <= Fraction(102, 100) * min(times) * (1 - Fraction(1, 10**9))
+    ]
+    loose = [
+        p
+        for p, time in enumerate(times, 1)
+        if time <= Fraction(102, 100) * min(times) * (1 + Fraction(1, 10**9))
+    ]
     assert loose[0] <= plan.workers <= close[0]
     assert sorted((rates[i] for i in plan.enrolled), reverse=True) == ordered[: plan.workers]
     bound = work / (sum(rates) if quota is None else min(Fraction(sum(rates)), quota * max(rates)))
@@ -44,7 +64,10 @@ def test_constant_speeds(rates, n, quota):
     assert (plan.bounds <= plan.times).all()
 
 
-@pytest.mark.parametrize(("quota", "workers"), [(None, 4), (0.5, 1), (1, 1), (1.01, 1), (1.5, 2), (2, 2), (3.2, 4), (9, 4)])
+@pytest.mark.parametrize(
+    ("quota", "workers"),
+    [(None, 4), (0.5, 1), (1, 1), (1.01, 1), (1.5, 2), (2, 2), (3.2, 4), (9, 4)],
+)
 def test_quota(quota, workers):
     plan = hs.workers_worth(1000, 1000, 1000, hs.Platform.star([0.01] * 4), quota=quota)
     assert plan.workers == workers
@@ -108,7 +131,12 @@ def test_nothing_to_do():
         ((1, 1, 1), {"quota": 0}, ValueError, "quota must be greater than 0"),
         ((1, 1, 1), {"quota": np.nan}, ValueError, "quota must be finite"),
         ((1, 1, 1), {"dtype": int}, TypeError, "dtype int64 is not one of"),
-        ((1, 1, 1), {"platform": measured([1], [1]), "dtype": np.float32}, ValueError, "float32 was not measured"),
+        (
+            (1, 1, 1),
+            {"platform": measured([1], [1]), "dtype": np.float32},
+            ValueError,
+            "float32 was not measured",
+        ),
         ((1, 1, 1), {"platform": hs.Platform.star([5e-324])}, ValueError, "overflows"),
     ],
 )
@@ -135,6 +163,9 @@ def test_platform_is_a_platform(platform):
 
 def test_extreme_quotas():
     even = hs.Platform.star([0.02, 0.02])
-    assert hs.workers_worth(1000, 10, 17, even, quota=1.7e308).makespan == hs.workers_worth(1000, 10, 17, even).makespan
+    assert (
+        hs.workers_worth(1000, 10, 17, even, quota=1.7e308).makespan
+        == hs.workers_worth(1000, 10, 17, even).makespan
+    )
     with pytest.raises(ValueError, match="the makespan overflows: give platform and quota"):
         hs.workers_worth(3000, 100000, 3, even, quota=5e-324)

@@ -1,5 +1,7 @@
-"""Machines as their /proc and /sys show them, from compact descriptions. The files are those of the kernel's documentation:
-admin-guide/cputopology, ABI/stable/sysfs-devices-system-cpu, admin-guide/cgroup-v1 and -v2, proc(5)."""
+"""Machines as their /proc and /sys show them, from compact descriptions. The files are those of the
+kernel's documentation: admin-guide/cputopology, ABI/stable/sysfs-devices-system-cpu,
+admin-guide/cgroup-v1 and -v2, proc(5).
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,16 @@ class Tree:
         return self
 
     def cpus(self, online: str, allowed: str) -> Tree:
-        self.write(f"{CPU}/online", online).write("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:  1 kB")
-        return self.write("proc/self/status", f"Name:\tpython\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}")
+        self.write(f"{CPU}/online", online).write(
+            "proc/meminfo", "MemTotal:       16777216 kB\nMemFree:  1 kB"
+        )
+        return self.write(
+            "proc/self/status", f"Name:\tpython\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}"
+        )
 
     def each(self, path: str, **values: object) -> Tree:
-        """A file for every cpu of the lists: {"c0_3": 5} writes 5 for cpus 0-3; "c0_3_c8" is 0-3,8."""
+        """A file for every cpu of the lists: {"c0_3": 5} writes 5 for cpus 0-3; "c0_3_c8" is
+        0-3,8."""
         for cpus, value in values.items():
             for cpu in members(cpus[1:].replace("_c", ",").replace("_", "-")):
                 self.write(f"{CPU}/cpu{cpu}/{path}", str(value))
@@ -58,7 +65,13 @@ class Tree:
         for group in shared.split("|"):
             for cpu in members(group):
                 index = len(list((self.root / f"{CPU}/cpu{cpu}/cache").glob("index*")))
-                values = {"level": level, "type": kind, "size": size, "shared_cpu_list": group, "coherency_line_size": line}
+                values = {
+                    "level": level,
+                    "type": kind,
+                    "size": size,
+                    "shared_cpu_list": group,
+                    "coherency_line_size": line,
+                }
                 for name, value in values.items():
                     if value is not None:
                         self.write(f"{CPU}/cpu{cpu}/cache/index{index}/{name}", str(value))
@@ -80,7 +93,9 @@ class Tree:
 
 def intel_hybrid(tree: Tree) -> Tree:
     """Two performance cores of two threads and four efficiency cores that share an L2."""
-    tree.cpus("0-7", "0-7").smt("0-1", "2-3", "4", "5", "6", "7").node("0-7").cgroup("0::/", V2_MOUNT)
+    tree.cpus("0-7", "0-7").smt("0-1", "2-3", "4", "5", "6", "7").node("0-7").cgroup(
+        "0::/", V2_MOUNT
+    )
     tree.write("sys/devices/cpu_core/cpus", "0-3").write("sys/devices/cpu_atom/cpus", "4-7")
     tree.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: 12th Gen Intel(R) Core(TM)").write(
         "proc/loadavg", "1.5 0.5 0.25 1/9 7"
@@ -90,35 +105,55 @@ def intel_hybrid(tree: Tree) -> Tree:
     tree.each("cpufreq/base_frequency", c0_3=2100000, c4_7=1500000)
     tree.cache("1 Data 48K 0-1|2-3").cache("1 Data 32K 4|5|6|7")
     tree.cache("1 Instruction 32K 0-1|2-3").cache("1 Instruction 64K 4|5|6|7")
-    return tree.cache("2 Unified 1280K 0-1|2-3").cache("2 Unified 2048K 4-7").cache("3 Unified 12288K 0-7")
+    return (
+        tree.cache("2 Unified 1280K 0-1|2-3")
+        .cache("2 Unified 2048K 4-7")
+        .cache("3 Unified 12288K 0-7")
+    )
 
 
 def rk3588(tree: Tree) -> Tree:
-    """Four Cortex-A55 and four A76 in two clusters that were binned apart; the device tree knows no cache sizes."""
+    """Four Cortex-A55 and four A76 in two clusters that were binned apart; the device tree knows no
+    cache sizes."""
     tree.cpus("0-7", "0-7").smt(*"01234567").cgroup("0::/user.slice", V2_MOUNT)
-    tree.write("proc/cpuinfo", "processor\t: 0\nCPU part\t: 0xd05").write("proc/device-tree/model", "Radxa ROCK 5B\0")
+    tree.write("proc/cpuinfo", "processor\t: 0\nCPU part\t: 0xd05").write(
+        "proc/device-tree/model", "Radxa ROCK 5B\0"
+    )
     tree.write("proc/loadavg", "0.00 0.01 0.05 1/200 999")
     tree.each("topology/physical_package_id", c0_7=0)
     tree.each("cpu_capacity", c0_3=414, c4_5=1003, c6_7=1024)
     tree.each("cpufreq/cpuinfo_max_freq", c0_3=1800000, c4_5=2256000, c6_7=2304000)
-    tree.cache("1 Data 32K 0|1|2|3").cache("1 Data 64K 4|5|6|7").cache("2 Unified 128K 0|1|2|3").cache("2 Unified 512K 4|5|6|7")
+    tree.cache("1 Data 32K 0|1|2|3").cache("1 Data 64K 4|5|6|7").cache(
+        "2 Unified 128K 0|1|2|3"
+    ).cache("2 Unified 512K 4|5|6|7")
     return tree.cache("3 Unified ? 0-7")
 
 
 def two_sockets(tree: Tree) -> Tree:
-    """Two sockets of four cores of two threads, numbered as servers are; core 3 and the second thread of core 7 are offline."""
+    """Two sockets of four cores of two threads, numbered as servers are; core 3 and the second
+    thread of core 7 are offline."""
     tree.cpus("0-2,4-10,12-14", "0-511").smt("0,8", "1,9", "2,10", "4,12", "5,13", "6,14", "7")
-    tree.write(f"{CPU}/offline", "3,11,15").node("0-2,8-10", "4-7,12-14").write("proc/loadavg", "0.1 0.2 0.3 1/1 1")
+    tree.write(f"{CPU}/offline", "3,11,15").node("0-2,8-10", "4-7,12-14").write(
+        "proc/loadavg", "0.1 0.2 0.3 1/1 1"
+    )
     tree.write("proc/cpuinfo", "model name\t: Intel(R) Xeon(R) Gold").cgroup("0::/", V2_MOUNT)
     tree.each("topology/physical_package_id", c0_2_c8_10=0, c4_7_c12_14=1)
-    tree.each("topology/core_id", c0_c8=0, c1_c9=1, c2_c10=2, c4_c12=0, c5_c13=1, c6_c14=2, c7=3)  # not unique
-    tree.each("cpufreq/cpuinfo_max_freq", c0_2_c4_10_c12_14=3900000).each("cpufreq/base_frequency", c0_2_c4_10_c12_14=2600000)
-    return tree.cache("2 Unified 1024K 0,8|1,9|2,10|4,12|5,13|6,14|7").cache("3 Unified 22528K 0-2,8-10|4-7,12-14")
+    # not unique
+    tree.each("topology/core_id", c0_c8=0, c1_c9=1, c2_c10=2, c4_c12=0, c5_c13=1, c6_c14=2, c7=3)
+    tree.each("cpufreq/cpuinfo_max_freq", c0_2_c4_10_c12_14=3900000).each(
+        "cpufreq/base_frequency", c0_2_c4_10_c12_14=2600000
+    )
+    return tree.cache("2 Unified 1024K 0,8|1,9|2,10|4,12|5,13|6,14|7").cache(
+        "3 Unified 22528K 0-2,8-10|4-7,12-14"
+    )
 
 
 def amd_two_dies(tree: Tree) -> Tree:
-    """Two dies of four cores of two threads, one with stacked cache and a lower boost; favoured cores are ranked."""
-    tree.cpus("0-15", "0-15").smt(*(f"{i},{i + 8}" for i in range(8))).node("0-15").write("proc/loadavg", "0 0 0 1/1 1")
+    """Two dies of four cores of two threads, one with stacked cache and a lower boost; favoured
+    cores are ranked."""
+    tree.cpus("0-15", "0-15").smt(*(f"{i},{i + 8}" for i in range(8))).node("0-15").write(
+        "proc/loadavg", "0 0 0 1/1 1"
+    )
     tree.write("proc/cpuinfo", "model name\t: AMD Ryzen 9").cgroup("0::/", V2_MOUNT)
     tree.each("topology/physical_package_id", c0_15=0)
     tree.each("cpufreq/cpuinfo_max_freq", c0_3_c8_11=5250000, c4_7_c12_15=5750000)
@@ -130,9 +165,12 @@ def amd_two_dies(tree: Tree) -> Tree:
 
 
 def nested_container(tree: Tree) -> Tree:
-    """Eight cpus; a pod with 1.5 cpus' worth inside a group of 8, around an application without a quota of its own."""
+    """Eight cpus; a pod with 1.5 cpus' worth inside a group of 8, around an application without a
+    quota of its own."""
     tree.cpus("0-7", "0-7").smt(*"01234567").cgroup("0::/kubepods/pod1/app", V2_MOUNT)
-    tree.write("sys/fs/cgroup/kubepods/cpu.max", "800000 100000").write("sys/fs/cgroup/kubepods/pod1/cpu.max", "150000 100000")
+    tree.write("sys/fs/cgroup/kubepods/cpu.max", "800000 100000").write(
+        "sys/fs/cgroup/kubepods/pod1/cpu.max", "150000 100000"
+    )
     tree.write("sys/fs/cgroup/kubepods/pod1/app/cpu.max", "max 100000")
     tree.write("sys/fs/cgroup/cpuset.cpus.effective", "0-7")
     return tree.write("sys/fs/cgroup/kubepods/pod1/cpuset.cpus.effective", "2-5")
@@ -141,8 +179,12 @@ def nested_container(tree: Tree) -> Tree:
 def old_container(tree: Tree) -> Tree:
     """Control groups of version 1, seen from inside: the mounts show the container's own group."""
     mounts = "\n".join(mount.replace(" / ", " /docker/abc ", 1) for mount in (V1_MOUNT, V1_CPUSET))
-    tree.cpus("0-7", "0-3").smt(*"01234567").cgroup("4:cpuset:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/docker/abc", mounts)
-    tree.v1_quota("sys/fs/cgroup/cpu,cpuacct", 250000).write("sys/fs/cgroup/cpuset/cpuset.cpus", "0-3")
+    tree.cpus("0-7", "0-3").smt(*"01234567").cgroup(
+        "4:cpuset:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/docker/abc", mounts
+    )
+    tree.v1_quota("sys/fs/cgroup/cpu,cpuacct", 250000).write(
+        "sys/fs/cgroup/cpuset/cpuset.cpus", "0-3"
+    )
     return tree
 
 

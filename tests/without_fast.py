@@ -1,4 +1,5 @@
-"""A plugin of pytest (-p without_fast): the short way for what is small is not there, as where it was not built."""
+"""A plugin of pytest (-p without_fast): the short way for what is small is not there, as where it
+was not built."""
 
 import sys
 

@@ -38,18 +38,25 @@ def gaussian_process():
     from sklearn.gaussian_process.kernels import RBF
 
     x, y = rng.standard_normal((2000, 20)), rng.standard_normal(2000)
-    return lambda: GaussianProcessRegressor(RBF(3.0), alpha=1e-2, optimizer=None).fit(x, y).predict(x, return_std=True)
+    return lambda: (
+        GaussianProcessRegressor(RBF(3.0), alpha=1e-2, optimizer=None)
+        .fit(x, y)
+        .predict(x, return_std=True)
+    )
 
 
 def ols():
-    """As a statistics package does it: coefficients by QR, standard errors from the inverse of X'X."""
+    """As a statistics package does it: coefficients by QR, standard errors from the inverse of
+    X'X."""
     x, y = rng.standard_normal((20000, 400)), rng.standard_normal(20000)
 
     def fit():
         q, r = np.linalg.qr(x)
         beta = np.linalg.solve(r, q.T @ y)
         residual = y - x @ beta
-        return beta, np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (residual @ residual) / (x.shape[0] - x.shape[1]))
+        return beta, np.sqrt(
+            np.diag(np.linalg.inv(x.T @ x)) * (residual @ residual) / (x.shape[0] - x.shape[1])
+        )
 
     return fit
 
@@ -82,7 +89,8 @@ def task(seed):
 
 
 def joblib():
-    """Two processes of joblib's default backend, loky, each with products and systems of its own, and one BLAS thread."""
+    """Two processes of joblib's default backend, loky, each with products and systems of its own,
+    and one BLAS thread."""
     from joblib import Parallel, delayed
 
     return lambda: Parallel(n_jobs=2)(delayed(task)(i) for i in range(8))
@@ -105,7 +113,19 @@ def fork():
 
 PROGRAMS = {
     program.__name__: program
-    for program in (kernel_ridge, ridge, pca, gaussian_process, ols, als, solve, matmul, joblib, joblib_multiprocessing, fork)
+    for program in (
+        kernel_ridge,
+        ridge,
+        pca,
+        gaussian_process,
+        ols,
+        als,
+        solve,
+        matmul,
+        joblib,
+        joblib_multiprocessing,
+        fork,
+    )
 }
 
 if __name__ == "__main__":

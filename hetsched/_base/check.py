@@ -29,7 +29,8 @@ def _is_real(value: Any) -> bool:
 
 
 def element(value: Any) -> Any:
-    """The element of a 0-d array, which NumPy and SciPy return for a number or flag; else the value."""
+    """The element of a 0-d array, which NumPy and SciPy return for a number or flag; else the
+    value."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
@@ -110,7 +111,9 @@ def _short(value: Any) -> str:
     return text if len(text) < 40 else f"a number of {len(text)} digits"
 
 
-def reals(message: str | Callable[[], str], values: Any, *, copy: bool = True) -> NDArray[np.float64]:
+def reals(
+    message: str | Callable[[], str], values: Any, *, copy: bool = True
+) -> NDArray[np.float64]:
     """Convert to float64, with or without a copy.
 
     Raises TypeError with the message for values that are not numbers. Strings and booleans are not.
@@ -134,9 +137,13 @@ def row_blocks(matrix: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.fl
         yield first, matrix[first : first + step]
 
 
-def vector(name: str, values: Any, *, stacked: bool = False, copy: bool = True) -> NDArray[np.float64]:
+def vector(
+    name: str, values: Any, *, stacked: bool = False, copy: bool = True
+) -> NDArray[np.float64]:
     """A non-empty 1-D float64 array without NaN, a copy or not; with `stacked` also a stack."""
-    array = reals(lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy)
+    array = reals(
+        lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy
+    )
     if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.shape[-1] == 0:
@@ -175,9 +182,14 @@ def not_negative(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cycle_times(
-    given: HasSpeeds | ArrayLike | None, speeds: ArrayLike | None, *, name: str = "cycle_times", stacked: bool = False
+    given: HasSpeeds | ArrayLike | None,
+    speeds: ArrayLike | None,
+    *,
+    name: str = "cycle_times",
+    stacked: bool = False,
 ) -> NDArray[np.float64]:
-    """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed 0."""
+    """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed
+    0."""
     if (given is None) == (speeds is None):
         raise TypeError(f"give either {name} or speeds")
     if speeds is not None:
@@ -203,19 +215,28 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
     """(count,) finite numbers >= 0, from one for all or from one for each worker (or each `of`)."""
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
         return np.full(count, number(name, given, low=0.0))
-    values = reals(lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given)
+    values = reals(
+        lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given
+    )
     if len(vector(name, values, copy=False)) != count:
-        raise ValueError(f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}")
+        raise ValueError(
+            f"{name} must be a number or have {count} entries, one for each {of}, got {len(values)}"
+        )
     return not_negative(name, values)
 
 
 def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Finite numbers >= 0 that broadcast to a shape. Its last axis is the workers."""
-    values = not_negative(name, reals(lambda: f"{name} must be a number or an array of numbers, got {given!r}", given))
+    values = not_negative(
+        name, reals(lambda: f"{name} must be a number or an array of numbers, got {given!r}", given)
+    )
     try:
         return np.broadcast_to(values, shape)
     except ValueError:
-        raise ValueError(f"{name} of shape {values.shape} does not broadcast to {shape}, a number for each worker") from None
+        raise ValueError(
+            f"{name} of shape {values.shape} does not broadcast to {shape}, a number for each"
+            " worker"
+        ) from None
 
 
 def as_many(name: str, values: Counted, count: int, of: str = "worker") -> Counted:
@@ -245,13 +266,18 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
-def owners(name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]) -> NDArray[np.int32]:
+def owners(
+    name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]
+) -> NDArray[np.int32]:
     """The worker of each block, as a copy. Each worker in it must have a finite cycle-time."""
     found = integers(name, given, low=0, high=len(times) - 1).astype(np.int32)
     if found.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
     if (idle := np.isinf(times)[found]).any():
-        raise ValueError(f"{name}{first(idle)[1]} is {found[first(idle)[0]]}, a worker with an infinite cycle-time")
+        raise ValueError(
+            f"{name}{first(idle)[1]} is {found[first(idle)[0]]}, a worker with an infinite"
+            " cycle-time"
+        )
     return found
 
 
@@ -313,7 +339,9 @@ def repeated(given: Iterable[str]) -> str | None:
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
-    found = list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
+    found = (
+        list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
+    )
     return tuple(str(name) for name in as_many("names", found, workers))
 
 

@@ -20,10 +20,12 @@ class Frozen:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
+        compared = [f.name for f in fields(self) if f.compare]  # type: ignore[arg-type]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in compared)
 
     def __hash__(self) -> int:
-        return hash((type(self), *(value for f in fields(self) if isinstance(value := getattr(self, f.name), str | float | int))))  # type: ignore[arg-type]
+        values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+        return hash((type(self), *(v for v in values if isinstance(v, str | float | int))))
 
 
 def _frozen(value: Any) -> Any:
@@ -36,7 +38,12 @@ def _frozen(value: Any) -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+        return (
+            isinstance(a, np.ndarray)
+            and isinstance(b, np.ndarray)
+            and a.dtype == b.dtype
+            and np.array_equal(a, b)
+        )
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return type(a) is type(b) and bool(a == b)

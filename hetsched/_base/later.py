@@ -41,7 +41,9 @@ class Lazy:
         def __getattr__(self, name: str) -> Any:
             make = self.__dict__.get("_waiting", {}).get(name)
             if make is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                )
             # if two threads make it, the first value stays
             value = self.__dict__.setdefault(name, make())
             self._waiting.pop(name, None)

@@ -63,7 +63,12 @@ class ProgressBar:
             self._bar.update(fraction - self._bar.n)
         elif self._seen and sys.stderr.isatty() and time.monotonic() - self._start >= _DELAY:
             self._shown = True
-            print(f"\r[{'#' * round(40 * fraction):40}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r[{'#' * round(40 * fraction):40}] {fraction:4.0%}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def close(self) -> None:
         """End the bar, so that other output can follow."""
@@ -87,7 +92,9 @@ def reporting(progress: bool | Progress | None) -> AbstractContextManager[Progre
         bar = ProgressBar()
         return _telling(bar.update, bar.close)
     if not callable(progress):
-        raise TypeError(f"progress must be a function of the fraction done, True or False, got {progress!r}")
+        raise TypeError(
+            f"progress must be a function of the fraction done, True or False, got {progress!r}"
+        )
     return _telling(progress)
 
 

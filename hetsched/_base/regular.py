@@ -24,7 +24,8 @@ def require_regular(where: int | str | os.PathLike[str], name: str | os.PathLike
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for reading; OSError for anything else."""
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # without it, opening a pipe may block
+    # without it, opening a pipe may block
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
     try:
         require_regular(descriptor, path)
@@ -54,11 +55,15 @@ def read_text(path: str | os.PathLike[str], most: int = MOST) -> str:
     """
     data = read_regular(path, most)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:2]:
-        raise ValueError("it must be text in UTF-8, and is in UTF-16 or another encoding of two or four bytes")
+        raise ValueError(
+            "it must be text in UTF-8, and is in UTF-16 or another encoding of two or four bytes"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"it must be text in UTF-8, and has the byte 0x{data[error.start]:02x} at {error.start}") from None
+        raise ValueError(
+            f"it must be text in UTF-8, and has the byte 0x{data[error.start]:02x} at {error.start}"
+        ) from None
 
 
 def unescape_mount(field: str) -> str:

@@ -18,7 +18,8 @@ _MOUNTS = "/proc/self/mountinfo"
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise OSError with the given name unless `replace_file` can write the file. Nothing is changed.
+    """Raise OSError with the given name unless `replace_file` can write the file. Nothing is
+    changed.
 
     Calls that compute for a long time before they write use this check at their start. A read-only
     file is refused although the system allows a rename to it in a writable folder: the missing
@@ -34,7 +35,8 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
     if not os.path.lexists(target):
         return
     require_regular(target, path)
-    if not os.stat(target).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):  # root could write it
+    # root could write it
+    if not os.stat(target).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(errno.EACCES, "is read-only", name)
     try:
         os.close(os.open(target, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)))
@@ -42,9 +44,17 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
         error.filename = name
         raise
     if _is_mount_point(target):
-        raise OSError(errno.EBUSY, "is a mount point, which cannot be replaced; give a file in a folder that is mounted", name)
+        raise OSError(
+            errno.EBUSY,
+            "is a mount point, which cannot be replaced; give a file in a folder that is mounted",
+            name,
+        )
     if _is_kept(target, folder):
-        raise PermissionError(errno.EPERM, "cannot be replaced: it is another user's, in a folder with the sticky bit", name)
+        raise PermissionError(
+            errno.EPERM,
+            "cannot be replaced: it is another user's, in a folder with the sticky bit",
+            name,
+        )
 
 
 def _is_mount_point(target: str) -> bool:
@@ -59,14 +69,23 @@ def _is_mount_point(target: str) -> bool:
 def _is_kept(target: str, folder: str) -> bool:
     """Whether only the owner of the file, the owner of the folder and root can replace the file."""
     own, around = os.stat(target), os.stat(folder)
-    return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in (0, own.st_uid, around.st_uid)
+    return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in (
+        0,
+        own.st_uid,
+        around.st_uid,
+    )
 
 
-def require_others(name: str, path: str | os.PathLike[str], inputs: Mapping[str, str | os.PathLike[str]]) -> None:
+def require_others(
+    name: str, path: str | os.PathLike[str], inputs: Mapping[str, str | os.PathLike[str]]
+) -> None:
     """Raise ValueError if the output file is also one of the input files, under any name."""
     for argument, given in inputs.items():
         if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
-            raise ValueError(f"{name} and {argument} are the same file, {os.fspath(given)}; give {name} a name of its own")
+            raise ValueError(
+                f"{name} and {argument} are the same file, {os.fspath(given)}; give {name} a name"
+                " of its own"
+            )
 
 
 @contextmanager
@@ -93,6 +112,8 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         os.replace(name, target)
     except BaseException as error:
         name.unlink(missing_ok=True)
-        if isinstance(error, OSError) and (error.filename == str(name) or error.filename is None and error.errno in _DISK):
+        if isinstance(error, OSError) and (
+            error.filename == str(name) or error.filename is None and error.errno in _DISK
+        ):
             error.filename = os.fspath(path)
         raise

@@ -34,7 +34,8 @@ MOST, LEAST, COUNT = sys.float_info.max, 5e-324, 2**53
 LONG = MOST / 4
 _FEW = 64  # up to this many entries, a list is compared faster than an array
 _DIMENSIONS = 32  # the limit of NumPy in all its versions
-_READ_ONLY, _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x501, 0x001, 0x100, 0x400  # bits of ndarray.flags.num
+# bits of ndarray.flags.num
+_READ_ONLY, _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x501, 0x001, 0x100, 0x400
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
@@ -63,7 +64,11 @@ class _Expression(NamedTuple):
         return cls(name, int(f"{sign}{number}") if sign else 0)
 
     def __str__(self) -> str:
-        return self.name + (f" {'+-'[self.plus < 0]} {abs(self.plus)}" if self.plus else "") if self.name else str(self.plus)
+        return (
+            self.name + (f" {'+-'[self.plus < 0]} {abs(self.plus)}" if self.plus else "")
+            if self.name
+            else str(self.plus)
+        )
 
 
 class _Range:
@@ -135,7 +140,9 @@ class Text(Field):
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a string, got {shown(value)}")
         if self.words and value not in self.words:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.words))}, got {value[:60]!r}")
+            raise ValueError(
+                f"{name} must be one of {', '.join(map(repr, self.words))}, got {value[:60]!r}"
+            )
         if not value.isascii():
             require_unicode(name, value)
         return value if type(value) is str else str(value)
@@ -304,7 +311,9 @@ class Numbers(Field):
             raise TypeError(f"{name} must be a dict, got {shown(value)}")
         for key, number in value.items():
             if key not in self.words:
-                raise ValueError(f"{name} must have keys of {', '.join(self.words)}, got {shown(key)}")
+                raise ValueError(
+                    f"{name} must have keys of {', '.join(self.words)}, got {shown(key)}"
+                )
             self.number.check(f"{name}[{key!r}]", number, sizes)
         if missing := [key for key in self.needed if key not in value]:
             raise ValueError(f"{name} must have the key {missing[0]!r}")
@@ -325,12 +334,17 @@ class Record(Field):
     def check(self, name: str, value: Any, sizes: Sized) -> Any:
         if type(value) is not self.kind:
             raise TypeError(f"{name} must be a {self.kind.__name__}, got {shown(value)}")
-        found = [field.check(f"{name}.{key}", getattr(value, key), sizes) for key, field in self.table.items()]
+        found = [
+            field.check(f"{name}.{key}", getattr(value, key), sizes)
+            for key, field in self.table.items()
+        ]
         return value if all(map(_is, found, value)) else self.kind(*found)
 
     def read(self, given: Any) -> Any:
         if not isinstance(given, dict) or given.get("type") != self.kind.__name__:
-            raise TypeError(f"it must be an object of type {self.kind.__name__}, got {shown(given)}")
+            raise TypeError(
+                f"it must be an object of type {self.kind.__name__}, got {shown(given)}"
+            )
         content = {key: value for key, value in given.items() if key != "type"}
         return self.kind(**read_fields(self.table, content))
 
@@ -350,7 +364,8 @@ class Part(Field):
         name = given.get("type") if isinstance(given, dict) else None
         if name != self.kind.__name__:
             raise TypeError(
-                f"it must be a {self.kind.__name__}, got {f'a {name:.60}' if isinstance(name, str) else shown(given)}"
+                f"it must be a {self.kind.__name__}, got"
+                f" {f'a {name:.60}' if isinstance(name, str) else shown(given)}"
             )
         return self.reader(given)
 
@@ -361,7 +376,13 @@ class Array(Field):
     With high MOST the entries are finite.
     """
 
-    def __init__(self, dtypes: str | Sequence[str], *shape: int | str, low: Limit = 0, high: Limit | None = None) -> None:
+    def __init__(
+        self,
+        dtypes: str | Sequence[str],
+        *shape: int | str,
+        low: Limit = 0,
+        high: Limit | None = None,
+    ) -> None:
         self.dtypes = tuple(map(np.dtype, (dtypes,) if isinstance(dtypes, str) else dtypes))
         self.shape = tuple(map(_Expression.of, shape))
         self.any = next((i for i, axis in enumerate(self.shape) if axis.name.startswith("*")), -1)
@@ -391,8 +412,14 @@ class Array(Field):
         """The shape, with the axes of the name with * as one entry."""
         after = len(self.shape) - self.any - 1
         if len(shape) < len(self.shape) - 1:
-            raise ValueError(f"{name} must have {len(self.shape) - 1} dimensions or more, got shape {shape}")
-        return (*shape[: self.any], shape[self.any : len(shape) - after], *shape[len(shape) - after :])
+            raise ValueError(
+                f"{name} must have {len(self.shape) - 1} dimensions or more, got shape {shape}"
+            )
+        return (
+            *shape[: self.any],
+            shape[self.any : len(shape) - after],
+            *shape[len(shape) - after :],
+        )
 
     def read(self, given: Any) -> NDArray[Any]:
         if isinstance(given, dict):
@@ -401,10 +428,15 @@ class Array(Field):
         most = len(self.shape) if self.any < 0 else _DIMENSIONS
         while len(shape) < most and entries and (self.any < 0 or type(entries[0]) is list):
             if set(map(type, entries)) != {list}:
-                raise TypeError(f"it must have {len(self.shape)} dimensions, got {shown(entries[0])} among its entries")
+                raise TypeError(
+                    f"it must have {len(self.shape)} dimensions, got {shown(entries[0])} among its"
+                    " entries"
+                )
             lengths = set(map(len, entries))
             if len(lengths) > 1:
-                raise ValueError(f"its rows must be of one length, got {min(lengths)} and {max(lengths)} entries")
+                raise ValueError(
+                    f"its rows must be of one length, got {min(lengths)} and {max(lengths)} entries"
+                )
             shape += lengths
             entries = list(chain.from_iterable(entries))
         if len(shape) < most and self.any < 0:
@@ -418,29 +450,49 @@ class Array(Field):
         """An array without entries: no list can express its shape."""
         if set(given) != {"shape", "dtype"}:
             raise ValueError("it must be a list, or an object with the keys shape and dtype")
-        shape, dtypes = [Integer(0, COUNT).read(size) for size in _list(given["shape"])], [x.name for x in self.dtypes]
-        if 0 not in shape or not all(0 <= size <= COUNT for size in shape) or len(shape) > _DIMENSIONS:
-            raise ValueError(f"an object stands for an array without entries, got the shape {str(shape):.60}")
+        shape, dtypes = (
+            [Integer(0, COUNT).read(size) for size in _list(given["shape"])],
+            [x.name for x in self.dtypes],
+        )
+        if (
+            0 not in shape
+            or not all(0 <= size <= COUNT for size in shape)
+            or len(shape) > _DIMENSIONS
+        ):
+            raise ValueError(
+                f"an object stands for an array without entries, got the shape {str(shape):.60}"
+            )
         if given["dtype"] not in dtypes:
-            raise ValueError(f"its dtype must be {' or '.join(dtypes)}, got {shown(given['dtype'])}")
+            raise ValueError(
+                f"its dtype must be {' or '.join(dtypes)}, got {shown(given['dtype'])}"
+            )
         return check.frozen(np.zeros(shape, given["dtype"]))
 
 
 class Columns(Array):
     """A structured array of one axis, with a range for each column; the rest are only finite."""
 
-    def __init__(self, dtype: np.dtype[Any], length: str, *, added: int = 0, **ranges: tuple[Limit, Limit]) -> None:
+    def __init__(
+        self, dtype: np.dtype[Any], length: str, *, added: int = 0, **ranges: tuple[Limit, Limit]
+    ) -> None:
         """added: number of columns at the end that older files do not have; they are 0."""
         self.dtypes, self.shape, self.any = (dtype,), (_Expression.of(length),), -1
         self.added = added
         names = dtype.names or ()
-        self.columns = [(name, _Range(*ranges.get(name, (0, LONG if dtype[name].kind == "f" else 2**63 - 1)))) for name in names]
+        self.columns = [
+            (name, _Range(*ranges.get(name, (0, LONG if dtype[name].kind == "f" else 2**63 - 1))))
+            for name in names
+        ]
 
     def _require(self, name: str, value: NDArray[Any], sizes: Sized) -> None:
         if len(value) <= _FEW:
             limits = [limits.of(sizes) for _, limits in self.columns]
             rows = zip(*value.tolist(), strict=True)
-            if all(low <= x <= high for (low, high), column in zip(limits, rows, strict=False) for x in column):
+            if all(
+                low <= x <= high
+                for (low, high), column in zip(limits, rows, strict=False)
+                for x in column
+            ):
                 return
         for column, range_ in self.columns:
             range_.require(f"{name}[{column!r}]", value[column], sizes)
@@ -453,7 +505,9 @@ class Columns(Array):
         lengths = set(map(len, map(_list, rows)))
         older = bool(rows) and lengths == {len(self.columns) - self.added}
         if rows and not older and lengths != {len(self.columns)}:
-            raise ValueError(f"its rows must be {self._kinds()}, got {min(lengths)} to {max(lengths)} entries")
+            raise ValueError(
+                f"its rows must be {self._kinds()}, got {min(lengths)} to {max(lengths)} entries"
+            )
         found = np.zeros(len(rows), dtype)
         for (name, _), entries in zip(self.columns, zip(*rows, strict=True), strict=False):
             found[name] = _numbers(entries, dtype[name])
@@ -474,7 +528,9 @@ def _numbers(entries: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         kinds = set(map(type, entries))
     if wrong := kinds - ({int, float} if real else {int}):
         bad = next(x for x in entries if type(x) in wrong)
-        raise TypeError(f"its entries must be {'numbers' if real else 'integers'}, got {shown(bad)}")
+        raise TypeError(
+            f"its entries must be {'numbers' if real else 'integers'}, got {shown(bad)}"
+        )
     try:
         wide = np.array(entries, np.float64 if real else np.int64)
     except OverflowError:
@@ -502,7 +558,10 @@ def _equal(name: str, shape: tuple[Any, ...], axes: tuple[_Expression, ...], siz
             return
     known = ", ".join(f"{size} = {sizes[size]}" for size, _ in axes if size in sizes)
     flat = tuple(chain.from_iterable(x if isinstance(x, tuple) else (x,) for x in shape))
-    raise ValueError(f"{name} must have shape ({', '.join(map(str, axes))}){f' with {known}' if known else ''}, got {flat}")
+    raise ValueError(
+        f"{name} must have shape ({', '.join(map(str, axes))}){f' with {known}' if known else ''},"
+        f" got {flat}"
+    )
 
 
 def own(array: NDArray[Any]) -> NDArray[Any]:
@@ -519,7 +578,11 @@ def ordered(table: Mapping[str, Field]) -> list[tuple[str, Field]]:
     return sorted(table.items(), key=lambda entry: not entry[1].binds)
 
 
-def check_fields(table: Sequence[tuple[str, Field]], content: dict[str, Any], waiting: dict[str, Callable[[], Any]]) -> None:
+def check_fields(
+    table: Sequence[tuple[str, Field]],
+    content: dict[str, Any],
+    waiting: dict[str, Callable[[], Any]],
+) -> None:
     """Check the fields of an object, in its __dict__, and store the values that replace them.
 
     Fields that are made later, by the functions in `waiting`, are checked when they are made.
@@ -574,7 +637,10 @@ EACH = Array("f8", "p")
 
 
 def require_dealt(
-    name: str, counts: NDArray[np.int64], total: int | None = None, displs: NDArray[np.int64] | None = None
+    name: str,
+    counts: NDArray[np.int64],
+    total: int | None = None,
+    displs: NDArray[np.int64] | None = None,
 ) -> None:
     """Require counts along the last axis with a given sum, if any, that an int64 holds.
 
@@ -582,12 +648,19 @@ def require_dealt(
     """
     if counts.size <= _FEW and counts.ndim == 1:
         own = counts.tolist()
-        many, wrong = sum(own), displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist()
+        many, wrong = (
+            sum(own),
+            displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist(),
+        )
     else:
         many = int(counts.sum(axis=-1, dtype=np.float64).max(initial=0.0))
-        wrong = displs is not None and not np.array_equal(displs, np.cumsum(counts, axis=-1) - counts)
+        wrong = displs is not None and not np.array_equal(
+            displs, np.cumsum(counts, axis=-1) - counts
+        )
     if many >= 2**63 or (total is not None and many != total):
-        raise ValueError(f"{name} must sum to {'less than 2^63' if total is None else total}, got {many}")
+        raise ValueError(
+            f"{name} must sum to {'less than 2^63' if total is None else total}, got {many}"
+        )
     if wrong:
         raise ValueError(f"displs must be the sums of the {name} before each")
 
@@ -610,8 +683,12 @@ def require_able(name: str, work: NDArray[Any], cycle_times: NDArray[np.float64]
     if (idle := np.isinf(cycle_times)).all(axis=-1).any():
         raise ValueError("cycle_times must be finite for at least one worker: no worker can work")
     if (bad := (work > 0) & idle).any():
-        raise ValueError(f"{name}{check.first(bad)[1]} must be 0: the worker has an infinite cycle-time")
-    raise ValueError(f"{name} take longer than a double can hold: give cycle_times in a larger unit")
+        raise ValueError(
+            f"{name}{check.first(bad)[1]} must be 0: the worker has an infinite cycle-time"
+        )
+    raise ValueError(
+        f"{name} take longer than a double can hold: give cycle_times in a larger unit"
+    )
 
 
 def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
@@ -620,21 +697,28 @@ def require_order(name: str, order: NDArray[Any], busy: NDArray[Any]) -> None:
         raise ValueError(f"{name} must have each worker with something to do once, and no other")
 
 
-def require_owners(name: str, owner: NDArray[np.int32], counts: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> None:
+def require_owners(
+    name: str, owner: NDArray[np.int32], counts: NDArray[np.int64], cycle_times: NDArray[np.float64]
+) -> None:
     """Require owners that can work, and counts that say how often each owner occurs."""
     require_able("counts", counts > 0, cycle_times)
     if not np.array_equal(counts, np.bincount(owner.ravel(), minlength=len(counts))):
         raise ValueError(f"counts must say how often each worker is in {name}")
 
 
-def require_inside(name: str, boxes: NDArray[Any], sides: Sequence[float], near: float = 0.0) -> None:
+def require_inside(
+    name: str, boxes: NDArray[Any], sides: Sequence[float], near: float = 0.0
+) -> None:
     """Require boxes (..., places, lengths) inside the sides, up to a relative rounding."""
     d = len(sides)
     for axis, side in enumerate(sides):
         start, length = boxes[:, axis], boxes[:, axis + d]
         if (bad := start > side * (1 + near) - length).any():  # the sum could overflow
             i = int(np.argmax(bad))
-            raise ValueError(f"{name}[{i}] must lie inside {' x '.join(map(str, sides))}, got {boxes[i].tolist()}")
+            raise ValueError(
+                f"{name}[{i}] must lie inside {' x '.join(map(str, sides))}, got"
+                f" {boxes[i].tolist()}"
+            )
 
 
 def require_close(name: str, found: float, wanted: float, near: float = 1e-9) -> None:

@@ -42,7 +42,9 @@ def table(rows: Iterable[Sequence[str]], align: str = "<", least: Sequence[int] 
     sides = [align[min(k, len(align) - 1)] for k in range(columns)]
 
     def line(cells: tuple[str, ...]) -> str:
-        return "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=False)).rstrip()
+        return "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=False)
+        ).rstrip()
 
     return "\n".join(map(line, lines))
 
@@ -58,9 +60,17 @@ class Table(list[dict[str, Any]]):
         """The column names, then the rows, as text."""
         if not self:
             return []
-        rows = [tuple(_cell(name, value) for name, value in row.items()) for row in (*self[:_HEAD], *self[_HEAD:][-_TAIL:])]
+        rows = [
+            tuple(_cell(name, value) for name, value in row.items())
+            for row in (*self[:_HEAD], *self[_HEAD:][-_TAIL:])
+        ]
         left = len(self) - len(rows)
-        return [tuple(self[0]), *rows[:_HEAD], *([(f"... {left} more",)] if left else []), *rows[_HEAD:]]
+        return [
+            tuple(self[0]),
+            *rows[:_HEAD],
+            *([(f"... {left} more",)] if left else []),
+            *rows[_HEAD:],
+        ]
 
     def __str__(self) -> str:
         return table(self._cells(), "<>")

@@ -7,6 +7,6 @@ except ModuleNotFoundError as error:
     if error.name != f"{__name__}._hetsched":
         raise
     raise ImportError(
-        "hetsched's engine is not built here: this is a source tree. Run 'pip install -e .' in it, or leave the "
-        "directory to use an installed hetsched"
+        "hetsched's engine is not built here: this is a source tree. Run 'pip install -e .' in it,"
+        " or leave the directory to use an installed hetsched"
     ) from error

@@ -19,21 +19,33 @@ def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int
     return counts, makespan[0]
 
 
-def distribute_batch(n: NDArray[np.int64], cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def distribute_batch(
+    n: NDArray[np.int64], cycle_times: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """(rows, p) counts and (rows,) makespans of hs_distribute_batch."""
     rows, p = cycle_times.shape
     counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
     times = doubles(cycle_times.reshape(-1))
-    given, found = (rows, int64s(n, rows), p, times), (int64s(counts.reshape(-1)), doubles(makespans))
+    given, found = (
+        (rows, int64s(n, rows), p, times),
+        (int64s(counts.reshape(-1)), doubles(makespans)),
+    )
     cancellable(lambda cancel: lib.hs_distribute_batch(*given, cancel, *found), rows * p > LONG)
     return counts, makespans
 
 
-def distribute_after(n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]) -> NDArray[np.int64]:
+def distribute_after(
+    n: int, cycle_times: NDArray[np.float64], starts: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """hs_distribute_after; the vectors must be contiguous."""
     counts = np.zeros(len(cycle_times), np.int64)
-    given, found = (n, len(counts), doubles(cycle_times), doubles(starts, len(counts))), (int64s(counts), ffi.NULL)
-    cancellable(lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10)
+    given, found = (
+        (n, len(counts), doubles(cycle_times), doubles(starts, len(counts))),
+        (int64s(counts), ffi.NULL),
+    )
+    cancellable(
+        lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10
+    )
     return counts
 
 
@@ -41,12 +53,17 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
     """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
     counts = np.empty(len(times), np.int64)
     makespan = ffi.new("double *")
-    given, found = (n, len(times), doubles(times.reshape(-1), len(times) * (n + 1))), (int64s(counts), makespan)
+    given, found = (
+        (n, len(times), doubles(times.reshape(-1), len(times) * (n + 1))),
+        (int64s(counts), makespan),
+    )
     cancellable(lambda cancel: lib.hs_distribute_profile(*given, cancel, *found), times.size > LONG)
     return counts, makespan[0]
 
 
-def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def distribute_prefix(
+    n: int, cycle_times: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """owner and makespans of hs_distribute_prefix."""
     owner, makespans = np.empty(n, np.int32), np.empty(n)
     given, found = (n, len(cycle_times), doubles(cycle_times)), (int32s(owner), doubles(makespans))
@@ -54,12 +71,15 @@ def distribute_prefix(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray
     return owner, makespans
 
 
-def wavefront_makespan(length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int) -> float:
+def wavefront_makespan(
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+) -> float:
     """Makespan of hs_wavefront_makespan."""
     makespan = ffi.new("double *")
     problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
     cancellable(
-        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL), length * len(owner) > LONG
+        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL),
+        length * len(owner) > LONG,
     )
     return makespan[0]  # type: ignore[no-any-return]
 
@@ -72,7 +92,9 @@ def wavefront_times(
     start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
     problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
     found = makespan, doubles(start), doubles(end)
-    cancellable(lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > LONG)
+    cancellable(
+        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > LONG
+    )
     return start, end
 
 
@@ -87,12 +109,20 @@ def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: 
 def wavefront_panels(
     length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: int
 ) -> tuple[NDArray[np.int32], int, bool, float]:
-    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0 searches."""
+    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0
+    searches."""
     owner = np.empty(lines, np.int32)
-    chosen, redistributed, makespan = ffi.new("int32_t *"), ffi.new("int32_t *"), ffi.new("double *")
+    chosen, redistributed, makespan = (
+        ffi.new("int32_t *"),
+        ffi.new("int32_t *"),
+        ffi.new("double *"),
+    )
     problem = (length, lines, len(times), doubles(times), period, reach, order)
     found = int32s(owner), chosen, redistributed, makespan
-    cancellable(lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found), lines * (length + lines) > LONG)
+    cancellable(
+        lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found),
+        lines * (length + lines) > LONG,
+    )
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
@@ -107,9 +137,16 @@ def factor_blocks(m: int, n: int, block: int) -> int:
 
 
 def factor_simulate(
-    kind: str, m: int, n: int, block: int, owner: NDArray[np.int32], times: NDArray[np.float64],
-    panel_times: NDArray[np.float64] | None = None, links: NDArray[np.float64] | None = None, late_panel: bool = False,
-) -> tuple[float, float, NDArray[Any], NDArray[Any]]:  # fmt: skip
+    kind: str,
+    m: int,
+    n: int,
+    block: int,
+    owner: NDArray[np.int32],
+    times: NDArray[np.float64],
+    panel_times: NDArray[np.float64] | None = None,
+    links: NDArray[np.float64] | None = None,
+    late_panel: bool = False,
+) -> tuple[float, float, NDArray[Any], NDArray[Any]]:
     """Makespan, multiply-adds, tasks and messages of hs_factor_simulate.
 
     times are per multiply-add, links per element.
@@ -121,25 +158,38 @@ def factor_simulate(
 
     def call(tasks: Any, messages: Any) -> None:
         found = makespan, work, tasks, counts, messages, counts + 1
-        cancellable(lambda cancel: lib.hs_factor_simulate(*given, cancel, *found), max(owner.shape) ** 2 > LONG)
+        cancellable(
+            lambda cancel: lib.hs_factor_simulate(*given, cancel, *found),
+            max(owner.shape) ** 2 > LONG,
+        )
 
     call(ffi.NULL, ffi.NULL)
     tasks, messages = np.empty(counts[0], FACTOR_TASK), np.empty(counts[1], FACTOR_MESSAGE)
-    call(buffer("hs_factor_task[]", tasks, FACTOR_TASK), buffer("hs_factor_message[]", messages, FACTOR_MESSAGE))
+    call(
+        buffer("hs_factor_task[]", tasks, FACTOR_TASK),
+        buffer("hs_factor_message[]", messages, FACTOR_MESSAGE),
+    )
     del alive
     return makespan[0], work[0], tasks, messages
 
 
 def factor_bound(
-    kind: str, m: int, n: int, block: int, times: NDArray[np.float64], panel_times: NDArray[np.float64] | None,
+    kind: str,
+    m: int,
+    n: int,
+    block: int,
+    times: NDArray[np.float64],
+    panel_times: NDArray[np.float64] | None,
     grid: bool = False,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Perfectly divided work and bound of hs_factor_bound. grid: owners in both directions."""
     ideal, bound = ffi.new("double *"), ffi.new("double *")
     p = len(times)
     given = FACTORS[kind], m, n, block, p, doubles(times), or_null(panel_times, doubles, p), grid
     found = ideal, bound
-    cancellable(lambda cancel: lib.hs_factor_bound(*given, cancel, *found), len(times) > LONG // 100)
+    cancellable(
+        lambda cancel: lib.hs_factor_bound(*given, cancel, *found), len(times) > LONG // 100
+    )
     return ideal[0], bound[0]
 
 
@@ -150,17 +200,32 @@ def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
 
 
 def factor_costs(
-    p: int, panel_times: NDArray[np.float64] | None, links: NDArray[np.float64] | None, late_panel: bool
+    p: int,
+    panel_times: NDArray[np.float64] | None,
+    links: NDArray[np.float64] | None,
+    late_panel: bool,
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor_costs for p workers, and the objects that must stay alive with it."""
-    views = or_null(panel_times, doubles, p), or_null(None if links is None else links.reshape(-1), doubles, p * p)
+    views = (
+        or_null(panel_times, doubles, p),
+        or_null(None if links is None else links.reshape(-1), doubles, p * p),
+    )
     return ffi.new("hs_factor_costs *", (*views, late_panel)), views
 
 
-_FACTOR_FIELDS = ("worker", "i4"), ("panel", "i4"), ("block", "i4"), ("start", "f8"), ("end", "f8"), ("work", "f8")
+_FACTOR_FIELDS = (
+    ("worker", "i4"),
+    ("panel", "i4"),
+    ("block", "i4"),
+    ("start", "f8"),
+    ("end", "f8"),
+    ("work", "f8"),
+)
 FACTOR_TASK = np.dtype(list(_FACTOR_FIELDS), align=True)  # hs_factor_task
 FACTOR_MESSAGE = np.dtype(
-    [(name, "i4") for name in ("panel", "sender", "receiver")] + [(name, "f8") for name in ("start", "end")], align=True
+    [(name, "i4") for name in ("panel", "sender", "receiver")]
+    + [(name, "f8") for name in ("start", "end")],
+    align=True,
 )  # hs_factor_message
 
 
@@ -168,7 +233,10 @@ def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) ->
     """(n, n) owners of hs_lu_grid_deal."""
     owner = np.empty((n, n), np.int32)
     given = n, len(times), doubles(times), int32s(plan), len(plan)
-    cancellable(lambda cancel: lib.hs_lu_grid_deal(*given, cancel, int32s(owner.reshape(-1))), owner.size > LONG)
+    cancellable(
+        lambda cancel: lib.hs_lu_grid_deal(*given, cancel, int32s(owner.reshape(-1))),
+        owner.size > LONG,
+    )
     return owner
 
 
@@ -188,5 +256,8 @@ def lu_grid_bound(n: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n,) bounds of hs_lu_grid_bound."""
     bounds = np.empty(n)
     given = n, len(times), doubles(times)
-    cancellable(lambda cancel: lib.hs_lu_grid_bound(*given, cancel, doubles(bounds)), n * len(times) > LONG // 10)
+    cancellable(
+        lambda cancel: lib.hs_lu_grid_bound(*given, cancel, doubles(bounds)),
+        n * len(times) > LONG // 10,
+    )
     return bounds

@@ -21,5 +21,7 @@ def library() -> Path:
     """
     path = Path(_hetsched.__file__).parent / "lib" / f"{DROP_IN}.so"
     if not path.exists():
-        raise OSError(f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}")
+        raise OSError(
+            f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}"
+        )
     return path

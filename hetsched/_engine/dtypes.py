@@ -8,7 +8,9 @@ import numpy as np
 
 from .ffi import lib
 
-DTYPES = {np.dtype(name): i for i, name in enumerate(("float32", "float64", "complex64", "complex128"))}
+DTYPES = {
+    np.dtype(name): i for i, name in enumerate(("float32", "float64", "complex64", "complex128"))
+}
 CODES = {dtype.num: code for dtype, code in DTYPES.items()}
 
 

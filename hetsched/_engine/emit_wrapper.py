@@ -39,7 +39,9 @@ def main() -> None:
     ffi.cdef(f'extern "Python" void hs_python_tile({tile});')
     ffi.cdef("".join(f"{head};" for head in OWN))
     source = "".join(f"static {head} {{ {body} }}\n" for head, body in OWN.items())
-    ffi.set_source("hetsched._engine._hetsched", f'#include "hetsched.h"\n{source}', py_limited_api=True)
+    ffi.set_source(
+        "hetsched._engine._hetsched", f'#include "hetsched.h"\n{source}', py_limited_api=True
+    )
     ffi.emit_c_code(target)
 
 

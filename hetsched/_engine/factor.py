@@ -54,7 +54,14 @@ def _strided(array: Matrix) -> tuple[Any, int, int]:
 
 
 def _problem(
-    kind: str, a: Matrix | None, x: Matrix, pivots: Any, tau: Any, order: Order, clear: bool, workers: int = 0
+    kind: str,
+    a: Matrix | None,
+    x: Matrix,
+    pivots: Any,
+    tau: Any,
+    order: Order,
+    clear: bool,
+    workers: int = 0,
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor, and the objects that must stay alive with it.
 
@@ -62,21 +69,52 @@ def _problem(
     """
     rows = or_null(pivots, int32s, min(x.shape))
     if tau is not None and (tau.dtype != x.dtype or tau.size != min(x.shape)):
-        raise ValueError(f"tau must be {min(x.shape)} x {x.dtype}, got an array of {tau.dtype} and shape {tau.shape}")
+        raise ValueError(
+            f"tau must be {min(x.shape)} x {x.dtype}, got an array of {tau.dtype} and shape"
+            f" {tau.shape}"
+        )
     scales = ffi.NULL if tau is None else address(tau)
     source = _NONE if a is None else _strided(a)
     if order is _ANY:
         code = FACTORS[kind], CODES[x.dtype.num]
-        fields = (*code, *x.shape, *source, *_strided(x), clear, 0, ffi.NULL, 0, True, ffi.NULL, rows, scales, -1)
+        fields = (
+            *code,
+            *x.shape,
+            *source,
+            *_strided(x),
+            clear,
+            0,
+            ffi.NULL,
+            0,
+            True,
+            ffi.NULL,
+            rows,
+            scales,
+            -1,
+        )
         return ffi.new(_FACTOR, fields), (rows, scales, a, x)
     owner = order.owner
     grid = owner is not None and owner.ndim == 2
-    owners = ffi.NULL if owner is None else factor_owners(x.shape[0], x.shape[1], order.block, owner)
+    owners = (
+        ffi.NULL if owner is None else factor_owners(x.shape[0], x.shape[1], order.block, owner)
+    )
     costs, views = factor_costs(workers, order.panel_pace, order.links, order.late_panel)
     fields = (
-        FACTORS[kind], CODES[x.dtype.num], *x.shape, *source, *_strided(x), clear, order.block, owners, grid,
-        order.pace is None and not grid, costs, rows, scales, -1,
-    )  # fmt: skip
+        FACTORS[kind],
+        CODES[x.dtype.num],
+        *x.shape,
+        *source,
+        *_strided(x),
+        clear,
+        order.block,
+        owners,
+        grid,
+        order.pace is None and not grid,
+        costs,
+        rows,
+        scales,
+        -1,
+    )
     return ffi.new(_FACTOR, fields), (owners, rows, scales, costs, views, a, x)
 
 
@@ -97,7 +135,11 @@ def run(
     """hs_run_factor: what failed or -1, and what was recorded. a is None if x holds the matrix."""
     problem, alive = _problem(kind, a, x, pivots, tau, order or _ANY, clear, workers)
     if order is None and event_capacity == 0:
-        handle = ffi.NULL if poll.progress is None and x.size * min(x.shape) < _SHORT else ffi.new_handle(poll)
+        handle = (
+            ffi.NULL
+            if poll.progress is None and x.size * min(x.shape) < _SHORT
+            else ffi.new_handle(poll)
+        )
         options = ffi.new(_OPTIONS, (ffi.NULL, lib.hs_python_poll, handle)) if handle else ffi.NULL
         _ended(lib.hs_run_factor(threads.handle, problem, options, ffi.NULL), poll)
         if poll.error is not None:  # an error in the last tasks, after the last poll
@@ -105,35 +147,68 @@ def run(
         return problem.failed, NOTHING
     order = order or _ANY
     recorder = Recorder(workers, order.pace, poll, event_capacity)
-    result = recorder.result(lib.hs_run_factor(threads.handle, problem, recorder.options, recorder.trace))
+    result = recorder.result(
+        lib.hs_run_factor(threads.handle, problem, recorder.options, recorder.trace)
+    )
     del alive
     return problem.failed, result
 
 
-def lu_solve(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], transposed: bool, b: Matrix, poll: Poll) -> None:
+def lu_solve(
+    threads: Threads, lu: Matrix, pivots: NDArray[np.int32], transposed: bool, b: Matrix, poll: Poll
+) -> None:
     """hs_lu_solve; b is a matrix and becomes the solution."""
     problem, alive = _problem("lu", None, lu, pivots, None, _ANY, False)
     handle = ffi.new_handle(poll)
-    _ended(lib.hs_lu_solve(threads.handle, problem, transposed, b.shape[1], *_strided(b), lib.hs_python_poll, handle), poll)
+    _ended(
+        lib.hs_lu_solve(
+            threads.handle,
+            problem,
+            transposed,
+            b.shape[1],
+            *_strided(b),
+            lib.hs_python_poll,
+            handle,
+        ),
+        poll,
+    )
     del alive
 
 
-def lu_inverse(threads: Threads, lu: Matrix, pivots: NDArray[np.int32], out: Matrix, poll: Poll) -> None:
+def lu_inverse(
+    threads: Threads, lu: Matrix, pivots: NDArray[np.int32], out: Matrix, poll: Poll
+) -> None:
     """hs_lu_inverse."""
     problem, alive = _problem("lu", None, lu, pivots, None, _ANY, False)
     handle = ffi.new_handle(poll)
-    _ended(lib.hs_lu_inverse(threads.handle, problem, *_strided(out), lib.hs_python_poll, handle), poll)
+    _ended(
+        lib.hs_lu_inverse(threads.handle, problem, *_strided(out), lib.hs_python_poll, handle), poll
+    )
     del alive
 
 
-def solve_triangular(threads: Threads, t: Matrix, b: Matrix, *, lower: bool, unit: bool, poll: Poll) -> None:
+def solve_triangular(
+    threads: Threads, t: Matrix, b: Matrix, *, lower: bool, unit: bool, poll: Poll
+) -> None:
     """hs_solve_triangular; b is a matrix and becomes the solution."""
-    problem = ffi.new("hs_triangular *", (CODES[b.dtype.num], *b.shape, not lower, unit, *_strided(t), *_strided(b)))
+    problem = ffi.new(
+        "hs_triangular *",
+        (CODES[b.dtype.num], *b.shape, not lower, unit, *_strided(t), *_strided(b)),
+    )
     handle = ffi.new_handle(poll)
     _ended(lib.hs_solve_triangular(threads.handle, problem, lib.hs_python_poll, handle), poll)
 
 
-def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint: bool, identity: bool, poll: Poll) -> None:
+def qr_multiply(
+    threads: Threads,
+    x: Matrix,
+    tau: Matrix,
+    c: Matrix,
+    *,
+    adjoint: bool,
+    identity: bool,
+    poll: Poll,
+) -> None:
     """hs_qr_multiply; c becomes the product."""
     problem, alive = _problem("qr", None, x, None, tau, _ANY, False)
     handle = ffi.new_handle(poll)
@@ -142,7 +217,9 @@ def qr_multiply(threads: Threads, x: Matrix, tau: Matrix, c: Matrix, *, adjoint:
     del alive
 
 
-def cholesky(threads: Threads, a: Matrix | None, x: Matrix, poll: Poll, *, clear: bool = False) -> int:
+def cholesky(
+    threads: Threads, a: Matrix | None, x: Matrix, poll: Poll, *, clear: bool = False
+) -> int:
     """Factor the Hermitian matrix that has its lower triangle in a (None: in x).
 
     The lower factor goes to the lower triangle of x. The triangle above it becomes zero with

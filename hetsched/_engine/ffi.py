@@ -30,7 +30,9 @@ def check_status(status: int) -> None:
     if status == lib.HS_ERROR_CANCELLED:
         raise cancelled()
     if status != lib.HS_OK:
-        raise _EXCEPTIONS.get(status, RuntimeError)(ffi.string(lib.hs_status_string(status)).decode())
+        raise _EXCEPTIONS.get(status, RuntimeError)(
+            ffi.string(lib.hs_status_string(status)).decode()
+        )
 
 
 _DOUBLE, _INT32, _INT64 = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
@@ -44,7 +46,10 @@ def buffer(kind: str, array: NDArray[Any], dtype: np.dtype[Any], count: int | No
     """
     if array.dtype != dtype or (count is not None and array.size != count):
         wanted = f"{dtype}" if count is None else f"{count} x {dtype}"
-        raise ValueError(f"the engine needs an array of {wanted}, got one of {array.dtype} and shape {array.shape}")
+        raise ValueError(
+            f"the engine needs an array of {wanted}, got one of {array.dtype} and shape"
+            f" {array.shape}"
+        )
     return ffi.from_buffer(kind, array)
 
 

@@ -53,8 +53,12 @@ class Blocking:
         for name in ("depth", "rows", "cols"):
             given = check.entries(name, getattr(self, name), "a pair of integers")
             if len(given) != 2:
-                raise ValueError(f"{name} must be a pair, for float32 and float64, got {len(given)} numbers")
-            pair = tuple(check.integer(f"{name}[{i}]", x, low=0, high=_MOST) for i, x in enumerate(given))
+                raise ValueError(
+                    f"{name} must be a pair, for float32 and float64, got {len(given)} numbers"
+                )
+            pair = tuple(
+                check.integer(f"{name}[{i}]", x, low=0, high=_MOST) for i, x in enumerate(given)
+            )
             object.__setattr__(self, name, pair)
 
 
@@ -70,7 +74,10 @@ def kernel() -> dict[str, Any]:
     """
     info = ffi.new("hs_kernel_info *")
     check_status(lib.hs_kernel_describe(info))
-    texts = {key: ffi.string(getattr(info, key)).decode() for key in ("name", "version", "set", "reason", "refused")}
+    texts = {
+        key: ffi.string(getattr(info, key)).decode()
+        for key in ("name", "version", "set", "reason", "refused")
+    }
     kernels = {
         name: (ffi.string(info.source[i]).decode(), info.tile_rows[i], info.tile_cols[i])
         for i, name in enumerate(("float32", "float64"))
@@ -96,13 +103,19 @@ def sizes(name: str | None) -> tuple[Sizes, Sizes]:
     tile, blocks = ffi.new("int32_t[2]"), ffi.new("int32_t[3]")
     found = []
     for dtype in (lib.HS_FLOAT32, lib.HS_FLOAT64):
-        check_status(lib.hs_kernel_sizes(ffi.NULL if name is None else name.encode(), dtype, tile, blocks))
+        check_status(
+            lib.hs_kernel_sizes(ffi.NULL if name is None else name.encode(), dtype, tile, blocks)
+        )
         found.append(Sizes((tile[0], tile[1]), (blocks[0], blocks[1], blocks[2])))
     return found[0], found[1]
 
 
 def blocking(
-    sizes: Sequence[int], ways: Sequence[int], sharing: Sequence[int], tile: tuple[int, int], itemsize: int
+    sizes: Sequence[int],
+    ways: Sequence[int],
+    sharing: Sequence[int],
+    tile: tuple[int, int],
+    itemsize: int,
 ) -> tuple[int, int, int]:
     """hs_blocking: depth, rows and columns for caches L1, L2 and L3; 0 where a cache is unknown."""
     blocks = ffi.new("int32_t[3]")
@@ -134,7 +147,10 @@ def _hand_in_openblas() -> bool:
     from scipy.linalg import cython_blas
 
     api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
+        ctypes.c_char_p,
+        [ctypes.py_object],
+    )
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     pointers = []
@@ -162,7 +178,9 @@ def _openblas_threads(library: Any) -> tuple[int, int]:
             found = (getattr(library, name.format(verb) + suffix, None) for verb in ("set", "get"))
             functions = [function for function in found if function is not None]
             if len(functions) == 2:
-                first, second = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+                first, second = (
+                    ctypes.cast(function, ctypes.c_void_p).value for function in functions
+                )
                 return first or 0, second or 0
     return 0, 0
 
@@ -177,7 +195,11 @@ def _choose_kernel() -> None:
     from importlib.util import find_spec
 
     chosen = kernel()
-    if chosen["name"] == "c" and chosen["set"] in ("plain", "neon") and find_spec("scipy") is not None:
+    if (
+        chosen["name"] == "c"
+        and chosen["set"] in ("plain", "neon")
+        and find_spec("scipy") is not None
+    ):
         with contextlib.suppress(Exception):  # another SciPy or another BLAS: keep our own kernels
             if _hand_in_openblas() or sys.platform == "darwin":
                 use_kernel("openblas")

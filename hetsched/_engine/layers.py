@@ -18,14 +18,21 @@ class Layers:
     """An hs_layers and the arrays that it points to; orders are int32 arrays of all workers."""
 
     def __init__(
-        self, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None = None
+        self,
+        mode: int,
+        n: int,
+        compute: NDArray[np.float64],
+        send: NDArray[np.float64],
+        most: NDArray[np.int64] | None = None,
     ) -> None:
         self.n, self.p = n, len(compute)
         p = self.p
         self._views = doubles(compute), doubles(send, p), or_null(most, int64s, p)
         self.handle = ffi.new("hs_layers *", (mode, p, n, *self._views))
 
-    def schedule(self, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+    def schedule(
+        self, order: NDArray[np.int32], counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], float]:
         """(3, p) start and end of the message, end of the work; makespan of hs_layers_schedule."""
         times, makespan = np.empty((3, self.p)), ffi.new("double *")
         views = int32s(order, self.p), int64s(counts, self.p)
@@ -35,7 +42,11 @@ class Layers:
     def relaxed(self, order: NDArray[np.int32] | None = None) -> tuple[NDArray[np.float64], float]:
         """Shares and makespan of hs_layers_relaxed."""
         shares, makespan = np.empty(self.p), ffi.new("double *")
-        check_status(lib.hs_layers_relaxed(self.handle, or_null(order, int32s, self.p), doubles(shares), makespan))
+        check_status(
+            lib.hs_layers_relaxed(
+                self.handle, or_null(order, int32s, self.p), doubles(shares), makespan
+            )
+        )
         return shares, makespan[0]
 
     def bound(self) -> float:
@@ -54,24 +65,44 @@ class Layers:
         """Counts of hs_layers_exact by index, and whether they are proven optimal."""
         counts, optimal = np.empty(self.p, np.int64), ffi.new("int *")
         outputs = int64s(counts), optimal
-        cancellable(lambda cancel: lib.hs_layers_exact(self.handle, ffi.NULL, cancel, *outputs), self.p > 50)
+        cancellable(
+            lambda cancel: lib.hs_layers_exact(self.handle, ffi.NULL, cancel, *outputs), self.p > 50
+        )
         return counts, bool(optimal[0])
 
     def best(self, work: int) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
         """Order and counts of hs_layers_best, and whether they are proven optimal."""
-        order, counts, optimal = np.empty(self.p, np.int32), np.empty(self.p, np.int64), ffi.new("int *")
+        order, counts, optimal = (
+            np.empty(self.p, np.int32),
+            np.empty(self.p, np.int64),
+            ffi.new("int *"),
+        )
         outputs = int32s(order), int64s(counts), optimal
-        cancellable(lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6)
+        cancellable(
+            lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6
+        )
         return order, counts, bool(optimal[0])
 
 
 def layers_batch(
-    method: str, mode: int, n: int, compute: NDArray[np.float64], send: NDArray[np.float64], most: NDArray[np.int64] | None,
-    work: int, threads: Threads, progress: Callable[[float], object] | None,
-) -> tuple[NDArray[Any], ...]:  # fmt: skip
-    """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of hs_layers_batch."""
+    method: str,
+    mode: int,
+    n: int,
+    compute: NDArray[np.float64],
+    send: NDArray[np.float64],
+    most: NDArray[np.int64] | None,
+    work: int,
+    threads: Threads,
+    progress: Callable[[float], object] | None,
+) -> tuple[NDArray[Any], ...]:
+    """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of
+    hs_layers_batch."""
     rows, p = compute.shape
-    order, counts, proven = np.empty((rows, p), np.int32), np.empty((rows, p), np.int64), np.empty(rows, np.int32)
+    order, counts, proven = (
+        np.empty((rows, p), np.int32),
+        np.empty((rows, p), np.int64),
+        np.empty(rows, np.int32),
+    )
     makespans, bounds = np.empty(rows), np.empty(rows)
     times, messages = doubles(compute.reshape(-1), rows * p), doubles(send.reshape(-1), rows * p)
     limits = None if most is None else int64s(most.reshape(-1), rows * p)
@@ -89,5 +120,7 @@ def layers_batch(
         found = (view + first * width for view, width in outputs)
         return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, threads, progress)
+    over_rows(
+        call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, threads, progress
+    )
     return order, counts, makespans, bounds, proven.astype(bool)

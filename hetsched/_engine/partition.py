@@ -19,7 +19,10 @@ def partition_columns(
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (p, doubles(areas), aspect, min_columns, max_columns, max_rows), (int32s(order), int32s(starts), columns, cost)
+    given, found = (
+        (p, doubles(areas), aspect, min_columns, max_columns, max_rows),
+        (int32s(order), int32s(starts), columns, cost),
+    )
     cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
@@ -30,9 +33,13 @@ BATCHED = ("columns", "interval")
 
 
 def partition_batch(
-    method: str, areas: NDArray[np.float64], threads: Threads, progress: Callable[[float], object] | None
+    method: str,
+    areas: NDArray[np.float64],
+    threads: Threads,
+    progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of BATCHED."""
+    """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of
+    BATCHED."""
     rows, p = areas.shape
     rects, bounds = np.empty((rows, p, 4)), np.empty(rows)
     inputs, zones, least = doubles(areas.reshape(-1)), doubles(rects.reshape(-1)), doubles(bounds)
@@ -41,11 +48,15 @@ def partition_batch(
         own = inputs + first * p, cancel, zones + 4 * first * p, least + first
         return lib.hs_partition_batch(BATCHED.index(method), last - first, p, *own)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, threads, progress)
+    over_rows(
+        call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, threads, progress
+    )
     return rects, bounds
 
 
-def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.float64]:
+def column_sides(
+    areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]
+) -> NDArray[np.float64]:
     """(p, 2) heights and widths of hs_column_sides."""
     sides = np.empty((len(areas), 2))
     p, columns = len(areas), len(starts) - 1
@@ -55,7 +66,10 @@ def column_sides(areas: NDArray[np.float64], order: NDArray[np.int32], starts: N
 
 
 def floorplan_rects(
-    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, plan: NDArray[np.int32]
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    plan: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:
     """Workers, rectangles (q, 4) and cost of hs_floorplan_rects."""
     p = len(areas)
@@ -84,7 +98,12 @@ def floorplan_tile(
 
 
 def _floorplan(
-    function: Any, areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, *rest: Any, long: bool
+    function: Any,
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    *rest: Any,
+    long: bool,
 ) -> tuple[NDArray[np.int32], float]:
     p = len(areas)
     plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
@@ -109,26 +128,43 @@ def partition_interval(
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_interval."""
     rest = _order(areas, order), or_null(groups, int32s, len(areas)), group_weight, reach
-    return _floorplan(lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60)
+    return _floorplan(
+        lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60
+    )
 
 
 def partition_guillotine(
     areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, wheels: bool
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_guillotine."""
-    return _floorplan(lib.hs_partition_guillotine, areas, weights, aspect, wheels, long=len(areas) > (7 if wheels else 11))
+    return _floorplan(
+        lib.hs_partition_guillotine,
+        areas,
+        weights,
+        aspect,
+        wheels,
+        long=len(areas) > (7 if wheels else 11),
+    )
 
 
 def partition_around(
-    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    order: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_nonrectangular."""
     rest = _order(areas, order)
-    return _floorplan(lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40)
+    return _floorplan(
+        lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40
+    )
 
 
 def partition_narrow(
-    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, order: NDArray[np.int32] | None = None
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    order: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], float]:
     """Floorplan and largest half perimeter of hs_partition_largest."""
     rest = _order(areas, order)
@@ -157,16 +193,23 @@ def partition_search(
 RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp", "kaddoura")
 
 
-def partition_rule(rule: str, areas: NDArray[np.float64], aspect: float = 1.0) -> tuple[NDArray[np.int32], float]:
+def partition_rule(
+    rule: str, areas: NDArray[np.float64], aspect: float = 1.0
+) -> tuple[NDArray[np.int32], float]:
     """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
     plan = np.empty(2 * len(areas), np.int32)
     length, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (RULES.index(rule), len(areas), doubles(areas), aspect), (int32s(plan), length, cost)
+    given, found = (
+        (RULES.index(rule), len(areas), doubles(areas), aspect),
+        (int32s(plan), length, cost),
+    )
     cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
     return plan[: length[0]].copy(), cost[0]
 
 
-def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def partition_contiguous(
+    m: int, n: int, areas: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The worker and the (row, col, height, width) of each piece of hs_partition_contiguous."""
     p = len(areas)
     workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
@@ -177,12 +220,20 @@ def partition_contiguous(m: int, n: int, areas: NDArray[np.float64]) -> tuple[ND
 
 
 def zones_bound(
-    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, height: float, width: float, largest: bool
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    height: float,
+    width: float,
+    largest: bool,
 ) -> float:
     """hs_zones_bound."""
     bound = ffi.new("double *")
     p = len(areas)
-    check_status(lib.hs_zones_bound(p, doubles(areas), or_null(weights, doubles, p), height, width, largest, bound))
+    check_status(
+        lib.hs_zones_bound(
+            p, doubles(areas), or_null(weights, doubles, p), height, width, largest, bound
+        )
+    )
     return bound[0]  # type: ignore[no-any-return]
 
 
@@ -190,13 +241,20 @@ CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
 
 
 def partition_cuboids(
-    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, order: NDArray[np.int32] | None, tries: int, seed: int
+    volumes: NDArray[np.float64],
+    faces: NDArray[np.float64],
+    axes: int,
+    order: NDArray[np.int32] | None,
+    tries: int,
+    seed: int,
 ) -> tuple[NDArray[np.int32], float]:
     """tree and cost of hs_partition_cuboids."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
     given = p, doubles(volumes), doubles(faces, 3), axes, _order(volumes, order), tries, seed
-    cancellable(lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16)
+    cancellable(
+        lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16
+    )
     return tree[: length[0]].copy(), cost[0]
 
 
@@ -214,15 +272,24 @@ def partition_cuboids_exact(
 def cuboid_boxes(volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.float64]:
     """(p, 6) boxes of hs_cuboid_boxes."""
     boxes = np.empty((len(volumes), 6))
-    check_status(lib.hs_cuboid_boxes(len(volumes), doubles(volumes), int32s(tree), len(tree), doubles(boxes.reshape(-1))))
+    check_status(
+        lib.hs_cuboid_boxes(
+            len(volumes), doubles(volumes), int32s(tree), len(tree), doubles(boxes.reshape(-1))
+        )
+    )
     return boxes
 
 
-def tile_cuboids(shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.int64]:
+def tile_cuboids(
+    shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]
+) -> NDArray[np.int64]:
     """(p, 6) boxes of hs_tile_cuboids."""
     boxes = np.empty((len(volumes), 6), np.int64)
     given = *shape, len(volumes), doubles(volumes), int32s(tree), len(tree)
-    cancellable(lambda cancel: lib.hs_tile_cuboids(*given, cancel, int64s(boxes.reshape(-1))), len(volumes) > LONG // 50)
+    cancellable(
+        lambda cancel: lib.hs_tile_cuboids(*given, cancel, int64s(boxes.reshape(-1))),
+        len(volumes) > LONG // 50,
+    )
     return boxes
 
 

@@ -20,17 +20,42 @@ BATCHED = ("exact", "best", "search", "multistart", "greedy")
 
 
 def ring_batch(
-    method: str, times: NDArray[np.float64], links: NDArray[np.float64], work: float, volume: float, relays: bool, rounds: int,
-    seed: int, bound_rounds: int, threads: Threads, progress: Callable[[float], object] | None,
-) -> tuple[NDArray[Any], ...]:  # fmt: skip
-    """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of hs_ring_batch."""
+    method: str,
+    times: NDArray[np.float64],
+    links: NDArray[np.float64],
+    work: float,
+    volume: float,
+    relays: bool,
+    rounds: int,
+    seed: int,
+    bound_rounds: int,
+    threads: Threads,
+    progress: Callable[[float], object] | None,
+) -> tuple[NDArray[Any], ...]:
+    """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of
+    hs_ring_batch."""
     rows, p = times.shape
-    shares, makespans, bounds, exact = np.empty((rows, p)), np.empty(rows), np.empty(rows), np.empty(rows, np.int32)
-    own_times, own_links = doubles(times.reshape(-1), rows * p), doubles(links.reshape(-1), rows * p * p)
-    outputs = (doubles(shares.reshape(-1)), p), (doubles(makespans), 1), (doubles(bounds), 1), (int32s(exact), 1)
+    shares, makespans, bounds, exact = (
+        np.empty((rows, p)),
+        np.empty(rows),
+        np.empty(rows),
+        np.empty(rows, np.int32),
+    )
+    own_times, own_links = (
+        doubles(times.reshape(-1), rows * p),
+        doubles(links.reshape(-1), rows * p * p),
+    )
+    outputs = (
+        (doubles(shares.reshape(-1)), p),
+        (doubles(makespans), 1),
+        (doubles(bounds), 1),
+        (int32s(exact), 1),
+    )
 
     def call(first: int, last: int, cancel: Any) -> int:
-        own = ffi.new("hs_ring *", (p, own_times + first * p, own_links + first * p * p, work, volume, relays))
+        own = ffi.new(
+            "hs_ring *", (p, own_times + first * p, own_links + first * p * p, work, volume, relays)
+        )
         found = (view + first * width for view, width in outputs)
         given = BATCHED.index(method), last - first, own, rounds, seed, bound_rounds, cancel
         return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
@@ -43,7 +68,12 @@ class Ring:
     """An hs_ring and the arrays that it points to; rings are int32 arrays of its workers."""
 
     def __init__(
-        self, times: NDArray[np.float64], links: NDArray[np.float64], work: float, volume: float, relays: bool = False
+        self,
+        times: NDArray[np.float64],
+        links: NDArray[np.float64],
+        work: float,
+        volume: float,
+        relays: bool = False,
     ) -> None:
         self.p = len(times)
         self._views = doubles(times), doubles(links.reshape(-1), self.p**2)
@@ -51,7 +81,9 @@ class Ring:
 
     def _found(self, function: Any, *given: Any, long: bool) -> NDArray[np.int32]:
         ring, size, makespan = np.empty(self.p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-        cancellable(lambda cancel: function(self.handle, *given, cancel, int32s(ring), size, makespan), long)
+        cancellable(
+            lambda cancel: function(self.handle, *given, cancel, int32s(ring), size, makespan), long
+        )
         return ring[: size[0]].copy()
 
     def greedy(self, first: int) -> NDArray[np.int32]:
@@ -62,7 +94,9 @@ class Ring:
         """Ring of hs_ring_exact."""
         return self._found(lib.hs_ring_exact, long=self.p > 8)
 
-    def search(self, ring: NDArray[np.int32], rounds: int, seed: int) -> tuple[NDArray[np.int32], int, float]:
+    def search(
+        self, ring: NDArray[np.int32], rounds: int, seed: int
+    ) -> tuple[NDArray[np.int32], int, float]:
         """Ring, state of the random numbers and makespan that hs_ring_search found from a ring."""
         found, size = np.resize(ring, self.p), ffi.new("int32_t *", len(ring))
         state, makespan = ffi.new("uint64_t *", seed), ffi.new("double *")
@@ -73,19 +107,27 @@ class Ring:
     def shortest(self) -> NDArray[np.int32]:
         """Ring of hs_ring_shortest."""
         ring = np.empty(self.p, np.int32)
-        cancellable(lambda cancel: lib.hs_ring_shortest(self.handle, cancel, int32s(ring)), self.p > 14)
+        cancellable(
+            lambda cancel: lib.hs_ring_shortest(self.handle, cancel, int32s(ring)), self.p > 14
+        )
         return ring
 
-    def tour(self, ring: NDArray[np.int32], rounds: int, seed: int) -> tuple[NDArray[np.int32], int]:
+    def tour(
+        self, ring: NDArray[np.int32], rounds: int, seed: int
+    ) -> tuple[NDArray[np.int32], int]:
         """Ring and state of the random numbers of hs_ring_tour, from a ring of all workers."""
         found, state = np.array(ring, np.int32), ffi.new("uint64_t *", seed)
-        cancellable(lambda cancel: lib.hs_ring_tour(self.handle, rounds, cancel, int32s(found), state), True)
+        cancellable(
+            lambda cancel: lib.hs_ring_tour(self.handle, rounds, cancel, int32s(found), state), True
+        )
         return found, state[0]
 
     def lengths(self) -> NDArray[np.float64]:
         """(2^p,) lengths of hs_ring_lengths."""
         lengths = np.empty(2**self.p)
-        cancellable(lambda cancel: lib.hs_ring_lengths(self.handle, cancel, doubles(lengths)), self.p > 14)
+        cancellable(
+            lambda cancel: lib.hs_ring_lengths(self.handle, cancel, doubles(lengths)), self.p > 14
+        )
         return lengths
 
     def shares(self, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
@@ -98,5 +140,8 @@ class Ring:
     def bound(self, makespan: float, rounds: int) -> float:
         """hs_ring_bound."""
         bound = ffi.new("double *")
-        cancellable(lambda cancel: lib.hs_ring_bound(self.handle, makespan, rounds, cancel, bound), self.p > 200)
+        cancellable(
+            lambda cancel: lib.hs_ring_bound(self.handle, makespan, rounds, cancel, bound),
+            self.p > 200,
+        )
         return bound[0]  # type: ignore[no-any-return]

@@ -23,7 +23,13 @@ _CHUNKS = 32  # chunks for each thread: the last ones end soon, and progress is 
 Threads = Callable[[], int]
 
 
-def over_rows(call: Rows, rows: int, brief: bool, threads: Threads, progress: Callable[[float], object] | None = None) -> None:
+def over_rows(
+    call: Rows,
+    rows: int,
+    brief: bool,
+    threads: Threads,
+    progress: Callable[[float], object] | None = None,
+) -> None:
     """Run `call` for all rows: at once if that is brief, else in chunks on threads.
 
     The calling thread reports progress and handles Ctrl-C. The first error ends everything. Chunks

@@ -20,7 +20,10 @@ from .star import STAR_MESSAGE, Star, star_chunks, star_messages
 if TYPE_CHECKING:
     from .._base.progress import Progress
 
-_BOX = np.dtype([("worker", "i4"), *((x, "i8") for x in ("row", "col", "depth", "height", "width", "length"))], align=True)
+_BOX = np.dtype(
+    [("worker", "i4"), *((x, "i8") for x in ("row", "col", "depth", "height", "width", "length"))],
+    align=True,
+)
 
 
 class Poll:
@@ -55,7 +58,12 @@ def hs_python_poll(context: Any, fraction: float) -> int:
 class Tile:
     """A tile function in Python. An exception in it ends the run and is kept by the poll."""
 
-    def __init__(self, function: Callable[[NDArray[Any], int, int, int, int], object], array: NDArray[Any], poll: Poll) -> None:
+    def __init__(
+        self,
+        function: Callable[[NDArray[Any], int, int, int, int], object],
+        array: NDArray[Any],
+        poll: Poll,
+    ) -> None:
         self.function, self.array, self.poll = function, array, poll
 
     @property
@@ -107,21 +115,30 @@ class Threads:
         """
         for name, each in (("cores", cores), ("domain_of", domain_of if domains else None)):
             if each is not None and len(each) != workers:
-                raise ValueError(f"{name} must have {workers} entries, one for each worker, got {len(each)}")
+                raise ValueError(
+                    f"{name} must have {workers} entries, one for each worker, got {len(each)}"
+                )
         # Create the owner first: an interrupt may come between the call that makes a pool and the
         # next step of Python.
         owner = ffi.gc(ffi.new("hs_pool **"), lib.hs_python_end_pool)
         pinned = ffi.NULL if cores is None else list(cores)
         if domains:
-            names = [ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode()) for x in domains]
-            given = [(name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)]
-            status = lib.hs_pool_create_domains(workers, pinned, len(domains), given, list(domain_of), owner)
+            names = [
+                ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode())
+                for x in domains
+            ]
+            given = [
+                (name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)
+            ]
+            status = lib.hs_pool_create_domains(
+                workers, pinned, len(domains), given, list(domain_of), owner
+            )
         else:
             status = lib.hs_pool_create(workers, pinned, owner)
         if status == lib.HS_ERROR_THREAD:
             raise ThreadsRefused(
-                f"workers is {workers}: the system refuses to start so many threads for this process; "
-                "see RLIMIT_NPROC (ulimit -u), and pids.max of its cgroup"
+                f"workers is {workers}: the system refuses to start so many threads for this"
+                " process; see RLIMIT_NPROC (ulimit -u), and pids.max of its cgroup"
             )
         check_status(status)
         self._owner, self.handle, self.size = owner, owner[0], workers
@@ -184,7 +201,9 @@ def line_start(memory: NDArray[np.uint8]) -> int:
 
 def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether two matrices of one dtype are transposes of each other because they share memory."""
-    return a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
+    return (
+        a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
+    )
 
 
 def _product(
@@ -206,10 +225,24 @@ def _product(
     (ars, acs), (brs, bcs), (crs, ccs) = a.strides, b.strides, c.strides
     pa, pb, pc = address(a), address(b), address(c)
     fields = (
-        CODES[c.dtype.num], m, n, k, pa, ars // e, acs // e, pb, brs // e, bcs // e, pc, crs // e, ccs // e,
-        (alpha.real, alpha.imag), (beta.real, beta.imag),
-        lib.HS_TRIANGLE_MIRRORED if halves else lib.HS_TRIANGLE_NONE, hermitian,
-    )  # fmt: skip
+        CODES[c.dtype.num],
+        m,
+        n,
+        k,
+        pa,
+        ars // e,
+        acs // e,
+        pb,
+        brs // e,
+        bcs // e,
+        pc,
+        crs // e,
+        ccs // e,
+        (alpha.real, alpha.imag),
+        (beta.real, beta.imag),
+        lib.HS_TRIANGLE_MIRRORED if halves else lib.HS_TRIANGLE_NONE,
+        hermitian,
+    )
     return ffi.new("hs_product *", fields), (pa, pb, pc)
 
 
@@ -241,7 +274,9 @@ def gemm(
         raise_error(status, poll)
 
 
-def gemm_boxes(sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None) -> NDArray[np.int64]:
+def gemm_boxes(
+    sizes: tuple[int, int, int], workers: int, speeds: NDArray[np.float64] | None
+) -> NDArray[np.int64]:
     """(b, 7) rows of hs_gemm_boxes; none if hs_gemm is not layered."""
     shares = or_null(speeds, doubles, workers)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
@@ -275,7 +310,11 @@ class Fault(NamedTuple):
 
 
 def fault_of_boxes(
-    rows: NDArray[np.int64], shape: tuple[int, int, int], *, triangle: bool = False, one_worker: bool = False
+    rows: NDArray[np.int64],
+    shape: tuple[int, int, int],
+    *,
+    triangle: bool = False,
+    one_worker: bool = False,
 ) -> Fault | None:
     """hs_boxes_cover: the reason why boxes do not tile a product, or None if they do.
 
@@ -329,12 +368,30 @@ def run_product(
     kept = ffi.NULL
     if layers is not None:
         if len(layers) != workers:
-            raise ValueError(f"layers must have {workers} entries, one for each worker, got {len(layers)}")
-        kept = ffi.new("void *[]", [ffi.NULL if x is None else ffi.cast("void *", x.ctypes.data) for x in layers])
+            raise ValueError(
+                f"layers must have {workers} entries, one for each worker, got {len(layers)}"
+            )
+        kept = ffi.new(
+            "void *[]",
+            [ffi.NULL if x is None else ffi.cast("void *", x.ctypes.data) for x in layers],
+        )
     box_array = _boxes(boxes)
-    fields = (box_array, len(boxes), cooperative, layered, rows, transfers[0], shares, transfers[1], kept, overlap)
+    fields = (
+        box_array,
+        len(boxes),
+        cooperative,
+        layered,
+        rows,
+        transfers[0],
+        shares,
+        transfers[1],
+        kept,
+        overlap,
+    )
     recorder = Recorder(workers, pace, poll, event_capacity)
-    status = lib.hs_run_product(threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace)
+    status = lib.hs_run_product(
+        threads.handle, product, ffi.new("hs_boxes *", fields), recorder.options, recorder.trace
+    )
     del alive
     return recorder.result(status)
 
@@ -374,12 +431,30 @@ def run_star(
     recorder = Recorder(star.p, pace, poll, 0)
     messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
     views = star_chunks(chunks), star_messages(messages), int64s(peak)
-    order = (lib.HS_STAR_DEMAND, 0, ffi.NULL) if served is None else (lib.HS_STAR_LISTED, len(served), int32s(served))
+    order = (
+        (lib.HS_STAR_DEMAND, 0, ffi.NULL)
+        if served is None
+        else (lib.HS_STAR_LISTED, len(served), int32s(served))
+    )
     task = ffi.new(
-        "hs_star_product *", (star.handle, len(chunks), views[0], *order, block, views[1], message_count, 0, views[2], 0.0)
+        "hs_star_product *",
+        (
+            star.handle,
+            len(chunks),
+            views[0],
+            *order,
+            block,
+            views[1],
+            message_count,
+            0,
+            views[2],
+            0.0,
+        ),
     )
     times = ffi.addressof(recorder.trace, "times")
-    result = recorder.result(lib.hs_run_star(threads.handle, product, task, recorder.options, times))
+    result = recorder.result(
+        lib.hs_run_star(threads.handle, product, task, recorder.options, times)
+    )
     del alive
     return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
 
@@ -387,7 +462,9 @@ def run_star(
 class Recorder:
     """The hs_options of a run, a full hs_trace, and the objects that must stay alive with them."""
 
-    def __init__(self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int) -> None:
+    def __init__(
+        self, workers: int, pace: NDArray[np.float64] | None, poll: Poll, event_capacity: int
+    ) -> None:
         self.poll = poll
         self.events = ffi.new("hs_event[]", event_capacity)
         self.times = [ffi.new("double[]", workers) for _ in range(3)]
@@ -400,14 +477,20 @@ class Recorder:
             raise_error(status, self.poll)
         if self.poll.error is not None:  # an error in the last tiles, after the last poll
             raise self.poll.error
-        recorded = [(e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box) for e in self.events[0 : self.trace.event_count]]
+        recorded = [
+            (e.worker, _EVENT_KINDS[e.kind], e.start, e.end, e.box)
+            for e in self.events[0 : self.trace.event_count]
+        ]
         return RunResult(recorded, *(list(times) for times in self.times))
 
 
 def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> Any:
     steps = [stride // array.itemsize for stride in array.strides]
     data = ffi.cast("void *", array.ctypes.data)
-    return ffi.new("hs_stencil *", (CODES[array.dtype.num], rule, *array.shape, data, *steps, weights.ravel().tolist()))
+    return ffi.new(
+        "hs_stencil *",
+        (CODES[array.dtype.num], rule, *array.shape, data, *steps, weights.ravel().tolist()),
+    )
 
 
 def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> None:
@@ -418,7 +501,11 @@ def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> 
 def run_wavefront(
     threads: Threads,
     array: NDArray[Any],
-    kernel: tuple[NDArray[np.float64], int] | tuple[int, int] | Callable[[NDArray[Any], int, int, int, int], object],
+    kernel: (
+        tuple[NDArray[np.float64], int]
+        | tuple[int, int]
+        | Callable[[NDArray[Any], int, int, int, int], object]
+    ),
     *,
     workers: int,
     shape: tuple[int, int],
@@ -437,16 +524,29 @@ def run_wavefront(
     """
     if callable(kernel):
         if sys.is_finalizing():  # Python would end the workers, which are other threads
-            raise RuntimeError("the interpreter is ending: no other thread can call kernel any more")
+            raise RuntimeError(
+                "the interpreter is ending: no other thread can call kernel any more"
+            )
         function, alive = lib.hs_python_tile, ffi.new_handle(Tile(kernel, array, poll))
     elif isinstance(kernel[0], int):
         function, alive = ffi.cast("hs_tile_function", kernel[0]), ffi.cast("void *", kernel[1])
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
-    problem = (*array.shape, *shape, axis, int32s(owner, shape[axis]), reach, order, function, alive)
+    problem = (
+        *array.shape,
+        *shape,
+        axis,
+        int32s(owner, shape[axis]),
+        reach,
+        order,
+        function,
+        alive,
+    )
     recorder = Recorder(workers, pace, poll, event_capacity)
     task = ffi.new("hs_wavefront *", problem)
-    return recorder.result(lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace))
+    return recorder.result(
+        lib.hs_run_wavefront(threads.handle, task, recorder.options, recorder.trace)
+    )
 
 
 def run_slices(
@@ -470,11 +570,25 @@ def run_slices(
     times = ffi.NULL if exchange is None else doubles(exchange.reshape(-1), 2 * len(ring))
     strides = [[stride // e for stride in array.strides] for array in (source, target)]
     problem = (
-        CODES[target.dtype.num], *target.shape, source_at, *strides[0], target_at, *strides[1], weight, steps, len(ring),
-        int32s(ring), int64s(widths, len(ring)), times,
-    )  # fmt: skip
+        CODES[target.dtype.num],
+        *target.shape,
+        source_at,
+        *strides[0],
+        target_at,
+        *strides[1],
+        weight,
+        steps,
+        len(ring),
+        int32s(ring),
+        int64s(widths, len(ring)),
+        times,
+    )
     recorder = Recorder(workers, pace, poll or Poll(), event_capacity)
-    return recorder.result(lib.hs_run_slices(threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace))
+    return recorder.result(
+        lib.hs_run_slices(
+            threads.handle, ffi.new("hs_slices *", problem), recorder.options, recorder.trace
+        )
+    )
 
 
 MEASURED = ("gemm", "panel", "trsm")
@@ -516,14 +630,30 @@ def measure_kernel(
     count, batch = np.empty(workers, np.int32), np.empty(workers, np.int32)
     elapsed, busy = np.empty(workers), np.empty(workers)
     views = (doubles(times), int32s(count), int32s(batch), doubles(elapsed), doubles(busy))
-    fields = (MEASURED.index(kernel), DTYPES[dtype], size, worker, seconds, capacity, least, *views, 0, 0.0)
+    fields = (
+        MEASURED.index(kernel),
+        DTYPES[dtype],
+        size,
+        worker,
+        seconds,
+        capacity,
+        least,
+        *views,
+        0,
+        0.0,
+    )
     what, poll = ffi.new("hs_measurement *", fields), Poll()
     handle = ffi.new_handle(poll)
     status = lib.hs_measure_kernel(threads.handle, what, lib.hs_python_poll, handle)
     if status:
         raise_error(status, poll)
     return Measurement(
-        [row[:k].copy() for row, k in zip(times, count.tolist(), strict=True)], batch, elapsed, busy, what.width, what.flops
+        [row[:k].copy() for row, k in zip(times, count.tolist(), strict=True)],
+        batch,
+        elapsed,
+        busy,
+        what.width,
+        what.flops,
     )
 
 

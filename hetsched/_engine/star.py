@@ -75,31 +75,63 @@ class Star:
         if summary.message_count <= most:
             if variant < 0 and method == lib.HS_STAR_HET:
                 variant = result
-            chunks, messages = np.zeros(summary.chunk_count, STAR_CHUNK), np.zeros(summary.message_count, STAR_MESSAGE)
+            chunks, messages = (
+                np.zeros(summary.chunk_count, STAR_CHUNK),
+                np.zeros(summary.message_count, STAR_MESSAGE),
+            )
             call((star_chunks(chunks), star_messages(messages)))
-        return StarResult(summary.makespan, result, variants, sides, columns, summary.message_count, chunks, messages)
+        return StarResult(
+            summary.makespan,
+            result,
+            variants,
+            sides,
+            columns,
+            summary.message_count,
+            chunks,
+            messages,
+        )
 
     def search(self, eager: bool, seed: int, effort: int) -> tuple[NDArray[Any], int, float]:
         """Chunks, order and makespan of hs_star_search."""
-        shares, by_rows, order = ffi.new("hs_star_share[]", self.p), ffi.new("int32_t *"), ffi.new("int32_t *")
+        shares, by_rows, order = (
+            ffi.new("hs_star_share[]", self.p),
+            ffi.new("int32_t *"),
+            ffi.new("int32_t *"),
+        )
         makespan, count = ffi.new("double *"), ffi.new("int64_t *")
         found = (by_rows, shares, order, makespan)
-        cancellable(lambda cancel: lib.hs_star_search(self.handle, eager, seed, effort, cancel, *found), effort > 0)
+        cancellable(
+            lambda cancel: lib.hs_star_search(self.handle, eager, seed, effort, cancel, *found),
+            effort > 0,
+        )
         check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.NULL))
         chunks = np.zeros(count[0], STAR_CHUNK)
         check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, star_chunks(chunks)))
         return chunks, order[0], makespan[0]
 
-    def exact(self, most_chunks: int, effort: int, limit: float) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header says."""
-        chunks, served = np.zeros(most_chunks, STAR_CHUNK), np.empty(most_chunks * (self.handle.t + 2), np.int32)
+    def exact(
+        self, most_chunks: int, effort: int, limit: float
+    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header
+        says."""
+        chunks, served = (
+            np.zeros(most_chunks, STAR_CHUNK),
+            np.empty(most_chunks * (self.handle.t + 2), np.int32),
+        )
         count, length, makespan = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
         found = count, star_chunks(chunks), length, int32s(served), makespan
-        cancellable(lambda cancel: lib.hs_star_exact(self.handle, effort, limit, cancel, *found), effort > 0)
+        cancellable(
+            lambda cancel: lib.hs_star_exact(self.handle, effort, limit, cancel, *found), effort > 0
+        )
         return chunks[: count[0]].copy(), served[: length[0]].copy()
 
     def simulate(
-        self, chunks: NDArray[Any], order: int, served: NDArray[np.int32], eager: bool, long: bool = False
+        self,
+        chunks: NDArray[Any],
+        order: int,
+        served: NDArray[np.int32],
+        eager: bool,
+        long: bool = False,
     ) -> tuple[float, NDArray[Any]]:
         """Makespan and messages of hs_star_simulate for an array of STAR_CHUNK."""
         count, makespan = ffi.new("int64_t *"), ffi.new("double *")
@@ -107,7 +139,9 @@ class Star:
 
         def call(messages: Any) -> None:
             out = (messages, count, makespan)
-            cancellable(lambda cancel: lib.hs_star_simulate(self.handle, *given, cancel, *out), long)
+            cancellable(
+                lambda cancel: lib.hs_star_simulate(self.handle, *given, cancel, *out), long
+            )
 
         call(ffi.NULL)
         messages = np.zeros(count[0], STAR_MESSAGE)
@@ -117,7 +151,10 @@ class Star:
     def bounds(self, layout: int) -> list[float]:
         """hs_star_bounds."""
         bounds = ffi.new("double[]", lib.HS_STAR_BOUNDS)
-        cancellable(lambda cancel: lib.hs_star_bounds(self.handle, layout, cancel, bounds), self.p > LONG // 20)
+        cancellable(
+            lambda cancel: lib.hs_star_bounds(self.handle, layout, cancel, bounds),
+            self.p > LONG // 20,
+        )
         return list(bounds)
 
 

@@ -36,7 +36,13 @@ def tall_qr(
     """
     k = 0 if b is None else b.shape[1]
     operands = [_operand(array) for array in (a, q, r, b, c)]
-    fields = (CODES[a.dtype.num], *a.shape, k, *(x for operand in operands for x in operand), or_null(residuals, doubles, k))
+    fields = (
+        CODES[a.dtype.num],
+        *a.shape,
+        k,
+        *(x for operand in operands for x in operand),
+        or_null(residuals, doubles, k),
+    )
     handle = ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     status = lib.hs_tall_qr(threads.handle, ffi.new("hs_tall *", fields), options, ffi.NULL)

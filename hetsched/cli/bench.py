@@ -44,16 +44,35 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "bench",
         help="measure times on this machine and compare them with NumPy or an earlier run",
-        description="Time products, factorisations and planners, alternating with NumPy, and print medians and ratios. "
-        "With -o and --compare, compare the times of two commits.",
+        description=(
+            "Time products, factorisations and planners, alternating with NumPy, and print medians"
+            " and ratios. With -o and --compare, compare the times of two commits."
+        ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000], metavar="N", help="sizes of the matrices")
-    parser.add_argument("--dtype", default="float64", metavar="D", help="dtype of the matrices (default: float64)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="R", help="calls per case; the median is reported (default: 5)")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[500, 1000, 2000],
+        metavar="N",
+        help="sizes of the matrices",
+    )
+    parser.add_argument(
+        "--dtype", default="float64", metavar="D", help="dtype of the matrices (default: float64)"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        metavar="R",
+        help="calls per case; the median is reported (default: 5)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the times as JSON")
-    parser.add_argument("--compare", metavar="FILE", help="compare with the times in a file written by -o")
+    parser.add_argument(
+        "--compare", metavar="FILE", help="compare with the times in a file written by -o"
+    )
     parser.add_argument("--json", action="store_true", help="print the times as JSON")
     parser.set_defaults(command=_bench)
 
@@ -61,26 +80,47 @@ def add_parser(commands: Any) -> None:
 def _bench(given: argparse.Namespace) -> None:
     rounds = check.integer("--rounds", given.rounds, low=1, high=10**6)
     sizes = [check.integer("--sizes", n, low=1, high=10**5) for n in given.sizes]
-    dtype = check.dtype(given.dtype, [np.dtype(d) for d in ("float32", "float64", "complex64", "complex128")], "--dtype")
+    dtype = check.dtype(
+        given.dtype,
+        [np.dtype(d) for d in ("float32", "float64", "complex64", "complex128")],
+        "--dtype",
+    )
     if given.output:
         require_output("--output", given.output)
     before = _read(given.compare) if given.compare else {}
     times: dict[str, dict[str, float]] = {}
-    rows = [("", "hetsched", "NumPy", "NumPy / hetsched", *(["before", "before / now"] if before else []))]
+    rows = [
+        (
+            "",
+            "hetsched",
+            "NumPy",
+            "NumPy / hetsched",
+            *(["before", "before / now"] if before else []),
+        )
+    ]
     for case in _cases(sizes, dtype):
         times[case.name] = own = _timed(case, rounds)
         rows.append((case.name, *_cells(own, before.get(case.name), bool(before))))
     content = {
-        "format": _FORMAT, "hetsched": __version__, "numpy": np.__version__, "python": platform.python_version(),
-        "machine": _machine(), "dtype": dtype.name, "rounds": rounds, "seconds": times,
-    }  # fmt: skip
+        "format": _FORMAT,
+        "hetsched": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": _machine(),
+        "dtype": dtype.name,
+        "rounds": rounds,
+        "seconds": times,
+    }
     if given.output:
         with replace_file(given.output) as file:
             file.write((json.dumps(content, indent=1) + "\n").encode())
     if given.json:
         print(json.dumps(content, indent=1))
     else:
-        print(f"{_machine()}; hetsched {__version__}, NumPy {np.__version__}; {dtype.name}, medians of {rounds}")
+        print(
+            f"{_machine()}; hetsched {__version__}, NumPy {np.__version__}; {dtype.name}, medians"
+            f" of {rounds}"
+        )
         print(table(rows, "<>"))
 
 
@@ -88,7 +128,10 @@ def _machine() -> str:
     from ..machine.topology import topology
 
     host = topology()
-    return f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online} cpus"
+    return (
+        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
+        " cpus"
+    )
 
 
 def _read(path: str) -> dict[str, dict[str, float]]:
@@ -97,9 +140,22 @@ def _read(path: str) -> dict[str, dict[str, float]]:
         content = json.loads(read_text(path))
         if content["format"] != _FORMAT:
             raise KeyError("format")
-        return {name: {who: float(t) for who, t in own.items()} for name, own in content["seconds"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"--compare: {path} was not written by hetsched bench -o ({type(error).__name__}: {error})") from None
+        return {
+            name: {who: float(t) for who, t in own.items()}
+            for name, own in content["seconds"].items()
+        }
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise ValueError(
+            f"--compare: {path} was not written by hetsched bench -o ({type(error).__name__}:"
+            f" {error})"
+        ) from None
 
 
 def _cases(sizes: list[int], dtype: np.dtype[Any]) -> Iterator[Case]:
@@ -112,14 +168,24 @@ def _cases(sizes: list[int], dtype: np.dtype[Any]) -> Iterator[Case]:
         b: Array = A[:, 0].copy()
         yield Case(f"matmul {n}", lambda A=A: hs.matmul(A, A), lambda A=A: A @ A)  # type: ignore[misc]
         yield Case(f"gram {n}", lambda A=A: hs.gram(A), lambda A=A: A @ A.conj().T)  # type: ignore[misc]
-        yield Case(f"solve {n}", lambda A=A, b=b: hs.solve(A, b), lambda A=A, b=b: np.linalg.solve(A, b))  # type: ignore[misc]
+        yield Case(
+            f"solve {n}",
+            lambda A=A, b=b: hs.solve(A, b),  # type: ignore[misc]
+            lambda A=A, b=b: np.linalg.solve(A, b),  # type: ignore[misc]
+        )
         yield Case(f"cholesky {n}", lambda S=S: hs.cholesky(S), lambda S=S: np.linalg.cholesky(S))  # type: ignore[misc]
         yield Case(f"qr {n}", lambda A=A: hs.qr(A, mode="economic"), lambda A=A: np.linalg.qr(A))  # type: ignore[misc]
     speeds = rng.lognormal(size=100_000)
     yield Case("distribute, 100000 workers", lambda: hs.distribute(10**9, speeds=speeds), None)
-    yield Case("partition by columns, 100000 workers", lambda: hs.partition(speeds, "columns"), None)
+    yield Case(
+        "partition by columns, 100000 workers", lambda: hs.partition(speeds, "columns"), None
+    )
     yield Case("partition, 8 workers", lambda: hs.partition(speeds[:8]), None)
-    yield Case("slice_ring, 13 workers", lambda: hs.slice_ring(hs.datasets.strasbourg(), work=100, volume=1), None)
+    yield Case(
+        "slice_ring, 13 workers",
+        lambda: hs.slice_ring(hs.datasets.strasbourg(), work=100, volume=1),
+        None,
+    )
 
 
 def _timed(case: Case, rounds: int) -> dict[str, float]:
@@ -135,9 +201,15 @@ def _timed(case: Case, rounds: int) -> dict[str, float]:
     return {who: statistics.median(found) for who, found in seconds.items()}
 
 
-def _cells(own: dict[str, float], before: dict[str, float] | None, compared: bool) -> tuple[str, ...]:
+def _cells(
+    own: dict[str, float], before: dict[str, float] | None, compared: bool
+) -> tuple[str, ...]:
     ours, peer = own["hetsched"], own.get("numpy")
-    cells = [_time(ours), "" if peer is None else _time(peer), "" if peer is None else f"{peer / ours:.2f}"]
+    cells = [
+        _time(ours),
+        "" if peer is None else _time(peer),
+        "" if peer is None else f"{peer / ours:.2f}",
+    ]
     if compared:
         known = before is not None and before.get("hetsched")
         cells += [_time(known), f"{known / ours:.2f}"] if known else ["", ""]

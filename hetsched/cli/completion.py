@@ -20,8 +20,10 @@ def add_parser(commands: Any, whole: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "completion",
         help="print a shell script for Tab completion",
-        description="Print a shell script for Tab completion of hetsched's commands, options and names of methods. "
-        "This needs shtab: pip install 'hetsched[completion]'.",
+        description=(
+            "Print a shell script for Tab completion of hetsched's commands, options and names of"
+            " methods. This needs shtab: pip install 'hetsched[completion]'."
+        ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

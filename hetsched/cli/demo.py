@@ -37,9 +37,24 @@ _PAUSE = 0.25
 
 def add_parser(commands: Any) -> None:
     """Add the command and its options."""
-    demo = commands.add_parser("demo", help="multiply real arrays on unequal workers and compare predicted and measured times")
-    demo.add_argument("-o", "--output", default=".", metavar="DIR", help="folder for the HTML report (default: here)")
-    demo.add_argument("-n", "--size", type=int, default=4000, help="side of the large product (default: %(default)s)")
+    demo = commands.add_parser(
+        "demo",
+        help="multiply real arrays on unequal workers and compare predicted and measured times",
+    )
+    demo.add_argument(
+        "-o",
+        "--output",
+        default=".",
+        metavar="DIR",
+        help="folder for the HTML report (default: here)",
+    )
+    demo.add_argument(
+        "-n",
+        "--size",
+        type=int,
+        default=4000,
+        help="side of the large product (default: %(default)s)",
+    )
     demo.set_defaults(command=lambda given: run_demo(given.output, given.size))
 
 
@@ -52,14 +67,17 @@ def run_demo(directory: str | Path, size: int = 4000) -> Path:
         try:
             import_module(module)
         except ImportError as error:
-            raise ImportError(f"the demonstration needs {module.split('.')[0]}: pip install 'hetsched[demo]'") from error
+            raise ImportError(
+                f"the demonstration needs {module.split('.')[0]}: pip install 'hetsched[demo]'"
+            ) from error
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     report = Report("Matrix products on unequal workers")
     kernel, host = kernels.kernel(), topology()
     report.text(
-        f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online} cpus; "
-        f"kernels: {kernel['name']} {kernel['version']}, {kernel['set']} ({kernel['reason']})."
+        f"{host.model or 'This machine'}, {host.worth} workers on {host.cpus} of {host.online}"
+        f" cpus; kernels: {kernel['name']} {kernel['version']}, {kernel['set']}"
+        f" ({kernel['reason']})."
     )
     _digits(report)
     plan, planned, equal = _large(report, size)
@@ -80,7 +98,9 @@ def _emulated(gigaflops: float, seconds: float = 0.0) -> Pool:
     with Pool(1) as one:
         host = topology().worth / one.platform.cycle_times[0]
     total = platform.speeds.sum()
-    return Pool(platform, emulate=True, time_scale=max(total / (_LOAD * host), total * seconds / gigaflops))
+    return Pool(
+        platform, emulate=True, time_scale=max(total / (_LOAD * host), total * seconds / gigaflops)
+    )
 
 
 def _digits(report: Report) -> None:
@@ -89,7 +109,10 @@ def _digits(report: Report) -> None:
     digits = load_digits()
     half = len(digits.data) // 2
     new, known = digits.data[half:], digits.data[:half]
-    report.heading(f"1. {len(new)} new images of handwritten digits compared with {len(known)} known ones, on emulated workers")
+    report.heading(
+        f"1. {len(new)} new images of handwritten digits compared with {len(known)} known ones, on"
+        " emulated workers"
+    )
     report.text(
         "Workers with cycle-times 3, 5 and 8: the first is 8/3 as fast as the last. "
         "Each worker computes some columns of the matrix of scalar products, new times knownᵀ."
@@ -100,7 +123,10 @@ def _digits(report: Report) -> None:
     # order.
     distances = (known**2).sum(axis=1) - 2.0 * products
     right = float(np.mean(digits.target[distances.argmin(axis=1)] == digits.target[half:]))
-    report.text(f"Sanity check: the nearest known image has the right label for {right:.1%} of the new ones.")
+    report.text(
+        f"Sanity check: the nearest known image has the right label for {right:.1%} of the new"
+        " ones."
+    )
 
 
 def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
@@ -111,7 +137,9 @@ def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
     return plan, planned, equal
 
 
-def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
+def _compare(
+    report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]
+) -> tuple[NDArray[Any], ProductPlan, Trace, Trace]:
     """Compare planned and equal split on the same emulated workers, and both with NumPy."""
     reference = A @ B
     time.sleep(_PAUSE)
@@ -124,20 +152,28 @@ def _compare(report: Report, pool: Pool, A: NDArray[Any], B: NDArray[Any]) -> tu
     worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
 
     report.table(worker_table(plan, planned))
-    report.text(f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s ({_off(planned)}).")
+    report.text(
+        f"Makespan: predicted {planned.predicted:.4f} s, measured {planned.makespan:.4f} s"
+        f" ({_off(planned)})."
+    )
     report.text(f"Certificate, in platform seconds (not scaled): {plan.certificate}.")
     report.text(
-        f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured {equal.makespan:.4f} s ({_off(equal)}). "
-        f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted: {_ratio(equal, planned):.2f})."
+        f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured"
+        f" {equal.makespan:.4f} s ({_off(equal)}). The plan is"
+        f" {equal.makespan / planned.makespan:.2f} times as fast (predicted:"
+        f" {_ratio(equal, planned):.2f})."
     )
     for warning in caught:
         report.text(f"Other programs disturbed this run: {warning.message}.")
     report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
     report.picture("Planned split: the part of each worker", plan.plot)
     latest = max(planned.makespan, equal.makespan)  # one time axis for both
-    report.picture("Planned split: trace of the run", lambda ax: plot_trace(planned, ax, until=latest))
     report.picture(
-        "Equal split: trace of the run, in which the fast workers wait", lambda ax: plot_trace(equal, ax, until=latest)
+        "Planned split: trace of the run", lambda ax: plot_trace(planned, ax, until=latest)
+    )
+    report.picture(
+        "Equal split: trace of the run, in which the fast workers wait",
+        lambda ax: plot_trace(equal, ax, until=latest),
     )
     return C, plan, planned, equal
 
@@ -148,11 +184,18 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
 
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.9])
-    plan.plot(figure.add_subplot(grid[:, 0])).set_title("Planned: the part of each worker", loc="left", fontsize=10)
+    plan.plot(figure.add_subplot(grid[:, 0])).set_title(
+        "Planned: the part of each worker", loc="left", fontsize=10
+    )
     latest = max(planned.makespan, equal.makespan)
-    for row, (name, trace) in enumerate((("Planned split", planned), ("Equal split, same workers", equal))):
+    for row, (name, trace) in enumerate(
+        (("Planned split", planned), ("Equal split, same workers", equal))
+    ):
         axes = plot_trace(trace, figure.add_subplot(grid[row, 1]), until=latest)
-        title = f"{name}: predicted {digits(trace.predicted or 0.0)} s, measured {digits(trace.makespan)} s"
+        title = (
+            f"{name}: predicted {digits(trace.predicted or 0.0)} s, measured"
+            f" {digits(trace.makespan)} s"
+        )
         axes.set_title(title, loc="left", fontsize=10, pad=22)
         axes.set_xlabel("time (s)" if row else "")
     write_picture(figure, path, dpi=110)
@@ -174,8 +217,9 @@ def _real_cores(report: Report, n: int) -> None:
     ours, numpys = (2.0 * n**3 / s / 1e9 for s in seconds)
     difference = float(np.abs(C - D).max() / np.abs(D).max())
     report.text(
-        f"hetsched {ours:.1f} GFLOP/s, numpy.matmul {numpys:.1f} GFLOP/s: {ours / numpys:.3f} times as fast "
-        f"(medians of 3 alternating runs; largest difference {difference:.1e} of the largest element)."
+        f"hetsched {ours:.1f} GFLOP/s, numpy.matmul {numpys:.1f} GFLOP/s: {ours / numpys:.3f} times"
+        f" as fast (medians of 3 alternating runs; largest difference {difference:.1e} of the"
+        " largest element)."
     )
     _, trace = matmul(A, B, trace=True)
     report.picture("Real cores: trace of the run", trace.plot)

@@ -17,19 +17,32 @@ def add_parser(commands: Any) -> None:
         "exec",
         help="run a program with hetsched as its BLAS and LAPACK",
         usage="hetsched exec [options] [--] command [argument ...]",
-        description="Run a program (Python with NumPy, Octave, R or any other). Its large matrix products, systems and "
-        "factorisations are computed by hetsched's workers. Small ones, and everything else, go to its own libraries. "
-        "Linux only.",
+        description=(
+            "Run a program (Python with NumPy, Octave, R or any other). Its large matrix products,"
+            " systems and factorisations are computed by hetsched's workers. Small ones, and"
+            " everything else, go to its own libraries. Linux only."
+        ),
     )
-    run.add_argument("--threads", type=int, metavar="P", help="largest number of workers (default: the cores that are worth it)")
+    run.add_argument(
+        "--threads",
+        type=int,
+        metavar="P",
+        help="largest number of workers (default: the cores that are worth it)",
+    )
     run.add_argument(
         "--least",
         metavar="N",
-        help='multiply-adds from which hetsched computes a call: "1e6" for all, "gemm=1e6,dgetrf=3e5" for some '
-        "(default: as measured)",
+        help=(
+            'multiply-adds from which hetsched computes a call: "1e6" for all,'
+            ' "gemm=1e6,dgetrf=3e5" for some (default: as measured)'
+        ),
     )
-    run.add_argument("--report", action="store_true", help="print a table of all calls when the program ends")
-    run.add_argument("program", nargs=argparse.REMAINDER, metavar="command", help="the program and its arguments")
+    run.add_argument(
+        "--report", action="store_true", help="print a table of all calls when the program ends"
+    )
+    run.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="command", help="the program and its arguments"
+    )
     run.set_defaults(command=_exec)
 
 

@@ -17,7 +17,9 @@ from ..planners.worth import workers_worth
 
 def add_parser(commands: Any) -> None:
     """Add the command and its options."""
-    info = commands.add_parser("info", help="show kernels, cores and limits, and how many workers are worth starting")
+    info = commands.add_parser(
+        "info", help="show kernels, cores and limits, and how many workers are worth starting"
+    )
     info.set_defaults(command=_info)
 
 
@@ -25,10 +27,17 @@ def _info(_: argparse.Namespace) -> None:
     kernel, host = kernels.kernel(), topology()
     sources = {"c": "hetsched's own", "blis": "BLIS's", "openblas": "OpenBLAS's"}
     multipliers = ", ".join(
-        f"{name} {sources[source]} {rows} x {cols}" for name, (source, rows, cols) in kernel["kernels"].items()
+        f"{name} {sources[source]} {rows} x {cols}"
+        for name, (source, rows, cols) in kernel["kernels"].items()
     )
-    library = "hetsched's own kernels in C" if kernel["name"] == "c" else f"{kernel['name']} {kernel['version']}".strip()
-    without = "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
+    library = (
+        "hetsched's own kernels in C"
+        if kernel["name"] == "c"
+        else f"{kernel['name']} {kernel['version']}".strip()
+    )
+    without = (
+        "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
+    )
     lines = [
         ("hetsched", f"{__version__} (engine {version()})"),
         ("library", library + without),

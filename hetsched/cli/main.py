@@ -12,7 +12,21 @@ from typing import Any
 
 from .._base.progress import no_bars
 from .._base.version import __version__
-from . import bench, completion, demo, exec, info, join, measure, mpi, planning, reproduce, run, streams, study
+from . import (
+    bench,
+    completion,
+    demo,
+    exec,
+    info,
+    join,
+    measure,
+    mpi,
+    planning,
+    reproduce,
+    run,
+    streams,
+    study,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +66,11 @@ def _hushed(given: argparse.Namespace) -> Iterator[None]:
     """Suppress progress bars, and standard output unless it is for programs (JSON or CSV)."""
     with no_bars(), ExitStack() as stack:
         if not (getattr(given, "json", False) or getattr(given, "csv", False)):
-            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w", encoding="utf-8", errors="replace"))))
+            stack.enter_context(
+                redirect_stdout(
+                    stack.enter_context(open(os.devnull, "w", encoding="utf-8", errors="replace"))
+                )
+            )
         yield
 
 
@@ -84,7 +102,10 @@ _RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 def _fault(error: Exception) -> str:
     text = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-    return f"internal error in hetsched: {text} (not caused by your input; -v shows the traceback; please report it)"
+    return (
+        f"internal error in hetsched: {text} (not caused by your input; -v shows the traceback;"
+        " please report it)"
+    )
 
 
 def _sentence(error: BaseException) -> str:
@@ -105,15 +126,27 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="hetsched", description="Plan, simulate and run dense linear algebra on workers of unequal speed.")
+    parser = _Parser(
+        prog="hetsched",
+        description="Plan, simulate and run dense linear algebra on workers of unequal speed.",
+    )
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
     parser.set_defaults(command=lambda _: parser.print_help())
     commands = parser.add_subparsers(metavar="COMMAND")
     for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce, study, bench):
         module.add_parser(commands)
     completion.add_parser(commands, parser)
-    for command, default in ((parser, False), *((command, argparse.SUPPRESS) for command in commands.choices.values())):
-        command.add_argument("-v", "--verbose", action="store_true", default=default, help="show the traceback of an error")
+    for command, default in (
+        (parser, False),
+        *((command, argparse.SUPPRESS) for command in commands.choices.values()),
+    ):
+        command.add_argument(
+            "-v",
+            "--verbose",
+            action="store_true",
+            default=default,
+            help="show the traceback of an error",
+        )
         command.add_argument(
             "-q",
             "--quiet",

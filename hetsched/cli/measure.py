@@ -19,35 +19,65 @@ def add_parser(commands: Any) -> None:
     measure = commands.add_parser(
         "measure",
         help="measure the speed of each core, by kernel, dtype and size",
-        description="Measure the speed of each core in matrix products, panels of LU factorisations and triangular solves, one "
-        "core at a time and all at once. The result is cached. matmul and lu_factor divide their work by it.",
-    )
-    measure.add_argument("--seconds", type=float, default=1.5, metavar="T", help="approximate duration (default: %(default)s)")
-    measure.add_argument(
-        "--cores", choices=["auto", "all", "types"], default="auto", help="measure all cores, or one of each type"
-    )
-    measure.add_argument(
-        "--dtype", action="append", metavar="D", help="float32, float64, complex64 or complex128; may be repeated"
+        description=(
+            "Measure the speed of each core in matrix products, panels of LU factorisations and"
+            " triangular solves, one core at a time and all at once. The result is cached. matmul"
+            " and lu_factor divide their work by it."
+        ),
     )
     measure.add_argument(
-        "--max-age", type=float, metavar="T", help="reuse an earlier measurement that is at most T seconds old (default: a week)"
+        "--seconds",
+        type=float,
+        default=1.5,
+        metavar="T",
+        help="approximate duration (default: %(default)s)",
+    )
+    measure.add_argument(
+        "--cores",
+        choices=["auto", "all", "types"],
+        default="auto",
+        help="measure all cores, or one of each type",
+    )
+    measure.add_argument(
+        "--dtype",
+        action="append",
+        metavar="D",
+        help="float32, float64, complex64 or complex128; may be repeated",
+    )
+    measure.add_argument(
+        "--max-age",
+        type=float,
+        metavar="T",
+        help="reuse an earlier measurement that is at most T seconds old (default: a week)",
     )
     measure.add_argument(
         "--blas",
         action="store_true",
-        help="measure the size from which `hetsched exec` takes each function of the BLAS and LAPACK (half a minute)",
+        help=(
+            "measure the size from which `hetsched exec` takes each function of the BLAS and LAPACK"
+            " (half a minute)"
+        ),
     )
     measure.add_argument(
         "--blocks",
         action="store_true",
-        help="find the best kernel and block sizes for each kind of core, each in up to twenty times --seconds",
+        help=(
+            "find the best kernel and block sizes for each kind of core, each in up to twenty times"
+            " --seconds"
+        ),
     )
-    measure.add_argument("--refresh", action="store_true", help="measure again, even if a recent measurement is cached")
+    measure.add_argument(
+        "--refresh",
+        action="store_true",
+        help="measure again, even if a recent measurement is cached",
+    )
     measure.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="write the platform, .toml or .json, for `hetsched run --platform` and `hetsched join`",
+        help=(
+            "write the platform, .toml or .json, for `hetsched run --platform` and `hetsched join`"
+        ),
     )
     measure.add_argument("--plot", metavar="FILE", help="plot the speeds: .png, .svg or .pdf")
     measure.add_argument("--json", action="store_true", help="print the whole measurement as JSON")
@@ -66,7 +96,13 @@ def _measure(given: argparse.Namespace) -> None:
         return
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
-    found = measuring.measure(cores=given.cores, seconds=given.seconds, refresh=given.refresh, blocks=given.blocks, **options)
+    found = measuring.measure(
+        cores=given.cores,
+        seconds=given.seconds,
+        refresh=given.refresh,
+        blocks=given.blocks,
+        **options,
+    )
     if given.output:
         found.save(given.output)
     if given.plot:

@@ -27,17 +27,23 @@ def add_parser(commands: Any) -> None:
     ranks = commands.add_parser(
         "mpi",
         help="products and measurements on the ranks of an MPI program",
-        description="These commands are started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
-        "`mpiexec -n 4 hetsched mpi run A.npy B.npy -o C.npy`. Each rank is one worker.",
+        description=(
+            "These commands are started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
+            "`mpiexec -n 4 hetsched mpi run A.npy B.npy -o C.npy`. Each rank is one worker."
+        ),
     ).add_subparsers(required=True, metavar="COMMAND")
     run = ranks.add_parser(
         "run",
         help="multiply two files",
-        description="Multiply the matrices of two files, which rank 0 reads. The ranks are the workers. Their speeds come "
-        "from a short measurement of products, or from the file of --platform. With a method of plan_product, rank 0 is "
-        "the master of the other ranks.",
+        description=(
+            "Multiply the matrices of two files, which rank 0 reads. The ranks are the workers."
+            " Their speeds come from a short measurement of products, or from the file of"
+            " --platform. With a method of plan_product, rank 0 is the master of the other ranks."
+        ),
     )
-    run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
+    run.add_argument(
+        "A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)"
+    )
     run.add_argument("B", help="right operand")
     run.add_argument(
         "-o",
@@ -46,39 +52,75 @@ def add_parser(commands: Any) -> None:
         metavar="C",
         help="file for the product, .npy; replaced only when the product is complete",
     )
-    run.add_argument("--platform", metavar="FILE", help="platform of the ranks, as written by `hetsched mpi measure -o`")
     run.add_argument(
-        "--method", default="best", help="best, columns, rows, layers, cuboids, het or another method (default: best)"
+        "--platform",
+        metavar="FILE",
+        help="platform of the ranks, as written by `hetsched mpi measure -o`",
+    )
+    run.add_argument(
+        "--method",
+        default="best",
+        help="best, columns, rows, layers, cuboids, het or another method (default: best)",
     )
     run.add_argument(
         "--block",
         type=int,
         metavar="Q",
-        help="cut at multiples of Q elements; for methods of plan_product such as het: side of a block",
+        help=(
+            "cut at multiples of Q elements; for methods of plan_product such as het: side of a"
+            " block"
+        ),
     )
     run.add_argument(
-        "--memory", type=int, metavar="M", help="for methods of plan_product such as het: blocks that a worker holds"
+        "--memory",
+        type=int,
+        metavar="M",
+        help="for methods of plan_product such as het: blocks that a worker holds",
     )
-    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
+    run.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv",
+    )
     run.set_defaults(command=_run)
     measure = ranks.add_parser(
         "measure",
         help="measure how fast the ranks compute and send",
-        description="Measure the speed of every rank, all computing at once, and the cost of every link.",
+        description=(
+            "Measure the speed of every rank, all computing at once, and the cost of every link."
+        ),
     )
-    measure.add_argument("--seconds", type=float, default=5.0, metavar="T", help="approximate duration (default: %(default)s)")
-    measure.add_argument("--dtype", default="float64", metavar="D", help="float32, float64, complex64 or complex128")
-    measure.add_argument("-o", "--output", metavar="FILE", help="write the platform, .toml or .json")
+    measure.add_argument(
+        "--seconds",
+        type=float,
+        default=5.0,
+        metavar="T",
+        help="approximate duration (default: %(default)s)",
+    )
+    measure.add_argument(
+        "--dtype", default="float64", metavar="D", help="float32, float64, complex64 or complex128"
+    )
+    measure.add_argument(
+        "-o", "--output", metavar="FILE", help="write the platform, .toml or .json"
+    )
     measure.set_defaults(command=_measure)
     worker = ranks.add_parser(
         "worker",
         help="worker of a program; started by hetsched.mpi.Workers",
-        description="Connect to a listening master and work for it. Both must know a secret, which this command reads "
-        "as a line from standard input.",
+        description=(
+            "Connect to a listening master and work for it. Both must know a secret, which this"
+            " command reads as a line from standard input."
+        ),
     )
-    worker.add_argument("--connect", required=True, metavar="HOST:PORT", help="address of the master")
-    worker.add_argument("--rank", required=True, type=int, metavar="R", help="rank of this worker, starting from 1")
-    worker.add_argument("--threads", type=int, metavar="P", help="cores to use (default: all that are worth it)")
+    worker.add_argument(
+        "--connect", required=True, metavar="HOST:PORT", help="address of the master"
+    )
+    worker.add_argument(
+        "--rank", required=True, type=int, metavar="R", help="rank of this worker, starting from 1"
+    )
+    worker.add_argument(
+        "--threads", type=int, metavar="P", help="cores to use (default: all that are worth it)"
+    )
     worker.set_defaults(command=_work)
 
 
@@ -86,9 +128,16 @@ def _run(given: argparse.Namespace) -> None:
     with _one_voice() as comm:
         platform = _platform(comm, given)
         done = mpi.matmul_files(
-            comm, given.A, given.B, given.output, method=given.method, platform=platform, block=given.block, trace=True,
+            comm,
+            given.A,
+            given.B,
+            given.output,
+            method=given.method,
+            platform=platform,
+            block=given.block,
+            trace=True,
             progress=True,
-        )  # fmt: skip
+        )
         if comm.Get_rank():
             return
         assert done.trace is not None
@@ -96,7 +145,10 @@ def _run(given: argparse.Namespace) -> None:
         if given.trace:
             write_trace(done.trace, given.trace)
         m, n = done.shape
-        print(f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s, {done.flops / done.seconds / 1e9:.4g} GFLOP/s")
+        print(
+            f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s,"
+            f" {done.flops / done.seconds / 1e9:.4g} GFLOP/s"
+        )
         print(_ranks_table(done.plan, done.trace))
         if idle := _not_enrolled(done.plan):
             print(idle)
@@ -117,7 +169,9 @@ def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
     if given.method in CHUNKS:
         found = mpi.measure(comm, seconds=_BRIEFLY).platform if found is None else found
         if given.memory is not None:
-            workers = [Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in found.workers]
+            workers = [
+                Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in found.workers
+            ]
             found = Platform(workers, unit=found.unit)
     return found
 
@@ -147,7 +201,14 @@ def _ranks_table(plan: Plan, trace: Any) -> str:
     for i, name in enumerate(plan.names):
         time = plan.cycle_times[i]  # type: ignore[attr-defined]
         rows.append(
-            (name, f"{time:.4g}", f"{share[i]:.1%}", f"{computes[i]:.4f} s", f"{receives[i]:.4f} s", f"{trace.finish[i]:.4f} s")
+            (
+                name,
+                f"{time:.4g}",
+                f"{share[i]:.1%}",
+                f"{computes[i]:.4f} s",
+                f"{receives[i]:.4f} s",
+                f"{trace.finish[i]:.4f} s",
+            )
         )
     return table(rows, "<>")
 
@@ -188,4 +249,7 @@ def _measure(given: argparse.Namespace) -> None:
             if given.output:
                 found.save(given.output)
             print(found.table())
-            print(f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in {found.seconds:.3g} s")
+            print(
+                f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in"
+                f" {found.seconds:.3g} s"
+            )

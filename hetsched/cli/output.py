@@ -38,7 +38,9 @@ def require_picture(option: str, path: str, *others: str) -> None:
     require_output(option, path)
     if Path(path).suffix not in _PICTURES:
         names = (*others, *_PICTURES)
-        raise ValueError(f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}")
+        raise ValueError(
+            f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}"
+        )
 
 
 def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:

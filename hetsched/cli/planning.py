@@ -43,7 +43,13 @@ _SIMULATE = """examples:
 
 def add_parser(commands: Any) -> None:
     """Add the commands and their options."""
-    parser = _command(commands, "distribute", "distribute equal chunks among workers of unequal speed", _DISTRIBUTE, _distribute)
+    parser = _command(
+        commands,
+        "distribute",
+        "distribute equal chunks among workers of unequal speed",
+        _DISTRIBUTE,
+        _distribute,
+    )
     parser.add_argument("chunks", type=int, metavar="N", help="number of chunks")
     _add_workers(parser, "TIME", "cycle-time of each worker: time for one chunk")
     _add_output(parser)
@@ -51,29 +57,68 @@ def add_parser(commands: Any) -> None:
     what = "divide a square or a matrix into zones in proportion to speeds or areas"
     parser = _command(commands, "partition", what, _PARTITION, _partition)
     _add_workers(parser, "AREA", "relative area, or speed, of each worker")
-    parser.add_argument("--shape", metavar="MxN", help="divide a matrix of M x N cells; default: the unit square")
-    parser.add_argument("--method", default="best", metavar="M", help=f"one of {', '.join(PARTITIONS)} (default: best)")
+    parser.add_argument(
+        "--shape", metavar="MxN", help="divide a matrix of M x N cells; default: the unit square"
+    )
+    parser.add_argument(
+        "--method",
+        default="best",
+        metavar="M",
+        help=f"one of {', '.join(PARTITIONS)} (default: best)",
+    )
     _add_output(parser)
 
-    parser = _command(commands, "plan", "plan a matrix product C = A B, where A is m x k and B is k x n", _PLAN, _plan)
+    parser = _command(
+        commands,
+        "plan",
+        "plan a matrix product C = A B, where A is m x k and B is k x n",
+        _PLAN,
+        _plan,
+    )
     for name in ("m", "k", "n"):
         parser.add_argument(name, type=int)
-    parser.add_argument("--platform", required=True, metavar="FILE", help="workers and their links, .toml or .json")
-    parser.add_argument("--method", default="best", metavar="M", help="a method of hs.plan_matmul (default: best)")
-    parser.add_argument("--block", type=int, metavar="Q", help="cut at multiples of Q; with limited memory: side of a block")
-    parser.add_argument("--communication", default="once", metavar="C", help="once, sequential or parallel (default: once)")
-    parser.add_argument("--dtype", default="float64", metavar="D", help="dtype of the elements (default: float64)")
+    parser.add_argument(
+        "--platform", required=True, metavar="FILE", help="workers and their links, .toml or .json"
+    )
+    parser.add_argument(
+        "--method", default="best", metavar="M", help="a method of hs.plan_matmul (default: best)"
+    )
+    parser.add_argument(
+        "--block",
+        type=int,
+        metavar="Q",
+        help="cut at multiples of Q; with limited memory: side of a block",
+    )
+    parser.add_argument(
+        "--communication",
+        default="once",
+        metavar="C",
+        help="once, sequential or parallel (default: once)",
+    )
+    parser.add_argument(
+        "--dtype", default="float64", metavar="D", help="dtype of the elements (default: float64)"
+    )
     _add_output(parser)
 
     parser = _command(commands, "simulate", "simulate a plan step by step", _SIMULATE, _simulate)
     parser.add_argument("plan", metavar="PLAN", help="a plan file, as written by -o")
-    parser.add_argument("--platform", metavar="FILE", help="apply the same decisions to as many other workers")
-    parser.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
-    parser.add_argument("--json", action="store_true", help="print the times of each worker as JSON")
+    parser.add_argument(
+        "--platform", metavar="FILE", help="apply the same decisions to as many other workers"
+    )
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the times of each worker as JSON"
+    )
     parser.add_argument("--plot", metavar="FILE", help="plot the trace: .png, .svg or .pdf")
 
 
-def _command(commands: Any, name: str, what: str, examples: str, run: Any) -> argparse.ArgumentParser:
+def _command(
+    commands: Any, name: str, what: str, examples: str, run: Any
+) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=what, description=what[0].upper() + what[1:] + ".", epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -84,14 +129,22 @@ def _command(commands: Any, name: str, what: str, examples: str, run: Any) -> ar
 
 def _add_workers(parser: argparse.ArgumentParser, name: str, what: str) -> None:
     parser.add_argument("values", type=float, nargs="*", metavar=name, help=what)
-    parser.add_argument("--platform", metavar="FILE", help="workers, .toml or .json, instead of numbers")
+    parser.add_argument(
+        "--platform", metavar="FILE", help="workers, .toml or .json, instead of numbers"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the whole plan as JSON (docs/plan-format.md)")
-    form.add_argument("--csv", action="store_true", help="print one line of CSV for each worker or rectangle")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the plan as JSON, for `hetsched simulate`")
+    form.add_argument(
+        "--json", action="store_true", help="print the whole plan as JSON (docs/plan-format.md)"
+    )
+    form.add_argument(
+        "--csv", action="store_true", help="print one line of CSV for each worker or rectangle"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the plan as JSON, for `hetsched simulate`"
+    )
     parser.add_argument("--plot", metavar="FILE", help="plot the plan: .png, .svg or .pdf")
 
 
@@ -117,14 +170,21 @@ def _shape(text: str | None) -> tuple[int, int] | None:
     try:
         m, n = (int(part) for part in text.lower().split("x"))
     except ValueError:
-        raise ValueError(f"--shape must be two whole numbers such as 100x80, got {text!r}") from None
+        raise ValueError(
+            f"--shape must be two whole numbers such as 100x80, got {text!r}"
+        ) from None
     return m, n
 
 
 def _plan(given: argparse.Namespace) -> None:
     _require_files(given)
     platform = Platform.load(given.platform)
-    options = {"method": given.method, "block": given.block, "communication": given.communication, "dtype": given.dtype}
+    options = {
+        "method": given.method,
+        "block": given.block,
+        "communication": given.communication,
+        "dtype": given.dtype,
+    }
     _show(given, plan_matmul(given.m, given.k, given.n, platform, **options))
 
 
@@ -157,7 +217,11 @@ def _rows(plan: Plan) -> Table:
     places = ("row", "col", "height", "width")
     whole = float((plan.pieces[:, 3] * plan.pieces[:, 4]).sum())
     return Table(
-        {"worker": plan.names[int(piece[0])], **dict(zip(places, piece[1:], strict=True)), "share": piece[3] * piece[4] / whole}
+        {
+            "worker": plan.names[int(piece[0])],
+            **dict(zip(places, piece[1:], strict=True)),
+            "share": piece[3] * piece[4] / whole,
+        }
         for piece in plan.pieces.tolist()
     )
 
@@ -191,7 +255,9 @@ def _simulate(given: argparse.Namespace) -> None:
         _draw(trace, given.plot)
     kinds = {kind: trace.total(kind) for kind in ("compute", "transfer")}
     columns = {"worker": trace.workers, **kinds, "end": trace.finish}
-    rows = Table(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    rows = Table(
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+    )
     if given.json:
         print(json.dumps({"makespan": trace.makespan, "unit": trace.unit, "workers": list(rows)}))
         return

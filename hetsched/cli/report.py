@@ -51,9 +51,13 @@ class Report:
         """Add a picture. `draw` is a plot method that takes axes."""
         from ..plots.canvas import figure_svg
 
-        self._parts.append(f"<figure><figcaption>{escape(caption)}</figcaption>{figure_svg(draw)}</figure>")
+        self._parts.append(
+            f"<figure><figcaption>{escape(caption)}</figcaption>{figure_svg(draw)}</figure>"
+        )
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the HTML file."""
         with replace_file(path) as file:
-            file.write(_PAGE.format(title=escape(self._title), body="\n".join(self._parts)).encode())
+            file.write(
+                _PAGE.format(title=escape(self._title), body="\n".join(self._parts)).encode()
+            )

@@ -20,17 +20,50 @@ _EXAMPLES = """examples:
 """
 #: Paper -> parts, each with name, title, module and function.
 _STUDIES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
-    "static2001": (("static2001", "Static allocation (Beaumont and others, 2001)", "static2001", "reproduce_static2001"),),
-    "rings": (("rings", "Slices on rings of workers (Renard, Robert, Vivien, 2003)", "ring2003", "reproduce_rings"),),
+    "static2001": (
+        (
+            "static2001",
+            "Static allocation (Beaumont and others, 2001)",
+            "static2001",
+            "reproduce_static2001",
+        ),
+    ),
+    "rings": (
+        (
+            "rings",
+            "Slices on rings of workers (Renard, Robert, Vivien, 2003)",
+            "ring2003",
+            "reproduce_rings",
+        ),
+    ),
     "ppopp2008": (
-        ("ppopp2008", "Master and workers with limited memory (Dongarra and others, 2008)", "ppopp2008", "reproduce_ppopp2008"),
+        (
+            "ppopp2008",
+            "Master and workers with limited memory (Dongarra and others, 2008)",
+            "ppopp2008",
+            "reproduce_ppopp2008",
+        ),
     ),
     "layers": (
-        ("layers-star", "Layer based partition on stars (Liu and others)", "layers_star", "reproduce_star"),
-        ("layers-mesh", "Layer based partition on meshes (Liu and others)", "layers_mesh", "reproduce_layers_mesh"),
+        (
+            "layers-star",
+            "Layer based partition on stars (Liu and others)",
+            "layers_star",
+            "reproduce_star",
+        ),
+        (
+            "layers-mesh",
+            "Layer based partition on meshes (Liu and others)",
+            "layers_mesh",
+            "reproduce_layers_mesh",
+        ),
     ),
 }
-_TEXTS: dict[str, Callable[[Sequence[page.Part]], str]] = {".html": page.html, ".json": page.to_json, ".csv": page.to_csv}
+_TEXTS: dict[str, Callable[[Sequence[page.Part]], str]] = {
+    ".html": page.html,
+    ".json": page.to_json,
+    ".csv": page.to_csv,
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -38,19 +71,31 @@ def add_parser(commands: Any) -> None:
     reproduce = commands.add_parser(
         "reproduce",
         help="compute the numbers of the papers again",
-        description="Plan the instances of a paper. Print its figures as tables, and its claims beside our results. static2001: "
-        "static allocation, with LU on emulated workers. rings: slices on rings of workers (2003). ppopp2008: matrix product "
-        "on master-worker platforms, simulated and emulated. layers: layer based partition on stars and meshes. all: all four.",
+        description=(
+            "Plan the instances of a paper. Print its figures as tables, and its claims beside our"
+            " results. static2001: static allocation, with LU on emulated workers. rings: slices on"
+            " rings of workers (2003). ppopp2008: matrix product on master-worker platforms,"
+            " simulated and emulated. layers: layer based partition on stars and meshes. all: all"
+            " four."
+        ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    reproduce.add_argument("papers", nargs="+", choices=[*_STUDIES, "all"], metavar="PAPER", help=f"{', '.join(_STUDIES)} or all")
+    reproduce.add_argument(
+        "papers",
+        nargs="+",
+        choices=[*_STUDIES, "all"],
+        metavar="PAPER",
+        help=f"{', '.join(_STUDIES)} or all",
+    )
     reproduce.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="also write a file: .html for one page with pictures; .json or .csv for the claims; .png, .svg or .pdf for the "
-        "figures, with one file per part if there are several",
+        help=(
+            "also write a file: .html for one page with pictures; .json or .csv for the claims;"
+            " .png, .svg or .pdf for the figures, with one file per part if there are several"
+        ),
     )
     kinds = reproduce.add_mutually_exclusive_group()
     kinds.add_argument("--json", action="store_true", help="print the claims as JSON")
@@ -61,7 +106,9 @@ def add_parser(commands: Any) -> None:
 def _parts(papers: Sequence[str]) -> Iterator[page.Part]:
     for paper in _STUDIES if "all" in papers else dict.fromkeys(papers):
         for name, title, module, function in _STUDIES[paper]:
-            yield page.Part(name, title, getattr(import_module(f"hetsched.studies.{module}"), function)())
+            yield page.Part(
+                name, title, getattr(import_module(f"hetsched.studies.{module}"), function)()
+            )
 
 
 def _reproduce(given: argparse.Namespace) -> None:
@@ -81,7 +128,11 @@ def _reproduce(given: argparse.Namespace) -> None:
     elif given.output:
         output = Path(given.output)
         for part in parts:
-            own = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{part.paper.rpartition('-')[2]}")
+            own = (
+                output
+                if len(parts) == 1
+                else output.with_stem(f"{output.stem}-{part.paper.rpartition('-')[2]}")
+            )
             write_picture(part.study.plot(), own)
     if given.json or given.csv:
         print((page.to_json if given.json else page.to_csv)(parts).rstrip())

@@ -29,31 +29,64 @@ def add_parser(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="multiply the matrices of two files",
-        description="Multiply the matrices of two files (.npy, HDF5 or .mat) on this machine's cores or on an emulated "
-        "platform. With --memory the files may be larger than memory, and the same command continues an interrupted "
-        "product.",
+        description=(
+            "Multiply the matrices of two files (.npy, HDF5 or .mat) on this machine's cores or on"
+            " an emulated platform. With --memory the files may be larger than memory, and the same"
+            " command continues an interrupted product."
+        ),
     )
-    run.add_argument("A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)")
+    run.add_argument(
+        "A", help="left operand: .npy, .mat (file.mat:name) or HDF5 (file.h5:/group/name)"
+    )
     run.add_argument("B", help="right operand")
     run.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="C",
-        help="file for the product: .npy, with --memory also .mat or HDF5; replaced only when the product is complete",
-    )
-    run.add_argument("--memory", metavar="BYTES", help="read and write tile by tile within this memory, such as 512M or 2G")
-    run.add_argument("--dtype", help="with --memory: compute in float32, float64, complex64 or complex128")
-    run.add_argument("--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json")
-    run.add_argument("--emulate", action="store_true", help="make each worker as slow as the platform says")
-    run.add_argument(
-        "--time-scale", type=float, default=1.0, metavar="X", help="with --emulate: real seconds per platform second"
+        help=(
+            "file for the product: .npy, with --memory also .mat or HDF5; replaced only when the"
+            " product is complete"
+        ),
     )
     run.add_argument(
-        "--method", default="auto", help="auto, columns, rows, layers, cuboids or a method of partition (default: auto)"
+        "--memory",
+        metavar="BYTES",
+        help="read and write tile by tile within this memory, such as 512M or 2G",
     )
-    run.add_argument("--block", type=int, default=1, metavar="Q", help="cut at multiples of Q elements (default: 1)")
-    run.add_argument("--trace", metavar="FILE", help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv")
+    run.add_argument(
+        "--dtype", help="with --memory: compute in float32, float64, complex64 or complex128"
+    )
+    run.add_argument(
+        "--platform", metavar="FILE", help="workers and their cycle-times, .toml or .json"
+    )
+    run.add_argument(
+        "--emulate", action="store_true", help="make each worker as slow as the platform says"
+    )
+    run.add_argument(
+        "--time-scale",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="with --emulate: real seconds per platform second",
+    )
+    run.add_argument(
+        "--method",
+        default="auto",
+        help="auto, columns, rows, layers, cuboids or a method of partition (default: auto)",
+    )
+    run.add_argument(
+        "--block",
+        type=int,
+        default=1,
+        metavar="Q",
+        help="cut at multiples of Q elements (default: 1)",
+    )
+    run.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv",
+    )
     run.set_defaults(command=_run)
 
 
@@ -62,7 +95,10 @@ def _run(given: argparse.Namespace) -> None:
         _run_files(given)
         return
     if Path(given.output).suffix.lower() != ".npy":
-        raise ValueError(f"--output ({given.output}) must end in .npy; with --memory, .mat and HDF5 are allowed too")
+        raise ValueError(
+            f"--output ({given.output}) must end in .npy; with --memory, .mat and HDF5 are"
+            " allowed too"
+        )
     if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
     if given.emulate and not given.platform:
@@ -72,14 +108,26 @@ def _run(given: argparse.Namespace) -> None:
     require_others("--output", given.output, inputs)
     if given.trace:
         require_trace("--trace", given.trace)
-        require_others("--trace", given.trace, inputs | ({"--platform": given.platform} if given.platform else {}))
+        require_others(
+            "--trace",
+            given.trace,
+            inputs | ({"--platform": given.platform} if given.platform else {}),
+        )
         if os.path.realpath(given.trace) == os.path.realpath(given.output):
-            raise ValueError(f"--trace and --output are the same file, {given.output}; give --trace a name of its own")
+            raise ValueError(
+                f"--trace and --output are the same file, {given.output}; give --trace a name of"
+                " its own"
+            )
     platform = Platform.load(given.platform) if given.platform else None
     a, b = read_matrix("A", given.A), read_matrix("B", given.B)
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError(f"A and B must be matrices, got shapes {a.shape} and {b.shape}")
-    planned = np.result_type(a, b) in DTYPES or given.emulate or given.trace or (given.method, given.block) != ("auto", 1)
+    planned = (
+        np.result_type(a, b) in DTYPES
+        or given.emulate
+        or given.trace
+        or (given.method, given.block) != ("auto", 1)
+    )
     plan = trace = None
     with (
         Pool(platform, emulate=given.emulate, time_scale=given.time_scale) as pool,
@@ -89,14 +137,18 @@ def _run(given: argparse.Namespace) -> None:
         warnings.simplefilter("always", EmulationWarning)
         start = time.perf_counter()
         if planned:
-            product, trace = pool.matmul(a, b, method=given.method, block=given.block, trace=True, progress=True)
+            product, trace = pool.matmul(
+                a, b, method=given.method, block=given.block, trace=True, progress=True
+            )
         else:
             product = pool.matmul(a, b, progress=True)
         seconds = time.perf_counter() - start
         np.lib.format.write_array(file, product, allow_pickle=False)
         m, n = product.shape
         if planned:
-            plan = pool.plan(m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block)
+            plan = pool.plan(
+                m, n, a.shape[1], dtype=product.dtype, method=given.method, block=given.block
+            )
     if given.trace and trace is not None:
         write_trace(trace, given.trace)
 
@@ -104,16 +156,22 @@ def _run(given: argparse.Namespace) -> None:
     print(f"{given.output}: {m} x {n} {product.dtype}, {seconds:.3g} s{rate}")
     if given.emulate and plan is not None and trace is not None:
         print(worker_table(plan, trace))
-        print(f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan: {plan.certificate}")
+        print(
+            f"makespan: predicted {trace.predicted:.4f} s, measured {trace.makespan:.4f} s; plan:"
+            f" {plan.certificate}"
+        )
     for warning in caught:
         say(f"warning: {warning.message}")
 
 
 def _run_files(given: argparse.Namespace) -> None:
     for option, value, usual in (
-        ("--emulate", given.emulate, False), ("--trace", given.trace, None), ("--method", given.method, "auto"),
-        ("--block", given.block, 1), ("--time-scale", given.time_scale, 1.0),
-    ):  # fmt: skip
+        ("--emulate", given.emulate, False),
+        ("--trace", given.trace, None),
+        ("--method", given.method, "auto"),
+        ("--block", given.block, 1),
+        ("--time-scale", given.time_scale, 1.0),
+    ):
         if value != usual:
             raise ValueError(f"{option} is for products in memory and cannot be used with --memory")
     arguments = {"memory": given.memory, "dtype": given.dtype}
@@ -122,7 +180,9 @@ def _run_files(given: argparse.Namespace) -> None:
         print(plan.describe(), flush=True)
         with _PeakMemory() as memory:
             try:
-                done = matmul_files(given.A, given.B, given.output, pool=pool, progress=True, **arguments)
+                done = matmul_files(
+                    given.A, given.B, given.output, pool=pool, progress=True, **arguments
+                )
             except KeyboardInterrupt:
                 raise KeyboardInterrupt("; run the same command again to continue") from None
     m, n, _ = done.plan.shape
@@ -158,5 +218,7 @@ class _PeakMemory:
 
     @staticmethod
     def _read(key: str) -> int | None:
-        kibibytes = linux.natural(linux.value(linux.read("/", "proc/self/status"), key).removesuffix("kB"))
+        kibibytes = linux.natural(
+            linux.value(linux.read("/", "proc/self/status"), key).removesuffix("kB")
+        )
         return None if kibibytes is None else 1024 * kibibytes

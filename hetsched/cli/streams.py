@@ -13,7 +13,17 @@ import sys
 from typing import TextIO
 
 #: Replacements of characters that hetsched prints, for streams that cannot encode them.
-EQUIVALENTS = {"±": "+-", "×": "x", "→": "->", "↓": "v", "≥": ">=", "²": "^2", "ᵀ": "^T", "ᴴ": "^H", "…": "..."}
+EQUIVALENTS = {
+    "±": "+-",
+    "×": "x",
+    "→": "->",
+    "↓": "v",
+    "≥": ">=",
+    "²": "^2",
+    "ᵀ": "^T",
+    "ᴴ": "^H",
+    "…": "...",
+}
 _HANDLER = "hetsched.equivalents"
 _RAISING = ("strict", "surrogateescape", "surrogatepass")  # Python's error handlers that may raise
 

@@ -42,17 +42,38 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "study",
         help="call a function over a grid of parameters",
-        description="Call a function for every cell of a grid of parameters, or of a random design. Print or write a table of "
-        "its results, with a seed, a time and an error for each call.",
+        description=(
+            "Call a function for every cell of a grid of parameters, or of a random design. Print"
+            " or write a table of its results, with a seed, a time and an error for each call."
+        ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("study", nargs="?", metavar="STUDY", help="a .toml file, or the name of a study")
-    parser.add_argument("--list", action="store_true", help="list the named studies and what each compares")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the table: .parquet or .csv; a second run continues it")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes; -1: one per core (default: 1)")
-    parser.add_argument("--repeats", type=int, metavar="N", help="calls per cell, instead of the study's own number")
-    parser.add_argument("--seed", type=int, metavar="S", help="seed, instead of the study's own (default: 0)")
+    parser.add_argument(
+        "study", nargs="?", metavar="STUDY", help="a .toml file, or the name of a study"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the named studies and what each compares"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the table: .parquet or .csv; a second run continues it",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of processes; -1: one per core (default: 1)",
+    )
+    parser.add_argument(
+        "--repeats", type=int, metavar="N", help="calls per cell, instead of the study's own number"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="S", help="seed, instead of the study's own (default: 0)"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.set_defaults(command=_study)
 
@@ -70,13 +91,19 @@ def _study(given: argparse.Namespace) -> None:
     if given.jobs == 0:
         raise ValueError("--jobs must be the number of processes, or -1 for one per core, got 0")
     content = _read(given.study) if Path(given.study).suffix == ".toml" else {"study": given.study}
-    content |= {name: value for name in ("repeats", "seed") if (value := getattr(given, name)) is not None}
+    content |= {
+        name: value for name in ("repeats", "seed") if (value := getattr(given, name)) is not None
+    }
     function, grid, options = _arguments(given.study, content)
     start = time.monotonic()
     try:
-        frame = study(function, grid, **options, n_jobs=given.jobs, path=given.output, progress=True)
+        frame = study(
+            function, grid, **options, n_jobs=given.jobs, path=given.output, progress=True
+        )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("; run the same command again to continue" if given.output else "") from None
+        raise KeyboardInterrupt(
+            "; run the same command again to continue" if given.output else ""
+        ) from None
     failed = frame["error"].dropna()
     if given.json:
         print(frame.to_json(orient="records"))
@@ -84,7 +111,10 @@ def _study(given: argparse.Namespace) -> None:
         if not given.output:
             print(Table(frame.astype(object).where(frame.notna(), "").to_dict("records")))
         place = f"{given.output}: " if given.output else ""
-        print(f"{place}{len(frame)} rows, {len(failed)} with an error, {time.monotonic() - start:.3g} s")
+        print(
+            f"{place}{len(frame)} rows, {len(failed)} with an error,"
+            f" {time.monotonic() - start:.3g} s"
+        )
     if len(failed):
         say(f"{len(failed)} of {len(frame)} rows have an error, the first: {failed.iloc[0]}")
 
@@ -96,25 +126,40 @@ def _read(path: str) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
     check.keys(content, _KEYS, f" in {path}")
     if ("study" in content) == ("function" in content):
-        raise ValueError(f"{path}: give either study, a name, or function, as 'package.module:function'")
+        raise ValueError(
+            f"{path}: give either study, a name, or function, as 'package.module:function'"
+        )
     return content
 
 
-def _arguments(where: str, content: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
+def _arguments(
+    where: str, content: dict[str, Any]
+) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
     """The function, its grid and the options of a study."""
-    options: dict[str, Any] = {name: content[name] for name in ("samples", "repeats", "seed") if name in content}
+    options: dict[str, Any] = {
+        name: content[name] for name in ("samples", "repeats", "seed") if name in content
+    }
     grid = content.get("grid", {})
     if not isinstance(grid, dict | list):
-        raise ValueError(f"{where}: grid must be a table of values by name, or an array of such tables, got {grid!r}")
+        raise ValueError(
+            f"{where}: grid must be a table of values by name, or an array of such tables, got"
+            f" {grid!r}"
+        )
     if isinstance(grid, dict):
         grid = {name: _values(where, name, value) for name, value in grid.items()}
     if "function" in content:
         return _function(where, content["function"]), grid, options
     name = content["study"]
     if name not in READY:
-        raise ValueError(f"unknown study {name!r}; give one of {', '.join(READY)}, or a file that ends in .toml")
+        raise ValueError(
+            f"unknown study {name!r}; give one of {', '.join(READY)}, or a file that ends in .toml"
+        )
     ready = READY[name]
-    return ready.function, {**ready.grid, **grid} if isinstance(grid, dict) else grid, {"repeats": ready.repeats} | options
+    return (
+        ready.function,
+        {**ready.grid, **grid} if isinstance(grid, dict) else grid,
+        {"repeats": ready.repeats} | options,
+    )
 
 
 def _values(where: str, name: str, value: Any) -> Any:
@@ -123,7 +168,9 @@ def _values(where: str, name: str, value: Any) -> Any:
         return value
     parameters = dict(value)
     kind = parameters.pop("distribution")
-    found: Any = getattr(need("scipy.stats", "distribution"), kind, None) if isinstance(kind, str) else None
+    found: Any = (
+        getattr(need("scipy.stats", "distribution"), kind, None) if isinstance(kind, str) else None
+    )
     if not hasattr(found, "rvs"):
         raise ValueError(f"{where}: grid.{name}: scipy.stats has no distribution {kind!r}")
     try:
@@ -147,7 +194,9 @@ def _function(where: str, name: Any) -> Callable[..., Any]:
         for attribute in attributes.split("."):
             found = getattr(found, attribute)
     except Exception as error:
-        raise ValueError(f"{where}: function {name!r} cannot be imported: {type(error).__name__}: {error}") from None
+        raise ValueError(
+            f"{where}: function {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from None
     if not callable(found):
         raise ValueError(f"{where}: function {name!r} is a {type(found).__name__}")
     checked: Callable[..., Any] = found

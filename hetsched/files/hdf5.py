@@ -68,11 +68,15 @@ def open_dataset(name: str, dataset: Any, matlab: bool, opened: ExitStack) -> Ma
         kind, path = class_of(name, dataset), _own_path(dataset)
         # For an empty matrix MATLAB stores the shape as the elements.
         if matlab and np.ravel(dataset.attrs.get("MATLAB_empty", 0)).tolist() == [1]:
-            return Held(name, np.zeros(_empty_shape(name, dataset), CLASSES[kind or "double"]), path)
+            return Held(
+                name, np.zeros(_empty_shape(name, dataset), CLASSES[kind or "double"]), path
+            )
         elements = _find_elements(name, dataset)
         if kind is not None:
             require_stored_as(name, dataset, kind, elements.parts)
-        matrix = _open_raw(name, dataset, elements, matlab, opened) or Dataset(name, dataset, elements, matlab, path)
+        matrix = _open_raw(name, dataset, elements, matlab, opened) or Dataset(
+            name, dataset, elements, matlab, path
+        )
         if kind is not None:
             matrix.meant = meant_dtype(kind, matrix.dtype)
         return matrix
@@ -141,7 +145,11 @@ def _find_elements(name: str, dataset: Any) -> _Elements:
             parts = own[names[0]], own[names[1]]
             if all(part.kind in "iuf" for part in parts):
                 part = _common_part(*parts)
-                return _Elements(np.dtype(f"{part.byteorder}c{2 * part.itemsize}"), np.dtype([(n, part) for n in names]), parts)
+                return _Elements(
+                    np.dtype(f"{part.byteorder}c{2 * part.itemsize}"),
+                    np.dtype([(n, part) for n in names]),
+                    parts,
+                )
     if own.kind not in "biuf":
         raise TypeError(f"{name} has dtype {own}; numbers are needed")
     return _Elements(own, own, (own,))
@@ -151,7 +159,11 @@ def _common_part(real: np.dtype[Any], imag: np.dtype[Any]) -> np.dtype[Any]:
     """The type of both parts of complex numbers with parts stored in these types."""
     if real == imag and real.kind == "f" and real.itemsize > 2:
         return real
-    return np.result_type(real, imag, np.float32) if real.kind == imag.kind == "f" else np.dtype(np.float64)
+    return (
+        np.result_type(real, imag, np.float32)
+        if real.kind == imag.kind == "f"
+        else np.dtype(np.float64)
+    )
 
 
 def _own_path(dataset: Any) -> str | None:
@@ -172,7 +184,9 @@ def _handle(dataset: Any) -> int | None:
     return int(own.get_vfd_handle()) if own.get_access_plist().get_driver() == h5fd.SEC2 else None
 
 
-def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened: ExitStack) -> Raw | None:
+def _open_raw(
+    name: str, dataset: Any, elements: _Elements, matlab: bool, opened: ExitStack
+) -> Raw | None:
     """Open the dataset as plain bytes of its file; None if these may not be its elements."""
     from h5py import h5t
 
@@ -200,7 +214,9 @@ def _open_raw(name: str, dataset: Any, elements: _Elements, matlab: bool, opened
 class Dataset(Matrix):
     """A dataset that is read by HDF5."""
 
-    def __init__(self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None) -> None:
+    def __init__(
+        self, name: str, dataset: Any, elements: _Elements, transposed: bool, path: str | None
+    ) -> None:
         from h5py import h5t, h5z
 
         if h5t.find(dataset.id.get_type(), h5t.py_create(elements.asked)) is None:
@@ -210,9 +226,16 @@ class Dataset(Matrix):
         layout = dataset.id.get_create_plist()
         for number, _, _, filter_name in map(layout.get_filter, range(layout.get_nfilters())):
             if not h5z.filter_avail(number):
-                raise ValueError(f"{name} has the filter {number} ({filter_name.decode()}), which HDF5 cannot find here")
+                raise ValueError(
+                    f"{name} has the filter {number} ({filter_name.decode()}), which HDF5 cannot"
+                    " find here"
+                )
         handle = _handle(dataset)
-        places = tuple(place for place in (path if handle is None else handle, *_other_files(dataset)) if place is not None)
+        places = tuple(
+            place
+            for place in (path if handle is None else handle, *_other_files(dataset))
+            if place is not None
+        )
         super().__init__(name, dataset.shape, elements.dtype, transposed, path, places)
         self._dataset, self._asked = dataset, elements.asked
         self.identity |= {"inner": dataset.name, "transposed": transposed}
@@ -220,7 +243,10 @@ class Dataset(Matrix):
         if dataset.chunks:
             self.chunk = dataset.chunks[::-1] if transposed else dataset.chunks
             chunk = math.prod(dataset.chunks) * self.dtype.itemsize
-            count = math.prod(-(-length // edge) for length, edge in zip(dataset.shape, dataset.chunks, strict=True))
+            count = math.prod(
+                -(-length // edge)
+                for length, edge in zip(dataset.shape, dataset.chunks, strict=True)
+            )
             cache = min(dataset.id.get_access_plist().get_chunk_cache()[1], count * chunk)
             self.extra += cache + 2 * chunk  # with the memory of filters
 
@@ -238,7 +264,9 @@ class Dataset(Matrix):
             count = own.id.get_storage_size() // own.id.get_type().get_size()
         there = count * self.dtype.itemsize
         if self.nbytes - there > _MADE_UP:
-            raise ValueError(f"{self.name} is cut short: {self.nbytes} bytes were expected, it has {there}")
+            raise ValueError(
+                f"{self.name} is cut short: {self.nbytes} bytes were expected, it has {there}"
+            )
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         if not block.size:
@@ -251,11 +279,13 @@ class Dataset(Matrix):
                 raise InterruptedError
             end = min(line + len(block), (place // step + 1) * step)  # ends at whole chunks
             part = block[place - line : end - line]
-            # Without a fill value HDF5 leaves elements that were never written as they are in memory.
-            # h5py reads zeros.
+            # Without a fill value HDF5 leaves elements that were never written as they are in
+            # memory. h5py reads zeros.
             part[...] = 0
             try:
-                self._dataset.read_direct(part.view(self._asked), np.s_[place:end, at : at + block.shape[1]])
+                self._dataset.read_direct(
+                    part.view(self._asked), np.s_[place:end, at : at + block.shape[1]]
+                )
             except (OSError, RuntimeError) as error:  # a damaged chunk
                 raise ValueError(f"{self.name} is not HDF5 that can be read: {error}") from error
             place = end
@@ -267,11 +297,17 @@ def _other_files(dataset: Any) -> set[str]:
     if dataset.is_virtual:
         names += [source.file_name for source in dataset.virtual_sources()]
     folder = os.path.dirname(os.fsdecode(dataset.file.filename))
-    return {path for name in names for path in (name, os.path.join(folder, name)) if os.path.isfile(path)}
+    return {
+        path
+        for name in names
+        for path in (name, os.path.join(folder, name))
+        if os.path.isfile(path)
+    }
 
 
 def files_of(dataset: Any) -> set[str | int]:
-    """All files that hold elements of a dataset: its own by the descriptor where HDF5 has one, else by name."""
+    """All files that hold elements of a dataset: its own by the descriptor where HDF5 has one, else
+    by name."""
     handle = _handle(dataset)
     own = _own_path(dataset) if handle is None else handle
     return {*_other_files(dataset), *(() if own is None else (own,))}
@@ -286,5 +322,8 @@ def require_open(name: str, dataset: Any) -> None:
 def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
     lengths = dataset[()].tolist() if dataset.dtype.kind in "ui" and dataset.shape == (2,) else []
     if 0 not in lengths or not all(0 <= length < 2**40 for length in lengths):
-        raise ValueError(f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty matrix")
+        raise ValueError(
+            f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty"
+            " matrix"
+        )
     return tuple(lengths)

@@ -45,18 +45,26 @@ class Journal:
         self.path = path
         self._adding = threading.Lock()
         while True:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666)
+            self._file = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666
+            )
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 own = os.fstat(self._file)
                 if os.path.exists(path) and os.path.samestat(own, os.stat(path)):
                     if own.st_size and not self._ours():
                         os.close(self._file)
-                        raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", path)
+                        raise FileExistsError(
+                            errno.EEXIST,
+                            "is in the way, and no earlier call wrote it; remove it",
+                            path,
+                        )
                     return
             except BlockingIOError:
                 os.close(self._file)
-                raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing it", output) from None
+                raise BlockingIOError(
+                    errno.EWOULDBLOCK, "another process is writing it", output
+                ) from None
             except FileNotFoundError:
                 pass
             os.close(self._file)  # the process that held it has just removed it
@@ -80,7 +88,9 @@ class Journal:
         if not headers:
             return None, {}
         blocks = (line.decode().split() for line in lines if line[:1] in (b"A", b"B", b"C"))
-        return json.loads(headers[-1]), {(matrix, int(number)): int(checksum) for matrix, number, checksum in blocks}
+        return json.loads(headers[-1]), {
+            (matrix, int(number)): int(checksum) for matrix, number, checksum in blocks
+        }
 
     def start(self) -> None:
         """Clear the journal. From then on a partial file beside the output belongs to it."""

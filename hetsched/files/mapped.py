@@ -58,7 +58,9 @@ def find_file(name: str, array: Array, opened: ExitStack) -> MappedFile | None:
     mapped = _find_entry(first, descriptor)
     if mapped is None:
         return None
-    return MappedFile(os.fspath(array.filename), descriptor, mapped.offset + first - mapped.start, mapped.shared)
+    return MappedFile(
+        os.fspath(array.filename), descriptor, mapped.offset + first - mapped.start, mapped.shared
+    )
 
 
 def is_map_of(array: Array, path: str) -> bool:
@@ -128,7 +130,11 @@ def _find_entry(first: int, descriptor: int) -> _Entry | None:
             mapped, candidate = _entries(first, _address(named))
     except (OSError, ValueError):  # an empty file or a pipe, or a system without /proc/self/maps
         return None
-    return mapped if mapped is not None and candidate is not None and mapped.file == candidate.file else None
+    return (
+        mapped
+        if mapped is not None and candidate is not None and mapped.file == candidate.file
+        else None
+    )
 
 
 def _entries(*addresses: int) -> list[_Entry | None]:

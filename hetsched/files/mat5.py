@@ -30,9 +30,26 @@ _MATRIX, _COMPRESSED = 14, 15
 #: Type of an element -> bytes of a number in it: integers of 8 to 64 bits, single, double.
 _NUMBERS = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _CLASSES = (
-    "unknown", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16", "int32",
-    "uint32", "int64", "uint64", "function", "opaque", "object",
-)  # fmt: skip
+    "unknown",
+    "cell",
+    "struct",
+    "object",
+    "char",
+    "sparse",
+    "double",
+    "single",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "function",
+    "opaque",
+    "object",
+)
 _LOGICAL, _COMPLEX = 0x200, 0x800  # bits of the flags; the lowest byte is the class
 _SMALL = 2**16  # most bytes of each part before the numbers
 _AT_ONCE = 2**18
@@ -72,18 +89,27 @@ def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: 
     SciPy needs twice its size while reading. Raises ValueError if that is more than `memory`.
     """
     if version is None:
-        raise ValueError(f"{name} is not a .mat file that SciPy can read: it says no version that is known")
+        raise ValueError(
+            f"{name} is not a .mat file that SciPy can read: it says no version that is known"
+        )
     scipy_io, version5 = need("scipy.io", name), version == 5
     with open_regular(path) as file:
         try:
-            variables = list(_variables(file)) if version5 else [Variable(n, k, s) for n, s, k in scipy_io.whosmat(path)]
+            variables = (
+                list(_variables(file))
+                if version5
+                else [Variable(n, k, s) for n, s, k in scipy_io.whosmat(path)]
+            )
         except Exception as error:  # any error of SciPy for a damaged file
             raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
         found = _choose(name, path, inner, variables)
         size = 2 * math.prod(found.shape) * found.parts * CLASSES[found.kind].itemsize
         if size > memory:
             better = "save it with MATLAB's -v7.3, or as .npy or HDF5"
-            raise ValueError(f"{name} is an old .mat file, which must fit in memory twice: {size} bytes; {better}")
+            raise ValueError(
+                f"{name} is an old .mat file, which must fit in memory twice: {size} bytes;"
+                f" {better}"
+            )
         try:
             if version5:
                 _require_numbers(file, found)
@@ -93,7 +119,9 @@ def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: 
             raise ValueError(f"{name} is not a .mat file that SciPy can read: {error}") from error
     if not isinstance(array, np.ndarray) or array.shape != found.shape:
         rows, cols = found.shape
-        raise ValueError(f"{name}: {found.name} is not the full matrix of {rows} x {cols} that its header says")
+        raise ValueError(
+            f"{name}: {found.name} is not the full matrix of {rows} x {cols} that its header says"
+        )
     # MATLAB stores an array of class single as small integers if all of its elements are such.
     if found.kind == "single" and array.dtype.kind in "biu":
         array = array.astype(np.float32)
@@ -123,7 +151,7 @@ def _choose(name: str, path: str, inner: str | None, variables: list[Variable]) 
     return found[0]
 
 
-# ---- version 5 to 7.2 -----------------------------------------------------------------------------------------------
+# ---- version 5 to 7.2 ----------------------------------------------------------------------------
 
 
 class _Body:
@@ -235,7 +263,9 @@ def _require_numbers(file: BinaryIO, variable: Variable) -> None:
         if kind not in _NUMBERS:
             raise ValueError(f"its elements are of type {kind}")
         if size != math.prod(variable.shape) * _NUMBERS[kind]:
-            raise ValueError(f"{size} bytes are not {math.prod(variable.shape)} elements of type {kind}")
+            raise ValueError(
+                f"{size} bytes are not {math.prod(variable.shape)} elements of type {kind}"
+            )
         if not inside:
             body.skip(size + -size % 8)
 
@@ -253,7 +283,9 @@ class _Alone(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: _HEAD + self._variable.size}[whence]
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: _HEAD + self._variable.size}[
+            whence
+        ]
         self._at = start + offset
         return self._at
 

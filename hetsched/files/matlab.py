@@ -8,16 +8,24 @@ import numpy as np
 
 #: Class of full matrices of numbers -> dtype of their elements.
 CLASSES: dict[str, np.dtype[Any]] = {
-    "double": np.dtype(np.float64), "single": np.dtype(np.float32), "logical": np.dtype(np.bool_),
-    **{f"{kind}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-}  # fmt: skip
+    "double": np.dtype(np.float64),
+    "single": np.dtype(np.float32),
+    "logical": np.dtype(np.bool_),
+    **{
+        f"{kind}{bits}": np.dtype(f"{kind}{bits}")
+        for kind in ("int", "uint")
+        for bits in (8, 16, 32, 64)
+    },
+}
 _LOGICAL = 1  # MATLAB_int_decode of logical values
 
 
 def require_numeric(name: str, variable: str, kind: str) -> None:
     """Raise TypeError unless variables of this class are full matrices of numbers."""
     if kind not in CLASSES:
-        raise TypeError(f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed")
+        raise TypeError(
+            f"{name}: {variable} is of class {kind}; a full matrix of numbers is needed"
+        )
 
 
 def meant_dtype(kind: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -57,12 +65,20 @@ def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[
     """
     own, decode = CLASSES[kind], np.ravel(dataset.attrs.get("MATLAB_int_decode", 0)).tolist()
     if own.kind == "b":
-        fits = decode in ([0], [_LOGICAL]) and len(parts) == 1 and parts[0].kind in "bui" and parts[0].itemsize == 1
+        fits = (
+            decode in ([0], [_LOGICAL])
+            and len(parts) == 1
+            and parts[0].kind in "bui"
+            and parts[0].itemsize == 1
+        )
     else:
         fits = (own.kind != "f" or decode == [0]) and all(np.can_cast(part, own) for part in parts)
     if not fits:
         stored = " and ".join(map(str, parts))
-        raise TypeError(f"{name}: {_variable_of(dataset)} is of class {kind}, but its elements are stored as {stored}")
+        raise TypeError(
+            f"{name}: {_variable_of(dataset)} is of class {kind}, but its elements are stored as"
+            f" {stored}"
+        )
 
 
 def _variable_of(item: Any) -> str:

@@ -50,7 +50,9 @@ def open_matrix(argument: str, given: Any, memory: int, opened: ExitStack) -> Ma
     elif isinstance(given, np.ndarray):
         matrix = _open_array(argument, given, opened)
     else:
-        raise TypeError(f"{argument} must be a path, an array or an HDF5 dataset, got {type(given).__name__}")
+        raise TypeError(
+            f"{argument} must be a path, an array or an HDF5 dataset, got {type(given).__name__}"
+        )
     if matrix.dtype.kind not in "biufc":
         raise TypeError(f"{matrix.name} has dtype {matrix.dtype}; numbers are needed")
     return matrix
@@ -75,7 +77,10 @@ def _require_memory(name: str, size: int) -> None:
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > there:
-        raise ValueError(f"{name} has {size} bytes and this computer {there}; hs.matmul_files reads matrices in parts")
+        raise ValueError(
+            f"{name} has {size} bytes and this computer {there}; hs.matmul_files reads matrices in"
+            " parts"
+        )
 
 
 def read_matrix(argument: str, path: str) -> Array:
@@ -130,7 +135,9 @@ def _open_array(name: str, array: Array, opened: ExitStack) -> Matrix:
     return Raw(name, stored, array.dtype, transposed, file.path, file.descriptor, file.offset)
 
 
-def _open_path(argument: str, given: str | bytes | os.PathLike[Any], memory: int, opened: ExitStack) -> Matrix:
+def _open_path(
+    argument: str, given: str | bytes | os.PathLike[Any], memory: int, opened: ExitStack
+) -> Matrix:
     path, inner = split_name(given)
     name = f"{argument} ({os.fsdecode(given)})"
     with open_regular(path) as file:

@@ -32,12 +32,18 @@ def npy_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dty
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"its version is {version[0]}.{version[1]}")
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        header = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, fortran, dtype = header(file)
     except OSError:
         raise
     except Exception as error:  # NumPy raises many types for a damaged file
-        raise ValueError(f"{name} is not a complete .npy file: {str(error) or type(error).__name__}") from error
+        raise ValueError(
+            f"{name} is not a complete .npy file: {str(error) or type(error).__name__}"
+        ) from error
     # NumPy accepts True as a length, so the type is checked here.
     if not all(type(length) is int and 0 <= length < 2**63 for length in shape):
         raise ValueError(f"{name} is not a complete .npy file: it says that its shape is {shape}")

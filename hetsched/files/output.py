@@ -27,7 +27,15 @@ from .mapped import is_map_of, require_whole
 from .matrices import split_name
 from .stored import Array, Matrix, Range, Raw, open_file
 
-_SUFFIXES = {".npy": "npy", ".mat": "mat", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".he5": "hdf5", ".nc": "hdf5"}
+_SUFFIXES = {
+    ".npy": "npy",
+    ".mat": "mat",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".hdf": "hdf5",
+    ".he5": "hdf5",
+    ".nc": "hdf5",
+}
 _VARIABLE = re.compile("[A-Za-z][A-Za-z0-9_]{0,62}")  # what MATLAB loads
 _CLASSES = {"f4": "single", "f8": "double", "c8": "single", "c16": "double"}
 
@@ -46,7 +54,9 @@ class OutputFile:
         What the journal stores to recognise the output.
     """
 
-    def __init__(self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, given: str | bytes | os.PathLike[Any], shape: tuple[int, int], dtype: np.dtype[Any]
+    ) -> None:
         path, inner = split_name(given)
         self.name = f"out ({os.fsdecode(given)})"
         kind = _SUFFIXES.get(Path(path).suffix.lower())
@@ -82,14 +92,21 @@ class OutputFile:
             for entry in group:
                 inside = f"{path}/{entry}".strip("/")
                 link = group.get(entry, getlink=True)
-                if inside != self._inner and (not isinstance(link, h5py.HardLink) or hasattr(group[entry], "shape")):
+                if inside != self._inner and (
+                    not isinstance(link, h5py.HardLink) or hasattr(group[entry], "shape")
+                ):
                     others.append(inside)
 
         with refusing(self.name), h5py.File(self.path, "r") as file:
             visit("", file)
-            file.visititems(lambda path, item: visit(path, item) if isinstance(item, h5py.Group) else None)
+            file.visititems(
+                lambda path, item: visit(path, item) if isinstance(item, h5py.Group) else None
+            )
         if others:
-            raise ValueError(f"{self.name} exists and also holds {', '.join(others[:5])}, which would be lost; give a new file")
+            raise ValueError(
+                f"{self.name} exists and also holds {', '.join(others[:5])}, which would be lost;"
+                " give a new file"
+            )
 
     @property
     def stored(self) -> tuple[int, int]:
@@ -102,13 +119,21 @@ class OutputFile:
         needed = math.prod(self.shape) * self.dtype.itemsize - have
         free = shutil.disk_usage(os.path.dirname(self.path)).free
         if needed > free:
-            raise OSError(errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", self.path)
+            raise OSError(
+                errno.ENOSPC,
+                f"no space left: {needed} bytes are needed, {free} are free",
+                self.path,
+            )
 
     def create(self) -> int:
         """Create the partial file in full size; return the offset of its elements."""
         if self._kind == "npy":
             with open(self.partial, "wb") as file:
-                order = {"descr": self.dtype.str, "fortran_order": self.transposed, "shape": self.shape}
+                order = {
+                    "descr": self.dtype.str,
+                    "fortran_order": self.transposed,
+                    "shape": self.shape,
+                }
                 np.lib.format.write_array_header_1_0(file, order)
                 offset = file.tell()
         else:
@@ -141,7 +166,14 @@ class OutputFile:
                 dataset.attrs["MATLAB_empty"] = np.uint8(1)
             else:
                 space = h5py.h5s.create_simple(self.stored)
-                made = h5py.h5d.create(file.id, self._inner.encode(), h5py.h5t.py_create(kind, logical=True), space, plist, links)
+                made = h5py.h5d.create(
+                    file.id,
+                    self._inner.encode(),
+                    h5py.h5t.py_create(kind, logical=True),
+                    space,
+                    plist,
+                    links,
+                )
                 dataset = h5py.Dataset(made)
             if matlab:
                 dataset.attrs["MATLAB_class"] = np.bytes_(_CLASSES[self.dtype.str[1:]])
@@ -202,7 +234,9 @@ class OutputArray:
         own = given.dtype if isinstance(given, np.ndarray) else dtype_of(self.name, given)
         if own != dtype:
             raise TypeError(f"out has dtype {own}, the product has {dtype}")
-        writable = given.flags.writeable if isinstance(given, np.ndarray) else given.file.mode == "r+"
+        writable = (
+            given.flags.writeable if isinstance(given, np.ndarray) else given.file.mode == "r+"
+        )
         if not writable:
             raise ValueError("out is read-only")
         self._array = given
@@ -218,13 +252,17 @@ class OutputArray:
     def write(self, rows: Range, cols: Range, flat: Array, stop: Callable[[], bool]) -> None:
         """Write a block that is stored in `flat` row by row."""
         if flat.size:
-            self._array[slice(*rows), slice(*cols)] = flat.reshape(rows[1] - rows[0], cols[1] - cols[0])
+            self._array[slice(*rows), slice(*cols)] = flat.reshape(
+                rows[1] - rows[0], cols[1] - cols[0]
+            )
 
 
 Output = OutputFile | OutputArray
 
 
-def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs: dict[str, tuple[Any, Matrix]]) -> Output:
+def open_output(
+    given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs: dict[str, tuple[Any, Matrix]]
+) -> Output:
     """Check the output completely, before anything is changed.
 
     inputs : name -> (argument, matrix) of each input.
@@ -235,13 +273,24 @@ def open_output(given: Any, shape: tuple[int, int], dtype: np.dtype[Any], inputs
     elif isinstance(given, np.ndarray) or is_dataset(given):
         output = OutputArray(given, shape, dtype)
     else:
-        raise TypeError(f"out must be a path, an array or an HDF5 dataset, got {type(given).__name__}")
+        raise TypeError(
+            f"out must be a path, an array or an HDF5 dataset, got {type(given).__name__}"
+        )
     for argument, (value, matrix) in inputs.items():
-        mapped = isinstance(given, np.ndarray) and matrix.path is not None and is_map_of(given, matrix.path)
+        mapped = (
+            isinstance(given, np.ndarray)
+            and matrix.path is not None
+            and is_map_of(given, matrix.path)
+        )
         if mapped or any(matrix.is_in(place) for place in output.places):
             raise ValueError(f"out and {argument} are the same file, {matrix.path}")
-        if isinstance(value, np.ndarray) and isinstance(given, np.ndarray) and np.may_share_memory(value, given):
+        if (
+            isinstance(value, np.ndarray)
+            and isinstance(given, np.ndarray)
+            and np.may_share_memory(value, given)
+        ):
             raise ValueError(f"out overlaps {argument}; give it memory of its own")
-        if is_dataset(value) and is_dataset(given) and value == given:  # in a file without a name, such as one in memory
+        # in a file without a name, such as one in memory
+        if is_dataset(value) and is_dataset(given) and value == given:
             raise ValueError(f"out and {argument} are the same dataset")
     return output

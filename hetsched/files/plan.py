@@ -46,7 +46,9 @@ def parse_memory(given: Any) -> int:
         return check.integer("memory", given, low=1)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]?)(?:i?B)?\s*", given, re.I)
     if found is None:
-        raise ValueError(f'memory must be a number of bytes or a text such as "2G" or "512M", got {given!r}')
+        raise ValueError(
+            f'memory must be a number of bytes or a text such as "2G" or "512M", got {given!r}'
+        )
     return check.integer("memory", math.floor(float(found[1]) * _UNITS[found[2].upper()]), low=1)
 
 
@@ -120,7 +122,9 @@ class FilesPlan(Plan):
         "memory": schema.Integer(),
         "peak": schema.Integer(),
     }
-    _fixed: ClassVar[str] = "it is of one machine, and what it reads and writes does not depend on speeds"
+    _fixed: ClassVar[str] = (
+        "it is of one machine, and what it reads and writes does not depend on speeds"
+    )
 
     def _load(self) -> Any:
         """Work in gigaflops."""
@@ -140,14 +144,16 @@ class FilesPlan(Plan):
     def describe(self) -> str:
         """Text on the plan in a few lines."""
         (m, n, k), (h, v), (rows, cols, _) = self.shape, self.tile, self.grid
-        stays = {"C": "tiles of C stay", "A": "rows of A stay", "B": "columns of B stay"}[self.stationary]
+        stays = {"C": "tiles of C stay", "A": "rows of A stay", "B": "columns of B stay"}[
+            self.stationary
+        ]
         reads = sum(self.read)
         return (
-            f"C ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {self.dtype}\n"
-            f"plan: {rows} x {cols} tiles of {h} x {v}, panels {self.depth} deep; {stays} in memory\n"
-            f"      reads {reads / 1e9:.4g} GB, writes {self.written / 1e9:.4g} GB; no plan moves less than "
-            f"{self.lower_bound / 1e9:.4g} GB in this memory (gap {self.gap:.1%})\n"
-            f"      predicted peak {self.peak / 2**20:.4g} MiB of {self.memory / 2**20:.4g} MiB"
+            f"C ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {self.dtype}\nplan: {rows} x {cols}"
+            f" tiles of {h} x {v}, panels {self.depth} deep; {stays} in memory\n      reads"
+            f" {reads / 1e9:.4g} GB, writes {self.written / 1e9:.4g} GB; no plan moves less than"
+            f" {self.lower_bound / 1e9:.4g} GB in this memory (gap {self.gap:.1%})\n      predicted"
+            f" peak {self.peak / 2**20:.4g} MiB of {self.memory / 2**20:.4g} MiB"
         )
 
 
@@ -196,12 +202,25 @@ def plan_tiles(problem: Problem) -> FilesPlan:
         found = _widest(problem, depths)
     if not len(found.h):
         least = int(_peak(problem, _one(problem, 0, 1, 1, 1))[0])
-        raise InfeasibleError(f"memory of {problem.memory} bytes is too little for this product: at least {least} are needed")
+        raise InfeasibleError(
+            f"memory of {problem.memory} bytes is too little for this product: at least {least} are"
+            " needed"
+        )
     traffic, pieces, updates = _costs(problem, found)
-    slower = 2.0 * math.prod(problem.shape) * (_EDGE / found.h + _EDGE / found.v + _SHALLOW / found.d) / _BALANCE
+    slower = (
+        2.0
+        * math.prod(problem.shape)
+        * (_EDGE / found.h + _EDGE / found.v + _SHALLOW / found.d)
+        / _BALANCE
+    )
     cost = traffic.sum(axis=0) + _SEEK * pieces + _UPDATE * updates + slower
     best = int(np.lexsort((_peak(problem, found), cost))[0])
-    return make_plan(problem, _NAMES[found.stationary[best]], (int(found.h[best]), int(found.v[best])), int(found.d[best]))
+    return make_plan(
+        problem,
+        _NAMES[found.stationary[best]],
+        (int(found.h[best]), int(found.v[best])),
+        int(found.d[best]),
+    )
 
 
 def make_plan(problem: Problem, stationary: str, tile: tuple[int, int], depth: int) -> FilesPlan:
@@ -250,7 +269,9 @@ def _depths(problem: Problem) -> list[int]:
 def _sizes(length: int, grain: int) -> list[int]:
     """Sizes that cut a length into about equal parts, down to 1; multiples of the grain as well."""
     length = max(length, 1)
-    parts = sorted({min(length, p) for p in (*range(1, 65), *(int(64 * 1.2**i) for i in range(1, 100)))})
+    parts = sorted(
+        {min(length, p) for p in (*range(1, 65), *(int(64 * 1.2**i) for i in range(1, 100)))}
+    )
     sizes = {-(-length // p) for p in parts}
     return sorted(sizes | {min(length, -(-s // grain) * grain) for s in sizes}, reverse=True)
 
@@ -261,8 +282,12 @@ def _widest(problem: Problem, depths: list[int]) -> _Choices:
     The widths are then reduced so that all tiles are about equal.
     """
     m, n, _ = problem.shape
-    grain = [side.chunk[axis] if side.chunk else 1 for side, axis in ((problem.a, 0), (problem.b, 1))]
-    way, h, d = (x.ravel() for x in np.meshgrid(np.arange(3), _sizes(m, grain[0]), depths, indexing="ij"))
+    grain = [
+        side.chunk[axis] if side.chunk else 1 for side, axis in ((problem.a, 0), (problem.b, 1))
+    ]
+    way, h, d = (
+        x.ravel() for x in np.meshgrid(np.arange(3), _sizes(m, grain[0]), depths, indexing="ij")
+    )
     low, high = np.zeros(len(way), np.int64), np.full(len(way), max(n, 1), np.int64)
     while (low < high).any():
         middle = (low + high + 1) // 2
@@ -303,7 +328,10 @@ def _peak(problem: Problem, x: _Choices) -> Int:
     complex_ = 2 if problem.dtype.kind == "c" else 1
     deep = np.minimum(x.d, _PACK_DEPTH)
     side = np.maximum(x.h, x.v) + 64
-    packed = e * (x.h * x.d + x.d * x.v + x.h * x.v) // 20 + 2 * e * np.minimum(side, _PACK_COLS) * deep * complex_
+    packed = (
+        e * (x.h * x.d + x.d * x.v + x.h * x.v) // 20
+        + 2 * e * np.minimum(side, _PACK_COLS) * deep * complex_
+    )
     blocks = problem.workers * np.minimum(_PACK_BLOCK, e * side * deep * complex_)
     fixed = problem.a.extra + problem.b.extra + problem.c.extra + STAGE
     total: Int = (held + packed + blocks + fixed + RESERVE).astype(np.int64)
@@ -328,7 +356,9 @@ def _costs(problem: Problem, x: _Choices) -> tuple[Real, Real, Int]:
     return np.stack((read_a, read_b, written)), pieces, rows * cols * depth
 
 
-def _pieces(side: Side, shape: tuple[int, int], block: tuple[Int, Int], grid: tuple[Int, Int]) -> Int:
+def _pieces(
+    side: Side, shape: tuple[int, int], block: tuple[Int, Int], grid: tuple[Int, Int]
+) -> Int:
     """Number of separate stretches if the matrix is read once, block by block.
 
     In a chunked file, a chunk that is read several times counts each time.

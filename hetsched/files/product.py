@@ -60,7 +60,13 @@ class FilesProduct:
 
 
 def plan_files(
-    a: Any, b: Any, out: Any, *, memory: int | str, dtype: DTypeLike | None = None, pool: Pool | None = None
+    a: Any,
+    b: Any,
+    out: Any,
+    *,
+    memory: int | str,
+    dtype: DTypeLike | None = None,
+    pool: Pool | None = None,
 ) -> FilesPlan:
     """Return the plan that `matmul_files` would follow, with its certificate. Nothing is changed.
 
@@ -171,7 +177,9 @@ def matmul_files(
     (np.float64(300.0), 1600000, True)
     """
     with reporting(progress) as tell, ExitStack() as opened:
-        return _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened).run(alpha, tell)
+        return _Job(a, b, out, memory, dtype, shared_pool() if pool is None else pool, opened).run(
+            alpha, tell
+        )
 
 
 class _Update(NamedTuple):
@@ -188,7 +196,14 @@ class _Job:
     """A product with open and checked inputs."""
 
     def __init__(
-        self, a: Any, b: Any, out: Any, memory: int | str, dtype: DTypeLike | None, pool: Pool, opened: ExitStack
+        self,
+        a: Any,
+        b: Any,
+        out: Any,
+        memory: int | str,
+        dtype: DTypeLike | None,
+        pool: Pool,
+        opened: ExitStack,
     ) -> None:
         allowed = parse_memory(memory)
         self.pool = pool
@@ -204,8 +219,12 @@ class _Job:
                 f"(shapes {self.a.shape} and {self.b.shape}): they must be equal"
             )
         self.dtype = _common(self.a, self.b, dtype)
-        self.out: Output = open_output(out, (m, n), self.dtype, {"A": (a, self.a), "B": (b, self.b)})
-        a_side, b_side = (Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b))
+        self.out: Output = open_output(
+            out, (m, n), self.dtype, {"A": (a, self.a), "B": (b, self.b)}
+        )
+        a_side, b_side = (
+            Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b)
+        )
         c_side = Side(self.dtype.itemsize, self.out.transposed, None, 0)
         self.problem = Problem((m, n, k), self.dtype, a_side, b_side, c_side, allowed, len(pool))
         self.plan = plan_tiles(self.problem)
@@ -253,7 +272,11 @@ class _Job:
         with suppress(FileNotFoundError):
             os.unlink(self.out.partial)
         journal.start()
-        tiling = {"stationary": self.plan.stationary, "tile": list(self.plan.tile), "depth": self.plan.depth}
+        tiling = {
+            "stationary": self.plan.stationary,
+            "tile": list(self.plan.tile),
+            "depth": self.plan.depth,
+        }
         try:
             offset = self.out.create()
             made = {"offset": offset, "frame": self.out.frame(offset)}
@@ -269,15 +292,28 @@ class _Job:
         assert isinstance(self.out, OutputFile)
         header, blocks = journal.read()
         if header is None and os.path.exists(self.out.partial):
-            raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", self.out.partial)
-        if header is None or header.get("product") != self._product(alpha) or not os.path.exists(self.out.partial):
+            raise FileExistsError(
+                errno.EEXIST,
+                "is in the way, and no earlier call wrote it; remove it",
+                self.out.partial,
+            )
+        if (
+            header is None
+            or header.get("product") != self._product(alpha)
+            or not os.path.exists(self.out.partial)
+        ):
             return None
         tiling = header["tiling"]
-        plan = make_plan(self.problem, tiling["stationary"], (tiling["tile"][0], tiling["tile"][1]), tiling["depth"])
+        plan = make_plan(
+            self.problem,
+            tiling["stationary"],
+            (tiling["tile"][0], tiling["tile"][1]),
+            tiling["depth"],
+        )
         if plan.peak > self.problem.memory:
             raise ValueError(
-                f"{self.out.partial} was begun with tiles that need {plan.peak} bytes, memory is {self.problem.memory}: give as "
-                f"much, or remove {self.out.partial} to begin anew"
+                f"{self.out.partial} was begun with tiles that need {plan.peak} bytes, memory is"
+                f" {self.problem.memory}: give as much, or remove {self.out.partial} to begin anew"
             )
         try:
             target = self.out.open(header["offset"], self._opened)
@@ -292,7 +328,11 @@ class _Job:
             return None
         self.known = blocks
         tiles = {number: known for (matrix, number), known in blocks.items() if matrix == "C"}
-        done = {tile for tile, known in tiles.items() if target.checksum(*self._block(tile), stage) == known}
+        done = {
+            tile
+            for tile, known in tiles.items()
+            if target.checksum(*self._block(tile), stage) == known
+        }
         return target, {tile for tile in done if self._sources(tile) <= blocks.keys()}
 
     def _same_inputs(self, blocks: Blocks, stage: Array) -> bool:
@@ -304,7 +344,10 @@ class _Job:
                 which, (place, chunk) = "AB".index(name), divmod(number, self.plan.grid[2])
                 rows, cols = self._input(which, place, chunk)
                 (self.a, self.b)[which].read(rows, cols, buffer, stage, lambda: False)
-                if checksum(buffer[: (rows[1] - rows[0]) * (cols[1] - cols[0])], lambda: False) != known:
+                if (
+                    checksum(buffer[: (rows[1] - rows[0]) * (cols[1] - cols[0])], lambda: False)
+                    != known
+                ):
                     return False
         return True
 
@@ -338,11 +381,21 @@ class _Job:
         """Tiles that are left. Tiles that need the same stationary blocks follow each other."""
         rows, cols, _ = self.plan.grid
         by_columns = self.plan.stationary == "B"
-        order = (i * cols + j for j in range(cols) for i in range(rows)) if by_columns else range(rows * cols)
+        order = (
+            (i * cols + j for j in range(cols) for i in range(rows))
+            if by_columns
+            else range(rows * cols)
+        )
         return [tile for tile in order if tile not in done]
 
     def _multiply(
-        self, alpha: complex, progress: Progress | None, target: Any, journal: Journal | None, done: set[int], start: float
+        self,
+        alpha: complex,
+        progress: Progress | None,
+        target: Any,
+        journal: Journal | None,
+        done: set[int],
+        start: float,
     ) -> FilesProduct:
         order = self._order(done)
         run = _Run(self, order, target, journal)
@@ -365,7 +418,10 @@ class _Job:
                     told = now
         for name, matrix in (("A", self.a), ("B", self.b)):
             if not matrix.unchanged():
-                raise OSError(f"{name} ({matrix.path}) was changed while it was read; the product is not written")
+                raise OSError(
+                    f"{name} ({matrix.path}) was changed while it was read; the product is not"
+                    " written"
+                )
         return FilesProduct(
             plan=self.plan,
             seconds=time.perf_counter() - start,
@@ -383,7 +439,10 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
         dtype = check.dtype(given, DTYPES)
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
-                raise TypeError(f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would be lost")
+                raise TypeError(
+                    f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would"
+                    " be lost"
+                )
         return dtype
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
     if dtype.kind in "bui":
@@ -391,7 +450,9 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     elif dtype == np.float16:
         dtype = np.dtype(np.float32)
     if dtype not in DTYPES:
-        raise TypeError(f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {SUPPORTED}")
+        raise TypeError(
+            f"{a.name} is {a.dtype} and {b.name} is {b.dtype}: give dtype, one of {SUPPORTED}"
+        )
     return dtype
 
 
@@ -407,7 +468,11 @@ class _Run:
         self._job, self._order, self._target, self._journal = job, order, target, journal
         self._stopped = threading.Event()
         self._ready: SimpleQueue[_Update | BaseException] = SimpleQueue()
-        self._free: tuple[SimpleQueue[Array | None], ...] = (SimpleQueue(), SimpleQueue(), SimpleQueue())
+        self._free: tuple[SimpleQueue[Array | None], ...] = (
+            SimpleQueue(),
+            SimpleQueue(),
+            SimpleQueue(),
+        )
         self._full: SimpleQueue[tuple[int, Array] | None] = SimpleQueue()
         self._error: BaseException | None = None
         counts = buffers(plan.grid, ("C", "A", "B").index(plan.stationary))
@@ -419,8 +484,16 @@ class _Run:
         # not push other files out of it.
         job.a.drop_behind = job.b.drop_behind = 2 * (job.a.nbytes + job.b.nbytes) > memory_room()
         self._threads = [
-            (threading.Thread(target=self._guarded, args=(work, ended), name=f"hetsched {name}", daemon=True), ended)
-            for work, name, ended in ((self._read, "reader", threading.Event()), (self._write, "writer", threading.Event()))
+            (
+                threading.Thread(
+                    target=self._guarded, args=(work, ended), name=f"hetsched {name}", daemon=True
+                ),
+                ended,
+            )
+            for work, name, ended in (
+                (self._read, "reader", threading.Event()),
+                (self._write, "writer", threading.Event()),
+            )
         ]
 
     def __enter__(self) -> None:
@@ -525,11 +598,18 @@ class _Run:
                         view, buffer = held.pop(chunk)
                     else:
                         buffer = self._take(which)
-                        view = matrix.read(*job._input(which, places[which], chunk), buffer, stage, self._stopped.is_set)
+                        view = matrix.read(
+                            *job._input(which, places[which], chunk),
+                            buffer,
+                            stage,
+                            self._stopped.is_set,
+                        )
                         source = "AB"[which], places[which] * chunks + chunk
                         if journal is not None and source not in recorded:
                             recorded.add(source)
-                            journal.add(*source, checksum(buffer[: view.size], self._stopped.is_set))
+                            journal.add(
+                                *source, checksum(buffer[: view.size], self._stopped.is_set)
+                            )
                     if which == stays and following[which] == places[which]:
                         held[chunk] = view, buffer
                     else:

@@ -89,7 +89,9 @@ class Matrix:
         self.bytes_read = 0
         self.drop_behind = False
 
-    def read(self, rows: Range, cols: Range, buffer: Array, stage: Array, stop: Callable[[], bool]) -> Array:
+    def read(
+        self, rows: Range, cols: Range, buffer: Array, stage: Array, stop: Callable[[], bool]
+    ) -> Array:
         """Read a block into the flat buffer, converted to its dtype; `stage` has STAGE bytes."""
         (l0, l1), (p0, p1) = self._stored(rows, cols)
         block = buffer[: (l1 - l0) * (p1 - p0)].reshape(l1 - l0, p1 - p0)
@@ -101,7 +103,11 @@ class Matrix:
             for line in range(l0, l1, height):
                 for at in range(p0, p1, width):
                     target = block[line - l0 : line - l0 + height, at - p0 : at - p0 + width]
-                    part = stage[: target.size * self.dtype.itemsize].view(self.dtype).reshape(target.shape)
+                    part = (
+                        stage[: target.size * self.dtype.itemsize]
+                        .view(self.dtype)
+                        .reshape(target.shape)
+                    )
                     self._fetch(line, at, part, stop)
                     np.copyto(target, part, casting="unsafe")
         self.bytes_read += block.size * self.dtype.itemsize
@@ -137,7 +143,10 @@ def _stamps(places: tuple[str | int, ...]) -> list[tuple[int, ...]]:
     (ctime).
     """
     found = [os.stat(place) for place in places]
-    return [(file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns) for file in found]
+    return [
+        (file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns)
+        for file in found
+    ]
 
 
 def checksum(data: Array, stop: Callable[[], bool]) -> int:
@@ -163,7 +172,14 @@ class Raw(Matrix):
     """Elements in a file, line after line. `file` is its descriptor, which the caller closes."""
 
     def __init__(
-        self, name: str, stored: tuple[int, ...], dtype: np.dtype[Any], transposed: bool, path: str, file: int, offset: int
+        self,
+        name: str,
+        stored: tuple[int, ...],
+        dtype: np.dtype[Any],
+        transposed: bool,
+        path: str,
+        file: int,
+        offset: int,
     ) -> None:
         super().__init__(name, stored, dtype, transposed, path, (file,))
         self.file, self.offset = file, offset
@@ -180,15 +196,24 @@ class Raw(Matrix):
             pitch = piece = len(memory)
         for i in range(len(memory) // piece if piece else 0):
             for s in range(0, piece, STRETCH):
-                yield start + i * pitch + s, memory[i * piece + s : i * piece + min(s + STRETCH, piece)]
+                yield (
+                    start + i * pitch + s,
+                    memory[i * piece + s : i * piece + min(s + STRETCH, piece)],
+                )
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
-        ahead = self._stretches(line, at, block) if block.shape[1] < self.length and hasattr(os, "posix_fadvise") else iter(())
+        ahead = (
+            self._stretches(line, at, block)
+            if block.shape[1] < self.length and hasattr(os, "posix_fadvise")
+            else iter(())
+        )
         for i, (offset, memory) in enumerate(self._stretches(line, at, block)):
             if stop():
                 raise InterruptedError
             if i % _AHEAD == 0:
-                for _, (place, piece) in zip(range(_AHEAD if i else 2 * _AHEAD), ahead, strict=False):
+                for _, (place, piece) in zip(
+                    range(_AHEAD if i else 2 * _AHEAD), ahead, strict=False
+                ):
                     os.posix_fadvise(self.file, place, len(piece), os.POSIX_FADV_WILLNEED)
             while memory:
                 count = os.preadv(self.file, [memory], offset)
@@ -214,7 +239,9 @@ class Raw(Matrix):
         """Tell the system that lines read or written to their end are not needed soon."""
         if at + block.shape[1] == self.length and hasattr(os, "posix_fadvise"):
             pitch = self.length * self.dtype.itemsize
-            os.posix_fadvise(self.file, self.offset + line * pitch, len(block) * pitch, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(
+                self.file, self.offset + line * pitch, len(block) * pitch, os.POSIX_FADV_DONTNEED
+            )
 
     def checksum(self, rows: Range, cols: Range, stage: Array) -> int:
         """zlib.crc32 of a block in the file."""
@@ -223,7 +250,11 @@ class Raw(Matrix):
         result = 0
         for line in range(l0, l1):
             for at in range(p0, p1, width):
-                part = stage[: min(width, p1 - at) * self.dtype.itemsize].view(self.dtype).reshape(1, -1)
+                part = (
+                    stage[: min(width, p1 - at) * self.dtype.itemsize]
+                    .view(self.dtype)
+                    .reshape(1, -1)
+                )
                 self._fetch(line, at, part, lambda: False)
                 result = zlib.crc32(part.data, result)
         return result
@@ -235,7 +266,9 @@ class Held(Matrix):
     def __init__(self, name: str, array: Array, path: str | None = None) -> None:
         transposed = array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
         self._array = array.T if transposed else array
-        super().__init__(name, self._array.shape, array.dtype, transposed, path, () if path is None else (path,))
+        super().__init__(
+            name, self._array.shape, array.dtype, transposed, path, () if path is None else (path,)
+        )
 
     def _fetch(self, line: int, at: int, block: Array, stop: Callable[[], bool]) -> None:
         block[...] = self._array[line : line + block.shape[0], at : at + block.shape[1]]

@@ -148,15 +148,21 @@ class _Search:
                 first = other
         return first
 
-    def _both(self, i: int, blocks: Blocking, pairs: Sequence[tuple[int, Shape]]) -> Callable[[], float]:
+    def _both(
+        self, i: int, blocks: Blocking, pairs: Sequence[tuple[int, Shape]]
+    ) -> Callable[[], float]:
         """Geometric mean over the types, so that both types count equally."""
-        return lambda: math.sqrt(math.prod(self._timer(i, TYPES[t], blocks, shape) for t, shape in pairs))
+        return lambda: math.sqrt(
+            math.prod(self._timer(i, TYPES[t], blocks, shape) for t, shape in pairs)
+        )
 
     def _start(self, i: int, first: Blocking) -> Blocking:
         """Take depth and rows of the better start for each type. Columns need another product."""
         for other in self._kinds[i].starts[first.kernel][1:]:
             for t in range(len(TYPES)):
-                first = self._better(i, t, first, _changed(first, t, (*_of(other, t)[:2], first.cols[t])), "rows")
+                first = self._better(
+                    i, t, first, _changed(first, t, (*_of(other, t)[:2], first.cols[t])), "rows"
+                )
         return first
 
     def _descend(self, i: int, t: int, best: Blocking, names: Sequence[str]) -> Blocking:
@@ -184,15 +190,22 @@ class _Search:
         best = [self._deepened(i, t, blocks, depths[0]) for i, blocks in enumerate(alone)]
         for depth in depths[1:]:
             other = [self._deepened(i, t, blocks, depth) for i, blocks in enumerate(alone)]
-            shapes = [self._shape(i, t, pair) for i, pair in enumerate(zip(best, other, strict=True))]
+            shapes = [
+                self._shape(i, t, pair) for i, pair in enumerate(zip(best, other, strict=True))
+            ]
             if self._is_sooner(self._together(t, other, shapes), self._together(t, best, shapes)):
                 best = other
         changed = [blocks.depth[t] != own.depth[t] for blocks, own in zip(best, alone, strict=True)]
         return [self._descend(i, t, x, _NAMES[1:]) if changed[i] else x for i, x in enumerate(best)]
 
-    def _together(self, t: int, blocks: Sequence[Blocking], shapes: Sequence[Shape]) -> Callable[[], float]:
+    def _together(
+        self, t: int, blocks: Sequence[Blocking], shapes: Sequence[Shape]
+    ) -> Callable[[], float]:
         """Seconds per flop of all kinds together, if each is as fast as alone."""
-        return lambda: 1.0 / sum(x.flops / self._timer(i, TYPES[t], blocks[i], x) for i, x in enumerate(shapes))
+        return lambda: (
+            1.0
+            / sum(x.flops / self._timer(i, TYPES[t], blocks[i], x) for i, x in enumerate(shapes))
+        )
 
     # ---- sizes ----
 
@@ -210,7 +223,10 @@ class _Search:
         tile_rows, tile_cols = tiles[t]
         for factor in _FACTORS:
             if name == "depth":
-                yield _of(self._deepened(i, t, blocks, _scaled(depth, factor, _DEPTH_STEP, _LEAST_DEPTH)), t)
+                yield _of(
+                    self._deepened(i, t, blocks, _scaled(depth, factor, _DEPTH_STEP, _LEAST_DEPTH)),
+                    t,
+                )
             elif name == "rows":
                 yield depth, _scaled(rows, factor, tile_rows, tile_rows), cols
             else:
@@ -228,7 +244,9 @@ class _Search:
 
     # ---- products ----
 
-    def _better(self, i: int, t: int, incumbent: Blocking, challenger: Blocking, name: str) -> Blocking:
+    def _better(
+        self, i: int, t: int, incumbent: Blocking, challenger: Blocking, name: str
+    ) -> Blocking:
         """The faster blocks, by a product with a time that depends on the size `name`.
 
         The incumbent stays if such a product would take too long.
@@ -236,7 +254,9 @@ class _Search:
         shape = self._shape(i, t, (incumbent, challenger), by_cols=name == "cols")
         if shape.flops > _LONGEST * self._rate(i, t, incumbent):
             return incumbent
-        new, old = (partial(self._timer, i, TYPES[t], blocks, shape) for blocks in (challenger, incumbent))
+        new, old = (
+            partial(self._timer, i, TYPES[t], blocks, shape) for blocks in (challenger, incumbent)
+        )
         return challenger if self._is_sooner(new, old) else incumbent
 
     def _is_sooner(self, challenger: Callable[[], float], incumbent: Callable[[], float]) -> bool:

@@ -110,8 +110,12 @@ def gangs(
     used = sorted(set(members))
     found = kept(host)
     measured = [_given(given, members, i) or (found and found.of.get(i)) or None for i in used]
-    blocks = domains.blocking_of([host.domains[i] for i in used], [members.count(i) for i in used], measured)
-    return (None, None) if blocks == (Blocking(),) else (blocks, tuple(used.index(i) for i in members))
+    blocks = domains.blocking_of(
+        [host.domains[i] for i in used], [members.count(i) for i in used], measured
+    )
+    return (
+        (None, None) if blocks == (Blocking(),) else (blocks, tuple(used.index(i) for i in members))
+    )
 
 
 def everywhere(host: Topology) -> Blocking | None:
@@ -127,7 +131,11 @@ def _given(platform: Platform | None, members: Sequence[int], domain: int) -> Bl
     """The blocks that a platform gives for a domain of this machine, if they are unique."""
     if platform is None:
         return None
-    own = {platform.blocks.get(name) for name, i in zip(platform.domains, members, strict=True) if i == domain}
+    own = {
+        platform.blocks.get(name)
+        for name, i in zip(platform.domains, members, strict=True)
+        if i == domain
+    }
     return own.pop() if len(own) == 1 else None
 
 
@@ -148,7 +156,11 @@ def describe(host: Topology) -> str:
         if found is not None and domain in found.of:
             source = f"measured on {_date(found.measured)}"
         else:
-            source = "by the model of its caches" if any(own.depth + own.rows + own.cols) else "the kernel's own"
+            source = (
+                "by the model of its caches"
+                if any(own.depth + own.rows + own.cols)
+                else "the kernel's own"
+            )
         where = f"cpu{'s' * (len(cpus) > 1)} {ranges(cpus)}: " if len(blocks) > 1 else ""
         texts.append(f"{where}{text_of(own)} ({source})")
     return "; ".join(texts)
@@ -190,7 +202,9 @@ def measured(host: Topology, seconds: float) -> MeasuredBlocks:
     """
     begin, members = time.time(), host.members(host.worth)
     used = sorted(set(members))
-    of_kinds = [tuple(used[i] for i in kind) for kind in domains.kinds([host.domains[i] for i in used])]
+    of_kinds = [
+        tuple(used[i] for i in kind) for kind in domains.kinds([host.domains[i] for i in used])
+    ]
     teams = [[w for w, domain in enumerate(members) if domain in kind] for kind in of_kinds]
     usual = domains.blocking_of([host.domains[i] for i in used], [members.count(i) for i in used])
     kinds = [
@@ -199,7 +213,11 @@ def measured(host: Topology, seconds: float) -> MeasuredBlocks:
     ]
     until = run.clock() + seconds * len(kinds)
     found = search(kinds, _products(host, members, teams), lambda: run.clock() > until)
-    best = {i: _with_zeros(blocks) for kind, blocks in zip(of_kinds, found.blocks, strict=True) for i in kind}
+    best = {
+        i: _with_zeros(blocks)
+        for kind, blocks in zip(of_kinds, found.blocks, strict=True)
+        for i in kind
+    }
     result = MeasuredBlocks(begin, found.whole, dict(sorted(best.items())))
     keep({**header(host, _KIND), **result.record()})
     return result
@@ -213,7 +231,11 @@ def _kind(domain: Domain, usual: Blocking, workers: int, sharing: int) -> Kind:
     names: list[str | None] = [domain.kernel]
     if domain.kernel is None:
         in_use = kernels.kernel()
-        names += [name for name in kernels.SETS if _is_there(name) and (in_use["name"], in_use["set"]) != ("c", name)]
+        names += [
+            name
+            for name in kernels.SETS
+            if _is_there(name) and (in_use["name"], in_use["set"]) != ("c", name)
+        ]
     starts: dict[str | None, Sequence[Blocking]] = {}
     tiles: dict[str | None, Sequence[tuple[int, int]] | None] = {}
     for name in names:

@@ -48,7 +48,9 @@ def facts(content: dict[str, Any]) -> dict[str, Any]:
     if len(taken) > _MOST_WORKERS:
         raise ValueError(f"the domains have {len(taken)} cpus, more than {_MOST_WORKERS}")
     logical = [
-        Cpu(number=cpu, core=cpu, node=domain.node, siblings=(cpu,), type=domain.kind) for domain in own for cpu in domain.cpus
+        Cpu(number=cpu, core=cpu, node=domain.node, siblings=(cpu,), type=domain.kind)
+        for domain in own
+        for cpu in domain.cpus
     ]
     return dict(
         model=model,
@@ -62,7 +64,11 @@ def facts(content: dict[str, Any]) -> dict[str, Any]:
         cpuset_source="",
         load=None,
         given_domains=domains.in_order(own),
-        unknown=["affinity", *(["type"] if any(domain.kind == "unknown" for domain in own) else []), "quota"],
+        unknown=[
+            "affinity",
+            *(["type"] if any(domain.kind == "unknown" for domain in own) else []),
+            "quota",
+        ],
     )
 
 
@@ -73,7 +79,9 @@ def _domain(table: Any) -> Domain:
     text = table.get("cpus")
     cpus = cpu_list(text) if isinstance(text, str) else ()
     if not cpus or cpus[-1] >= _MOST_CPUS:
-        raise ValueError(f'cpus must be a list such as "0-3,8", of numbers below {_MOST_CPUS}, got {text!r:.60}')
+        raise ValueError(
+            f'cpus must be a list such as "0-3,8", of numbers below {_MOST_CPUS}, got {text!r:.60}'
+        )
     kind = check.choice("kind", table.get("kind", "unknown"), KINDS)
     kernel = None if "kernel" not in table else check.choice("kernel", table["kernel"], SETS)
     node = None if "node" not in table else check.integer("node", table["node"], low=0)
@@ -84,7 +92,11 @@ def _domain(table: Any) -> Domain:
 
 def _cache(name: str, table: dict[str, Any], cpus: tuple[int, ...]) -> Cache | None:
     """The cache of the first cpu, from the keys `name` and `name`_ways."""
-    ways = None if f"{name}_ways" not in table else check.integer(f"{name}_ways", table[f"{name}_ways"], low=1, high=2**31 - 1)
+    ways = (
+        None
+        if f"{name}_ways" not in table
+        else check.integer(f"{name}_ways", table[f"{name}_ways"], low=1, high=2**31 - 1)
+    )
     if name not in table:
         if ways is not None:
             raise ValueError(f"{name}_ways needs {name}, its bytes")
@@ -100,5 +112,8 @@ def _caches(domain: Domain) -> list[Cache]:
         if cache is not None and cache.shared_by == domain.cpus:
             found.append(cache)
         elif cache is not None:
-            found += [Cache(cache.level, cache.type, cache.bytes, cache.line, (cpu,), cache.ways) for cpu in domain.cpus]
+            found += [
+                Cache(cache.level, cache.type, cache.bytes, cache.line, (cpu,), cache.ways)
+                for cpu in domain.cpus
+            ]
     return found

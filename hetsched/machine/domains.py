@@ -58,7 +58,9 @@ def found(logical: Sequence[Cpu], caches: Iterable[Cache]) -> tuple[Domain, ...]
     domains = []
     for cpus in groups.values():
         l1d, l2, l3 = (by_level[level].get(cpus[0].number) for level in (1, 2, 3))
-        domains.append(Domain(tuple(cpu.number for cpu in cpus), cpus[0].type, cpus[0].node, l1d, l2, l3))
+        domains.append(
+            Domain(tuple(cpu.number for cpu in cpus), cpus[0].type, cpus[0].node, l1d, l2, l3)
+        )
     return in_order(domains)
 
 
@@ -68,7 +70,9 @@ def in_order(domains: Iterable[Domain]) -> tuple[Domain, ...]:
 
 
 def blocking_of(
-    domains: Sequence[Domain], sharing: Sequence[int], measured: Sequence[Blocking | None] | None = None
+    domains: Sequence[Domain],
+    sharing: Sequence[int],
+    measured: Sequence[Blocking | None] | None = None,
 ) -> tuple[Blocking, ...]:
     """The blocks of each domain.
 
@@ -90,7 +94,9 @@ def blocking_of(
         If this processor does not have a kernel.
     """
     blocks = []
-    for domain, workers, own in zip(domains, sharing, measured or [None] * len(domains), strict=True):
+    for domain, workers, own in zip(
+        domains, sharing, measured or [None] * len(domains), strict=True
+    ):
         sizes_of(domain, domain.kernel if own is None else own.kernel)
         if own is not None:
             blocks.append(own)
@@ -133,7 +139,10 @@ def modelled(domain: Domain, kernel: str | None, workers: int) -> Blocking:
     workers : int
     """
     ways = [(cache and cache.ways) or 0 for cache in domain.caches]
-    own = [len({*cache.shared_by} & {*domain.cpus}) if cache and cache.shared_by else 0 for cache in domain.caches]
+    own = [
+        len({*cache.shared_by} & {*domain.cpus}) if cache and cache.shared_by else 0
+        for cache in domain.caches
+    ]
     sharing = [-(-workers * cpus // len(domain.cpus)) for cpus in own]
     depth, rows, cols = zip(
         *(
@@ -169,7 +178,8 @@ def sizes_of(domain: Domain, kernel: str | None) -> tuple[kernels.Sizes, kernels
         return kernels.sizes(kernel)
     except NotImplementedError:
         raise ValueError(
-            f"the domain of cpus {ranges(domain.cpus)} has kernel {kernel!r}, which this processor does not have"
+            f"the domain of cpus {ranges(domain.cpus)} has kernel {kernel!r}, which this processor"
+            " does not have"
         ) from None
 
 
@@ -190,5 +200,9 @@ def _of_cpus(caches: Iterable[Cache], level: int) -> dict[int, Cache]:
 
 def _of_several(cache: Cache, core: dict[int, int | None]) -> bool:
     """Whether several cores share the cache. A cpu of an unknown core counts as a core."""
-    own = {(False, cpu) if core[cpu] is None else (True, core[cpu]) for cpu in cache.shared_by or () if cpu in core}
+    own = {
+        (False, cpu) if core[cpu] is None else (True, core[cpu])
+        for cpu in cache.shared_by or ()
+        if cpu in core
+    }
     return len(own) > 1

@@ -19,7 +19,11 @@ from .topology import topology
 
 
 def environment(
-    *, threads: int | None = None, least: str | None = None, report: bool = False, given: Mapping[str, str] | None = None
+    *,
+    threads: int | None = None,
+    least: str | None = None,
+    report: bool = False,
+    given: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The environment for a program in which the drop-in library comes before its BLAS.
 
@@ -44,8 +48,14 @@ def environment(
     """
     made = dict(os.environ if given is None else given)
     host = topology()
-    count = host.worth if threads is None else min(check.integer("threads", threads, low=1), len(host.places))
-    made["LD_PRELOAD"] = ":".join([preloaded(library(), made), *filter(None, [made.get("LD_PRELOAD")])])
+    count = (
+        host.worth
+        if threads is None
+        else min(check.integer("threads", threads, low=1), len(host.places))
+    )
+    made["LD_PRELOAD"] = ":".join(
+        [preloaded(library(), made), *filter(None, [made.get("LD_PRELOAD")])]
+    )
     there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
     made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
     for name in ("HETSCHED_BLAS_DOMAINS", "HETSCHED_BLAS_BLOCKS", "HETSCHED_BLAS_SPEEDS"):
@@ -69,5 +79,7 @@ def environment(
 
 def _text(blocking: Blocking) -> str:
     """A domain in the format of HETSCHED_BLAS_BLOCKS."""
-    sizes = ",".join(str(size) for sizes in (blocking.depth, blocking.rows, blocking.cols) for size in sizes)
+    sizes = ",".join(
+        str(size) for sizes in (blocking.depth, blocking.rows, blocking.cols) for size in sizes
+    )
     return sizes if blocking.kernel is None else f"{blocking.kernel}:{sizes}"

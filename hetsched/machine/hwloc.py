@@ -36,7 +36,9 @@ def read(path: str) -> dict[str, Any]:
     try:
         return facts(data)
     except ValueError as error:
-        raise ValueError(f"{path} must be a directory or XML as lstopo of hwloc 2 or 3 writes it: {error}") from None
+        raise ValueError(
+            f"{path} must be a directory or XML as lstopo of hwloc 2 or 3 writes it: {error}"
+        ) from None
 
 
 def here(counted: dict[str, Any]) -> dict[str, Any]:
@@ -50,9 +52,17 @@ def here(counted: dict[str, Any]) -> dict[str, Any]:
         found = facts(lstopo(), {cpu.number for cpu in counted["logical"]} if masked else None)
     except ValueError:
         return counted
-    told = {name: found[name] for name in ("model", "logical", "online", "caches", "memory", "type_source") if found[name]}
+    told = {
+        name: found[name]
+        for name in ("model", "logical", "online", "caches", "memory", "type_source")
+        if found[name]
+    }
     unknown = [name for name in counted["unknown"] if name != "type"]
-    return {**counted, **told, "unknown": unknown + [name for name in ("online", "type") if name in found["unknown"]]}
+    return {
+        **counted,
+        **told,
+        "unknown": unknown + [name for name in ("online", "type") if name in found["unknown"]],
+    }
 
 
 @functools.cache
@@ -63,7 +73,9 @@ def lstopo() -> bytes:
         return b""
     command = [program, "--of", "xml", "--disallowed", "--no-io"]
     try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False).stdout
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
+        ).stdout
     except (OSError, ValueError, subprocess.SubprocessError):
         return b""
 
@@ -98,7 +110,9 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
     complete = _bitmap(machine.get("complete_cpuset") or "0x0")
     online = (max(complete, 0) | everything).bit_count()
     return dict(
-        model=next((e.infos["CPUModel"].strip() for e in elements if e.infos.get("CPUModel")), None),
+        model=next(
+            (e.infos["CPUModel"].strip() for e in elements if e.infos.get("CPUModel")), None
+        ),
         logical=tuple(
             Cpu(
                 number=cpu,
@@ -115,7 +129,10 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
         ),
         online=online,
         caches=_caches(found, allowed),
-        memory=sum(_natural(e.attributes, "local_memory") or 0 for e in elements if e.kind == "NUMANode") or None,
+        memory=sum(
+            _natural(e.attributes, "local_memory") or 0 for e in elements if e.kind == "NUMANode"
+        )
+        or None,
         type_source=type_source,
         quota=None,
         quota_source="",
@@ -132,11 +149,22 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
 
 def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]:
     """Types of the cpus, the source that tells them apart, and whether there is any source."""
-    named = {cpu: _CORE_TYPES[kind["CoreType"]] for cpu, kind in kinds.items() if kind.get("CoreType") in _CORE_TYPES}
+    named = {
+        cpu: _CORE_TYPES[kind["CoreType"]]
+        for cpu, kind in kinds.items()
+        if kind.get("CoreType") in _CORE_TYPES
+    }
     if len(set(named.values())) == 2:
         return named, "hwloc CoreType", True
     capacities, ranks, frequencies = (
-        known if len(known := {cpu: n for cpu in kinds if (n := _natural(kinds[cpu], name)) is not None}) == len(kinds) else {}
+        (
+            known
+            if len(
+                known := {cpu: n for cpu in kinds if (n := _natural(kinds[cpu], name)) is not None}
+            )
+            == len(kinds)
+            else {}
+        )
         for name in ("LinuxCapacity", "forced_efficiency", "FrequencyMaxMHz")
     )
     if capacities:
@@ -155,10 +183,15 @@ def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]
 def _places(found: _Found, kind: str) -> dict[int, int]:
     """Number of each cpu's object of a kind: the smallest object, among equal ones the first."""
     own = [(element, cpus) for element, cpus in found if element.kind == kind]
-    numbers = [n for element, _ in own if (n := _natural(element.attributes, "os_index")) is not None]
+    numbers = [
+        n for element, _ in own if (n := _natural(element.attributes, "os_index")) is not None
+    ]
     if len(numbers) < len(own):  # on Windows packages have no numbers
         numbers = list(range(len(own)))
-    order = sorted(((len(cpus), number, cpus) for number, (_, cpus) in zip(numbers, own, strict=True)), reverse=True)
+    order = sorted(
+        ((len(cpus), number, cpus) for number, (_, cpus) in zip(numbers, own, strict=True)),
+        reverse=True,
+    )
     return {cpu: number for _, number, cpus in order for cpu in cpus}
 
 
@@ -166,15 +199,19 @@ def _caches(found: _Found, allowed: Collection[int]) -> tuple[Cache, ...]:
     caches = []
     for element, cpus in found:
         if re.fullmatch(r"L[1-9]i?Cache", element.kind) and not set(cpus).isdisjoint(allowed):
-            level, kind = int(element.kind[1]), _CACHE_TYPES.get(element.attributes.get("cache_type", ""), "unified")
+            level, kind = (
+                int(element.kind[1]),
+                _CACHE_TYPES.get(element.attributes.get("cache_type", ""), "unified"),
+            )
             size, line, ways = (
-                _natural(element.attributes, f"cache_{name}") or None for name in ("size", "linesize", "associativity")
+                _natural(element.attributes, f"cache_{name}") or None
+                for name in ("size", "linesize", "associativity")
             )
             caches.append(Cache(level, kind, size, line, cpus, ways))
     return tuple(sorted(caches, key=lambda cache: (cache.level, cache.type, cache.shared_by)))
 
 
-# ---- text -------------------------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
 def _elements(data: bytes) -> list[_Element]:
@@ -204,7 +241,11 @@ def _elements(data: bytes) -> list[_Element]:
             raise ValueError("it has definitions of its own in its DOCTYPE")
 
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, doctype
+    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = (
+        start,
+        end,
+        doctype,
+    )
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError) as error:  # LookupError: unknown encoding

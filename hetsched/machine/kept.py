@@ -36,10 +36,16 @@ def fingerprint(host: Topology) -> dict[str, Any]:
         "system": f"{system.system()} {system.machine()}",
         "cpus": list(host.allowed),
         "cores": [[cpu.core, cpu.type, cpu.capacity, cpu.max_frequency] for cpu in host.logical],
-        "domains": [[list(x.cpus), x.kernel, [cache and cache.bytes for cache in x.caches]] for x in host.domains],
+        "domains": [
+            [list(x.cpus), x.kernel, [cache and cache.bytes for cache in x.caches]]
+            for x in host.domains
+        ],
         "workers": list(host.places[: host.worth]),
         "quota": host.quota,
-        "kernel": [kernel[key] for key in ("name", "version", "set")] + [list(x) for x in kernel["kernels"].values()],
+        "kernel": (
+            [kernel[key] for key in ("name", "version", "set")]
+            + [list(x) for x in kernel["kernels"].values()]
+        ),
     }
 
 
@@ -57,10 +63,18 @@ def kept_record(host: Topology, kind: str) -> dict[str, Any] | None:
     wanted = header(host, kind)
     try:
         path = _path(wanted)
-        found = None if path is None or not _is_ours(path.parent) else json.loads(read_regular(path, _MOST))
+        found = (
+            None
+            if path is None or not _is_ours(path.parent)
+            else json.loads(read_regular(path, _MOST))
+        )
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and all(found.get(key) == value for key, value in wanted.items()) else None
+    return (
+        found
+        if isinstance(found, dict) and all(found.get(key) == value for key, value in wanted.items())
+        else None
+    )
 
 
 def keep(record: dict[str, Any]) -> None:
@@ -84,7 +98,10 @@ def keep_link(target: Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     if not _is_ours(folder):
-        raise OSError(f"{folder} is another user's, or others can write to it: set XDG_CACHE_HOME to a folder of your own")
+        raise OSError(
+            f"{folder} is another user's, or others can write to it: set XDG_CACHE_HOME to a folder"
+            " of your own"
+        )
     link = folder / f"library-{sha256(os.fsencode(target) + __version__.encode()).hexdigest()[:16]}"
     if not (link.is_symlink() and os.readlink(link) == os.fspath(target)):
         new = folder / f"{link.name}.{os.getpid()}.{secrets.token_hex(4)}"
@@ -110,14 +127,22 @@ def _is_ours(folder: Path) -> bool:
     followed.
     """
     status = os.lstat(folder)
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return (
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def _path(record: dict[str, Any]) -> Path | None:
     """The file of a record; None for a user without a home folder."""
     folder = _folder()
     digest = sha256(json.dumps(record["fingerprint"], sort_keys=True).encode()).hexdigest()[:16]
-    return None if folder is None else folder / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"
+    return (
+        None
+        if folder is None
+        else folder / f"{record['format'].removeprefix('hetsched-')}-{digest}.json"
+    )
 
 
 def _folder() -> Path | None:

@@ -32,7 +32,11 @@ def kept(host: Topology) -> str | None:
     if not isinstance(found, dict) or not found:
         return None
     numbers = {name: math.inf if value is None else value for name, value in found.items()}
-    return ",".join(f"{name[0]}{_routine(name)}={value:.4g}" for name, value in numbers.items() if isinstance(value, float))
+    return ",".join(
+        f"{name[0]}{_routine(name)}={value:.4g}"
+        for name, value in numbers.items()
+        if isinstance(value, float)
+    )
 
 
 def checked(text: str) -> str:
@@ -42,14 +46,18 @@ def checked(text: str) -> str:
         name, equals, number = part.rpartition("=")
         if equals and name not in names:
             raise ValueError(
-                f"least names {name!r}, which is no function that is taken over; such are {', '.join(_CALLS)}, dgemm"
+                f"least names {name!r}, which is no function that is taken over; such are"
+                f" {', '.join(_CALLS)}, dgemm"
             )
         try:
             value = float(number)
         except ValueError:
             value = -1.0
         if not value >= 0.0:
-            raise ValueError(f'least must be a number of multiply-adds, or some such as "gemm=1e6,dgetrf=inf", got {text!r}')
+            raise ValueError(
+                'least must be a number of multiply-adds, or some such as "gemm=1e6,dgetrf=inf",'
+                f" got {text!r}"
+            )
     return text
 
 
@@ -61,9 +69,14 @@ def measured(host: Topology, library: Path) -> dict[str, float | None]:
     one of the functions.
     """
     child = [sys.executable, "-c", f"from {__name__} import compare; compare({str(library)!r})"]
-    done = subprocess.run(child, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    done = subprocess.run(
+        child, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     if done.returncode:
-        raise OSError(f"NumPy's BLAS could not be compared with: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+        raise OSError(
+            "NumPy's BLAS could not be compared with:"
+            f" {done.stderr.strip().splitlines()[-1:] or done.returncode}"
+        )
     least: dict[str, float | None] = json.loads(done.stdout)
     keep({**header(host, _KIND), "least": least})
     return least
@@ -90,7 +103,11 @@ def compare(path: str) -> None:
     for least in (b"0", b"inf"):
         ours.hetsched_blas_set_least(least)
         times.append([[call.seconds(n) for n in _SIZES] for call in calls])
-    print(json.dumps({call.name: _least(call, *pair) for call, *pair in zip(calls, *times, strict=True)}))
+    print(
+        json.dumps(
+            {call.name: _least(call, *pair) for call, *pair in zip(calls, *times, strict=True)}
+        )
+    )
 
 
 def _names() -> Iterator[str]:
@@ -169,7 +186,9 @@ class _Call:
 
 def _numbers(m: int, n: int) -> NDArray[np.float64]:
     """A well conditioned matrix that is quick to create."""
-    numbers: NDArray[np.float64] = (np.arange(m * n, dtype=float).reshape(m, n) * 0.618) % 1.0 + n * np.eye(m, n)
+    numbers: NDArray[np.float64] = (
+        np.arange(m * n, dtype=float).reshape(m, n) * 0.618
+    ) % 1.0 + n * np.eye(m, n)
     return numbers
 
 

@@ -66,7 +66,9 @@ def facts(root: str, sample: float) -> dict[str, Any]:
         logical=logical,
         online=len(online),
         caches=_caches(root, allowed, there, siblings),
-        memory=1024 * (natural(value(read(root, "proc/meminfo"), "MemTotal").removesuffix("kB")) or 0) or None,
+        memory=1024
+        * (natural(value(read(root, "proc/meminfo"), "MemTotal").removesuffix("kB")) or 0)
+        or None,
         type_source=type_source,
         quota=None if quota == math.inf else quota,
         quota_source="" if quota == math.inf else quota_source,
@@ -86,9 +88,13 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
     mask: tuple[int, ...] = ()
     if root != "/":
         status = read(root, "proc/self/status")
-        listed = _as_cpus(root, "Cpus_allowed_list in proc/self/status", value(status, "Cpus_allowed_list"))
+        listed = _as_cpus(
+            root, "Cpus_allowed_list in proc/self/status", value(status, "Cpus_allowed_list")
+        )
         if listed is None:
-            listed = _as_cpus(root, "Cpus_allowed in proc/self/status", value(status, "Cpus_allowed"), masked=True)
+            listed = _as_cpus(
+                root, "Cpus_allowed in proc/self/status", value(status, "Cpus_allowed"), masked=True
+            )
         mask = _both(online, frozenset(listed or ()))  # cpus that are not there are listed too
     else:
         mask = tuple(sorted(cpus_of_thread()))
@@ -110,15 +116,24 @@ def _online(root: str) -> tuple[int, ...]:
     if root == "/":
         return online or tuple(range(os.cpu_count() or 1))
     if online is None:
-        online = tuple(cpu for cpu in _numbered(root, _CPUS, "cpu") if _is_online(root, f"{_CPUS}/cpu{cpu}/online"))
+        online = tuple(
+            cpu
+            for cpu in _numbered(root, _CPUS, "cpu")
+            if _is_online(root, f"{_CPUS}/cpu{cpu}/online")
+        )
     if not online:
-        online = cpu_list(",".join(re.findall(r"^processor\s*:?\s*(\d+)", read(root, "proc/cpuinfo"), re.M)))
+        online = cpu_list(
+            ",".join(re.findall(r"^processor\s*:?\s*(\d+)", read(root, "proc/cpuinfo"), re.M))
+        )
     if not online:
         raise ValueError(
-            f"{root} must have the tree of a recorded machine: no {_CPUS}/online, cpu0 or proc/cpuinfo says its cpus"
+            f"{root} must have the tree of a recorded machine: no {_CPUS}/online, cpu0 or"
+            " proc/cpuinfo says its cpus"
         )
     if len(online) > MOST_ONLINE:
-        raise ValueError(f"{root}: {_CPUS}/online must list at most {MOST_ONLINE} cpus, it lists {len(online)}")
+        raise ValueError(
+            f"{root}: {_CPUS}/online must list at most {MOST_ONLINE} cpus, it lists {len(online)}"
+        )
     return online
 
 
@@ -135,7 +150,9 @@ def _packages(root: str, online: tuple[int, ...]) -> dict[int, int | None]:
 
     The number is -1 on POWER and Arm. The sockets of an s390 have the same numbers in each book.
     """
-    numbers = {cpu: natural(read(root, f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online}
+    numbers = {
+        cpu: natural(read(root, f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online
+    }
     first: dict[int, int] = {}
     for cpu in online:
         if cpu not in first:
@@ -183,7 +200,11 @@ def _nodes(root: str) -> dict[int, int]:
         for node in _numbered(root, _NODES, "node")
         if listed is None or node in listed
     }
-    return {cpu: node for node in sorted(cpus, key=lambda node: (-len(cpus[node]), -node)) for cpu in cpus[node]}
+    return {
+        cpu: node
+        for node in sorted(cpus, key=lambda node: (-len(cpus[node]), -node))
+        for cpu in cpus[node]
+    }
 
 
 def _of_cpu(root: str, cpu: int, file: str, unit: int = 1) -> int | None:
@@ -192,7 +213,9 @@ def _of_cpu(root: str, cpu: int, file: str, unit: int = 1) -> int | None:
 
 
 def _base_frequency(root: str, cpu: int) -> int | None:
-    return _of_cpu(root, cpu, "cpufreq/base_frequency", 1000) or _of_cpu(root, cpu, "acpi_cppc/nominal_freq", 10**6)
+    return _of_cpu(root, cpu, "cpufreq/base_frequency", 1000) or _of_cpu(
+        root, cpu, "acpi_cppc/nominal_freq", 10**6
+    )
 
 
 def _types(root: str, online: tuple[int, ...]) -> tuple[dict[int, str], str, bool]:
@@ -223,7 +246,9 @@ def split_types(speeds: dict[int, int]) -> dict[int, str]:
     """Divide cpus into two types at the widest relative gap between speeds; {} if no gap is as wide
     as _GAP."""
     steps = sorted(set(speeds.values()))
-    ratio, cut = min(((low / high, high) for low, high in zip(steps, steps[1:], strict=False)), default=(1.0, 0))
+    ratio, cut = min(
+        ((low / high, high) for low, high in zip(steps, steps[1:], strict=False)), default=(1.0, 0)
+    )
     if ratio > _GAP:
         return {}
     return {cpu: "performance" if speed >= cut else "efficiency" for cpu, speed in speeds.items()}
@@ -240,10 +265,17 @@ def _caches(
             if not (text := read(root, f"{directory}/level")):
                 break
             level, kind = natural(text), read(root, f"{directory}/type").lower() or "unified"
-            if kind in ("data", "instruction", "unified") and level and (cpu, level, kind) not in seen:
-                shared = _own(root, cpu, f"{directory}/shared_cpu_list", f"{directory}/shared_cpu_map")
+            if (
+                kind in ("data", "instruction", "unified")
+                and level
+                and (cpu, level, kind) not in seen
+            ):
+                shared = _own(
+                    root, cpu, f"{directory}/shared_cpu_list", f"{directory}/shared_cpu_map"
+                )
                 if shared is not None:
-                    shared = _both(shared or siblings.get(cpu, ()), online) or None  # the masks are empty on IA-64
+                    # the masks are empty on IA-64
+                    shared = _both(shared or siblings.get(cpu, ()), online) or None
                 size = read(root, f"{directory}/size")
                 kib = natural(size.removesuffix("K")) if size.endswith("K") else None
                 line = natural(read(root, f"{directory}/coherency_line_size")) or None
@@ -278,7 +310,10 @@ def ticks(root: str = "/") -> dict[int, Ticks]:
     found = {}
     for line in read(root, "proc/stat").splitlines():
         name, *numbers = line.split()
-        cpu, known = natural(name.removeprefix("cpu")), [natural(number) or 0 for number in numbers[:8]]
+        cpu, known = (
+            natural(name.removeprefix("cpu")),
+            [natural(number) or 0 for number in numbers[:8]],
+        )
         if name.startswith("cpu") and cpu is not None and len(known) > 4:
             found[cpu] = Ticks(known[3] + known[4], sum(known[7:]), sum(known))
     return found
@@ -296,7 +331,7 @@ def _busy(root: str, seconds: float) -> dict[int, float]:
     return busy
 
 
-# ---- control groups ---------------------------------------------------------------------------------------------
+# ---- control groups ------------------------------------------------------------------------------
 
 
 def quotas(root: str) -> Iterator[tuple[float, str]]:
@@ -307,7 +342,9 @@ def quotas(root: str) -> Iterator[tuple[float, str]]:
             quota, _, period = read(root, f"{directory}/cpu.max").partition(" ")
             yield _ratio(quota, period), f"cgroup v2 {group} cpu.max"
         else:
-            quota, period = (read(root, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
+            quota, period = (
+                read(root, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period")
+            )
             yield _ratio(quota, period), f"cgroup v1 {group} cpu.cfs_quota_us"
 
 
@@ -332,7 +369,11 @@ def _named_cpuset(root: str) -> Iterator[tuple[int, str, str]]:
     It is for kernels before cgroups and for trees without /proc/self/cgroup.
     """
     if name := read(root, "proc/self/cpuset"):
-        for version, kind, controller in ((2, "cgroup2", ""), (1, "cgroup", "cpuset"), (1, "cpuset", "")):
+        for version, kind, controller in (
+            (2, "cgroup2", ""),
+            (1, "cgroup", "cpuset"),
+            (1, "cpuset", ""),
+        ):
             yield from ((version, *found) for found in _ancestors(root, name, kind, controller))
 
 
@@ -349,7 +390,8 @@ def memory_room(root: str = "/") -> int:
 
 
 def _ratio(quota: str, period: str) -> float:
-    """The number of cpus of a quota; infinite for "max", -1 and anything but two positive integers."""
+    """The number of cpus of a quota; infinite for "max", -1 and anything but two positive
+    integers."""
     numerator, denominator = natural(quota), natural(period)
     return numerator / denominator if numerator and denominator else float("inf")
 
@@ -369,9 +411,15 @@ def _groups(root: str, controller: str) -> Iterator[tuple[int, str, str]]:
 def _ancestors(root: str, path: str, kind: str, controller: str) -> Iterator[tuple[str, str]]:
     """(directory, name) of a cgroup and of its ancestors, where the hierarchy is mounted."""
     mounts = {
-        point: top for point, top, type_, options in _mounts(root) if type_ == kind and (not controller or controller in options)
+        point: top
+        for point, top, type_, options in _mounts(root)
+        if type_ == kind and (not controller or controller in options)
     }
-    views = [(point, top, inner) for point, top in mounts.items() if (inner := _inside(path, top)) is not None]
+    views = [
+        (point, top, inner)
+        for point, top in mounts.items()
+        if (inner := _inside(path, top)) is not None
+    ]
     # In a container the mount may not show the group that /proc/self/cgroup names. Its top is the
     # nearest known group.
     if not views:
@@ -389,7 +437,12 @@ def _mounts(root: str) -> Iterator[tuple[str, str, str, list[str]]]:
             head, _, tail = line.partition(" - ")
             fields, source = head.split(" "), tail.split(" ")
             if len(fields) >= 6 and len(source) >= 3:
-                yield unescape_mount(fields[4]), unescape_mount(fields[3]), source[0], source[2].split(",")
+                yield (
+                    unescape_mount(fields[4]),
+                    unescape_mount(fields[3]),
+                    source[0],
+                    source[2].split(","),
+                )
         return
     # hwloc-gather-topology records this file instead.
     for line in read(root, "proc/mounts").splitlines():
@@ -405,7 +458,7 @@ def _inside(path: str, top: str) -> list[str] | None:
     return names if (path + "/").startswith(prefix) and ".." not in names else None
 
 
-# ---- text -------------------------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
 def read(root: str, path: str) -> str:
@@ -452,7 +505,9 @@ def _as_cpus(root: str, where: str, text: str, masked: bool = False) -> tuple[in
     cpus = cpu_mask(text) if masked else cpu_list(text) or None
     if cpus is None and root != "/":
         form = 'words of 32 bits such as "1,000000ff"' if masked else 'a list such as "0-3,8"'
-        raise ValueError(f"{root}: {where} must be {form}, of cpus below {MOST_CPUS}, got {text!r:.60}")
+        raise ValueError(
+            f"{root}: {where} must be {form}, of cpus below {MOST_CPUS}, got {text!r:.60}"
+        )
     return cpus
 
 
@@ -488,9 +543,12 @@ def cpu_list(text: str) -> tuple[int, ...]:
 
 
 def cpu_mask(text: str) -> tuple[int, ...] | None:
-    """Parse "1,000000ff", words of 32 bits in hexadecimal digits, the highest first; None if it is anything else."""
+    """Parse "1,000000ff", words of 32 bits in hexadecimal digits, the highest first; None if it is
+    anything else."""
     words = text.strip().split(",")
-    if len(words) > MOST_CPUS // 32 or not all(re.fullmatch("[0-9a-fA-F]{1,8}", word) for word in words):
+    if len(words) > MOST_CPUS // 32 or not all(
+        re.fullmatch("[0-9a-fA-F]{1,8}", word) for word in words
+    ):
         return None
     bits = int("".join(word.zfill(8) for word in words), 16)
     return tuple(one.start() for one in re.finditer("1", f"{bits:b}"[::-1]))

@@ -22,7 +22,9 @@ def sysctl(root: str) -> str:
 
     command = ["/usr/sbin/sysctl", "hw", "machdep.cpu.brand_string", "vm.loadavg"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=False, env={"LC_ALL": "C"}).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=5, check=False, env={"LC_ALL": "C"}
+        ).stdout
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
 
@@ -37,7 +39,9 @@ def facts(root: str, text: str) -> dict[str, Any]:
     def number(name: str) -> int | None:
         return natural(value(text, name)) or None
 
-    prefixes = [f"hw.perflevel{level}." for level in range(min(number("hw.nperflevels") or 0, _MOST_LEVELS))]
+    prefixes = [
+        f"hw.perflevel{level}." for level in range(min(number("hw.nperflevels") or 0, _MOST_LEVELS))
+    ]
     complete = prefixes and all(number(f"{prefix}logicalcpu") for prefix in prefixes)
     levels = prefixes if complete else ["hw."]
     logical: list[Cpu] = []
@@ -45,7 +49,10 @@ def facts(root: str, text: str) -> dict[str, Any]:
     for i, prefix in enumerate(levels):
         cpus = number(f"{prefix}logicalcpu")
         if root != "/" and (cpus is None or cpus > MOST_ONLINE):
-            raise ValueError(f"{root}: sysctl.txt must have {prefix}logicalcpu from 1 to {MOST_ONLINE}, got {cpus}")
+            raise ValueError(
+                f"{root}: sysctl.txt must have {prefix}logicalcpu from 1 to {MOST_ONLINE}, got"
+                f" {cpus}"
+            )
         cpus = cpus or os.cpu_count() or 1
         cores = number(f"{prefix}physicalcpu")
         first = len(logical)
@@ -59,7 +66,9 @@ def facts(root: str, text: str) -> dict[str, Any]:
                     number=cpu,
                     core=own,
                     package=0 if number("hw.packages") == 1 else None,
-                    siblings=None if own is None or threads is None else tuple(range(own, own + threads)),
+                    siblings=(
+                        None if own is None or threads is None else tuple(range(own, own + threads))
+                    ),
                     type=kind,
                     max_frequency=number("hw.cpufrequency_max"),
                     base_frequency=number("hw.cpufrequency"),
@@ -74,10 +83,16 @@ def facts(root: str, text: str) -> dict[str, Any]:
             if size := number(f"{prefix}{name}"):
                 sharing = threads if level == 1 else number(f"{prefix}cpusperl{level}")
                 line = number("hw.cachelinesize")
-                groups = [tuple(numbers[k : k + sharing]) for k in range(0, cpus, sharing)] if sharing else [None]
+                groups = (
+                    [tuple(numbers[k : k + sharing]) for k in range(0, cpus, sharing)]
+                    if sharing
+                    else [None]
+                )
                 caches += [Cache(level, cache_type, size, line, group) for group in groups]
     # Intel Macs have one type of core.
-    known = complete or (not prefixes and value(text, "machdep.cpu.brand_string").startswith("Intel"))
+    known = complete or (
+        not prefixes and value(text, "machdep.cpu.brand_string").startswith("Intel")
+    )
     return dict(
         model=value(text, "machdep.cpu.brand_string") or None,
         logical=tuple(logical),

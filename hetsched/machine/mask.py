@@ -12,7 +12,12 @@ from .._base.regular import read_regular
 
 #: An OpenMP runtime may bind threads if one of these variables is set.
 _BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
-_QUESTIONS = ("omp_get_proc_bind", "omp_get_num_places", "omp_get_place_num_procs", "omp_get_place_proc_ids")
+_QUESTIONS = (
+    "omp_get_proc_bind",
+    "omp_get_num_places",
+    "omp_get_place_num_procs",
+    "omp_get_place_proc_ids",
+)
 
 
 def cpus() -> frozenset[int]:
@@ -60,7 +65,9 @@ def _own() -> frozenset[int]:
 def _places() -> Iterator[list[frozenset[int]]]:
     """The places of each OpenMP runtime in this process that binds threads."""
     lines = (line.split(maxsplit=5) for line in read_regular("/proc/self/maps").splitlines())
-    for path in sorted({os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}):
+    for path in sorted(
+        {os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}
+    ):
         try:
             library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
         except OSError:  # the file was replaced, or is no library

@@ -95,7 +95,9 @@ class SpeedProfile(Frozen):
         sizes : array_like
             Same meaning as the profile's `sizes`.
         """
-        return np.interp(check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops)
+        return np.interp(
+            check.reals(f"sizes must be numbers, got {sizes!r}", sizes), self.sizes, self.gflops
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,9 @@ class MeasuredPlatform(Platform, Drawn):
 
     def __init__(self, record: dict[str, Any]) -> None:
         self.at_once = {
-            name: AtOnce(name, int(x["size"]), *(_positive(x[key]) for key in ("gflops", "alone", "share")))
+            name: AtOnce(
+                name, int(x["size"]), *(_positive(x[key]) for key in ("gflops", "alone", "share"))
+            )
             for name, x in record["at_once"].items()
         }
         self.profiles = {
@@ -190,21 +194,28 @@ class MeasuredPlatform(Platform, Drawn):
             for x in record["profiles"]
         }
         self.cpus = tuple(None if cpu is None else int(cpu) for cpu in record["cpus"])
-        self.start, self.measured, self.took = (float(record[key]) for key in ("start", "measured", "took"))
+        self.start, self.measured, self.took = (
+            float(record[key]) for key in ("start", "measured", "took")
+        )
         self.quota = None if record["quota"] is None else float(record["quota"])
         self.stolen = check.frozen(np.array(record["stolen"], np.float64))
         self.notes = tuple(map(str, record["notes"]))
         self._record = record
         names = [_name(i, cpu) for i, cpu in enumerate(self.cpus)]
         main = self.at_once[main_dtype(self.at_once)]
-        if any(len(x) != len(names) for once in self.at_once.values() for x in (once.gflops, once.alone, once.share)):
+        if any(
+            len(x) != len(names)
+            for once in self.at_once.values()
+            for x in (once.gflops, once.alone, once.share)
+        ):
             raise ValueError("a measurement needs one speed per worker")
         if self.stolen.shape != (len(names),) or not (np.abs(self.stolen - 0.5) <= 0.5).all():
             raise ValueError("a measurement needs the part that was stolen from each worker")
         for found in self.profiles.values():
             if (
                 not 0 <= found.worker < len(names)
-                or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}) != 1
+                or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)})
+                != 1
             ):
                 raise ValueError("a profile needs a worker, and one speed per size")
         of = check.as_many("domains", record.get("domains") or [None] * len(names), len(names))
@@ -215,7 +226,9 @@ class MeasuredPlatform(Platform, Drawn):
         own = record.get("blocks")
         self._measured_blocks = None if own is None else MeasuredBlocks.of_record(own)
         sizes = {} if self._measured_blocks is None else self._measured_blocks.of
-        blocks = {domain: sizes[0 if domain is None else domain] for domain in dict.fromkeys(of) if sizes}
+        blocks = {
+            domain: sizes[0 if domain is None else domain] for domain in dict.fromkeys(of) if sizes
+        }
         super().__init__(workers, unit=Unit.gigaflop(), nodes=record.get("nodes"), blocks=blocks)
 
     @property
@@ -234,9 +247,14 @@ class MeasuredPlatform(Platform, Drawn):
 
         If so, the next `measure` measures anew.
         """
-        return _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota) is not None
+        return (
+            _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota)
+            is not None
+        )
 
-    def profile(self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64) -> SpeedProfile:
+    def profile(
+        self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64
+    ) -> SpeedProfile:
         """Return one of `profiles`; raise ValueError if it was not measured.
 
         Parameters
@@ -260,7 +278,10 @@ class MeasuredPlatform(Platform, Drawn):
         dtype : dtype_like
         """
         star = Platform.star(
-            speeds=self._rates(self._large(dtype)), names=list(self.names), unit=Unit.gigaflop(), domains=self.domains
+            speeds=self._rates(self._large(dtype)),
+            names=list(self.names),
+            unit=Unit.gigaflop(),
+            domains=self.domains,
         )
         return Platform(star.workers, unit=star.unit, nodes=self.nodes, blocks=self.blocks)
 
@@ -287,7 +308,9 @@ class MeasuredPlatform(Platform, Drawn):
             raise ValueError(f"flops of {flops:g} in a chunk are too few: their number overflows")
         return pairs
 
-    def panel_times(self, m: int, n: int, block: int, dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
+    def panel_times(
+        self, m: int, n: int, block: int, dtype: DTypeLike = np.float64
+    ) -> NDArray[np.float64]:
         """(p, panels) seconds of each worker for each panel of an m x n LU factorisation.
 
         The other workers are busy meanwhile.
@@ -300,7 +323,9 @@ class MeasuredPlatform(Platform, Drawn):
             Columns of a panel.
         dtype : dtype_like
         """
-        m, n, block = (check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block)))
+        m, n, block = (
+            check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block))
+        )
         half = flops_per_update(check.dtype(dtype, DTYPES)) / 2
         first = np.arange(0, min(m, n), block)
         width, rows = np.minimum(block, min(m, n) - first), m - first
@@ -355,14 +380,27 @@ class MeasuredPlatform(Platform, Drawn):
                     continue
                 rows = [(f"{kernel} {dtype}", *(str(size) for size in found[0].sizes))]
                 for x in found:
-                    cells = (f"{rate:.4g} ±{spread:4.0%}" for rate, spread in zip(x.gflops, x.spread, strict=True))
+                    cells = (
+                        f"{rate:.4g} ±{spread:4.0%}"
+                        for rate, spread in zip(x.gflops, x.spread, strict=True)
+                    )
                     rows.append((f"  {self.names[x.worker]}", *cells))
                 lines.append(table(rows, "<>", (16, 12)))
         for once in self.at_once.values():
-            lines.append(f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of their speed one at a time")
+            lines.append(
+                f"all at once, {once.dtype}, {once.size} x {once.size}: {once.ratio:.0%} of their"
+                " speed one at a time"
+            )
             columns = zip(self.names, once.gflops, once.alone, once.share, strict=True)
-            rows = [(f"  {name}", f"{rate:.4g}", f"{alone:.4g}", f"alone, had its core {share:.0%} of the time")
-                    for name, rate, alone, share in columns]  # fmt: skip
+            rows = [
+                (
+                    f"  {name}",
+                    f"{rate:.4g}",
+                    f"{alone:.4g}",
+                    f"alone, had its core {share:.0%} of the time",
+                )
+                for name, rate, alone, share in columns
+            ]
             lines.append(table(rows, "<>><", (16, 12)))
         if self._measured_blocks is not None:
             lines.append(block_sizes.table_of(self._measured_blocks))
@@ -373,8 +411,12 @@ class MeasuredPlatform(Platform, Drawn):
 
     def __repr__(self) -> str:
         once = self.at_once[main_dtype(self.at_once)]
-        rates = ", ".join(f"{rate:.4g}" for rate in once.gflops[:6]) + (", ..." if len(self) > 6 else "")
-        return f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
+        rates = ", ".join(f"{rate:.4g}" for rate in once.gflops[:6]) + (
+            ", ..." if len(self) > 6 else ""
+        )
+        return (
+            f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -395,14 +437,18 @@ def _lost(share: ArrayLike, quota: float | None) -> tuple[float, int] | None:
     return (float(part), who) if part < _OWN else None
 
 
-def _disturbance(shares: Iterable[ArrayLike], stolen: ArrayLike, quota: float | None) -> tuple[float, int, str] | None:
+def _disturbance(
+    shares: Iterable[ArrayLike], stolen: ArrayLike, quota: float | None
+) -> tuple[float, int, str] | None:
     """The worst loss as in `_lost`, with its reason, or None.
 
     Time stolen by a hypervisor is considered first, because it is missing in the shares as well if
     as much was stolen while all workers ran at once.
     """
-    lost = [(_lost(1 - np.asarray(stolen), None), "a hypervisor took time"),
-            *((_lost(share, quota), "other programs were running") for share in shares)]  # fmt: skip
+    lost = [
+        (_lost(1 - np.asarray(stolen), None), "a hypervisor took time"),
+        *((_lost(share, quota), "other programs were running") for share in shares),
+    ]
     return min(((*found, who) for found, who in lost if found is not None), default=None)
 
 
@@ -534,7 +580,16 @@ def recent(host: Topology | None = None, *, max_age: float = _WEEK) -> MeasuredP
             return None
         found = MeasuredPlatform(_with_blocks(record, host))
         return None if found.disturbed and found.age >= _BRIEFLY else found
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError):
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        RecursionError,
+    ):
         return None  # missing or damaged: the next measurement replaces it
 
 
@@ -549,18 +604,23 @@ def rate(dtype: np.dtype[Any]) -> float:
 
     Takes a few milliseconds.
     """
-    found = run.measure_kernel(run.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8)
+    found = run.measure_kernel(
+        run.Threads(1, None), "gemm", dtype, 256, workers=1, worker=0, least=8
+    )
     return found.flops / float(np.sort(found.times[0])[2])
 
 
-# ---- measuring ----------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 
 def _chosen(
     kernels: Sequence[str], dtypes: Sequence[DTypeLike], sizes: dict[str, Sequence[int]] | None
 ) -> dict[tuple[str, str], list[int]]:
     """(kernel, dtype) -> increasing sizes."""
-    kernels, dtypes = (check.entries(name, x, "a sequence") for name, x in (("kernels", kernels), ("dtypes", dtypes)))
+    kernels, dtypes = (
+        check.entries(name, x, "a sequence")
+        for name, x in (("kernels", kernels), ("dtypes", dtypes))
+    )
     names = [check.dtype(given, DTYPES, "dtypes").name for given in dtypes]
     if sizes is not None and not isinstance(sizes, dict):
         raise TypeError(f"sizes must be a dict of kernels and their sizes, got {sizes!r}")
@@ -568,10 +628,14 @@ def _chosen(
         for kernel in words:
             check.choice(name, kernel, KERNELS)
     if not kernels or not names:
-        raise ValueError(f"{'dtypes' if kernels else 'kernels'} is empty: there is nothing to measure")
+        raise ValueError(
+            f"{'dtypes' if kernels else 'kernels'} is empty: there is nothing to measure"
+        )
     chosen = {}
     for kernel in dict.fromkeys(kernels):
-        wanted = check.integers(f"sizes[{kernel!r}]", list((sizes or {}).get(kernel, _SIZES[kernel])), low=1, high=2**15)
+        wanted = check.integers(
+            f"sizes[{kernel!r}]", list((sizes or {}).get(kernel, _SIZES[kernel])), low=1, high=2**15
+        )
         if wanted.ndim != 1 or not len(wanted):
             raise ValueError(f"sizes[{kernel!r}] must be a sequence of integers")
         chosen.update({(kernel, name): sorted(set(wanted.tolist())) for name in names})
@@ -582,7 +646,11 @@ def _has(kept: MeasuredPlatform, chosen: dict[tuple[str, str], list[int]], exact
     """Whether a measurement has all kernels and dtypes of a call; `exactly`: and all sizes."""
     for (kernel, dtype), sizes in chosen.items():
         found = kept.profiles.get((0, kernel, dtype))
-        if found is None or dtype not in kept.at_once or (exactly and not set(sizes) <= set(found.sizes.tolist())):
+        if (
+            found is None
+            or dtype not in kept.at_once
+            or (exactly and not set(sizes) <= set(found.sizes.tolist()))
+        ):
             return False
     return True
 
@@ -596,11 +664,21 @@ def _joined(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     more = [x for x in old["profiles"] if (x["worker"], x["kernel"], x["dtype"]) not in have]
     if not more or old["cpus"] != new["cpus"]:
         return new
-    at_once = {**{name: x for name, x in old["at_once"].items() if name not in new["at_once"]}, **new["at_once"]}
-    return {**new, "profiles": new["profiles"] + more, "at_once": at_once, "measured": min(new["measured"], old["measured"])}
+    at_once = {
+        **{name: x for name, x in old["at_once"].items() if name not in new["at_once"]},
+        **new["at_once"],
+    }
+    return {
+        **new,
+        "profiles": new["profiles"] + more,
+        "at_once": at_once,
+        "measured": min(new["measured"], old["measured"]),
+    }
 
 
-def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: str, seconds: float) -> dict[str, Any]:
+def _measure(
+    host: Topology, chosen: dict[tuple[str, str], list[int]], cores: str, seconds: float
+) -> dict[str, Any]:
     begin = time.time()
     p = host.worth
     places = host.places[:p]
@@ -609,9 +687,20 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
     held = run.pinned(threads, p)
     cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]
     twins = _twins(host, places, cores)
-    samples, stolen = _one_by_one(threads, cpus, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE))
+    samples, stolen = _one_by_one(
+        threads, cpus, sorted(set(twins)), chosen, seconds * (1 - _AT_ONCE)
+    )
     profiles = [
-        _profile(i, kernel, dtype, {size: x for (k, d, size, w), x in samples.items() if (k, d, w) == (kernel, dtype, twin)})
+        _profile(
+            i,
+            kernel,
+            dtype,
+            {
+                size: x
+                for (k, d, size, w), x in samples.items()
+                if (k, d, w) == (kernel, dtype, twin)
+            },
+        )
         for kernel, dtype in chosen
         for i, twin in enumerate(twins)
     ]
@@ -641,13 +730,22 @@ def _measure(host: Topology, chosen: dict[tuple[str, str], list[int]], cores: st
 
 
 def _notes(
-    host: Topology, cpus: Sequence[int | None], at_once: dict[str, Any], stolen: NDArray[np.float64], by_type: bool
+    host: Topology,
+    cpus: Sequence[int | None],
+    at_once: dict[str, Any],
+    stolen: NDArray[np.float64],
+    by_type: bool,
 ) -> list[str]:
     """Notes on what could not be done and on what disturbed the measurement."""
     notes = []
     if None in cpus:
-        missed = ", ".join(str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None)
-        notes.append(f"threads could not be pinned to cpus {missed}: the system chose the cpus for these measurements")
+        missed = ", ".join(
+            str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None
+        )
+        notes.append(
+            f"threads could not be pinned to cpus {missed}: the system chose the cpus for these"
+            " measurements"
+        )
     if host.quota is not None:
         notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
     if lost := _disturbance([once["share"] for once in at_once.values()], stolen, host.quota):
@@ -655,7 +753,9 @@ def _notes(
         had = f"the workers had {part:.0%} of the quota"
         if i >= 0:
             had = f"{_name(i, cpus[i])} had its core for {part:.0%} of the time"
-        notes.append(f"{why}: {had}; the speeds do not count the lost time, and the next call measures again")
+        notes.append(
+            f"{why}: {had}; the speeds do not count the lost time, and the next call measures again"
+        )
     if by_type:
         notes.append("only one core of each type was profiled")
     return notes
@@ -709,7 +809,9 @@ class _Stolen:
 
         One tick is left out, because it may have begun before.
         """
-        part: NDArray[np.float64] = np.clip((self._ticks[0] - 1) / np.maximum(self._ticks[1], 1), 0.0, 1.0)
+        part: NDArray[np.float64] = np.clip(
+            (self._ticks[0] - 1) / np.maximum(self._ticks[1], 1), 0.0, 1.0
+        )
         return part
 
 
@@ -742,7 +844,13 @@ def _one_by_one(
                     if turn > 0 and (key not in found or min(found[key][1]) > 4 * share):
                         continue
                     result = run.measure_kernel(
-                        threads, kernel, np.dtype(dtype), size, workers=len(cpus), worker=worker, seconds=share
+                        threads,
+                        kernel,
+                        np.dtype(dtype),
+                        size,
+                        workers=len(cpus),
+                        worker=worker,
+                        seconds=share,
                     )
                     times = result.times[worker].tolist()
                     found.setdefault(key, (result.flops, []))[1].extend(times)
@@ -750,12 +858,21 @@ def _one_by_one(
     return found, stolen.part
 
 
-def _profile(worker: int, kernel: str, dtype: str, samples: dict[int, tuple[float, list[float]]]) -> dict[str, Any]:
+def _profile(
+    worker: int, kernel: str, dtype: str, samples: dict[int, tuple[float, list[float]]]
+) -> dict[str, Any]:
     rows = [(size, flops, *typical(times)) for size, (flops, times) in sorted(samples.items())]
     sizes, flops, medians, spreads = zip(*rows, strict=True)
     gflops = [work / (median * UNIT) for work, median in zip(flops, medians, strict=True)]
-    return {"worker": worker, "kernel": kernel, "dtype": dtype, "sizes": list(sizes), "flops": list(flops),
-            "gflops": gflops, "spread": list(spreads)}  # fmt: skip
+    return {
+        "worker": worker,
+        "kernel": kernel,
+        "dtype": dtype,
+        "sizes": list(sizes),
+        "flops": list(flops),
+        "gflops": gflops,
+        "spread": list(spreads),
+    }
 
 
 def typical(times: ArrayLike) -> tuple[float, float]:
@@ -781,10 +898,16 @@ def _together(
     """
     stolen = _Stolen(cpus)
     with stolen.watching(range(len(cpus))):
-        result = run.measure_kernel(threads, "gemm", np.dtype(dtype), size, workers=len(cpus), seconds=seconds, least=3)
+        result = run.measure_kernel(
+            threads, "gemm", np.dtype(dtype), size, workers=len(cpus), seconds=seconds, least=3
+        )
     done = np.array([len(times) for times in result.times]) * result.batch * result.flops
     share = np.clip(np.minimum(result.busy / result.elapsed, 1 - stolen.part), 1e-3, 1.0)
-    return {"size": size, "gflops": (done / result.elapsed / UNIT).tolist(), "share": share.tolist()}, stolen.part
+    return {
+        "size": size,
+        "gflops": (done / result.elapsed / UNIT).tolist(),
+        "share": share.tolist(),
+    }, stolen.part
 
 
 def _start_cost(threads: run.Threads, p: int) -> float:
@@ -798,7 +921,7 @@ def _start_cost(threads: run.Threads, p: int) -> float:
     return max(0.0, both - alone / p)
 
 
-# ---- the cache ----------------------------------------------------------------------------------------------------
+# ---- the cache -----------------------------------------------------------------------------------
 
 
 def describe(found: MeasuredPlatform | None) -> str:
@@ -806,11 +929,19 @@ def describe(found: MeasuredPlatform | None) -> str:
     if found is None:
         return "not measured: cores count as equal (run `hetsched measure` to measure them)"
     once = found.at_once[main_dtype(found.at_once)]
-    rates = ", ".join(f"{name} {speed:.4g}" for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False))
-    use = "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
+    rates = ", ".join(
+        f"{name} {speed:.4g}"
+        for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False)
+    )
+    use = (
+        "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
+    )
     if found.disturbed:
         use += " for an hour only, because other programs or a hypervisor took time"
-    return f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once {once.ratio:.0%} of one at a time), {use}"
+    return (
+        f"measured {_ago(found.age)} ago: {rates} GFLOP/s ({once.dtype}, all at once"
+        f" {once.ratio:.0%} of one at a time), {use}"
+    )
 
 
 def _ago(age: float) -> str:

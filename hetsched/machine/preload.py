@@ -17,7 +17,10 @@ from .kept import keep_link
 #: $ORIGIN, $LIB and $PLATFORM.
 _SPECIAL = frozenset(" \t\n\v\f\r:;$")
 #: A program that exits with 0 if the library is mapped into its memory.
-_LOOK = "import sys; maps = open('/proc/self/maps', 'rb').read(); sys.exit(sys.argv[1].encode() not in maps)"
+_LOOK = (
+    "import sys; maps = open('/proc/self/maps', 'rb').read(); sys.exit(sys.argv[1].encode() not in"
+    " maps)"
+)
 
 
 def preloaded(library: Path, environment: Mapping[str, str]) -> str:
@@ -55,13 +58,19 @@ def _linked(path: str) -> str:
     RPATH).
     """
     folder, name = os.path.split(path)
-    why = f"LD_PRELOAD cannot name {path!r}, whose path has white space, a colon, a semicolon or a dollar sign"
+    why = (
+        f"LD_PRELOAD cannot name {path!r}, whose path has white space, a colon, a semicolon or a"
+        " dollar sign"
+    )
     try:
         link = str(keep_link(Path(folder)))
     except OSError as error:
         raise OSError(f"{why}; a link to it was not made: {error}") from None
     if not _is_plain(link):
-        raise OSError(f"{why}; nor can it name a link in {os.path.dirname(link)!r}: set XDG_CACHE_HOME to another folder")
+        raise OSError(
+            f"{why}; nor can it name a link in {os.path.dirname(link)!r}: set XDG_CACHE_HOME to"
+            " another folder"
+        )
     found = os.path.join(link, name)
     if not os.path.samefile(found, path):
         raise OSError(f"{why}, and {found!r} is another file")
@@ -76,9 +85,14 @@ def _require_loaded(path: str, environment: Mapping[str, str]) -> None:
     command = [sys.executable, "-I", "-S", "-c", _LOOK, os.path.basename(path)]
     its = os.environ | environment | {"LD_PRELOAD": path}
     try:
-        done = subprocess.run(command, env=its, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(
+            command, env=its, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
     except BlockingIOError:  # the system allows no process beside the one that becomes the program
         return
     if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()
-        raise OSError(f"the system's loader does not load {path}{': ' if said else ''}{said[0] if said else ''}")
+        raise OSError(
+            "the system's loader does not load"
+            f" {path}{': ' if said else ''}{said[0] if said else ''}"
+        )

@@ -108,7 +108,9 @@ class Topology:
     def types(self) -> dict[str, int]:
         """Physical cores of each type, fast ones first. A cpu of unknown core counts as a core."""
         counts = Counter(group[0].type for group in self.groups())
-        return {kind: counts[kind] for kind in ("performance", "efficiency", "unknown") if counts[kind]}
+        return {
+            kind: counts[kind] for kind in ("performance", "efficiency", "unknown") if counts[kind]
+        }
 
     @property
     def worth(self) -> int:
@@ -139,7 +141,9 @@ class Topology:
         and so on. There are as many as mask, quota and thread limit allow.
         """
         turn = {cpu.number: i for group in self.groups() for i, cpu in enumerate(group)}
-        order = sorted(self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number))
+        order = sorted(
+            self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number)
+        )
         return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
 
     def pins(self, workers: int) -> tuple[int, ...] | None:
@@ -217,7 +221,11 @@ class Topology:
         totals = ("cpus", "cores", "packages", "nodes", "types", "worth", "why")
         found = asdict(self) | {"domains": [asdict(domain) for domain in self.domains]}
         del found["given_domains"]
-        return {"type": "Topology", **{name: getattr(self, name) for name in totals}, **plain(found)}
+        return {
+            "type": "Topology",
+            **{name: getattr(self, name) for name in totals},
+            **plain(found),
+        }
 
     def describe(self) -> list[tuple[str, str]]:
         """(label, text) lines, for people."""
@@ -229,12 +237,17 @@ class Topology:
     def __repr__(self) -> str:
         kinds = "" if set(self.types) == {"unknown"} else f" ({types_text(self.types)})"
         cores = "cores unknown" if self.cores is None else count_of(self.cores, "core")
-        return f"<Topology: {count_of(self.cpus, 'cpu')}, {cores}{kinds}, {self.worth} worth starting>"
+        return (
+            f"<Topology: {count_of(self.cpus, 'cpu')}, {cores}{kinds}, {self.worth} worth starting>"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in self.describe())
+        rows = "".join(
+            f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
+            for label, text in self.describe()
+        )
         return f"<table>{rows}</table>"
 
     def _limited(self, count: int) -> int:
@@ -328,13 +341,18 @@ def _as_described(path: str, here: dict[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{_DESCRIPTION}: {error}") from None
     own = {cpu.number for cpu in here["logical"]}
-    names = {"quota", "quota_source", "cpuset_source", "load"} | ({"memory"} if found["memory"] is None else set())
+    names = {"quota", "quota_source", "cpuset_source", "load"} | (
+        {"memory"} if found["memory"] is None else set()
+    )
     return {
         **found,
         **{name: here[name] for name in names},
         "described": path,
         "absent": tuple(cpu.number for cpu in found["logical"] if cpu.number not in own),
-        "unknown": [name for name in ("online", "type") if name in found["unknown"]] + ["quota"] * ("quota" in here["unknown"]),
+        "unknown": (
+            [name for name in ("online", "type") if name in found["unknown"]]
+            + ["quota"] * ("quota" in here["unknown"])
+        ),
     }
 
 
@@ -360,7 +378,11 @@ def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
     missing = [name for name in names if any(getattr(cpu, name) is None for cpu in logical)]
     if not caches:
         missing.append("caches")
-    for name, label in (("bytes", "cache sizes"), ("line", "cache lines"), ("shared_by", "cache sharing")):
+    for name, label in (
+        ("bytes", "cache sizes"),
+        ("line", "cache lines"),
+        ("shared_by", "cache sharing"),
+    ):
         if any(getattr(cache, name) is None for cache in caches):
             missing.append(label)
     missing += [name for name in ("memory", "model", "load") if fields[name] is None]
@@ -401,20 +423,34 @@ def _distinct(values: Iterable[int | None]) -> int | None:
 
 def describe(t: Topology) -> list[tuple[str, str]]:
     """(label, text) lines."""
-    own = f"all {count_of(t.cpus, 'online cpu')}" if t.cpus == t.online else f"{t.cpus} of {t.online} online cpus"
+    own = (
+        f"all {count_of(t.cpus, 'online cpu')}"
+        if t.cpus == t.online
+        else f"{t.cpus} of {t.online} online cpus"
+    )
     places = [("package", t.packages), ("NUMA node", t.nodes)]
     where = [count_of(count, name) if count else f"{name}s unknown" for name, count in places]
     size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
     on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
     lines = [
-        ("processor", (t.model or "unknown") + (f", described by {t.described} ({_DESCRIPTION})" if t.described else "")),
-        ("affinity", f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else "")),
+        (
+            "processor",
+            (t.model or "unknown")
+            + (f", described by {t.described} ({_DESCRIPTION})" if t.described else ""),
+        ),
+        (
+            "affinity",
+            f"{own} ({ranges(t.allowed)})" + (f", {t.cpuset_source}" if t.cpuset_source else ""),
+        ),
         ("cores", _cores_text(t)),
         ("caches", _caches_text(t.caches)),
         *_domains_text(t),
         ("memory", f"{', '.join([size, *where])}{_nodes_text(t.logical)}"),
         ("quota", _quota_text(t)),
-        ("thread limit", "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})"),
+        (
+            "thread limit",
+            "none" if t.thread_limit is None else f"{t.thread_limit} ({t.thread_limit_source})",
+        ),
         ("load", _load_text(t)),
         ("workers", f"{t.worth} worth starting: {t.why}{on}"),
     ]
@@ -430,7 +466,10 @@ def _cpus_text(cpus: Sequence[int]) -> str:
 
 
 def types_text(types: dict[str, int]) -> str:
-    return ", ".join(f"{count} {'of unknown type' if kind == 'unknown' else kind}" for kind, count in types.items())
+    return ", ".join(
+        f"{count} {'of unknown type' if kind == 'unknown' else kind}"
+        for kind, count in types.items()
+    )
 
 
 def _spread(values: Iterable[float]) -> str:
@@ -459,7 +498,11 @@ def _cores_text(t: Topology) -> str:
             hertz = [found for cpu in cpus if (found := getattr(cpu, name))]
             if hertz:
                 parts.append(f"{label} {_spread(round(h / 1e9, 2) for h in hertz)} GHz")
-        name = "" if len(t.types) == 1 and kind == "unknown" else f" {types_text({kind: count}).partition(' ')[2]}"
+        name = (
+            ""
+            if len(t.types) == 1 and kind == "unknown"
+            else f" {types_text({kind: count}).partition(' ')[2]}"
+        )
         kinds.append(f"{count}{name} ({', '.join(parts)})")
     total = "" if len(kinds) == 1 else f"{t.cores or 'unknown'}: "
     source = f"; told apart by {t.type_source}" if t.type_source else ""
@@ -487,8 +530,13 @@ def _caches_text(caches: Sequence[Cache]) -> str:
             size += f" ({_cpus_text(cache.shared_by)})"
         elif cache.shared_by is not None and len(cache.shared_by) > 1:
             size += f" ({len(cache.shared_by)} cpus each)"
-        levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[size] += 1
-    texts = [f"{k} {', '.join(s if n == 1 else f'{n} x {s}' for s, n in sizes.items())}" for k, sizes in levels.items()]
+        levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[
+            size
+        ] += 1
+    texts = [
+        f"{k} {', '.join(s if n == 1 else f'{n} x {s}' for s, n in sizes.items())}"
+        for k, sizes in levels.items()
+    ]
     return "; ".join(texts) or "unknown"
 
 
@@ -499,7 +547,9 @@ def _domains_text(t: Topology) -> list[tuple[str, str]]:
     """
     texts = []
     for domain in t.domains:
-        parts = [domain.kind] * (domain.kind != "unknown") + [f"kernel {domain.kernel}"] * (domain.kernel is not None)
+        parts = [domain.kind] * (domain.kind != "unknown") + [f"kernel {domain.kernel}"] * (
+            domain.kernel is not None
+        )
         texts.append(_cpus_text(domain.cpus) + (f" ({', '.join(parts)})" if parts else ""))
     return [("domains", f"{len(texts)}: {', '.join(texts)}")] if len(texts) > 1 else []
 
@@ -511,7 +561,9 @@ def _nodes_text(logical: Sequence[Cpu]) -> str:
             nodes.setdefault(cpu.node, []).append(cpu.number)
     if len(nodes) < 2:
         return ""
-    return ": " + ", ".join(f"node {node} ({_cpus_text(cpus)})" for node, cpus in sorted(nodes.items()))
+    return ": " + ", ".join(
+        f"node {node} ({_cpus_text(cpus)})" for node, cpus in sorted(nodes.items())
+    )
 
 
 def _quota_text(t: Topology) -> str:
@@ -521,6 +573,14 @@ def _quota_text(t: Topology) -> str:
 
 
 def _load_text(t: Topology) -> str:
-    text = "unknown" if t.load is None else f"{', '.join(f'{load:g}' for load in t.load)} threads over 1, 5, 15 minutes"
+    text = (
+        "unknown"
+        if t.load is None
+        else f"{', '.join(f'{load:g}' for load in t.load)} threads over 1, 5, 15 minutes"
+    )
     busy = [cpu for cpu in t.logical if cpu.busy is not None]
-    return text + (f"; busy now: {', '.join(f'cpu {cpu.number} {cpu.busy:.0%}' for cpu in busy)}" if busy else "")
+    return text + (
+        f"; busy now: {', '.join(f'cpu {cpu.number} {cpu.busy:.0%}' for cpu in busy)}"
+        if busy
+        else ""
+    )

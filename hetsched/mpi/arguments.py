@@ -44,7 +44,8 @@ def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Describ
         return given, Described("zone", given.shape, given.dtype.name, given.boxes.tobytes())
     if rank != root:
         raise ValueError(
-            f"{name} must be None on rank {rank}: the matrix is at the root, rank {root}, or every rank has its Zone"
+            f"{name} must be None on rank {rank}: the matrix is at the root, rank {root}, or every"
+            " rank has its Zone"
         )
     array = operand(name, given)
     if array.ndim != 2:
@@ -59,11 +60,21 @@ def agreed(name: str, found: list[Described], root: int) -> Described:
         raise ValueError(f"{name} must be given at the root, rank {root}")
     for rank, other in enumerate(found):
         if first.kind == "zone" and other != first:
-            raise ValueError(f"{name} is a zone at the root, rank {root}: rank {rank} must give its zone of the same matrix")
+            raise ValueError(
+                f"{name} is a zone at the root, rank {root}: rank {rank} must give its zone of the"
+                " same matrix"
+            )
         if first.kind == "array" and rank != root and other.kind == "zone":
-            raise ValueError(f"{name} is an array at the root, rank {root}, and a zone on rank {rank}")
+            raise ValueError(
+                f"{name} is an array at the root, rank {root}, and a zone on rank {rank}"
+            )
     if first.kind == "zone":
-        check.integers(f"{name}.boxes[:, 0]", np.frombuffer(first.boxes, np.int64)[::5], low=0, high=len(found) - 1)
+        check.integers(
+            f"{name}.boxes[:, 0]",
+            np.frombuffer(first.boxes, np.int64)[::5],
+            low=0,
+            high=len(found) - 1,
+        )
     return first
 
 
@@ -71,7 +82,11 @@ def held(shape: Described, given: Any, root: int) -> Held:
     """An operand as the ranks hold it."""
     dtype = np.dtype(shape.dtype)
     if shape.kind == "zone":
-        return Held(np.frombuffer(shape.boxes, np.int64).reshape(-1, 5), () if given is None else given.parts, dtype)
+        return Held(
+            np.frombuffer(shape.boxes, np.int64).reshape(-1, 5),
+            () if given is None else given.parts,
+            dtype,
+        )
     whole = np.array([(root, 0, 0, *shape.shape)], np.int64)
     return Held(without_empty(whole), () if given is None or given.size == 0 else (given,), dtype)
 
@@ -92,7 +107,9 @@ class Call:
         """Whether this rank is the root."""
         return bool(self.ranks.rank == self.root)
 
-    def reporting(self, progress: bool | Progress | None) -> AbstractContextManager[Progress | None]:
+    def reporting(
+        self, progress: bool | Progress | None
+    ) -> AbstractContextManager[Progress | None]:
         """A context that reports the progress; only the root reports it."""
         return reporting(progress if self.at_root else None)
 
@@ -103,7 +120,9 @@ class Call:
 
     def pool(self, places: list[pools.Place]) -> Pool:
         """The pool that was given, or else the pool of this rank's cores."""
-        return pools.own_pool(places, self.ranks.rank) if self.given_pool is None else self.given_pool
+        return (
+            pools.own_pool(places, self.ranks.rank) if self.given_pool is None else self.given_pool
+        )
 
 
 def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:
@@ -127,7 +146,9 @@ def as_text(plan: Plan | None) -> str | None:
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
     if isinstance(plan, StarPlan):
         return STAR
-    return json.dumps({key: 0.0 if key == "planning_time" else value for key, value in plan.to_dict().items()})
+    return json.dumps(
+        {key: 0.0 if key == "planning_time" else value for key, value in plan.to_dict().items()}
+    )
 
 
 def columns(found: list[tuple[Any, ...]]) -> list[list[Any]]:

@@ -42,7 +42,9 @@ class Cholesky:
         top, turned = panel[:width], panel[width:].T
         minor = cholesky_block(self._pool, own[:width], top, stopping(self._loop))
         if minor:
-            raise np.linalg.LinAlgError(f"{first + minor}-th leading minor of the array is not positive definite")
+            raise np.linalg.LinAlgError(
+                f"{first + minor}-th leading minor of the array is not positive definite"
+            )
         if self._dtype.kind == "c":  # X L^H = A is L X^H = A^H
             np.conjugate(turned, out=turned)
         substitute(self._pool, top, turned, lower=True, unit=False, poll=stopping(self._loop))
@@ -65,9 +67,14 @@ class Cholesky:
 
 
 async def cholesky(
-    loop: Loop, columns: Columns, local: Array, pool: Pool, arrived: Sequence[Waiting], record: Record,
+    loop: Loop,
+    columns: Columns,
+    local: Array,
+    pool: Pool,
+    arrived: Sequence[Waiting],
+    record: Record,
     done: Callable[[int], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Factor a Hermitian matrix. local (n, held) has the lower parts of the block columns, by rows.
 
     Raises

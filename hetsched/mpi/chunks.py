@@ -217,7 +217,11 @@ def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
     if step.kind == PANEL and streamed(chunk):
         return 1 + along(chunk, step.first)
     if step.kind == LOAD or chunk.held == C:
-        return panel_blocks(chunk._replace(depth=deep(chunk, t, step.first)), t) if step.kind == PANEL else held_blocks(chunk, t)
+        return (
+            panel_blocks(chunk._replace(depth=deep(chunk, t, step.first)), t)
+            if step.kind == PANEL
+            else held_blocks(chunk, t)
+        )
     side = (0, chunk.height, chunk.width)[chunk.held]
     return deep(chunk, t, step.first) * (side + t if step.kind == PANEL else side)
 
@@ -235,18 +239,36 @@ def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]
             if streamed(chunk) == A
             else (chunk.row, chunk.height, chunk.col + place, 1)
         )
-        rows, cols, inner = _elements(*strip[:2], q, m), _elements(*strip[2:], q, n), _elements(layer, 1, q, k)
+        rows, cols, inner = (
+            _elements(*strip[:2], q, m),
+            _elements(*strip[2:], q, n),
+            _elements(layer, 1, q, k),
+        )
         return _of_box(rows, cols, inner)
     layers = (first, deep(chunk, t, first))
-    rows = _elements(chunk.row + first, layers[1], q, m) if chunk.held == B else _elements(chunk.row, chunk.height, q, m)
-    cols = _elements(chunk.col + first, layers[1], q, n) if chunk.held == A else _elements(chunk.col, chunk.width, q, n)
+    rows = (
+        _elements(chunk.row + first, layers[1], q, m)
+        if chunk.held == B
+        else _elements(chunk.row, chunk.height, q, m)
+    )
+    cols = (
+        _elements(chunk.col + first, layers[1], q, n)
+        if chunk.held == A
+        else _elements(chunk.col, chunk.width, q, n)
+    )
     inner = _elements(*layers, q, k) if chunk.held == C else (0, k)
     return _of_box(rows, cols, inner)
 
 
-def _of_box(rows: tuple[int, int], cols: tuple[int, int], inner: tuple[int, int]) -> tuple[Part, Part, Part]:
+def _of_box(
+    rows: tuple[int, int], cols: tuple[int, int], inner: tuple[int, int]
+) -> tuple[Part, Part, Part]:
     (row, height), (col, width), (depth, thick) = rows, cols, inner
-    return Part(row, col, height, width), Part(row, depth, height, thick), Part(depth, col, thick, width)
+    return (
+        Part(row, col, height, width),
+        Part(row, depth, height, thick),
+        Part(depth, col, thick, width),
+    )
 
 
 def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
@@ -256,7 +278,10 @@ def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
 def whole(product: Product, chunk: Chunk) -> Part:
     """The part of C of a chunk."""
     (m, n, _), q = product.sizes, product.block
-    (row, height), (col, width) = _elements(chunk.row, chunk.height, q, m), _elements(chunk.col, chunk.width, q, n)
+    (row, height), (col, width) = (
+        _elements(chunk.row, chunk.height, q, m),
+        _elements(chunk.col, chunk.width, q, n),
+    )
     return Part(row, col, height, width)
 
 
@@ -285,7 +310,11 @@ def views(data: Array, product: Product, of: list[tuple[int, Part]]) -> dict[int
     found, at = {}, 0
     for o, part in of:
         line, at = data[at : at + part.size], at + part.size
-        found[o] = line.reshape(part.width, part.height).T if product.by_columns[o] else line.reshape(part.height, part.width)
+        found[o] = (
+            line.reshape(part.width, part.height).T
+            if product.by_columns[o]
+            else line.reshape(part.height, part.width)
+        )
     return found
 
 
@@ -303,9 +332,13 @@ def halved(chunk: Chunk) -> tuple[Chunk, Chunk]:
     """Cut a chunk into two rectangles."""
     if chunk.height >= chunk.width:
         half = chunk.height // 2
-        return chunk._replace(height=half), chunk._replace(row=chunk.row + half, height=chunk.height - half)
+        return chunk._replace(height=half), chunk._replace(
+            row=chunk.row + half, height=chunk.height - half
+        )
     half = chunk.width // 2
-    return chunk._replace(width=half), chunk._replace(col=chunk.col + half, width=chunk.width - half)
+    return chunk._replace(width=half), chunk._replace(
+        col=chunk.col + half, width=chunk.width - half
+    )
 
 
 def shared(chunks: list[Chunk], count: int) -> list[Chunk]:

@@ -146,7 +146,9 @@ def lu_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
             gather[owner] += columns.n * width * itemsize
         for sender in (owner, *route)[:-1]:
             panels[sender] += lu_panel_bytes(columns, k, itemsize)
-    pivots[columns.owner[-1]] = len({*columns.enrolled, root} - {int(columns.owner[-1])}) * 4 * (columns.n + 1)
+    pivots[columns.owner[-1]] = (
+        len({*columns.enrolled, root} - {int(columns.owner[-1])}) * 4 * (columns.n + 1)
+    )
     return Sent(scatter, panels, pivots, gather)
 
 
@@ -218,7 +220,14 @@ class Moves:
     """
 
     def __init__(
-        self, loop: Loop, columns: Columns, dtype: np.dtype[Any], root: int, by_columns: bool, lower: bool, record: Record
+        self,
+        loop: Loop,
+        columns: Columns,
+        dtype: np.dtype[Any],
+        root: int,
+        by_columns: bool,
+        lower: bool,
+        record: Record,
     ) -> None:
         self._loop, self._columns, self._dtype, self._root = loop, columns, dtype, root
         self._by_columns, self._lower, self._record = by_columns, lower, record
@@ -308,7 +317,12 @@ class Moves:
         return self._loop.send(data, to, tag)
 
     async def _receive(
-        self, source: int, tag: int, count: int, buffer: Callable[[int], Array], placed: Callable[[int, Array], None]
+        self,
+        source: int,
+        tag: int,
+        count: int,
+        buffer: Callable[[int], Array],
+        placed: Callable[[int, Array], None],
     ) -> None:
         coming: deque[tuple[Waiting, int, Array]] = deque()
 

@@ -80,7 +80,12 @@ class Tiles(Frozen):
         ----------
         path : path
         """
-        lines = [[*self.owner.shape, self.size], self.heights.tolist(), self.widths.tolist(), *self.owner.tolist()]
+        lines = [
+            [*self.owner.shape, self.size],
+            self.heights.tolist(),
+            self.widths.tolist(),
+            *self.owner.tolist(),
+        ]
         with replace_file(path) as file:
             file.write("".join(" ".join(map(str, line)) + "\n" for line in lines).encode())
 
@@ -114,18 +119,29 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     ([18, 18, 18, 18, 18], [[0, 2, 0, 1, 0]], [[0, 0, 1, 0, 2]])
     """
     rows, cols = (
-        check.integer(f"shape[{i}]", x, low=0) for i, x in enumerate(check.as_many("shape", list(shape), 2, "dimension"))
+        check.integer(f"shape[{i}]", x, low=0)
+        for i, x in enumerate(check.as_many("shape", list(shape), 2, "dimension"))
     )
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
     boxes = boxes_of(plan, (rows, cols), len(plan.names))
     require_zones("plan", boxes, (rows, cols))
-    down, along = (_cuts(boxes[:, [1 + axis, 3 + axis]], side) for axis, side in enumerate((rows, cols)))
+    down, along = (
+        _cuts(boxes[:, [1 + axis, 3 + axis]], side) for axis, side in enumerate((rows, cols))
+    )
     owner = np.zeros((len(down) - 1, len(along) - 1), np.int32)
     for rank, row, col, height, width in boxes.tolist():
-        i, j = np.searchsorted(down, [row, row + height]), np.searchsorted(along, [col, col + width])
+        i, j = (
+            np.searchsorted(down, [row, row + height]),
+            np.searchsorted(along, [col, col + width]),
+        )
         owner[i[0] : i[1], j[0] : j[1]] = rank
-    return Tiles(check.frozen(np.diff(down)), check.frozen(np.diff(along)), check.frozen(owner), len(plan.names))
+    return Tiles(
+        check.frozen(np.diff(down)),
+        check.frozen(np.diff(along)),
+        check.frozen(owner),
+        len(plan.names),
+    )
 
 
 def _cuts(sides: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -97,7 +97,9 @@ def dealt(
         times = np.ones(size) if cycle_times is None else cycle_times
         speeds = check.cycle_times(times, None)
         if len(speeds) != size:
-            raise ValueError(f"cycle_times must have one entry for each of {size} ranks, got {len(speeds)}")
+            raise ValueError(
+                f"cycle_times must have one entry for each of {size} ranks, got {len(speeds)}"
+            )
         block = default_block(n, int(np.isfinite(speeds).sum())) if block is None else block
         plan = lu_pattern(-(-n // block), times)
     elif cycle_times is not None:
@@ -109,13 +111,17 @@ def dealt(
     if isinstance(plan, FactorPlan) and block != plan.block:
         raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block}")
     if (count := -(-n // block)) != len(owner):
-        raise ValueError(f"plan has {len(owner)} block columns, {n} columns make {count} blocks of {block}")
+        raise ValueError(
+            f"plan has {len(owner)} block columns, {n} columns make {count} blocks of {block}"
+        )
     return Columns(n, block, np.ascontiguousarray(owner, np.int32), size), plan
 
 
 def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
     if not isinstance(plan, LuPattern | FactorPlan):
-        raise TypeError(f"plan must be a plan of lu_pattern or plan_factor, got {type(plan).__name__}")
+        raise TypeError(
+            f"plan must be a plan of lu_pattern or plan_factor, got {type(plan).__name__}"
+        )
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
@@ -139,10 +145,19 @@ class Wishes(NamedTuple):
 
 
 def run_lu(
-    ranks: Ranks, A: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, root: int = 0, block: int | None = None,
-    cycle_times: Platform | ArrayLike | None = None, trace: bool = False, progress: bool | Progress | None = None,
-    check_finite: bool = True, stacklevel: int = 3,
-) -> Any:  # fmt: skip
+    ranks: Ranks,
+    A: ArrayLike | None,
+    pool: Pool,
+    plan: Plans | None = None,
+    *,
+    root: int = 0,
+    block: int | None = None,
+    cycle_times: Platform | ArrayLike | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+    stacklevel: int = 3,
+) -> Any:
     """Factor P A = L U with partial pivoting, as scipy.linalg.lu_factor does; A is at the root.
 
     Parameters
@@ -196,7 +211,11 @@ def run_lu(
         run = _Run(ranks, job, given, pool, root, tell)
         found = None
         if job.n == 0:
-            found = None if given is None else (np.empty((0, 0), job.dtype, order="F"), np.empty(0, np.int32))
+            found = (
+                None
+                if given is None
+                else (np.empty((0, 0), job.dtype, order="F"), np.empty(0, np.int32))
+            )
         else:
             ranks.run(run.factored, run.heard)
             if run.out is not None and run.pivots is not None:
@@ -208,10 +227,19 @@ def run_lu(
 
 
 def run_cholesky(
-    ranks: Ranks, A: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, lower: bool = True, root: int = 0,
-    block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
-    progress: bool | Progress | None = None, check_finite: bool = True,
-) -> Any:  # fmt: skip
+    ranks: Ranks,
+    A: ArrayLike | None,
+    pool: Pool,
+    plan: Plans | None = None,
+    *,
+    lower: bool = True,
+    root: int = 0,
+    block: int | None = None,
+    cycle_times: Platform | ArrayLike | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+) -> Any:
     """Factor A = L L^H, or U^H U with lower=False, by Cholesky; A is at the root.
 
     Parameters
@@ -237,7 +265,9 @@ def run_cholesky(
     ValueError, TypeError
         See `run_lu`.
     """
-    wishes = Wishes("cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower)
+    wishes = Wishes(
+        "cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower
+    )
     with reporting(progress if ranks.rank == root else None) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
@@ -251,10 +281,19 @@ def run_cholesky(
 
 
 def run_solve(
-    ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, plan: Plans | None = None, *, root: int = 0,
-    block: int | None = None, cycle_times: Platform | ArrayLike | None = None, trace: bool = False,
-    progress: bool | Progress | None = None, check_finite: bool = True,
-) -> Any:  # fmt: skip
+    ranks: Ranks,
+    A: ArrayLike | None,
+    b: ArrayLike | None,
+    pool: Pool,
+    plan: Plans | None = None,
+    *,
+    root: int = 0,
+    block: int | None = None,
+    cycle_times: Platform | ArrayLike | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+) -> Any:
     """Solve A x = b by `run_lu` and substitution; the factors stay on the ranks.
 
     Parameters
@@ -300,7 +339,9 @@ def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
     return given.b.view(wanted).reshape(right.shape)
 
 
-def _agreed(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, x: Wishes) -> tuple[Job, Given | None]:
+def _agreed(
+    ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, x: Wishes
+) -> tuple[Job, Given | None]:
     """What all ranks agree on, and at the root what only the root has."""
     kept: list[Given] = []
 
@@ -320,13 +361,18 @@ def _agreed(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, pool: Pool, 
     return jobs[x.root], kept[0] if kept else None
 
 
-def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) -> tuple[Given, Job]:
+def _at_root(
+    ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes
+) -> tuple[Given, Job]:
     if A is None:
         raise ValueError(f"A must be given at the root, rank {ranks.rank}")
     a = square("A", A)
     if not check.flag("lower", x.lower):
         a = a.T  # U is the transpose of the lower factor of the transpose
-    n, flags = len(a), (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
+    n, flags = (
+        len(a),
+        (check.flag("trace", x.trace), x.progress is not None and x.progress is not False),
+    )
     right = None if b is None else right_sides(b, n)
     if right is not None and right.ndim > 2:
         raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
@@ -337,13 +383,24 @@ def _at_root(ranks: Ranks, A: ArrayLike | None, b: ArrayLike | None, x: Wishes) 
     if right is not None:
         # a real matrix with complex right sides is factored as a real matrix
         dtype = np.promote_types(a.dtype, right.real.dtype)
-        sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(dtype)
+        sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(
+            dtype
+        )
     cut = Columns(0, 1, np.empty(0, np.int32), ranks.size)
     plan = x.plan
     if n:
         cut, plan = dealt(x.kind, n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
     by_lines = a.flags.f_contiguous and not a.flags.c_contiguous
-    job = Job(x.kind, n, dtype.name, cut.block, cut.owner, by_lines, *flags, 0 if sides is None else sides.shape[1])
+    job = Job(
+        x.kind,
+        n,
+        dtype.name,
+        cut.block,
+        cut.owner,
+        by_lines,
+        *flags,
+        0 if sides is None else sides.shape[1],
+    )
     return Given(a, plan, sides, right), job
 
 
@@ -364,12 +421,21 @@ def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray
         On every rank, as from `lu`.
     """
     arrived = [Waiting(left=0) for _ in columns.own(ranks.rank)]
-    found: NDArray[np.int32] = ranks.run(lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False)))
+    found: NDArray[np.int32] = ranks.run(
+        lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False))
+    )
     return found
 
 
 def solve_held(
-    ranks: Ranks, columns: Columns, local: Array, pivots: NDArray[np.int32], b: Array | None, cols: int, pool: Pool, root: int = 0
+    ranks: Ranks,
+    columns: Columns,
+    local: Array,
+    pivots: NDArray[np.int32],
+    b: Array | None,
+    cols: int,
+    pool: Pool,
+    root: int = 0,
 ) -> None:
     """Solve with the factors and the pivots of `lu_held`.
 
@@ -381,14 +447,33 @@ def solve_held(
     cols : int
         Number of right sides, on every rank.
     """
-    ranks.run(lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(pivots, b))
+    ranks.run(
+        lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(
+            pivots, b
+        )
+    )
 
 
 class _Run:
     """One call on one rank."""
 
-    def __init__(self, ranks: Ranks, job: Job, given: Given | None, pool: Pool, root: int, tell: Progress | None) -> None:
-        self._ranks, self._job, self._given, self._pool, self._root, self._tell = ranks, job, given, pool, root, tell
+    def __init__(
+        self,
+        ranks: Ranks,
+        job: Job,
+        given: Given | None,
+        pool: Pool,
+        root: int,
+        tell: Progress | None,
+    ) -> None:
+        self._ranks, self._job, self._given, self._pool, self._root, self._tell = (
+            ranks,
+            job,
+            given,
+            pool,
+            root,
+            tell,
+        )
         self.columns = Columns(job.n, job.block, job.owner, ranks.size)
         self.record = Record(job.trace)
         self.out: Array | None = None
@@ -432,7 +517,9 @@ class _Run:
         assert self.pivots is not None
         sides = None if self._given is None else self._given.b
         if self.singular < 0 and self._job.cols:
-            work = Substitution(loop, self.columns, local, self._job.cols, self._pool, self._root, self.record)
+            work = Substitution(
+                loop, self.columns, local, self._job.cols, self._pool, self._root, self.record
+            )
             await work.run(self.pivots, sides)
         await self._end(loop)
 
@@ -448,22 +535,32 @@ class _Run:
     async def _factor(self, loop: Loop) -> tuple[Array, Moves]:
         job, columns = self._job, self.columns
         dtype = np.dtype(job.dtype)
-        local = await loop.compute(partial(touched, loop, np.empty((job.n, columns.held(loop.rank)), dtype)))
+        local = await loop.compute(
+            partial(touched, loop, np.empty((job.n, columns.held(loop.rank)), dtype))
+        )
         arrived = [Waiting() for _ in columns.own(loop.rank)]
         moves = Moves(loop, columns, dtype, self._root, job.by_columns, self._lower, self.record)
-        dealing = loop.spawn(moves.scatter(None if self._given is None else self._given.a, local, arrived))
+        dealing = loop.spawn(
+            moves.scatter(None if self._given is None else self._given.a, local, arrived)
+        )
         done = self._progress(loop)
         if self._lower:
             await cholesky(loop, columns, local, self._pool, arrived, self.record, done)
         else:
-            self.pivots = await lu(loop, columns, local, self._pool, [self._root], arrived, self.record, done)
+            self.pivots = await lu(
+                loop, columns, local, self._pool, [self._root], arrived, self.record, done
+            )
         await dealing
         return local, moves
 
     def _progress(self, loop: Loop) -> Callable[[int], None] | None:
         if not self._job.watched:
             return None
-        return partial(self.heard, loop.rank) if loop.rank == self._root else partial(loop.tell, to=self._root)
+        return (
+            partial(self.heard, loop.rank)
+            if loop.rank == self._root
+            else partial(loop.tell, to=self._root)
+        )
 
     def traced(self) -> Trace | None:
         """The trace of all ranks, at the root."""
@@ -475,15 +572,31 @@ class _Run:
         plan, job = self._given.plan, self._job
         if plan is None:  # the matrix is empty
             return Trace.from_steps(
-                steps, [f"P{i}" for i in range(self._ranks.size)], kind="real", speeds=[1.0] * self._ranks.size
+                steps,
+                [f"P{i}" for i in range(self._ranks.size)],
+                kind="real",
+                speeds=[1.0] * self._ranks.size,
             )
         speeds = relative_speeds(plan.cycle_times).tolist()
         if isinstance(plan, LuPattern) and plan.unit == Unit.gigaflop():
             times = Platform.star(plan.cycle_times, names=plan.names, unit=plan.unit)
-            plan = plan_factor(job.n, job.n, times, kind=job.kind, owner=job.owner, block=job.block, dtype=job.dtype)
+            plan = plan_factor(
+                job.n,
+                job.n,
+                times,
+                kind=job.kind,
+                owner=job.owner,
+                block=job.block,
+                dtype=job.dtype,
+            )
         if not isinstance(plan, FactorPlan):
             return Trace.from_steps(steps, plan.names, kind="real", speeds=speeds)
         return Trace.from_steps(
-            steps, plan.names, kind="real", speeds=speeds, predicted=plan.makespan, ideal=plan.ideal,
+            steps,
+            plan.names,
+            kind="real",
+            speeds=speeds,
+            predicted=plan.makespan,
+            ideal=plan.ideal,
             predicted_finish=simulate(plan).finish,
-        )  # fmt: skip
+        )

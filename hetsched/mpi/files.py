@@ -49,10 +49,22 @@ class RanksProduct:
 
 
 def matmul_files(
-    comm: Any, a: str | PathLike[str], b: str | PathLike[str], out: str | PathLike[str], plan: Any = None, root: int = 0, *,
-    method: str = "best", platform: Platform | None = None, block: int | None = None, order: str = "plan",
-    pool: Pool | None = None, trace: bool = False, progress: bool | Progress | None = None, timeout: float = TIMEOUT,
-) -> RanksProduct:  # fmt: skip
+    comm: Any,
+    a: str | PathLike[str],
+    b: str | PathLike[str],
+    out: str | PathLike[str],
+    plan: Any = None,
+    root: int = 0,
+    *,
+    method: str = "best",
+    platform: Platform | None = None,
+    block: int | None = None,
+    order: str = "plan",
+    pool: Pool | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> RanksProduct:
     """Multiply two files that the root reads, and write the product to a file at the root.
 
     The product is written beside its place and then renamed.
@@ -92,15 +104,23 @@ def matmul_files(
         k = ranks.agree(lambda: read() if call.at_root else None)[root]
         start = time.perf_counter()
         options: dict[str, Any] = {
-            "method": method, "platform": platform, "block": block, "order": order, "pool": pool, "trace": trace,
-            "progress": progress, "timeout": timeout,
-        }  # fmt: skip
+            "method": method,
+            "platform": platform,
+            "block": block,
+            "order": order,
+            "pool": pool,
+            "trace": trace,
+            "progress": progress,
+            "timeout": timeout,
+        }
         done = product_of(comm, arrays[0], arrays[1], plan, root, **options)
         seconds = time.perf_counter() - start
         told = ranks.agree(lambda: _write(out, done.value) if call.at_root else None)[root]
     (m, n), dtype = told
     flops = flops_per_update(np.dtype(dtype)) * m * n * k
-    return RanksProduct(plan=done.plan, trace=done.trace, shape=(m, n), dtype=dtype, flops=flops, seconds=seconds)
+    return RanksProduct(
+        plan=done.plan, trace=done.trace, shape=(m, n), dtype=dtype, flops=flops, seconds=seconds
+    )
 
 
 def _matrix(name: str, path: str | PathLike[str]) -> Any:

@@ -110,9 +110,20 @@ def matmul(
     >>> C = hs.mpi.matmul(MPI.COMM_WORLD, A, B)  # doctest: +SKIP
     """
     value, record = product_of(
-        comm, A, B, plan, root, method=method, platform=platform, block=block, order=order, pool=pool, trace=trace,
-        progress=progress, timeout=timeout,
-    )[:2]  # fmt: skip
+        comm,
+        A,
+        B,
+        plan,
+        root,
+        method=method,
+        platform=platform,
+        block=block,
+        order=order,
+        pool=pool,
+        trace=trace,
+        progress=progress,
+        timeout=timeout,
+    )[:2]
     return (value, record) if trace else value
 
 
@@ -129,9 +140,21 @@ class Outcome(NamedTuple):
 
 
 def product_of(
-    comm: Any, A: Any, B: Any, plan: Any, root: int, *, method: str, platform: Platform | None, block: int | None, order: str,
-    pool: Pool | None, trace: bool, progress: bool | Progress | None, timeout: float,
-) -> Outcome:  # fmt: skip
+    comm: Any,
+    A: Any,
+    B: Any,
+    plan: Any,
+    root: int,
+    *,
+    method: str,
+    platform: Platform | None,
+    block: int | None,
+    order: str,
+    pool: Pool | None,
+    trace: bool,
+    progress: bool | Progress | None,
+    timeout: float,
+) -> Outcome:
     """Do the same as `matmul`, and return the plan too."""
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks, call.reporting(progress) as tell:
@@ -141,15 +164,27 @@ def product_of(
             check.choice("order", order, ("plan", "demand"))
             given = [described(name, x, ranks.rank, root) for name, x in (("A", A), ("B", B))]
             mine.extend(array for array, _ in given)
-            wishes = check.flag("trace", trace), progress is not None and progress is not False, method in CHUNKS
+            wishes = (
+                check.flag("trace", trace),
+                progress is not None and progress is not False,
+                method in CHUNKS,
+            )
             return [shape for _, shape in given], as_text(plan), wishes, pools.here(), root
 
         shapes, texts, wishes, places, roots = columns(ranks.agree(checked))
         call.require_one_root(roots)
         x, y = (agreed(name, [pair[i] for pair in shapes], root) for i, name in enumerate("AB"))
         if x.shape[1] != y.shape[0]:
-            raise ValueError(f"A has {x.shape[1]} columns and B {y.shape[0]} rows (shapes {x.shape} and {y.shape})")
-        dtype, (m, k), n, own = np.promote_types(x.dtype, y.dtype), x.shape, y.shape[1], call.pool(places)
+            raise ValueError(
+                f"A has {x.shape[1]} columns and B {y.shape[0]} rows (shapes {x.shape} and"
+                f" {y.shape})"
+            )
+        dtype, (m, k), n, own = (
+            np.promote_types(x.dtype, y.dtype),
+            x.shape,
+            y.shape[1],
+            call.pool(places),
+        )
         made: list[Plan | None] = [plan]
         if not any(texts):
             found: Any = ([], [])
@@ -158,13 +193,18 @@ def product_of(
 
             def planned() -> str | None:
                 if call.at_root:
-                    made[0] = _planned((m, k, n), platform, found, places, method, block, dtype, root)
+                    made[0] = _planned(
+                        (m, k, n), platform, found, places, method, block, dtype, root
+                    )
                 return as_text(made[0])
 
             texts = ranks.agree(planned)
         if texts[root] == STAR:
             if (x.kind, y.kind) != ("array", "array"):
-                raise ValueError("A and B must be arrays at the root, which is the master of a StarPlan, not zones")
+                raise ValueError(
+                    "A and B must be arrays at the root, which is the master of a StarPlan, not"
+                    " zones"
+                )
             traced, (a, b) = wishes[root][0], mine
             done = run_star(ranks, made[0], a, b, root, order, own, traced, tell)  # type: ignore[arg-type]
             value, record = done if traced else (done, None)
@@ -180,16 +220,26 @@ def product_of(
 
         ranks.agree(fitting)
         operands = held(x, mine[0], root), held(y, mine[1], root)
-        return _multiply(call, made[0], operands, own, whole if gathered else None, wishes[root], tell)  # type: ignore[arg-type]
+        result = whole if gathered else None
+        return _multiply(call, made[0], operands, own, result, wishes[root], tell)  # type: ignore[arg-type]
 
 
 def _planned(
-    sizes: tuple[int, int, int], platform: Platform | None, found: tuple[list[float], list[float]], places: list[pools.Place],
-    method: str, block: int | None, dtype: np.dtype[Any], root: int,
-) -> Plan:  # fmt: skip
+    sizes: tuple[int, int, int],
+    platform: Platform | None,
+    found: tuple[list[float], list[float]],
+    places: list[pools.Place],
+    method: str,
+    block: int | None,
+    dtype: np.dtype[Any],
+    root: int,
+) -> Plan:
     if method in CHUNKS:
         if platform is None:
-            raise ValueError(f"platform must be given for method {method!r}: it says how much memory each worker has")
+            raise ValueError(
+                f"platform must be given for method {method!r}: it says how much memory each"
+                " worker has"
+            )
         platform = beside(platform, root) if len(platform) == len(places) else platform
     if platform is None:
         times, costs = found
@@ -198,7 +248,9 @@ def _planned(
     return plan_matmul(m, k, n, platform, method=method, block=block, dtype=dtype)
 
 
-def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int) -> ProductPlan:
+def _of_product(
+    plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int
+) -> ProductPlan:
     """The plan as a ProductPlan for these ranks and this product.
 
     It is made from a partition, boxes or layers if the plan is one of these.
@@ -209,21 +261,38 @@ def _of_product(plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], s
     if not isinstance(plan, ProductPlan):
         platform = Platform.star(plan.cycle_times, names=names_of(plan, size))
         rest = (*sizes, platform, dtype.itemsize, flops_per_update(dtype), "once")
-        plan = plan_of_partition(plan, *rest) if isinstance(plan, Partition) else plan_of_boxes(plan, *rest)
+        plan = (
+            plan_of_partition(plan, *rest)
+            if isinstance(plan, Partition)
+            else plan_of_boxes(plan, *rest)
+        )
     if plan.shape != sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {sizes}")
     require_boxes(plan)
     if plan.layers is None:  # a rank stores each of its rectangles separately
-        require_zones("plan", product.result_boxes(plan), plan.shape[:2], ("C", "element", "rectangle", "rectangles"))
+        require_zones(
+            "plan",
+            product.result_boxes(plan),
+            plan.shape[:2],
+            ("C", "element", "rectangle", "rectangles"),
+        )
     if plan.shared or plan.triangle:
-        raise ValueError(f"plan is for one machine: its boxes {'are shared' if plan.shared else 'are half a product'}")
+        raise ValueError(
+            "plan is for one machine: its boxes"
+            f" {'are shared' if plan.shared else 'are half a product'}"
+        )
     return plan
 
 
 def _multiply(
-    call: Call, plan: ProductPlan, operands: tuple[Held, Held], pool: Pool, whole: list[NDArray[Any]] | None,
-    wishes: tuple[bool, bool, bool], tell: Progress | None,
-) -> Outcome:  # fmt: skip
+    call: Call,
+    plan: ProductPlan,
+    operands: tuple[Held, Held],
+    pool: Pool,
+    whole: list[NDArray[Any]] | None,
+    wishes: tuple[bool, bool, bool],
+    tell: Progress | None,
+) -> Outcome:
     """Run the product and return its outcome.
 
     whole: the place of the product at the root, empty elsewhere; None if it stays with the ranks.
@@ -242,7 +311,13 @@ def _multiply(
     async def run(loop: Loop) -> tuple[Any, list[Clock], float]:
         clocks = [await synchronised(loop, root)] if traced else []
         start = record.now()
-        done = None if not watched else heard if call.at_root else lambda rank, flops: loop.tell(flops, root)
+        done = (
+            None
+            if not watched
+            else heard
+            if call.at_root
+            else lambda rank, flops: loop.tell(flops, root)
+        )
         parts = await product.Product(loop, plan, operands, dtype, pool, record, done).run()
         if whole is not None:
             wanted = without_empty(np.array([(root, 0, 0, *shape)], np.int64))
@@ -252,7 +327,13 @@ def _multiply(
         return parts, clocks, start
 
     parts, clocks, start = ranks.run(run, heard)
-    value = Zone(shape, result, ranks.rank, parts, dtype) if whole is None else whole[0] if whole else None
+    value = (
+        Zone(shape, result, ranks.rank, parts, dtype)
+        if whole is None
+        else whole[0]
+        if whole
+        else None
+    )
     return Outcome(value, _traced(call, plan, record, clocks, start) if traced else None, plan)
 
 
@@ -261,15 +342,23 @@ def _some(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     return tuple(array for array in arrays if array.size)
 
 
-def _traced(call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float) -> Trace | None:
+def _traced(
+    call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float
+) -> Trace | None:
     found = call.ranks.gather((record.events, *clocks, record.received))
     if not call.at_root:
         return None
     steps, error = on_one_clock([each[:3] for each in found], start)
     return Trace.from_steps(
-        steps, plan.names, kind="real", speeds=relative_speeds(plan.cycle_times).tolist(), predicted=plan.makespan,
-        ideal=plan.lower_bound, clock_error=error, received=[each[3] for each in found],
-    )  # fmt: skip
+        steps,
+        plan.names,
+        kind="real",
+        speeds=relative_speeds(plan.cycle_times).tolist(),
+        predicted=plan.makespan,
+        ideal=plan.lower_bound,
+        clock_error=error,
+        received=[each[3] for each in found],
+    )
 
 
 def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
@@ -303,7 +392,14 @@ def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
         return ranks.agree(call)
 
 
-def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int = 0, *, timeout: float = TIMEOUT) -> Zone:
+def scatter(
+    comm: Any,
+    A: ArrayLike | None,
+    plan: Plan | None = None,
+    root: int = 0,
+    *,
+    timeout: float = TIMEOUT,
+) -> Zone:
     """Give every rank its rectangles of a matrix. All ranks must call it.
 
     Parameters
@@ -346,16 +442,27 @@ def scatter(comm: Any, A: ArrayLike | None, plan: Plan | None = None, root: int 
         made: list[Zone] = []
 
         def zone() -> None:
-            boxes, dtype = boxes_of(travelled(plan, texts, root), x.shape, ranks.size), np.dtype(x.dtype)
-            parts = tuple(np.empty((h, w), dtype) for _, _, _, h, w in of_rank(boxes, ranks.rank).tolist())
+            boxes, dtype = (
+                boxes_of(travelled(plan, texts, root), x.shape, ranks.size),
+                np.dtype(x.dtype),
+            )
+            parts = tuple(
+                np.empty((h, w), dtype) for _, _, _, h, w in of_rank(boxes, ranks.rank).tolist()
+            )
             made.append(Zone(x.shape, boxes, ranks.rank, parts, dtype))
 
         ranks.agree(zone)
-        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, mine[0], root), made[0].boxes, made[0].parts))
+        ranks.run(
+            lambda loop: product.moved(
+                loop, Record(False), held(x, mine[0], root), made[0].boxes, made[0].parts
+            )
+        )
         return made[0]
 
 
-def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) -> NDArray[Any] | None:
+def gather(
+    comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT
+) -> NDArray[Any] | None:
     """Collect at the root the matrix that the ranks hold. All ranks must call it with their zones.
 
     Parameters
@@ -392,5 +499,9 @@ def gather(comm: Any, zone: Zone, root: int = 0, *, timeout: float = TIMEOUT) ->
         call.require_one_root(roots)
         x = agreed("zone", shapes, root)
         wanted = without_empty(np.array([(root, 0, 0, *x.shape)], np.int64))
-        ranks.run(lambda loop: product.moved(loop, Record(False), held(x, zone, root), wanted, _some(whole)))
+        ranks.run(
+            lambda loop: product.moved(
+                loop, Record(False), held(x, zone, root), wanted, _some(whole)
+            )
+        )
         return whole[0] if whole else None

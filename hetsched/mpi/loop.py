@@ -223,7 +223,9 @@ class Loop:
         """Call the job on the thread for products, after all jobs that were given before."""
         if self._thread is None:
             wake = (lambda: None) if self._surviving is None else self._surviving.wake
-            self._thread = threading.Thread(target=_work, args=(self._jobs, self._ended, wake), daemon=True)
+            self._thread = threading.Thread(
+                target=_work, args=(self._jobs, self._ended, wake), daemon=True
+            )
             self._thread.start()
         end = Waiting()
         self._jobs.put((job, end))
@@ -337,7 +339,14 @@ class Loop:
         else:
             waiting._then.append((coroutine, end))
 
-    def _message(self, begin: Callable[[Bytes, int, int], Any], sends: bool, array: NDArray[Any], whom: int, tag: int) -> Waiting:
+    def _message(
+        self,
+        begin: Callable[[Bytes, int, int], Any],
+        sends: bool,
+        array: NDArray[Any],
+        whom: int,
+        tag: int,
+    ) -> Waiting:
         if whom in self.gone:
             (waiting := Waiting(whom, 0)).error = LostRank(whom, self.gone[whom])
             return waiting
@@ -408,7 +417,12 @@ class Loop:
                 if rank != self.rank:
                     self.transport.tell(("stop", report), rank)
         pairs = list(zip(self._requests, self._whose, strict=True))
-        self.transport.abandon(*([request for request, (_, sends) in pairs if sends is wanted] for wanted in (True, False)))
+        self.transport.abandon(
+            *(
+                [request for request, (_, sends) in pairs if sends is wanted]
+                for wanted in (True, False)
+            )
+        )
         end = time.monotonic() + (0.0 if isinstance(error, LostRank) else _PATIENCE)
         while not self.transport.leave():
             if time.monotonic() > end:
@@ -456,7 +470,9 @@ def of_rank(rank: int, error: BaseException) -> BaseException:
     for kind in _KINDS:
         if isinstance(error, kind):
             return kind(f"rank {rank}: {text}")
-    return Stopped(f"rank {rank} stopped: {type(error).__name__}{f': {error}' if str(error) else ''}")
+    return Stopped(
+        f"rank {rank} stopped: {type(error).__name__}{f': {error}' if str(error) else ''}"
+    )
 
 
 async def all_of(waiting: Iterable[Any]) -> None:

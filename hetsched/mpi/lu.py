@@ -72,7 +72,14 @@ class Lu:
         target, source = self._moved[k]
         below[target] = below[source]
         upper, lower = below[:width], below[width:]
-        substitute(self._pool, view.factors[:width], upper, lower=True, unit=True, poll=stopping(self._loop))
+        substitute(
+            self._pool,
+            view.factors[:width],
+            upper,
+            lower=True,
+            unit=True,
+            poll=stopping(self._loop),
+        )
         accumulate(self._pool, view.factors[width:], upper, lower, -1.0, True, stopping(self._loop))
 
     def seen(self, k: int, data: Bytes) -> None:
@@ -84,7 +91,13 @@ class Lu:
             self.pivots[-1] = first + int(zeros[0])
 
 
-async def tell_pivots(loop: Loop, columns: Columns, pivots: NDArray[np.int32], listeners: Iterable[int], record: Record) -> None:
+async def tell_pivots(
+    loop: Loop,
+    columns: Columns,
+    pivots: NDArray[np.int32],
+    listeners: Iterable[int],
+    record: Record,
+) -> None:
     """Send all pivots from the owner of the last block to the other owners and the listeners."""
     last = int(columns.owner[-1])
     others = sorted({*columns.enrolled, *listeners} - {last})
@@ -115,9 +128,15 @@ def exchange_left(loop: Loop, columns: Columns, local: Array, pivots: NDArray[np
 
 
 async def lu(
-    loop: Loop, columns: Columns, local: Array, pool: Pool, listeners: Iterable[int], arrived: Sequence[Waiting],
-    record: Record, done: Callable[[int], None] | None = None,
-) -> NDArray[np.int32]:  # fmt: skip
+    loop: Loop,
+    columns: Columns,
+    local: Array,
+    pool: Pool,
+    listeners: Iterable[int],
+    arrived: Sequence[Waiting],
+    record: Record,
+    done: Callable[[int], None] | None = None,
+) -> NDArray[np.int32]:
     """Factor a matrix. local (n, held) has the block columns of each rank, in row-major order.
 
     Returns
@@ -133,7 +152,9 @@ async def lu(
     return kind.pivots
 
 
-def _exchange(loop: Loop, columns: Columns, local: Array, pivots: NDArray[np.int32], record: Record) -> None:
+def _exchange(
+    loop: Loop, columns: Columns, local: Array, pivots: NDArray[np.int32], record: Record
+) -> None:
     if local.size:
         with record.computing("exchanges of rows to the left"):
             exchange_left(loop, columns, local, pivots)

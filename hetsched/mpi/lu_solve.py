@@ -38,7 +38,9 @@ def solve_bytes(columns: Columns, cols: int, itemsize: int, root: int) -> NDArra
     """
     found = np.zeros(columns.size, np.int64)
     for backward in (False, True):
-        for k, (owner, chain) in enumerate(zip(columns.owner.tolist(), columns.chains(backward=backward), strict=True)):
+        for k, (owner, chain) in enumerate(
+            zip(columns.owner.tolist(), columns.chains(backward=backward), strict=True)
+        ):
             size = columns.width(k) * cols * itemsize
             for rank in chain:
                 found[rank] += size
@@ -58,11 +60,21 @@ class Substitution:
         Number of right sides.
     """
 
-    def __init__(self, loop: Loop, columns: Columns, local: Array, cols: int, pool: Pool, root: int, record: Record) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        columns: Columns,
+        local: Array,
+        cols: int,
+        pool: Pool,
+        root: int,
+        record: Record,
+    ) -> None:
         self._loop, self._columns, self._local, self._pool = loop, columns, local, pool
         self._root, self._record = root, record
         self._place = {k: i for i, k in enumerate(columns.own(loop.rank))}
-        self._own = [np.empty((columns.width(k), cols), local.dtype) for k in self._place]  # right sides, then solutions
+        # right sides, then solutions
+        self._own = [np.empty((columns.width(k), cols), local.dtype) for k in self._place]
         self._sums = np.empty((columns.n if self._place else 0, cols), local.dtype)
         self._under_way: deque[Waiting] = deque()
 
@@ -101,7 +113,11 @@ class Substitution:
 
     def _collected(self, b: Array) -> list[Waiting]:
         owners = enumerate(self._columns.owner.tolist())
-        return [self._loop.receive(b[self._columns.slice(k)], rank, _FOUND) for k, rank in owners if rank != self._root]
+        return [
+            self._loop.receive(b[self._columns.slice(k)], rank, _FOUND)
+            for k, rank in owners
+            if rank != self._root
+        ]
 
     async def _sweep(self, *, backward: bool, right: bool) -> None:
         me, chains = self._loop.rank, self._columns.chains(backward=backward)
@@ -154,7 +170,14 @@ class Substitution:
         x -= self._sums[rows]
         triangle = self._columns.part(self._local, i)[rows]
         with self._record.computing(f"solution of block {k}"):
-            substitute(self._pool, triangle, x, lower=not backward, unit=not backward, poll=stopping(self._loop))
+            substitute(
+                self._pool,
+                triangle,
+                x,
+                lower=not backward,
+                unit=not backward,
+                poll=stopping(self._loop),
+            )
         following = k - 1 if backward else k + 1
         if 0 <= following < self._columns.count:
             self._add(k, self._columns.first(following), self._columns.first(following + 1))
@@ -171,4 +194,12 @@ class Substitution:
         if begin < end:
             with self._record.computing(f"contribution of block {k}"):
                 factors = self._columns.part(self._local, i)[begin:end]
-                accumulate(self._pool, factors, self._own[i], self._sums[begin:end], 1.0, True, stopping(self._loop))
+                accumulate(
+                    self._pool,
+                    factors,
+                    self._own[i],
+                    self._sums[begin:end],
+                    1.0,
+                    True,
+                    stopping(self._loop),
+                )

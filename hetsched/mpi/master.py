@@ -82,11 +82,25 @@ class Master:
     """
 
     def __init__(
-        self, product: Product, table: list[Chunk], names: tuple[str, ...], memory: list[int], served: list[int] | None,
-        operands: tuple[Array, Array, Array], ranks: list[int], progress: Progress | None = None,
-    ) -> None:  # fmt: skip
-        self.product, self._t, self.chunks, self._names = product, product.shape[2], list(table), names
-        self.peers = [Peer(i, rank, m) for i, (rank, m) in enumerate(zip(ranks, memory, strict=True))]
+        self,
+        product: Product,
+        table: list[Chunk],
+        names: tuple[str, ...],
+        memory: list[int],
+        served: list[int] | None,
+        operands: tuple[Array, Array, Array],
+        ranks: list[int],
+        progress: Progress | None = None,
+    ) -> None:
+        self.product, self._t, self.chunks, self._names = (
+            product,
+            product.shape[2],
+            list(table),
+            names,
+        )
+        self.peers = [
+            Peer(i, rank, m) for i, (rank, m) in enumerate(zip(ranks, memory, strict=True))
+        ]
         self._of_rank = {peer.rank: peer for peer in self.peers}
         self._operands, self._progress = operands, progress
         self._listed = None if served is None else deque(served)
@@ -98,7 +112,8 @@ class Master:
         self._slot = 0
         self._packed: tuple[Peer, Step, int, Waiting] | None = None
         self._unpacked: Waiting | None = None
-        self.log: list[tuple[int, int, int, int, float, float]] = []  # worker, kind, chunk, first layer, start, end
+        # worker, kind, chunk, first layer, start, end
+        self.log: list[tuple[int, int, int, int, float, float]] = []
         # chunk, first layer -> start, end by the clock of its worker
         self.computed: dict[tuple[int, int], tuple[float, float]] = {}
         self.sent = self.received = self._done = 0
@@ -119,7 +134,9 @@ class Master:
             self._computed(peer, *value)
         self._told.changed()
 
-    def _computed(self, peer: Peer, number: int, done: int, start: float, end: float, peak: int) -> None:
+    def _computed(
+        self, peer: Peer, number: int, done: int, start: float, end: float, peak: int
+    ) -> None:
         chunk = self.chunks[number]
         first = (done - 1) * chunk.depth
         peer.computed.append(time.perf_counter())
@@ -156,7 +173,9 @@ class Master:
                 loop.tell(("end", None), peer.rank)
         if traced:
             self.clock = await synchronised(loop, loop.rank)
-        await self._told.until(loop, lambda: all(peer.report is not None for peer in self.peers if peer.alive))
+        await self._told.until(
+            loop, lambda: all(peer.report is not None for peer in self.peers if peer.alive)
+        )
 
     def _deal(self) -> None:
         own: list[list[tuple[int, Chunk]]] = [[] for _ in self.peers]
@@ -182,7 +201,9 @@ class Master:
             self._replace_the_fallen()
             if all(peer.step is None for peer in self.peers):
                 return None
-            await self._told.until(self._loop, lambda: self._candidate() is not None or bool(self._fallen))
+            await self._told.until(
+                self._loop, lambda: self._candidate() is not None or bool(self._fallen)
+            )
             if not self._fallen:
                 peer = self._candidate()
                 if self._listed is not None:
@@ -198,13 +219,17 @@ class Master:
 
     def _oldest_request(self) -> Peer | None:
         """The worker with the oldest request; ties go to the lowest index."""
-        return min((peer for peer in self.peers if peer.ready), key=lambda peer: peer.since, default=None)
+        return min(
+            (peer for peer in self.peers if peer.ready), key=lambda peer: peer.since, default=None
+        )
 
     async def _serve(self, peer: Peer) -> None:
         step, number = peer.step, peer.number
         assert step is not None
         try:
-            start = await (self._take if step.kind == RESULT else self._give)(peer, step, self.chunks[number])
+            start = await (self._take if step.kind == RESULT else self._give)(
+                peer, step, self.chunks[number]
+            )
         except LostRank:
             return
         end = time.perf_counter()
@@ -292,8 +317,15 @@ class Master:
         The next message of the worker `unknown` is not known yet.
         """
         listed = self._listed
-        likely = self._oldest_request() if listed is None else self.peers[listed[0]] if listed else None
-        if likely is not None and likely is not unknown and likely.step is not None and likely.step.kind != RESULT:
+        likely = (
+            self._oldest_request() if listed is None else self.peers[listed[0]] if listed else None
+        )
+        if (
+            likely is not None
+            and likely is not unknown
+            and likely.step is not None
+            and likely.step.kind != RESULT
+        ):
             self._pack(likely)
 
     # ---- chunk after chunk ----
@@ -346,10 +378,15 @@ class Master:
         if not self._pile:
             return
         if not living:
-            each = (f"{name} ({peer.why})" for name, peer in zip(self._names, self.peers, strict=True))
+            each = (
+                f"{name} ({peer.why})" for name, peer in zip(self._names, self.peers, strict=True)
+            )
             raise LostRank(last.rank, f"all workers are lost: {', '.join(each)}")
         if all(chunks.fitted(self._pile[0], self._t, peer.memory) is None for peer in living):
-            raise LostRank(last.rank, f"{self._names[last.index]} is lost, and no other worker has memory for its chunks")
+            raise LostRank(
+                last.rank,
+                f"{self._names[last.index]} is lost, and no other worker has memory for its chunks",
+            )
         for peer in living:
             if peer.step is None:
                 self._go_on(peer)

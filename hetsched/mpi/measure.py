@@ -90,8 +90,12 @@ class MeasuredRanks(Frozen):
         star = beside(self.platform, self.root)
         star = star if unit is None else star.to(unit)
         if memory is None and unit is not None and unit.bytes:
-            memory = np.delete(np.minimum(self.memory // int(unit.bytes), _BLOCKS), self.root).tolist()
-        return Platform.star(star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit)
+            memory = np.delete(
+                np.minimum(self.memory // int(unit.bytes), _BLOCKS), self.root
+            ).tolist()
+        return Platform.star(
+            star.cycle_times, star.link_costs, memory, names=star.names, unit=star.unit
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the platform to a .toml or .json file.
@@ -119,7 +123,10 @@ class MeasuredRanks(Frozen):
         return table(rows, align="><>>>>>>")
 
     def __repr__(self) -> str:
-        return f"<MeasuredRanks: {len(self.gflops)} ranks, {self.gflops.sum():.4g} GFLOP/s, in {self.seconds:.3g} s>"
+        return (
+            f"<MeasuredRanks: {len(self.gflops)} ranks, {self.gflops.sum():.4g} GFLOP/s, in"
+            f" {self.seconds:.3g} s>"
+        )
 
 
 def measure(
@@ -164,16 +171,25 @@ def measure(
     with call.ranks as ranks:
 
         def checked() -> tuple[Any, ...]:
-            return check.number("seconds", seconds, above=0.0), check.dtype(dtype, DTYPES).name, pools.here(), memory_room()
+            return (
+                check.number("seconds", seconds, above=0.0),
+                check.dtype(dtype, DTYPES).name,
+                pools.here(),
+                memory_room(),
+            )
 
         found = ranks.agree(checked)
         limit, kind = found[root][0], np.dtype(found[root][1])
         places, rooms = [each[2] for each in found], [each[3] for each in found]
         hosts = [place.host for place in places]
         shares = [room // hosts.count(host) for room, host in zip(rooms, hosts, strict=True)]
-        rates = np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
+        rates = (
+            np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
+        )
         pairs = list(_pairs(ranks.size, root))
-        mine = ranks.run(lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
+        mine = ranks.run(
+            lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1))
+        )
         costs, latency, uneven = _joined(ranks, mine)
     gflops = np.median(rates, axis=1)
     speeds = zip(pools.names(places), gflops.tolist(), strict=True)
@@ -183,23 +199,34 @@ def measure(
     ]
     complete = ranks.size <= _MANY
     return MeasuredRanks(
-        Platform(workers, costs if complete and ranks.size > 1 else None, unit=Unit.gigaflop()), root, check.frozen(gflops),
-        check.frozen(_spread(rates)), check.frozen(latency), check.frozen(uneven),
-        check.frozen(np.array(shares, np.int64)), time.perf_counter() - began,
-    )  # fmt: skip
+        Platform(workers, costs if complete and ranks.size > 1 else None, unit=Unit.gigaflop()),
+        root,
+        check.frozen(gflops),
+        check.frozen(_spread(rates)),
+        check.frozen(latency),
+        check.frozen(uneven),
+        check.frozen(np.array(shares, np.int64)),
+        time.perf_counter() - began,
+    )
 
 
-def known_speeds(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
+def known_speeds(
+    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int
+) -> tuple[list[float], list[float]]:
     """Seconds per gigaflop of each rank, and seconds per gigabyte from the root, on every rank.
 
     They are measured in a fraction of a second, once for each communicator. With more than 64
     ranks the links would take too long; their costs are then 0.
     """
-    found: tuple[list[float], list[float]] = ranks.kept((root, dtype, len(pool)), lambda: _briefly(ranks, pool, dtype, root))
+    found: tuple[list[float], list[float]] = ranks.kept(
+        (root, dtype, len(pool)), lambda: _briefly(ranks, pool, dtype, root)
+    )
     return found
 
 
-def _briefly(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int) -> tuple[list[float], list[float]]:
+def _briefly(
+    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], root: int
+) -> tuple[list[float], list[float]]:
     times = pools.cycle_times(ranks, pool, dtype)
     costs = [0.0] * ranks.size
     if 1 < ranks.size <= _MANY:
@@ -224,7 +251,9 @@ def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return half
 
 
-async def links(loop: Loop, pairs: list[tuple[int, int]], seconds: float) -> dict[tuple[int, int], tuple[float, float, float]]:
+async def links(
+    loop: Loop, pairs: list[tuple[int, int]], seconds: float
+) -> dict[tuple[int, int], tuple[float, float, float]]:
     """Measure each pair that begins with this rank: seconds per gigabyte, spread, latency.
 
     One pair at a time is measured, in order. The first rank of a pair tells the first rank of the
@@ -259,7 +288,9 @@ async def _asking(loop: Loop, other: int, seconds: float) -> tuple[float, float,
     while size < _MOST and took < _LONG and 2 * _ROUNDS * took < seconds:
         size *= 4
         took = await round_trip(size)
-    costs = [took / size * UNIT] + [await round_trip(size) / size * UNIT for _ in range(_ROUNDS - 1)]
+    costs = [took / size * UNIT] + [
+        await round_trip(size) / size * UNIT for _ in range(_ROUNDS - 1)
+    ]
     await loop.send(np.array([-1], np.int64), other, FIRST)
     return float(np.median(costs)), float(_spread(np.array(costs))), latency
 
@@ -275,7 +306,9 @@ async def _answering(loop: Loop, other: int) -> None:
         await loop.send(data, other, FIRST)
 
 
-def _joined(ranks: Ranks, mine: dict[tuple[int, int], tuple[float, float, float]]) -> list[NDArray[np.float64]]:
+def _joined(
+    ranks: Ranks, mine: dict[tuple[int, int], tuple[float, float, float]]
+) -> list[NDArray[np.float64]]:
     """(p, p) costs, latencies and spreads from the findings of each rank; links are symmetric."""
     costs, latency, uneven = (np.full((ranks.size, ranks.size), np.nan) for _ in range(3))
     for found in ranks.gather(mine):

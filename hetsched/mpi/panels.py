@@ -61,9 +61,20 @@ class Panels:
     """
 
     def __init__(
-        self, loop: Loop, columns: Columns, kind: Kind, record: Record, done: Callable[[int], None] | None = None
+        self,
+        loop: Loop,
+        columns: Columns,
+        kind: Kind,
+        record: Record,
+        done: Callable[[int], None] | None = None,
     ) -> None:
-        self._loop, self._columns, self._kind, self._record, self._done = loop, columns, kind, record, done
+        self._loop, self._columns, self._kind, self._record, self._done = (
+            loop,
+            columns,
+            kind,
+            record,
+            done,
+        )
         self._own = columns.own(loop.rank)
         self._place = {k: i for i, k in enumerate(self._own)}
         self._last = self._own[-1] if self._own else -1
@@ -125,12 +136,16 @@ class Panels:
             way = (int(owner[k]), *self._columns.routes[k])
             i = way.index(me)
             start = time.perf_counter()
-            coming = [(piece, self._loop.receive(piece, way[i - 1], _PANEL)) for piece in _pieces(data)]
+            coming = [
+                (piece, self._loop.receive(piece, way[i - 1], _PANEL)) for piece in _pieces(data)
+            ]
             for piece, waiting in coming:
                 await waiting
                 if i + 1 < len(way):
                     self._pass(k, piece, way[i + 1])
-            self._record.add("transfer", start, time.perf_counter(), f"panel {k} from rank {way[i - 1]}")
+            self._record.add(
+                "transfer", start, time.perf_counter(), f"panel {k} from rank {way[i - 1]}"
+            )
             self._loop.fulfil(self._panels[k], data)
 
     def _pass(self, k: int, data: Bytes, to: int) -> None:
@@ -154,7 +169,9 @@ class Panels:
             self._kind.factor(k, i, memory)
 
     def _update(self, k: int, data: Bytes, begin: int, end: int) -> None:
-        with self._record.computing(f"{end - begin} block{'s' * (end - begin > 1)} after panel {k}"):
+        with self._record.computing(
+            f"{end - begin} block{'s' * (end - begin > 1)} after panel {k}"
+        ):
             self._kind.update(k, data, begin, end)
 
 

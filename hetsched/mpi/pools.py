@@ -56,10 +56,15 @@ def _part(size: int) -> Pool:
 def names(places: list[Place]) -> list[str]:
     """A name for each rank: its host, with the rank's number there if the host has several."""
     hosts = [place.host for place in places]
-    return [host if hosts.count(host) == 1 else f"{host}:{hosts[:rank].count(host)}" for rank, host in enumerate(hosts)]
+    return [
+        host if hosts.count(host) == 1 else f"{host}:{hosts[:rank].count(host)}"
+        for rank, host in enumerate(hosts)
+    ]
 
 
-def rates(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds: int = 3) -> list[list[float]]:
+def rates(
+    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds: int = 3
+) -> list[list[float]]:
     """Flops per second of each rank's pool, for each round. All ranks compute at the same time."""
     square = np.ones((_SIDE, _SIDE), dtype)
     c = np.empty_like(square)
@@ -74,6 +79,8 @@ def rates(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float, rounds
     return ranks.gather(found)
 
 
-def cycle_times(ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = 0.15) -> list[float]:
+def cycle_times(
+    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = 0.15
+) -> list[float]:
     """Seconds per gigaflop of each rank, from the median of the rounds."""
     return [UNIT / float(np.median(own)) for own in rates(ranks, pool, dtype, seconds)]

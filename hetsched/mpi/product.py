@@ -19,7 +19,18 @@ from ..planners.product import COMMUNICATION, ProductPlan
 from ..runners.pool import Pool, accumulate
 from .loop import Loop, Waiting
 from .record import FIRST, Record
-from .zones import Array, Exchange, Held, Piece, copied, in_parts, of_rank, overlaps, reader, without_empty
+from .zones import (
+    Array,
+    Exchange,
+    Held,
+    Piece,
+    copied,
+    in_parts,
+    of_rank,
+    overlaps,
+    reader,
+    without_empty,
+)
 
 _LOOK_AHEAD = 2  # number of steps for which a rank receives while it computes one
 # panels where the plan has no steps: largest and smallest depth; number of panels that there should
@@ -91,7 +102,12 @@ def _union(intervals: Iterator[Interval]) -> tuple[Interval, ...]:
 
 
 def panels(
-    plan: ProductPlan, a: NDArray[np.int64], b: NDArray[np.int64], itemsize: int, *, me: int | None = None
+    plan: ProductPlan,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    itemsize: int,
+    *,
+    me: int | None = None,
 ) -> Iterator[Piece]:
     """All pieces of A (`of` 0) and of B (`of` 1) that ranks get from other ranks or themselves.
 
@@ -116,7 +132,9 @@ def result_boxes(plan: ProductPlan) -> NDArray[np.int64]:
         boxes = [(rank, *part) for rank in range(len(plan.names)) for part in parts_of(plan, rank)]
     else:
         cuts = plan.layers.rows.tolist()
-        boxes = [(i, cuts[i], 0, cuts[i + 1] - cuts[i], plan.shape[1]) for i in range(len(plan.names))]
+        boxes = [
+            (i, cuts[i], 0, cuts[i + 1] - cuts[i], plan.shape[1]) for i in range(len(plan.names))
+        ]
     return without_empty(np.array(boxes, np.int64).reshape(-1, 5))
 
 
@@ -136,7 +154,9 @@ def layers(plan: ProductPlan, itemsize: int, *, me: int | None = None) -> Iterat
 class _Panel:
     """The rows of A, or the columns of B, that a step needs: all intervals side by side."""
 
-    def __init__(self, intervals: tuple[Interval, ...], along: int, depth: Interval, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, intervals: tuple[Interval, ...], along: int, depth: Interval, dtype: np.dtype[Any]
+    ) -> None:
         self._intervals, self._along, self._depth, self._dtype = intervals, along, depth, dtype
         self._first = np.concatenate(([0], np.cumsum([end - start for start, end in intervals])))
         self._array: Array | None = None
@@ -153,16 +173,27 @@ class _Panel:
             return
         if self._array is None:
             self._array = np.empty(shape, self._dtype)
-        side, deep = int(self._first[i]) + at - self._intervals[i][0], (piece.col, piece.row)[self._along] - self._depth[0]
+        side, deep = (
+            int(self._first[i]) + at - self._intervals[i][0],
+            (piece.col, piece.row)[self._along] - self._depth[0],
+        )
         row, col = (side, deep) if self._along == 0 else (deep, side)
         self._array[row : row + piece.height, col : col + piece.width] = data
 
     def of(self, start: int, length: int) -> Array:
         """The part for some rows of A, or columns of B."""
         assert self._array is not None
-        i = next(i for i, (begin, end) in enumerate(self._intervals) if begin <= start and start + length <= end)
+        i = next(
+            i
+            for i, (begin, end) in enumerate(self._intervals)
+            if begin <= start and start + length <= end
+        )
         first = int(self._first[i]) + start - self._intervals[i][0]
-        return self._array[first : first + length] if self._along == 0 else self._array[:, first : first + length]
+        return (
+            self._array[first : first + length]
+            if self._along == 0
+            else self._array[:, first : first + length]
+        )
 
 
 class Product:
@@ -179,10 +210,22 @@ class Product:
     """
 
     def __init__(
-        self, loop: Loop, plan: ProductPlan, operands: tuple[Held, Held], dtype: np.dtype[Any], pool: Pool, record: Record,
+        self,
+        loop: Loop,
+        plan: ProductPlan,
+        operands: tuple[Held, Held],
+        dtype: np.dtype[Any],
+        pool: Pool,
+        record: Record,
         progress: Callable[[int, float], None] | None,
-    ) -> None:  # fmt: skip
-        self._loop, self._plan, self._held, self._dtype, self._pool = loop, plan, operands, dtype, pool
+    ) -> None:
+        self._loop, self._plan, self._held, self._dtype, self._pool = (
+            loop,
+            plan,
+            operands,
+            dtype,
+            pool,
+        )
         self._record, self._progress = record, progress
         self._parts = parts_of(plan, loop.rank)
         self._steps = steps_of(plan, loop.rank)
@@ -203,9 +246,14 @@ class Product:
             self._open(step)
         readers = [reader(of_rank(x.boxes, me), x.parts) for x in self._held]
         exchange = Exchange(
-            loop, self._record, self._dtype, _PANELS, lambda piece: readers[piece.of](piece), self._place,
+            loop,
+            self._record,
+            self._dtype,
+            _PANELS,
+            lambda piece: readers[piece.of](piece),
+            self._place,
             lambda step: self._opened[step],
-        )  # fmt: skip
+        )
         computed = loop.spawn(self._compute())
         await exchange.run(pieces)
         await computed
@@ -213,7 +261,10 @@ class Product:
 
     def _open(self, step: int) -> None:
         start, end, _, rows, cols = self._steps[step]
-        self._panels[step] = _Panel(rows, 0, (start, end), self._dtype), _Panel(cols, 1, (start, end), self._dtype)
+        self._panels[step] = (
+            _Panel(rows, 0, (start, end), self._dtype),
+            _Panel(cols, 1, (start, end), self._dtype),
+        )
         self._loop.fulfil(self._opened[step])
 
     def _place(self, piece: Piece, data: Array) -> None:
@@ -233,7 +284,9 @@ class Product:
             if step + 1 + _LOOK_AHEAD < len(self._steps):
                 self._open(step + 1 + _LOOK_AHEAD)
             if self._progress is not None:
-                updates = sum(self._parts[i].height * self._parts[i].width for i in parts) * (end - start)
+                updates = sum(self._parts[i].height * self._parts[i].width for i in parts) * (
+                    end - start
+                )
                 self._progress(self._loop.rank, flops_per_update(self._dtype) * updates)
 
     def _multiply(self, step: int, begun: list[bool]) -> None:
@@ -243,7 +296,15 @@ class Product:
             for i in parts:
                 row, col, height, width = self._parts[i]
                 a, b = panel[0].of(row, height), panel[1].of(col, width)
-                accumulate(self._pool, a, b, self.c[i], 1.0, begun[i], engine.Poll(lambda _: self._loop.go_on()))
+                accumulate(
+                    self._pool,
+                    a,
+                    b,
+                    self.c[i],
+                    1.0,
+                    begun[i],
+                    engine.Poll(lambda _: self._loop.go_on()),
+                )
                 begun[i] = True
 
     async def _sum(self) -> tuple[Array, ...]:
@@ -267,7 +328,9 @@ class Product:
         return (total,) if len(strips) else ()
 
 
-async def moved(loop: Loop, record: Record, held: Held, wanted: NDArray[np.int64], targets: tuple[Array, ...]) -> None:
+async def moved(
+    loop: Loop, record: Record, held: Held, wanted: NDArray[np.int64], targets: tuple[Array, ...]
+) -> None:
     """Move a matrix from the ranks that hold it to `targets`, this rank's boxes of `wanted`."""
     me = loop.rank
     read = reader(of_rank(held.boxes, me), held.parts)

@@ -90,7 +90,9 @@ class Messages:
 
     def _receive_the_rest(self) -> None:
         status = self._mpi.Status()
-        while (message := self._comm.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)) is not None:
+        while (
+            message := self._comm.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)
+        ) is not None:
             data = bytearray(status.Get_count(self._mpi.BYTE))
             self._own.append(message.Irecv([data, self._mpi.BYTE]))
 
@@ -118,9 +120,14 @@ class Ranks:
     def __init__(self, comm: Any, timeout: float = TIMEOUT) -> None:
         mpi = self._mpi = need("mpi4py.MPI", "hetsched.mpi")
         if not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
-            raise TypeError(f"comm must be a communicator of mpi4py, such as MPI.COMM_WORLD, got {type(comm).__name__}")
+            raise TypeError(
+                "comm must be a communicator of mpi4py, such as MPI.COMM_WORLD, got"
+                f" {type(comm).__name__}"
+            )
         if mpi.Query_thread() < mpi.THREAD_SERIALIZED and not mpi.Is_thread_main():
-            raise RuntimeError("hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED")
+            raise RuntimeError(
+                "hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED"
+            )
         self.rank, self.size, self.timeout = comm.Get_rank(), comm.Get_size(), timeout
         self._given = comm
         self._interrupts = Interrupts()
@@ -170,7 +177,9 @@ class Ranks:
         joined = np.empty(int(sizes.sum()), np.uint8)
         self._wait(self.comm.Iallgatherv(own, [joined, sizes.tolist()]))
         cuts = np.concatenate(([0], np.cumsum(sizes)))
-        return [pickle.loads(joined[a:b].tobytes()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [
+            pickle.loads(joined[a:b].tobytes()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        ]
 
     def agree(self, check: Callable[[], Any]) -> list[Any]:
         """What `check` returns on each rank. An error on one rank is raised on all ranks.
@@ -190,7 +199,10 @@ class Ranks:
             raise error
         for rank, (version, _, _) in enumerate(found):
             if version != THIS:
-                raise RuntimeError(f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(THIS)}: they must be the same")
+                raise RuntimeError(
+                    f"rank {rank} runs {_said(version)}, rank {self.rank} {_said(THIS)}: they must"
+                    " be the same"
+                )
         for _, _, theirs in found:
             if theirs is not None:
                 raise theirs
@@ -211,7 +223,11 @@ class Ranks:
 
     # ---- the run ----
 
-    def run(self, main: Callable[[Loop], Coroutine[Any, Any, Any]], heard: Callable[[int, Any], None] | None = None) -> Any:
+    def run(
+        self,
+        main: Callable[[Loop], Coroutine[Any, Any, Any]],
+        heard: Callable[[int, Any], None] | None = None,
+    ) -> Any:
         """Run ``main(loop)`` and return its value, once all ranks have ended their coroutines."""
         self.whole = False
         loop = Loop(Messages(self.comm), self.timeout, heard)

@@ -80,7 +80,11 @@ async def synchronised(loop: Loop, root: int) -> Clock:
         await loop.send(np.zeros(1), root, _CLOCK)
         await coming
         now = time.perf_counter()
-        best = min(best, Clock(now, (asked + now) / 2 - float(answer[0]), (now - asked) / 2), key=lambda clock: clock.error)
+        best = min(
+            best,
+            Clock(now, (asked + now) / 2 - float(answer[0]), (now - asked) / 2),
+            key=lambda clock: clock.error,
+        )
     return best
 
 

@@ -112,7 +112,9 @@ class Line:
         if self._into is None and self.expected[self._tag]:
             self._post = self.expected[self._tag].popleft()
             if len(self._post.data) != self._size:
-                raise ConnectionError(f"got a message of {self._size} bytes, expected {len(self._post.data)}")
+                raise ConnectionError(
+                    f"got a message of {self._size} bytes, expected {len(self._post.data)}"
+                )
             self._into = self._post.data
         return self._into is not None
 
@@ -120,7 +122,9 @@ class Line:
         if self._reads_head:
             self._reads_head, self._since = False, time.monotonic()
             self._tag, self._size = _HEAD.unpack(self._head)
-            if self._tag < _RECEIVED or not 0 <= self._size <= (0 if self._tag == _RECEIVED else _MOST):
+            if self._tag < _RECEIVED or not 0 <= self._size <= (
+                0 if self._tag == _RECEIVED else _MOST
+            ):
                 raise ConnectionError(f"got a message of {self._size} bytes with tag {self._tag}")
             self._told = bytearray()
             self._into = None if self._tag >= 0 else self._room()
@@ -159,7 +163,9 @@ class Star:
         Connections by rank.
     """
 
-    def __init__(self, rank: int, size: int, connections: dict[int, socket.socket] | None = None) -> None:
+    def __init__(
+        self, rank: int, size: int, connections: dict[int, socket.socket] | None = None
+    ) -> None:
         self.rank, self.size = rank, size
         self._selector = selectors.DefaultSelector()
         self._lines: dict[int, Line] = {}
@@ -230,7 +236,9 @@ class Star:
 
     def moved(self, patience: float) -> list[int]:
         """Also return ranks with a message that no coroutine waits for: answers come after it."""
-        found = [rank for rank, line in self._lines.items() if line.moved or line.held_for < patience]
+        found = [
+            rank for rank, line in self._lines.items() if line.moved or line.held_for < patience
+        ]
         for rank in found:
             self._lines[rank].moved = False
         return found

@@ -38,19 +38,38 @@ def product_of(plan: StarPlan, x: Operands, order: str) -> Product:
     """What the ranks need to know, after a check that plan, operands and order fit."""
     check.choice("order", order, ORDERS)
     checked(plan, x, order, None, None, (None,) * len(plan.names))
-    by_columns = tuple(array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b))
+    by_columns = tuple(
+        array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b)
+    )
     return Product(x.c.dtype.name, x.sizes, plan.shape, block_of(plan.shape, x.sizes), by_columns)  # type: ignore[arg-type]
 
 
-def master_of(plan: StarPlan, product: Product, x: Operands, order: str, ranks: list[int], progress: Progress | None) -> Master:
+def master_of(
+    plan: StarPlan,
+    product: Product,
+    x: Operands,
+    order: str,
+    ranks: list[int],
+    progress: Progress | None,
+) -> Master:
     """The master of C += A B."""
     served = plan.messages["worker"].tolist() if order == "plan" else None
     table = [Chunk(*row) for row in plan.chunks.tolist()]
-    return Master(product, table, plan.names, plan.memory.tolist(), served, (x.c, x.a, x.b), ranks, progress)
+    return Master(
+        product, table, plan.names, plan.memory.tolist(), served, (x.c, x.a, x.b), ranks, progress
+    )
 
 
 def run_star(
-    ranks: Ranks, plan: StarPlan | None, A: Any, B: Any, root: int, order: str, pool: Pool, trace: bool, progress: Progress | None
+    ranks: Ranks,
+    plan: StarPlan | None,
+    A: Any,
+    B: Any,
+    root: int,
+    order: str,
+    pool: Pool,
+    trace: bool,
+    progress: Progress | None,
 ) -> Any:
     """Compute A B at the root; the result is None elsewhere.
 
@@ -83,7 +102,10 @@ def run_star(
         if not isinstance(plan, StarPlan):
             raise TypeError(f"plan must be a StarPlan, got {type(plan).__name__}")
         if len(plan.names) != ranks.size - 1:
-            raise ValueError(f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside the root")
+            raise ValueError(
+                f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside"
+                " the root"
+            )
         mine.append(operands_of(A, B))
         return product_of(plan, mine[0], order), trace
 
@@ -128,7 +150,12 @@ def messages_of(master: Master) -> Array:
 
 def clock_error(master: Master) -> float:
     """The largest error of all clock readings."""
-    readings = [clock for peer in master.peers for clock in (peer.clock, peer.report and peer.report.clock) if clock is not None]
+    readings = [
+        clock
+        for peer in master.peers
+        for clock in (peer.clock, peer.report and peer.report.clock)
+        if clock is not None
+    ]
     return max((clock.error for clock in readings), default=0.0)
 
 

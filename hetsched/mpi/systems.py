@@ -29,10 +29,19 @@ if TYPE_CHECKING:
 
 
 def lu_factor(
-    comm: Any, A: ArrayLike | Zone | None = None, plan: LuPattern | FactorPlan | None = None, root: int = 0, *,
-    block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
-    progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
-) -> Any:  # fmt: skip
+    comm: Any,
+    A: ArrayLike | Zone | None = None,
+    plan: LuPattern | FactorPlan | None = None,
+    root: int = 0,
+    *,
+    block: int | None = None,
+    platform: Platform | None = None,
+    pool: Pool | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+    timeout: float = TIMEOUT,
+) -> Any:
     """Factor P A = L U with partial pivoting on the ranks, each of which owns block columns.
 
     All ranks must call it. The factors have the form of `scipy.linalg.lu_factor`.
@@ -98,9 +107,14 @@ def lu_factor(
 
 
 def lu_solve(
-    comm: Any, lu_and_piv: tuple[Zone, NDArray[np.int32]], b: ArrayLike | None = None, root: int = 0, *, pool: Pool | None = None,
+    comm: Any,
+    lu_and_piv: tuple[Zone, NDArray[np.int32]],
+    b: ArrayLike | None = None,
+    root: int = 0,
+    *,
+    pool: Pool | None = None,
     timeout: float = TIMEOUT,
-) -> Any:  # fmt: skip
+) -> Any:
     """Solve A x = b with the factors that `lu_factor` left on the ranks. All ranks must call it.
 
     Parameters
@@ -139,7 +153,12 @@ def lu_solve(
                 right[0] = given
                 cols = 1 if given.ndim == 1 else given.shape[1]
             mine.extend((held, own, np.append(piv, -1).astype(np.int32)))
-            return pools.here(), root, cols, described("lu_and_piv[0]", lu_and_piv[0], ranks.rank, root)[1]
+            return (
+                pools.here(),
+                root,
+                cols,
+                described("lu_and_piv[0]", lu_and_piv[0], ranks.rank, root)[1],
+            )
 
         mine: list[Any] = []
         places, roots, cols, shapes = columns(ranks.agree(checked))
@@ -152,7 +171,9 @@ def lu_solve(
         return None if x is None else x.reshape(right[0].shape)
 
 
-def _factor_held(comm: Any, A: Zone, root: int, pool: Pool | None, timeout: float) -> tuple[Zone, NDArray[np.int32]]:
+def _factor_held(
+    comm: Any, A: Zone, root: int, pool: Pool | None, timeout: float
+) -> tuple[Zone, NDArray[np.int32]]:
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks:
         mine: list[Any] = []
@@ -183,17 +204,33 @@ def _block_columns(name: str, zone: Any, ranks: Ranks) -> tuple[Columns, NDArray
         raise ValueError(f"{name} must be square with at least one row, got shape {zone.shape}")
     block = int(boxes[0, 4])
     whole = (boxes[:, 1] == 0).all() and (boxes[:, 3] == n).all()
-    if not whole or (boxes[:, 2] != block * np.arange(len(boxes))).any() or (np.diff(zone.own[:, 2]) <= 0).any():
-        raise ValueError(f"{name} must be held by block columns of one width, as from scatter with a LuPattern")
+    if (
+        not whole
+        or (boxes[:, 2] != block * np.arange(len(boxes))).any()
+        or (np.diff(zone.own[:, 2]) <= 0).any()
+    ):
+        raise ValueError(
+            f"{name} must be held by block columns of one width, as from scatter with a LuPattern"
+        )
     own = np.concatenate(zone.parts, axis=1) if zone.parts else np.empty((n, 0), zone.dtype)
     return Columns(n, block, boxes[:, 0].astype(np.int32), ranks.size), np.ascontiguousarray(own)
 
 
 def solve(
-    comm: Any, A: ArrayLike | None = None, b: ArrayLike | None = None, plan: LuPattern | FactorPlan | None = None, root: int = 0,
-    *, block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
-    progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
-) -> Any:  # fmt: skip
+    comm: Any,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+    plan: LuPattern | FactorPlan | None = None,
+    root: int = 0,
+    *,
+    block: int | None = None,
+    platform: Platform | None = None,
+    pool: Pool | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+    timeout: float = TIMEOUT,
+) -> Any:
     """Solve A x = b by `lu_factor` and substitution; the factors stay on the ranks.
 
     All ranks must call it.
@@ -219,16 +256,36 @@ def solve(
         See `lu_factor`.
     """
     return _run(
-        run_solve, (A, b), comm, plan, root, platform, pool, timeout, block=block, trace=trace, progress=progress,
+        run_solve,
+        (A, b),
+        comm,
+        plan,
+        root,
+        platform,
+        pool,
+        timeout,
+        block=block,
+        trace=trace,
+        progress=progress,
         check_finite=check_finite,
-    )  # fmt: skip
+    )
 
 
 def cholesky(
-    comm: Any, A: ArrayLike | None = None, plan: LuPattern | FactorPlan | None = None, root: int = 0, *, lower: bool = True,
-    block: int | None = None, platform: Platform | None = None, pool: Pool | None = None, trace: bool = False,
-    progress: bool | Progress | None = None, check_finite: bool = True, timeout: float = TIMEOUT,
-) -> Any:  # fmt: skip
+    comm: Any,
+    A: ArrayLike | None = None,
+    plan: LuPattern | FactorPlan | None = None,
+    root: int = 0,
+    *,
+    lower: bool = True,
+    block: int | None = None,
+    platform: Platform | None = None,
+    pool: Pool | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    check_finite: bool = True,
+    timeout: float = TIMEOUT,
+) -> Any:
     """Factor A = L L^H, or U^H U with lower=False, on the ranks, each of which owns block columns.
 
     All ranks must call it.
@@ -255,36 +312,66 @@ def cholesky(
         See `lu_factor`.
     """
     return _run(
-        run_cholesky, (A,), comm, plan, root, platform, pool, timeout, lower=lower, block=block, trace=trace, progress=progress,
+        run_cholesky,
+        (A,),
+        comm,
+        plan,
+        root,
+        platform,
+        pool,
+        timeout,
+        lower=lower,
+        block=block,
+        trace=trace,
+        progress=progress,
         check_finite=check_finite,
-    )  # fmt: skip
+    )
 
 
 def _run(
-    run: Callable[..., Any], given: tuple[Any, ...], comm: Any, plan: Any, root: int, platform: Platform | None,
-    pool: Pool | None, timeout: float, **options: Any,
-) -> Any:  # fmt: skip
+    run: Callable[..., Any],
+    given: tuple[Any, ...],
+    comm: Any,
+    plan: Any,
+    root: int,
+    platform: Platform | None,
+    pool: Pool | None,
+    timeout: float,
+    **options: Any,
+) -> Any:
     call = Call(comm, root, pool, timeout)
     with call.ranks as ranks:
 
         def checked() -> tuple[Any, ...]:
             for name, x in zip("Ab", given, strict=False):
                 if x is not None and not call.at_root:
-                    raise ValueError(f"{name} must be None on rank {ranks.rank}: it is at the root, rank {root}")
-            return pools.here(), root, plan is not None or platform is not None, False, _dtype(given[0])
+                    raise ValueError(
+                        f"{name} must be None on rank {ranks.rank}: it is at the root, rank {root}"
+                    )
+            return (
+                pools.here(),
+                root,
+                plan is not None or platform is not None,
+                False,
+                _dtype(given[0]),
+            )
 
         places, roots, known, zones, dtypes = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
         own, times = call.pool(places), platform
         if not known[root]:
-            times = Platform.star(known_speeds(ranks, own, dtypes[root], root)[0], names=pools.names(places))
+            times = Platform.star(
+                known_speeds(ranks, own, dtypes[root], root)[0], names=pools.names(places)
+            )
         return run(ranks, *given, own, plan, root=root, cycle_times=times, **options)
 
 
 def _require_alike(zones: list[bool]) -> None:
     if len(set(zones)) > 1:
-        raise ValueError(f"A must be a Zone on all ranks or on none, got one on rank {zones.index(True)}")
+        raise ValueError(
+            f"A must be a Zone on all ranks or on none, got one on rank {zones.index(True)}"
+        )
 
 
 def _dtype(A: Any) -> np.dtype[Any]:

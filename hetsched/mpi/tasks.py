@@ -58,7 +58,9 @@ def map_tasks(
             if not callable(function):
                 raise TypeError(f"function must be callable, got {function!r}")
             if tasks is not None and not call.at_root:
-                raise ValueError(f"tasks must be None on rank {ranks.rank}: they are at the root, rank {root}")
+                raise ValueError(
+                    f"tasks must be None on rank {ranks.rank}: they are at the root, rank {root}"
+                )
             if call.at_root:
                 todo.extend(check.entries("tasks", tasks, "an iterable"))
             return (root,)
@@ -107,7 +109,9 @@ class _Worker:
 class _Dealer:
     """The root, which deals the pieces and also computes some."""
 
-    def __init__(self, function: Callable[[Any], Any], tasks: list[Any], root: int, tell: Progress | None) -> None:
+    def __init__(
+        self, function: Callable[[Any], Any], tasks: list[Any], root: int, tell: Progress | None
+    ) -> None:
         self.results: list[Any] = [None] * len(tasks)
         self._tasks, self._root, self._tell = tasks, root, tell
         self._given = self._finished = 0

@@ -109,7 +109,14 @@ class _Place(NamedTuple):
 class _Work:
     """The work on the chunks of one `chunks.chain_of`."""
 
-    def __init__(self, worker: Worker, loop: Loop, product: Product, pool: Pool, chain: list[tuple[int, Chunk]]) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        loop: Loop,
+        product: Product,
+        pool: Pool,
+        chain: list[tuple[int, Chunk]],
+    ) -> None:
         self._worker, self._loop, self._product, self._pool = worker, loop, product, pool
         self._t = product.shape[2]
         self._arrived: deque[int] = deque()
@@ -126,15 +133,23 @@ class _Work:
         chunks hold, one chunk at each end of the room.
         """
         dtype, product = np.dtype(self._product.dtype), self._product
-        held, panel = ([chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain] for kind in (LOAD, PANEL))
-        passing = max(chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True))
+        held, panel = (
+            [chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain]
+            for kind in (LOAD, PANEL)
+        )
+        passing = max(
+            chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True)
+        )
         room = max(map(sum, itertools.pairwise([0, *held])))
         arena = self._worker.room((passing + room) * dtype.itemsize).view(dtype)
         places, turn = [], 0
         for i, (number, chunk) in enumerate(chain):
             start = passing + (room - held[i] if i % 2 else 0)
             ends = [0, passing - panel[i]][: chunks.slots(chunk)]
-            buffers = [arena[at : at + panel[i]] for at in (ends[turn:] + ends[:turn] if len(ends) == 2 else ends)]
+            buffers = [
+                arena[at : at + panel[i]]
+                for at in (ends[turn:] + ends[:turn] if len(ends) == 2 else ends)
+            ]
             places.append(_Place(number, chunk, arena[start : start + held[i]], buffers))
             turn = (turn + len(chunks.panels_of(chunk, self._t))) % 2
         return places
@@ -147,9 +162,13 @@ class _Work:
             for _ in chunks.panels_of(chunk, self._t):
                 await self._news.until(self._loop, lambda: bool(self._arrived))
                 first = self._arrived.popleft()
-                start, end = await self._loop.compute(partial(self._multiply, self._operands(place, first)))
+                start, end = await self._loop.compute(
+                    partial(self._multiply, self._operands(place, first))
+                )
                 done = first // chunk.depth + 1
-                self._loop.tell(("computed", (number, done, start, end, self._peak)), self._worker.master)
+                self._loop.tell(
+                    ("computed", (number, done, start, end, self._peak)), self._worker.master
+                )
                 if chunk.held == C:
                     self._leave(chunk, first)
                 else:
@@ -196,7 +215,9 @@ class _Work:
 
     def _multiply(self, x: dict[int, Array]) -> tuple[float, float]:
         start = time.perf_counter()
-        accumulate(self._pool, x[A], x[B], x[C], 1.0, True, engine.Poll(lambda _: self._loop.go_on()))
+        accumulate(
+            self._pool, x[A], x[B], x[C], 1.0, True, engine.Poll(lambda _: self._loop.go_on())
+        )
         return start, time.perf_counter()
 
     async def _receive(self) -> None:
@@ -212,7 +233,11 @@ class _Work:
             await self._news.until(self._loop, lambda: self._returned >= i - 1)
             data = place.held
         else:
-            needed = step.after if chunk.held == C else step.first // chunk.depth - chunks.slots(chunk) + 1
+            needed = (
+                step.after
+                if chunk.held == C
+                else step.first // chunk.depth - chunks.slots(chunk) + 1
+            )
             await self._news.until(self._loop, lambda: self._free >= needed)
             data = self._panel(place, step.first)
         self._blocks += chunks.blocks_in(chunk, self._t, step)

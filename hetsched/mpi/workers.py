@@ -95,11 +95,20 @@ class Workers:
     """
 
     def __init__(
-        self, hosts: int | Sequence[str], agent: str = "ssh", *, python: str | None = None, address: str | None = None,
+        self,
+        hosts: int | Sequence[str],
+        agent: str = "ssh",
+        *,
+        python: str | None = None,
+        address: str | None = None,
         threads: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         local = isinstance(hosts, int) and not isinstance(hosts, bool)
-        count = check.integer("hosts", hosts, low=1, high=4096) if local else len(check.entries("hosts", hosts, "names"))
+        count = (
+            check.integer("hosts", hosts, low=1, high=4096)
+            if local
+            else len(check.entries("hosts", hosts, "names"))
+        )
         if count == 0:
             raise ValueError("hosts must have at least one name, got none")
         if threads is None and local:
@@ -118,9 +127,16 @@ class Workers:
         self._start()
 
     def matmul(
-        self, A: ArrayLike, B: ArrayLike, plan: StarPlan, *, order: str = "plan", trace: bool = False,
-        progress: bool | Progress | None = None, timeout: float = TIMEOUT,
-    ) -> Any:  # fmt: skip
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        plan: StarPlan,
+        *,
+        order: str = "plan",
+        trace: bool = False,
+        progress: bool | Progress | None = None,
+        timeout: float = TIMEOUT,
+    ) -> Any:
         """Compute A B by a plan of `plan_product` for as many workers.
 
         Parameters
@@ -200,7 +216,9 @@ class Workers:
         return len(self.names)
 
     def __repr__(self) -> str:
-        state = ", closed" if self._closed else f", lost: {', '.join(self.lost)}" if self.lost else ""
+        state = (
+            ", closed" if self._closed else f", lost: {', '.join(self.lost)}" if self.lost else ""
+        )
         return f"<Workers: {', '.join(self.names)}{state}>"
 
     def _start(self) -> _Crew:
@@ -232,8 +250,13 @@ class _Crew:
     """
 
     def __init__(
-        self, names: tuple[str, ...], prefixes: list[list[str]], command: list[str], address: str, local: bool
-    ) -> None:  # fmt: skip
+        self,
+        names: tuple[str, ...],
+        prefixes: list[list[str]],
+        command: list[str],
+        address: str,
+        local: bool,
+    ) -> None:
         self._names = names
         self._patience = 0.0 if local else _BREAK
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -246,7 +269,9 @@ class _Crew:
                 at = f"{address}:{listener.getsockname()[1]}"
                 for rank, prefix in enumerate(prefixes, 1):
                     self._launch([*prefix, *command, "--connect", at, "--rank", str(rank)], secret)
-                with contextlib.closing(handshake.Door(listener, secret.encode(), len(prefixes))) as door:
+                with contextlib.closing(
+                    handshake.Door(listener, secret.encode(), len(prefixes))
+                ) as door:
                     self._accept(door)
         except BaseException:
             self.end()
@@ -256,7 +281,11 @@ class _Crew:
     def _launch(self, command: list[str], secret: str) -> None:
         self._said.append(tempfile.TemporaryFile())  # noqa: SIM115
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self._said[-1], stderr=self._said[-1], start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=self._said[-1],
+            stderr=self._said[-1],
+            start_new_session=True,
         )
         self._processes.append(process)
         assert process.stdin is not None
@@ -292,7 +321,10 @@ class _Crew:
                 return rank
             case [int(rank), theirs] if 1 <= rank <= len(self._names):
                 name = self._names[rank - 1]
-                raise OSError(f"worker {name} runs hetsched {theirs}, this process {list(THIS)}: they must be the same")
+                raise OSError(
+                    f"worker {name} runs hetsched {theirs}, this process {list(THIS)}: they must be"
+                    " the same"
+                )
         return None
 
     def _require_running(self, missing: set[int]) -> None:
@@ -302,7 +334,10 @@ class _Crew:
                 said.seek(0)
                 text = said.read().decode(errors="replace")[-_TAIL:].strip()
                 name, status = self._names[rank - 1], process.returncode
-                raise OSError(f"worker {name} ended with status {status} before it connected: {text or 'it said nothing'}")
+                raise OSError(
+                    f"worker {name} ended with status {status} before it connected:"
+                    f" {text or 'it said nothing'}"
+                )
 
     def kill(self, rank: int) -> None:
         """Kill the process of a worker that is given up."""

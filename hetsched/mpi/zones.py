@@ -54,11 +54,15 @@ class Zone:
         require_zones("boxes", self.boxes, self.shape)
         own = self.own
         if len(own) != len(self.parts):
-            raise ValueError(f"parts must be the {len(own)} rectangles of rank {self.rank}, got {len(self.parts)}")
+            raise ValueError(
+                f"parts must be the {len(own)} rectangles of rank {self.rank}, got"
+                f" {len(self.parts)}"
+            )
         for i, (part, box) in enumerate(zip(self.parts, own.tolist(), strict=True)):
             if part.shape != (box[3], box[4]) or part.dtype != self.dtype:
                 raise ValueError(
-                    f"parts[{i}] must be {box[3]} x {box[4]} of {self.dtype}, got shape {part.shape} of {part.dtype}"
+                    f"parts[{i}] must be {box[3]} x {box[4]} of {self.dtype}, got shape"
+                    f" {part.shape} of {part.dtype}"
                 )
 
     @property
@@ -76,12 +80,17 @@ class Zone:
             If there are several parts.
         """
         if len(self.parts) > 1:
-            raise ValueError(f"rank {self.rank} holds {len(self.parts)} rectangles: use parts, not array")
+            raise ValueError(
+                f"rank {self.rank} holds {len(self.parts)} rectangles: use parts, not array"
+            )
         return self.parts[0] if self.parts else np.empty((0, 0), self.dtype)
 
     def __repr__(self) -> str:
         held = ", ".join(f"{h} x {w} at ({r}, {c})" for _, r, c, h, w in self.own.tolist())
-        return f"<Zone of {self.shape[0]} x {self.shape[1]} {self.dtype}: rank {self.rank} holds {held or 'nothing'}>"
+        return (
+            f"<Zone of {self.shape[0]} x {self.shape[1]} {self.dtype}: rank {self.rank} holds"
+            f" {held or 'nothing'}>"
+        )
 
 
 @dataclass(frozen=True)
@@ -121,12 +130,17 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
         blocks.
     """
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
-        raise TypeError(f"plan must assign rectangles of a matrix to ranks, got {type(plan).__name__}")
+        raise TypeError(
+            f"plan must assign rectangles of a matrix to ranks, got {type(plan).__name__}"
+        )
     require_ranks(plan, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
         cuts = blocks("plan", len(plan.owner), cols)
-        boxes = [(owner, 0, cuts[j], rows, cuts[j + 1] - cuts[j]) for j, owner in enumerate(plan.owner.tolist())]
+        boxes = [
+            (owner, 0, cuts[j], rows, cuts[j + 1] - cuts[j])
+            for j, owner in enumerate(plan.owner.tolist())
+        ]
     elif isinstance(plan, LuGrid):
         down, along = (blocks("plan", len(plan.owner), side) for side in shape)
         boxes = [
@@ -137,7 +151,10 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
     elif isinstance(plan, Distribution):
         if int(plan.counts.sum()) != rows:
             raise ValueError(f"plan is for {int(plan.counts.sum())} rows, the matrix has {rows}")
-        boxes = [(i, start, 0, count, cols) for i, (start, count) in enumerate(zip(plan.displs, plan.counts, strict=True))]
+        boxes = [
+            (i, start, 0, count, cols)
+            for i, (start, count) in enumerate(zip(plan.displs, plan.counts, strict=True))
+        ]
     elif isinstance(plan, Partition):
         if plan.shape is None:
             raise ValueError("plan is a partition of the unit square: give partition() a shape")
@@ -173,11 +190,16 @@ def blocks(name: str, count: int, side: int) -> list[int]:
     """Where `count` blocks of equal size begin, and the end; the last block may be smaller."""
     q = max(1, -(-side // max(count, 1)))
     if -(-side // q) != count:
-        raise ValueError(f"{name} has {count} blocks along a side, but no block size makes so many of {side} elements")
+        raise ValueError(
+            f"{name} has {count} blocks along a side, but no block size makes so many of {side}"
+            " elements"
+        )
     return [min(i * q, side) for i in range(count + 1)]
 
 
-def _scaled(boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]) -> list[tuple[int, int, int, int, int]]:
+def _scaled(
+    boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]
+) -> list[tuple[int, int, int, int, int]]:
     """The rectangles for another shape.
 
     Cells become square blocks if that is possible, else cuts are rounded.
@@ -186,18 +208,33 @@ def _scaled(boxes: Iterable[Any], of: tuple[int, int], to: tuple[int, int]) -> l
     in_blocks = tuple(-(-side // q) for side in to) == tuple(of)
 
     def cut(x: int, axis: int) -> int:
-        return min(x * q, to[axis]) if in_blocks else (2 * x * to[axis] + of[axis]) // max(2 * of[axis], 1)
+        return (
+            min(x * q, to[axis])
+            if in_blocks
+            else (2 * x * to[axis] + of[axis]) // max(2 * of[axis], 1)
+        )
 
-    return [(rank, cut(r, 0), cut(c, 1), cut(r + h, 0) - cut(r, 0), cut(c + w, 1) - cut(c, 1)) for rank, r, c, h, w in boxes]
+    return [
+        (rank, cut(r, 0), cut(c, 1), cut(r + h, 0) - cut(r, 0), cut(c + w, 1) - cut(c, 1))
+        for rank, r, c, h, w in boxes
+    ]
 
 
-def overlaps(boxes: NDArray[np.int64], row: int, col: int, height: int, width: int) -> Iterator[tuple[int, int, int, int, int]]:
+def overlaps(
+    boxes: NDArray[np.int64], row: int, col: int, height: int, width: int
+) -> Iterator[tuple[int, int, int, int, int]]:
     """(rank, row, col, height, width) of the overlap of each box with a rectangle, in box order."""
     top, left = np.maximum(boxes[:, 1], row), np.maximum(boxes[:, 2], col)
     low = np.minimum(boxes[:, 1] + boxes[:, 3], row + height)
     right = np.minimum(boxes[:, 2] + boxes[:, 4], col + width)
     for i in np.flatnonzero((low > top) & (right > left)).tolist():
-        yield int(boxes[i, 0]), int(top[i]), int(left[i]), int(low[i] - top[i]), int(right[i] - left[i])
+        yield (
+            int(boxes[i, 0]),
+            int(top[i]),
+            int(left[i]),
+            int(low[i] - top[i]),
+            int(right[i] - left[i]),
+        )
 
 
 def in_parts(piece: Piece, itemsize: int) -> Iterator[Piece]:
@@ -272,7 +309,12 @@ class Exchange:
             waiting, piece, data = coming.popleft()
             start = self._record.now()
             await waiting
-            self._record.add("transfer", start, self._record.now(), f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}")
+            self._record.add(
+                "transfer",
+                start,
+                self._record.now(),
+                f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}",
+            )
             self._record.received += data.nbytes if self._counted else 0
             self._placed(piece, data)
 
@@ -292,7 +334,9 @@ class Exchange:
             await first()
 
 
-def copied(held: NDArray[np.int64], wanted: NDArray[np.int64], itemsize: int, *, me: int | None = None) -> Iterator[Piece]:
+def copied(
+    held: NDArray[np.int64], wanted: NDArray[np.int64], itemsize: int, *, me: int | None = None
+) -> Iterator[Piece]:
     """The pieces that bring a matrix from the ranks that hold it to the ranks that want it.
 
     With `me`, only pieces that this rank sends or receives.

@@ -1,4 +1,5 @@
-"""The assignment problem: pairs of rows and columns of least total cost, with prices as the proof."""
+"""The assignment problem: pairs of rows and columns of least total cost, with prices as the
+proof."""
 
 from __future__ import annotations
 
@@ -48,7 +49,10 @@ class Assignment(Frozen):
 
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else "optimal up to rounding"
-        return f"<Assignment: {len(self.rows)} pairs, cost {self.cost:.6g}, bound {self.bound:.6g}, {proof}>"
+        return (
+            f"<Assignment: {len(self.rows)} pairs, cost {self.cost:.6g}, bound {self.bound:.6g},"
+            f" {proof}>"
+        )
 
 
 def assign(costs: ArrayLike, maximize: bool = False) -> Assignment:
@@ -131,11 +135,15 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
     try:
         given = np.asarray(costs)
     except ValueError:
-        raise TypeError("costs must be a matrix of real numbers, got rows of unequal lengths") from None
+        raise TypeError(
+            "costs must be a matrix of real numbers, got rows of unequal lengths"
+        ) from None
     if given.dtype.kind not in "iuf":
         raise TypeError(f"costs must be a matrix of real numbers, got dtype {given.dtype}")
     if given.ndim != 2 or given.size == 0:
-        raise ValueError(f"costs must be a matrix with at least one row and one column, got shape {given.shape}")
+        raise ValueError(
+            f"costs must be a matrix with at least one row and one column, got shape {given.shape}"
+        )
     if given.dtype.kind == "f":
         matrix = given.astype(np.float64, copy=False)
         forbidden = -math.inf if maximize else math.inf
@@ -148,7 +156,9 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
                 raise ValueError(f"costs{where} must be {wanted}, got {matrix[i]:g}")
         return matrix
     if int(given.min()) < -_LARGEST_INTEGER or int(given.max()) > _LARGEST_INTEGER:
-        raise ValueError("costs must be at most 2**58 in magnitude where they are integers; give floats instead")
+        raise ValueError(
+            "costs must be at most 2**58 in magnitude where they are integers; give floats instead"
+        )
     return given.astype(np.int64, copy=False)
 
 

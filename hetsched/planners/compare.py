@@ -30,7 +30,11 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
 
     skipped: check.FrozenDict[str]
 
-    def __init__(self, partitions: Iterable[tuple[str, Partition]] = (), skipped: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        partitions: Iterable[tuple[str, Partition]] = (),
+        skipped: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(partitions)
         self.__dict__["skipped"] = check.FrozenDict(skipped or {})
 
@@ -41,7 +45,10 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
         return Comparison, (tuple(self.items()), self.skipped)
 
     def __repr__(self) -> str:
-        found = [(method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}") for method, plan in self.items()]
+        found = [
+            (method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}")
+            for method, plan in self.items()
+        ]
         width = max(map(len, self.skipped), default=0)
         rest = [(method, f"left out: {why}") for method, why in self.skipped.items()]
         return "\n".join(filter(None, (table(found, least=[width, 0]), table(rest))))
@@ -109,4 +116,6 @@ def compare_partitions(
             if method == "best":  # "best" finds a plan whenever there is one
                 raise
             skipped[method] = str(error)
-    return Comparison(found.items(), {method: skipped[method] for method in METHODS if method in skipped})
+    return Comparison(
+        found.items(), {method: skipped[method] for method in METHODS if method in skipped}
+    )

@@ -33,13 +33,17 @@ def require_boxes(plan: ProductPlan) -> None:
     apart = plan.layers is None and not plan.shared
     fault = fault_of_boxes(plan.boxes, plan.shape, triangle=plan.triangle, one_worker=apart)
     if fault is not None:
-        raise ValueError(_words("plan", fault, plan.boxes, plan.shape, ("C", "element", "box", "boxes")))
+        raise ValueError(
+            _words("plan", fault, plan.boxes, plan.shape, ("C", "element", "box", "boxes"))
+        )
 
 
 def require_pieces(plan: Partition) -> None:
     """Require every cell of the matrix to be in one piece; for a plan with a shape."""
     assert plan.shape is not None
-    require_zones("plan", plan.pieces.astype(np.int64), plan.shape, ("C", "cell", "piece", "pieces"))
+    require_zones(
+        "plan", plan.pieces.astype(np.int64), plan.shape, ("C", "cell", "piece", "pieces")
+    )
 
 
 def require_cuboids(plan: Cuboids) -> None:
@@ -47,7 +51,11 @@ def require_cuboids(plan: Cuboids) -> None:
     assert plan.shape is not None
     boxes = np.insert(plan.boxes.astype(np.int64), 0, 0, axis=1)
     if (fault := fault_of_boxes(boxes, plan.shape)) is not None:
-        raise ValueError(_words("plan", fault, plan.boxes, plan.shape, ("the iterations", "cell", "box", "boxes")))
+        raise ValueError(
+            _words(
+                "plan", fault, plan.boxes, plan.shape, ("the iterations", "cell", "box", "boxes")
+            )
+        )
 
 
 def require_chunks(plan: StarPlan) -> None:
@@ -84,9 +92,17 @@ def _words(name: str, fault: Fault, boxes: NDArray[Any], shape: Sequence[int], n
     if fault.depth:
         where += f", layer {fault.depth} of the inner dimension,"
     if fault.kind == OUTSIDE:
-        return f"{name} has a {one} {first}, {boxes[first].tolist()}, which is not within {tuple(shape)}"
+        return (
+            f"{name} has a {one} {first}, {boxes[first].tolist()}, which is not within"
+            f" {tuple(shape)}"
+        )
     if fault.kind == UNCOVERED:
         return f"{name} does not cover {whole}: {where} is in no {one}"
     if fault.kind == OVERLAP:
-        return f"{name} does not cover {whole} once: {where} is in both {several} {first} and {second}"
-    return f"{name} has two workers for {where} in {several} {first} and {second}, and no layers to be summed"
+        return (
+            f"{name} does not cover {whole} once: {where} is in both {several} {first} and {second}"
+        )
+    return (
+        f"{name} has two workers for {where} in {several} {first} and {second}, and no layers to be"
+        " summed"
+    )

@@ -18,13 +18,15 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
 from .floorplan import require_kind, require_times
 
-_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}  # the numbers of hs_partition_cuboids
+# the numbers of hs_partition_cuboids
+_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}
 METHODS = tuple(_AXES)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Cuboids(Lazy, Plan):
-    """Boxes that tile the unit cube, or the m x n x k iterations of C (m x n) = A (m x k) B (k x n).
+    """Boxes that tile the unit cube, or the m x n x k iterations of C (m x n) = A (m x k) B (k x
+    n).
 
     Attributes
     ----------
@@ -32,7 +34,8 @@ class Cuboids(Lazy, Plan):
         row, col, depth, height, width, length of each worker's box: float64 in the unit cube, int64
         for a shape. All zero for a worker that gets nothing.
     cost : float
-        Sum of alpha * height * length + beta * length * width + gamma * height * width over the boxes.
+        Sum of alpha * height * length + beta * length * width + gamma * height * width over the
+        boxes.
     weights : (float, float, float)
         alpha, beta, gamma.
     volumes : (p,) float64 array
@@ -63,12 +66,16 @@ class Cuboids(Lazy, Plan):
 
     def _check(self) -> None:
         require_kind("boxes", self.boxes, self.shape)
-        schema.require_inside("boxes", self.boxes, self.shape or (1, 1, 1), 0.0 if self.shape else 1e-9)
+        schema.require_inside(
+            "boxes", self.boxes, self.shape or (1, 1, 1), 0.0 if self.shape else 1e-9
+        )
         solid = (self.boxes[:, 3:] > 0).all(axis=1)
         if not solid.any():
             raise ValueError("boxes must not all be empty")
         if (bad := (self.volumes == 0) & solid).any():
-            raise ValueError(f"boxes[{int(np.argmax(bad))}] must be empty: the worker has no volume")
+            raise ValueError(
+                f"boxes[{int(np.argmax(bad))}] must be empty: the worker has no volume"
+            )
         schema.require_close("sum of volumes", math.fsum(self.volumes.tolist()), 1.0)
         if (times := self.__dict__.get("cycle_times")) is not None:
             require_times("volumes", self.volumes * math.prod(self.shape or (1,)), times)
@@ -76,7 +83,9 @@ class Cuboids(Lazy, Plan):
     @cached_property
     def actual_volumes(self) -> NDArray[np.float64]:
         """(p,) volumes of the boxes, as fractions of the whole."""
-        sides: NDArray[np.float64] = self.boxes[:, 3:] / np.array(self.shape or (1, 1, 1), np.float64)
+        sides: NDArray[np.float64] = self.boxes[:, 3:] / np.array(
+            self.shape or (1, 1, 1), np.float64
+        )
         return check.frozen(sides.prod(axis=1))
 
     @property
@@ -101,8 +110,14 @@ class Cuboids(Lazy, Plan):
         for i, (_, _, _, height, width, length) in enumerate(self.boxes.tolist()):
             volume, time = float(self.actual_volumes[i]), float(self.cycle_times[i])
             if volume > 0:  # an overflowing time is 1 / volume of a sliver
-                duration = volume * cells * time if math.isfinite(time) else cells * volume / float(self.volumes[i])
-                steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g} x {length:.4g}"))
+                duration = (
+                    volume * cells * time
+                    if math.isfinite(time)
+                    else cells * volume / float(self.volumes[i])
+                )
+                steps.append(
+                    Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g} x {length:.4g}")
+                )
         return steps
 
 
@@ -119,7 +134,8 @@ def cuboids(
     seed: int = 0,
     orders: int | None = None,
 ) -> Cuboids:
-    """Tile the iterations of a product C = A B with one box per worker, of given volumes and small faces.
+    """Tile the iterations of a product C = A B with one box per worker, of given volumes and small
+    faces.
 
     A worker with a box of height x width x length (rows and columns of C, inner dimension) needs a
     height x length part of A and a length x width part of B, and computes its height x width part
@@ -202,13 +218,17 @@ def cuboids(
         orders = check.integer("orders", orders, low=0)
     if method == "guillotine" and enrolled > engine.CUBOIDS_EXACT:
         raise ValueError(
-            f"method 'guillotine' takes at most {engine.CUBOIDS_EXACT} positive volumes, got {enrolled}; 'best' takes more"
+            f"method 'guillotine' takes at most {engine.CUBOIDS_EXACT} positive volumes, got"
+            f" {enrolled}; 'best' takes more"
         )
 
     m, n, k = (float(side) for side in sides or (1, 1, 1))
-    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)  # a power of two, so nothing overflows or is rounded
+    # a power of two, so nothing overflows or is rounded
+    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)
     scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
-    faces = np.array([scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n])
+    faces = np.array(
+        [scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n]
+    )
     exact = method in ("best", "guillotine", "rectangles") and enrolled <= engine.CUBOIDS_EXACT
     if exact:
         tree, _ = engine.partition_cuboids_exact(scaled, faces, _AXES[method])
@@ -249,7 +269,10 @@ def _shape(shape: tuple[int, int, int], workers: int) -> tuple[int, int, int]:
         raise TypeError(f"shape must be three integers, got {shape!r}") from None
     m, n, k = (check.integer(f"shape[{i}]", side, low=1) for i, side in enumerate((m, n, k)))
     if workers > m * n * k:
-        raise InfeasibleError(f"shape ({m}, {n}, {k}) has {m * n * k} iterations, fewer than the {workers} workers of volumes")
+        raise InfeasibleError(
+            f"shape ({m}, {n}, {k}) has {m * n * k} iterations, fewer than the {workers} workers of"
+            " volumes"
+        )
     return m, n, k
 
 
@@ -258,11 +281,19 @@ def _scope(method: str, exact: bool) -> str:
         return "layers"
     if not exact:
         return ""
-    return "guillotine tilings without cuts across the depth" if method == "rectangles" else "guillotine tilings"
+    return (
+        "guillotine tilings without cuts across the depth"
+        if method == "rectangles"
+        else "guillotine tilings"
+    )
 
 
 def _search(
-    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int, seed: int, orders: int | None
+    volumes: NDArray[np.float64],
+    faces: NDArray[np.float64],
+    axes: int,
+    seed: int,
+    orders: int | None,
 ) -> NDArray[np.int32]:
     """The best tree of the ascending order and of `orders` changed orders.
 
@@ -271,7 +302,11 @@ def _search(
     size = int((volumes > 0).sum())
     # Trees with fewer axes are among the trees with more, but the DP does not see all of them.
     # Weights that are far apart need rectangles or slices.
-    found = [(*engine.partition_cuboids(volumes, faces, some, None, 0, 0), some) for some in range(1, 8) if not some & ~axes]
+    found = [
+        (*engine.partition_cuboids(volumes, faces, some, None, 0, 0), some)
+        for some in range(1, 8)
+        if not some & ~axes
+    ]
     best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
     left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
     if size > 64:
@@ -284,11 +319,17 @@ def _search(
         if cost < least:
             best, least = tree, cost
         left -= chunk
-        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64  # another part of the generator's sequence
+        # another part of the generator's sequence
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64
     return best
 
 
 def _faces(
-    height: NDArray[np.float64], width: NDArray[np.float64], length: NDArray[np.float64], weights: tuple[float, float, float]
+    height: NDArray[np.float64],
+    width: NDArray[np.float64],
+    length: NDArray[np.float64],
+    weights: tuple[float, float, float],
 ) -> float:
-    return math.fsum(weights[0] * height * length + weights[1] * length * width + weights[2] * height * width)
+    return math.fsum(
+        weights[0] * height * length + weights[1] * length * width + weights[2] * height * width
+    )

@@ -46,7 +46,9 @@ class Distribution(Lazy, Plan):
 
     def _check(self) -> None:
         schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
-        schema.require_close("makespan", self.makespan, schema.require_able("counts", self.counts, self.cycle_times))
+        schema.require_close(
+            "makespan", self.makespan, schema.require_able("counts", self.counts, self.cycle_times)
+        )
 
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
@@ -54,7 +56,9 @@ class Distribution(Lazy, Plan):
     def steps(self) -> list[Step]:
         return [
             Step(i, "compute", 0.0, float(count * time), f"{count} chunks")
-            for i, (count, time) in enumerate(zip(self.counts.tolist(), self.cycle_times.tolist(), strict=True))
+            for i, (count, time) in enumerate(
+                zip(self.counts.tolist(), self.cycle_times.tolist(), strict=True)
+            )
             if count
         ]
 
@@ -91,7 +95,9 @@ class DistributionStack(Lazy, Plan):
 
     def _check(self) -> None:
         if self.makespan.ndim == 0:
-            raise ValueError("makespan must have at least one dimension: a single distribution is a Distribution")
+            raise ValueError(
+                "makespan must have at least one dimension: a single distribution is a Distribution"
+            )
         schema.require_dealt("counts", self.counts, displs=self.__dict__.get("displs"))
         longest = schema.require_able("counts", self.counts, self.cycle_times)
         schema.require_close("largest makespan", self.value, longest)
@@ -110,7 +116,10 @@ class DistributionStack(Lazy, Plan):
     def __getitem__(self, index: Any) -> Distribution | DistributionStack:
         makespan = self.makespan[index]
         rows = (*index, slice(None)) if isinstance(index, tuple) else (index, slice(None))
-        parts: dict[str, Any] = {name: check.frozen(getattr(self, name)[rows]) for name in ("counts", "displs", "cycle_times")}
+        parts: dict[str, Any] = {
+            name: check.frozen(getattr(self, name)[rows])
+            for name in ("counts", "displs", "cycle_times")
+        }
         single = np.ndim(makespan) == 0
         parts["makespan"] = float(makespan) if single else check.frozen(makespan)
         return (Distribution if single else DistributionStack)(
@@ -126,10 +135,16 @@ class DistributionStack(Lazy, Plan):
         if self.makespan.size == 0:
             return f"<DistributionStack: no distributions ({self.method})>"
         spread = f"makespans {float(self.makespan.min()):.6g} to {self.value:.6g}"
-        return f"<DistributionStack: {self.makespan.size} distributions, {spread}, gap 0.00%, each optimal ({self.method})>"
+        return (
+            f"<DistributionStack: {self.makespan.size} distributions, {spread}, gap 0.00%, each"
+            f" optimal ({self.method})>"
+        )
 
     def steps(self) -> list[Step]:
-        raise TypeError("a DistributionStack cannot be simulated: take one of its distributions, such as stack[0]")
+        raise TypeError(
+            "a DistributionStack cannot be simulated: take one of its distributions, such as"
+            " stack[0]"
+        )
 
 
 @overload
@@ -178,7 +193,8 @@ def distribute(
     Raises
     ------
     ValueError, TypeError
-        For NaN, zero or negative cycle-times, an empty platform, n outside its range, shapes that do not broadcast.
+        For NaN, zero or negative cycle-times, an empty platform, n outside its range, shapes that
+        do not broadcast.
 
     Notes
     -----
@@ -198,7 +214,9 @@ def distribute(
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     if times.ndim > 1:
         if counts is not None:
-            raise ValueError(f"counts are for cycle_times of one dimension, got shape {times.shape}")
+            raise ValueError(
+                f"counts are for cycle_times of one dimension, got shape {times.shape}"
+            )
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)
     dealt, bound = engine.distribute(chunks, times)
@@ -224,11 +242,15 @@ def _given(counts: ArrayLike, n: int, times: NDArray[np.float64]) -> NDArray[np.
     """The given counts, if they deal n chunks to workers that can work."""
     given = check.integers("counts", counts, low=0).copy()
     if given.shape != times.shape:
-        raise ValueError(f"counts must have {len(times)} entries, one for each worker, got shape {given.shape}")
+        raise ValueError(
+            f"counts must have {len(times)} entries, one for each worker, got shape {given.shape}"
+        )
     if (total := sum(given.tolist())) != n:
         raise ValueError(f"counts must sum to n = {n}, got {total}")
     if (bad := (given > 0) & np.isinf(times)).any():
-        raise ValueError(f"counts[{int(np.argmax(bad))}] must be 0: the worker has an infinite cycle-time")
+        raise ValueError(
+            f"counts[{int(np.argmax(bad))}] must be 0: the worker has an infinite cycle-time"
+        )
     return given
 
 
@@ -236,7 +258,9 @@ def _distribute_stack(n: NDArray[np.int64], times: NDArray[np.float64]) -> Distr
     try:
         shape = np.broadcast_shapes(n.shape, times.shape[:-1])
     except ValueError:
-        raise ValueError(f"n of shape {n.shape} does not broadcast against cycle_times of shape {times.shape}") from None
+        raise ValueError(
+            f"n of shape {n.shape} does not broadcast against cycle_times of shape {times.shape}"
+        ) from None
     p = times.shape[-1]
     times = np.ascontiguousarray(np.broadcast_to(times, (*shape, p)))
     chunks = np.ascontiguousarray(np.broadcast_to(n, shape)).reshape(-1)

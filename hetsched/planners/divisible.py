@@ -67,9 +67,14 @@ class DivisibleLoad(Plan):
     def _check(self) -> None:
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), self.amount, 1e-6)
         schema.require_able("shares", self.shares, self.cycle_times)
-        messages = sum(share * cost for share, cost in zip(self.shares.tolist(), self.link_costs.tolist(), strict=True))
+        messages = sum(
+            share * cost
+            for share, cost in zip(self.shares.tolist(), self.link_costs.tolist(), strict=True)
+        )
         if not messages * (1.0 + self.return_ratio) <= schema.MOST:
-            raise ValueError("link_costs make messages too long for a double: give them in a larger unit")
+            raise ValueError(
+                "link_costs make messages too long for a double: give them in a larger unit"
+            )
         schema.require_order("send_order", self.send_order, self.shares)
         if self.return_ratio or len(self.receive_order):
             schema.require_order("receive_order", self.receive_order, self.shares)
@@ -83,9 +88,13 @@ class DivisibleLoad(Plan):
         """
         costs, few = self._star_links(platform), len(platform) <= _PROVEN
         method = "best" if few and self.return_ratio else "fifo"
-        fresh = divisible_load(self.amount, platform, costs, return_ratio=self.return_ratio, method=method)
+        fresh = divisible_load(
+            self.amount, platform, costs, return_ratio=self.return_ratio, method=method
+        )
         moved = replace(self, cycle_times=platform.cycle_times, link_costs=costs)
-        return self._carried(platform, max(step.end for step in moved.steps()), fresh.bound, link_costs=costs)
+        return self._carried(
+            platform, max(step.end for step in moved.steps()), fresh.bound, link_costs=costs
+        )
 
     def _load(self) -> Any:
         return self.shares
@@ -199,7 +208,9 @@ def divisible_load(
         shares[active] = found.shares * size
     least = min(found.makespan, makespan, float(shares[active][found.shares > 0].min()))
     if least < sys.float_info.min:
-        raise ValueError("the makespan or a share underflows: give times or the load in a smaller unit")
+        raise ValueError(
+            "the makespan or a share underflows: give times or the load in a smaller unit"
+        )
     out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
     optimal = found.optimal or proven(found.makespan, bound)
     kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
@@ -230,7 +241,11 @@ class _Orders:
 
 
 def _found(
-    times: NDArray[np.float64], costs: NDArray[np.float64], back: NDArray[np.float64], bound: float, method: str
+    times: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    back: NDArray[np.float64],
+    bound: float,
+    method: str,
 ) -> _Orders:
     """The better of the starting orders, improved by a search if the method is "best"."""
     cheapest = np.argsort(costs, kind="stable").astype(np.int32)
@@ -245,5 +260,7 @@ def _found(
     if method != "best" or proven(best.makespan, bound):
         return best
     programs = max(1, math.ceil(_WORK / (3 * len(times) ** 3)))
-    searched = _Orders(*engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound))
+    searched = _Orders(
+        *engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound)
+    )
     return searched if searched.optimal or searched.makespan <= best.makespan else best

@@ -91,7 +91,9 @@ class FactorPlan(Plan):
         "counts": schema.Array("i8", "p"),
         "makespan": schema.Real(),
         "tasks": schema.Columns(_TASK, "tasks", worker=(0, "p - 1")),
-        "messages": schema.Columns(allocate.FACTOR_MESSAGE, "messages", sender=(0, "p - 1"), receiver=(0, "p - 1")),
+        "messages": schema.Columns(
+            allocate.FACTOR_MESSAGE, "messages", sender=(0, "p - 1"), receiver=(0, "p - 1")
+        ),
         "cycle_times": schema.CYCLE_TIMES,
         "panel_times": schema.CYCLE_TIMES,
         "links": schema.Maybe(schema.Array("f8", "p", "p")),
@@ -105,7 +107,8 @@ class FactorPlan(Plan):
         blocks = _blocks(m, n, self.block)
         if owner.shape not in ((blocks,), (_blocks(n, m, self.block), blocks)):
             raise ValueError(
-                f"owner has shape {owner.shape}, but {m} x {n} elements make {blocks} blocks of {self.block} columns"
+                f"owner has shape {owner.shape}, but {m} x {n} elements make {blocks} blocks of"
+                f" {self.block} columns"
             )
         if self.kind == "cholesky" and m != n:
             raise ValueError(f"shape must be square for a Cholesky factorisation, got {self.shape}")
@@ -117,7 +120,9 @@ class FactorPlan(Plan):
             ("messages['panel']", self.messages["panel"], panels),
         ):
             if numbers.max(initial=-1) >= most:
-                raise ValueError(f"{name} must be less than {most}, the number of blocks, got {numbers.max()}")
+                raise ValueError(
+                    f"{name} must be less than {most}, the number of blocks, got {numbers.max()}"
+                )
         for name, steps in (("tasks", self.tasks), ("messages", self.messages)):
             if (steps["start"] > steps["end"]).any():
                 raise ValueError(f"{name}['start'] must be at most {name}['end']")
@@ -178,7 +183,16 @@ class FactorPlan(Plan):
         for k, (start, end) in enumerate(self.step_times.tolist()):
             own = (f"{t:.4g}" for t in busy[k].tolist())
             panel = self.names[self.owner[(k, k) if self.owner.ndim == 2 else k]]
-            rows.append((str(k), f"{start:.4g}", f"{end:.4g}", panel, *own, f"{self.step_efficiency[k]:.1%}"))
+            rows.append(
+                (
+                    str(k),
+                    f"{start:.4g}",
+                    f"{end:.4g}",
+                    panel,
+                    *own,
+                    f"{self.step_efficiency[k]:.1%}",
+                )
+            )
         own = (f"{t:.4g}" for t in busy.sum(axis=0).tolist())
         rows.append(("all", "0", f"{self.makespan:.4g}", "", *own, f"{self.efficiency:.1%}"))
         return table(rows, ">")
@@ -186,7 +200,11 @@ class FactorPlan(Plan):
     @cached_property
     def flops(self) -> NDArray[np.float64]:
         """(p,) flops of each worker."""
-        return check.frozen(np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(np.float64))
+        return check.frozen(
+            np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(
+                np.float64
+            )
+        )
 
     def _load(self) -> Any:
         """Gigaflops of each worker."""
@@ -194,7 +212,9 @@ class FactorPlan(Plan):
 
     def _busy(self) -> NDArray[np.float64]:
         tasks = self.tasks
-        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(np.float64)
+        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(
+            np.float64
+        )
 
     def label(self, panel: int, block: int) -> str:
         """Text for a task.
@@ -209,14 +229,23 @@ class FactorPlan(Plan):
         str
         """
         blocks = self.blocks - 1
-        return _label(check.integer("panel", panel, low=0, high=blocks), check.integer("block", block, low=0, high=blocks))
+        return _label(
+            check.integer("panel", panel, low=0, high=blocks),
+            check.integer("block", block, low=0, high=blocks),
+        )
 
     def _on(self, platform: Platform) -> Plan:
         times = platform.per(Unit.gigaflop(), "cycle_times: plan_factor").cycle_times
         with np.errstate(over="ignore", invalid="ignore"):
-            panels = None if np.array_equal(self.panel_times, self.cycle_times) else times * (self.panel_times / self.cycle_times)
+            panels = (
+                None
+                if np.array_equal(self.panel_times, self.cycle_times)
+                else times * (self.panel_times / self.cycle_times)
+            )
         if panels is not None and not (panels > 0.0).all():
-            raise ValueError("platform gives work to a worker that had none, but its panel time is not known")
+            raise ValueError(
+                "platform gives work to a worker that had none, but its panel time is not known"
+            )
         return plan_factor(
             *self.shape,
             platform,
@@ -229,8 +258,14 @@ class FactorPlan(Plan):
         )
 
     def steps(self) -> list[Step]:
-        rows = zip(*(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")), strict=True)
-        steps = [Step(worker, "compute", start, end, _label(panel, block)) for worker, start, end, panel, block in rows]
+        rows = zip(
+            *(self.tasks[name].tolist() for name in ("worker", "start", "end", "panel", "block")),
+            strict=True,
+        )
+        steps = [
+            Step(worker, "compute", start, end, _label(panel, block))
+            for worker, start, end, panel, block in rows
+        ]
         for panel, _, receiver, start, end in self.messages.tolist():
             steps.append(Step(receiver, "transfer", start, end, _label(panel, panel)))
         return steps
@@ -343,15 +378,22 @@ def plan_factor(
         where = ", ".join([str(int(np.argmax(slow)))] * owners.ndim)
         raise ValueError(f"owner[{where}] is a worker with an infinite panel time")
     if links is not None and owners.ndim == 2:
-        raise ValueError("link_costs must be left out, or 0, for an owner of blocks in both directions")
+        raise ValueError(
+            "link_costs must be left out, or 0, for an owner of blocks in both directions"
+        )
     flops = flops_per_update(element)
     updates = _per_update("cycle_times", times, flops)
     factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
     waits = None if links is None else links * (element.itemsize / UNIT)
-    makespan, _, raw, messages = allocate.factor_simulate(kind, m, n, block, owners, updates, factoring, waits, not look_ahead)
+    makespan, _, raw, messages = allocate.factor_simulate(
+        kind, m, n, block, owners, updates, factoring, waits, not look_ahead
+    )
     ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring, owners.ndim == 2)
     if math.isfinite(makespan) and not math.isfinite(ideal):
-        raise ValueError("the work divided over the workers overflows: give cycle_times and panel_times in a larger unit")
+        raise ValueError(
+            "the work divided over the workers overflows: give cycle_times and panel_times in a"
+            " larger unit"
+        )
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
         tasks[name] = raw[name]
@@ -408,16 +450,26 @@ def plan_lu(
     True
     """
     return plan_factor(
-        m, n, cycle_times, speeds=speeds, owner=owner, block=block, dtype=dtype, panel_times=panel_times, link_costs=link_costs,
+        m,
+        n,
+        cycle_times,
+        speeds=speeds,
+        owner=owner,
+        block=block,
+        dtype=dtype,
+        panel_times=panel_times,
+        link_costs=link_costs,
         look_ahead=look_ahead,
-    )  # fmt: skip
+    )
 
 
 def _per_update(name: str, times: Times, flops: float) -> Times:
     """Seconds per update."""
     small = times * (flops / UNIT)
     if not small.all():
-        raise ValueError(f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit")
+        raise ValueError(
+            f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit"
+        )
     return small
 
 
@@ -438,49 +490,78 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
             return None
     costs = check.reals(f"link_costs must be numbers, got {given!r}", given)
     if costs.shape not in ((), (p,), (p, p)):
-        raise ValueError(f"link_costs must be a number or have shape ({p},) or ({p}, {p}), got {costs.shape}")
+        raise ValueError(
+            f"link_costs must be a number or have shape ({p},) or ({p}, {p}), got {costs.shape}"
+        )
     if costs.ndim == 2:
         np.fill_diagonal(costs, 0.0)  # no worker sends to itself
     bad = ~((costs >= 0) & np.isfinite(costs))
     if bad.any():
         raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
     with np.errstate(over="ignore"):
-        links = np.full((p, p), costs) if costs.ndim == 0 else np.add.outer(costs, costs) if costs.ndim == 1 else costs
+        links = (
+            np.full((p, p), costs)
+            if costs.ndim == 0
+            else np.add.outer(costs, costs)
+            if costs.ndim == 1
+            else costs
+        )
     np.fill_diagonal(links, 0.0)
     if not np.isfinite(links).all():
-        raise ValueError("link_costs of two workers have a sum that overflows: give them in a larger unit")
+        raise ValueError(
+            "link_costs of two workers have a sum that overflows: give them in a larger unit"
+        )
     return links if links.any() else None
 
 
 def _deal(
-    kind: str, m: int, n: int, times: NDArray[np.float64], owner: Owner, block: int | None, dtype: np.dtype[Any]
+    kind: str,
+    m: int,
+    n: int,
+    times: NDArray[np.float64],
+    owner: Owner,
+    block: int | None,
+    dtype: np.dtype[Any],
 ) -> tuple[int, NDArray[np.int32], str]:
     """The columns of a block, the owner of each block, and the name of the method."""
     if block is not None:
         block = check.integer("block", block, low=1, high=_HIGH)
     if isinstance(owner, str):
         if owner not in PATTERNS:
-            raise ValueError(f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got {owner!r}")
+            raise ValueError(
+                f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got"
+                f" {owner!r}"
+            )
         if block is None:
             block = factor.block(kind, m, n, dtype, len(times))
         count = _blocks(m, n, block)
         if count == 0:
             return block, np.empty(0, np.int32), owner
         with np.errstate(over="ignore"):
-            relative = np.ldexp(times, -int(np.frexp(times.min())[1]))  # exact, and no sum of them overflows
+            # exact, and no sum of them overflows
+            relative = np.ldexp(times, -int(np.frexp(times.min())[1]))
         return block, lu_pattern(count, relative, method=owner).owner.copy(), owner
     method = owner.method if isinstance(owner, LuPattern | LuGrid) else "given"
-    owners = check.integers("owner", owner.owner if isinstance(owner, LuPattern | LuGrid) else owner, low=0, high=len(times) - 1)
+    owners = check.integers(
+        "owner",
+        owner.owner if isinstance(owner, LuPattern | LuGrid) else owner,
+        low=0,
+        high=len(times) - 1,
+    )
     if owners.ndim not in (1, 2):
         raise ValueError(f"owner must have one dimension or two, got shape {owners.shape}")
     if block is None:
         block = max(1, -(-n // max(1, owners.shape[-1])))
     count = _blocks(m, n, block)
     if owners.ndim == 1 and count != len(owners):
-        raise ValueError(f"owner has {len(owners)} entries, but {m} x {n} elements make {count} blocks of {block} columns")
+        raise ValueError(
+            f"owner has {len(owners)} entries, but {m} x {n} elements make {count} blocks of"
+            f" {block} columns"
+        )
     if owners.ndim == 2 and owners.shape != (shape := (_blocks(n, m, block), count)):
         raise ValueError(
-            f"owner has shape {owners.shape}, but {m} x {n} elements make {shape} blocks of {block} rows and columns"
+            f"owner has shape {owners.shape}, but {m} x {n} elements make {shape} blocks of {block}"
+            " rows and columns"
         )
     if (idle := np.isinf(times[owners])).any():
         where = ", ".join(str(int(i)) for i in np.argwhere(idle)[0])

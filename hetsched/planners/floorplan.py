@@ -85,7 +85,9 @@ def plan_floorplan(method: str, request: Request) -> tuple[str, Floorplan]:
     return _best(request) if method == "best" else (method, METHODS[method](request))
 
 
-def laid_out(plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = "") -> Floorplan:
+def laid_out(
+    plan: Plan, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = ""
+) -> Floorplan:
     """A floorplan with its lengths.
 
     The scope holds for the sum of half perimeters in the unit square or a similar box.
@@ -102,11 +104,22 @@ def _in_square(plan: Plan, request: Request) -> Pieces:
 
 
 def of_pieces(
-    plan: Plan, pieces: Pieces, request: Request, columns: tuple[tuple[int, ...], ...] = (), scope: str = ""
+    plan: Plan,
+    pieces: Pieces,
+    request: Request,
+    columns: tuple[tuple[int, ...], ...] = (),
+    scope: str = "",
 ) -> Floorplan:
     """A floorplan (or an empty one) with given zones."""
     areas = areas_of(pieces, len(request.areas))
-    return Floorplan(plan=plan, pieces=pieces, areas=areas, columns=columns, cost=cost_of(pieces, request), scope=scope)
+    return Floorplan(
+        plan=plan,
+        pieces=pieces,
+        areas=areas,
+        columns=columns,
+        cost=cost_of(pieces, request),
+        scope=scope,
+    )
 
 
 def _by_worker(workers: NDArray[np.int32], rects: Pieces, p: int) -> Pieces:
@@ -161,7 +174,9 @@ def zones(pieces: Pieces, p: int) -> NDArray[np.float64]:
 
 def areas_of(pieces: Pieces, p: int) -> NDArray[np.float64]:
     """(p,) area of each worker's pieces."""
-    areas = np.bincount(pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p)
+    areas = np.bincount(
+        pieces[:, 0].astype(np.int64), pieces[:, 3].astype(np.float64) * pieces[:, 4], p
+    )
     return areas.astype(np.float64)
 
 
@@ -176,7 +191,10 @@ def _union(starts: NDArray[np.generic], lengths: NDArray[np.generic]) -> float:
 def require_kind(name: str, zones: NDArray[Any], shape: tuple[int, ...] | None) -> None:
     """Require integers for zones in cells of a shape, and floats in the unit square or cube."""
     if zones.dtype.kind != ("f" if shape is None else "i"):
-        raise ValueError(f"{name} must be {'float64 without' if shape is None else 'int64 in'} a shape, got {zones.dtype}")
+        raise ValueError(
+            f"{name} must be {'float64 without' if shape is None else 'int64 in'} a shape, got"
+            f" {zones.dtype}"
+        )
 
 
 def require_times(name: str, work: NDArray[np.float64], cycle_times: NDArray[np.float64]) -> None:
@@ -204,7 +222,8 @@ def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
     """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]] from the top."""
     sizes = np.diff(starts)
     plan = np.full(2 * len(order) - 1, ABOVE, np.int32)
-    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)  # every column but the first ends with BESIDE
+    # every column but the first ends with BESIDE
+    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)
     place = np.arange(len(order)) - np.repeat(starts[:-1], sizes)
     plan[np.repeat(first, sizes) + np.maximum(2 * place - 1, 0)] = order
     plan[(first + 2 * sizes - 1)[1:]] = BESIDE
@@ -230,7 +249,7 @@ def columns_of(plan: Plan) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(column) for column in stack[0])
 
 
-# ---- methods -----------------------------------------------------------------------------------------------------
+# ---- methods -------------------------------------------------------------------------------------
 
 
 def _columns(request: Request) -> Floorplan:
@@ -239,10 +258,14 @@ def _columns(request: Request) -> Floorplan:
     least, most = (1, min(n, p)) if request.columns is None else (request.columns, request.columns)
     if least > min(n, request.size):
         raise InfeasibleError(
-            f"columns must be at most {min(n, request.size)}, the number of columns of the matrix and of workers, got {least}"
+            f"columns must be at most {min(n, request.size)}, the number of columns of the matrix"
+            f" and of workers, got {least}"
         )
     if most * m < request.size:
-        raise InfeasibleError(f"columns must be at least {-(-request.size // m)} for {request.size} workers, got {most}")
+        raise InfeasibleError(
+            f"columns must be at least {-(-request.size // m)} for {request.size} workers, got"
+            f" {most}"
+        )
     order, starts = engine.partition_columns(request.areas, request.aspect, most, min(m, p), least)
     if request.sides is not None:
         return laid_out(of_columns(order, starts), request, _members(order, starts))
@@ -253,7 +276,11 @@ def _columns(request: Request) -> Floorplan:
         areas=sides[:, 0] * sides[:, 1],
         columns=later(lambda: _members(order, starts)),
         cost=_objective(sides, request),
-        scope=_full_columns(request.columns) if request.weights is None and request.objective == "sum" else "",
+        scope=(
+            _full_columns(request.columns)
+            if request.weights is None and request.objective == "sum"
+            else ""
+        ),
     )
 
 
@@ -266,7 +293,9 @@ def _full_columns(count: int | None) -> str:
 def _rule(name: str) -> Callable[[Request], Floorplan]:
     def follow(request: Request) -> Floorplan:
         plan, _ = engine.partition_rule(name, request.areas, request.aspect)
-        return laid_out(plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ())
+        return laid_out(
+            plan, request, columns_of(plan) if name in ("rows", "kalinov-lastovetsky") else ()
+        )
 
     return follow
 
@@ -275,7 +304,9 @@ def _contiguous(request: Request) -> Floorplan:
     if request.sides is None:
         raise ValueError('method "contiguous" needs shape, because it distributes whole cells')
     if request.sides[0] * request.sides[1] > 2**53:
-        raise InfeasibleError(f'method "contiguous" is for at most 2**53 cells, and shape {request.sides} has more')
+        raise InfeasibleError(
+            f'method "contiguous" is for at most 2**53 cells, and shape {request.sides} has more'
+        )
     workers, cells = engine.partition_contiguous(*request.sides, request.areas)
     pieces = np.column_stack((workers.astype(np.int64), cells))
     return of_pieces(np.empty(0, np.int32), pieces, request)
@@ -283,14 +314,20 @@ def _contiguous(request: Request) -> Floorplan:
 
 def _most(method: str, largest: bool) -> int:
     """Most workers of a method."""
-    return {"interval": 256 if largest else MOST_CUT, "guillotine": 7 if largest else 16, "nonrectangular": 256}[method]
+    return {
+        "interval": 256 if largest else MOST_CUT,
+        "guillotine": 7 if largest else 16,
+        "nonrectangular": 256,
+    }[method]
 
 
 def _at_most(method: str, request: Request) -> None:
     limit = _most(method, request.objective == "max")
     if request.size > limit:
         aim = ' with objective "max"' if request.objective == "max" else ""
-        raise InfeasibleError(f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}')
+        raise InfeasibleError(
+            f'method "{method}"{aim} is for up to {limit} workers, areas has {request.size}'
+        )
 
 
 @contextlib.contextmanager
@@ -303,8 +340,8 @@ def _told_apart(method: str) -> Iterator[None]:
         yield
     except NotImplementedError:
         raise InfeasibleError(
-            f'method "{method}" would not end: link_costs or areas are too far apart, or have too few values, '
-            'for so many workers. Use "columns" or "best"'
+            f'method "{method}" would not end: link_costs or areas are too far apart, or have too'
+            ' few values, for so many workers. Use "columns" or "best"'
         ) from None
 
 
@@ -312,13 +349,20 @@ def _interval(request: Request) -> Floorplan:
     _at_most("interval", request)
     if request.objective == "max":
         return laid_out(
-            engine.partition_narrow(request.areas, request.weights, request.aspect, _sorted(request.areas))[0], request
+            engine.partition_narrow(
+                request.areas, request.weights, request.aspect, _sorted(request.areas)
+            )[0],
+            request,
         )
     group_cost = request.group_cost if request.groups is not None else 0.0
     with _told_apart("interval"):
-        plan, _ = engine.partition_interval(request.areas, request.weights, request.aspect, None, request.groups, group_cost)
+        plan, _ = engine.partition_interval(
+            request.areas, request.weights, request.aspect, None, request.groups, group_cost
+        )
     within = "" if request.groups is None else " of each group and of the groups"
-    return laid_out(plan, request, scope=f"guillotine partitions of the list{within} sorted by area")
+    return laid_out(
+        plan, request, scope=f"guillotine partitions of the list{within} sorted by area"
+    )
 
 
 def _guillotine(request: Request) -> Floorplan:
@@ -328,7 +372,9 @@ def _guillotine(request: Request) -> Floorplan:
         plan, _ = engine.partition_narrow(request.areas, request.weights, request.aspect)
         return laid_out(plan, request, scope="guillotine partitions")
     with _told_apart("guillotine"):
-        plan, _ = engine.partition_guillotine(request.areas, request.weights, request.aspect, size <= _WHEELS)
+        plan, _ = engine.partition_guillotine(
+            request.areas, request.weights, request.aspect, size <= _WHEELS
+        )
     scope = "guillotine partitions"
     if size <= _WHEELS:  # up to six workers, a tiling without a straight cut is a pinwheel
         scope = "partitions into rectangles" if size <= 6 else "guillotine and pinwheel partitions"
@@ -337,7 +383,9 @@ def _guillotine(request: Request) -> Floorplan:
 
 def _nonrectangular(request: Request) -> Floorplan:
     _at_most("nonrectangular", request)
-    return _least([("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)], request)[1]
+    return _least(
+        [("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)], request
+    )[1]
 
 
 def _around_plans(request: Request) -> Iterator[Plan]:
@@ -346,7 +394,9 @@ def _around_plans(request: Request) -> Iterator[Plan]:
     yield engine.partition_rule("snrpp", request.areas, request.aspect)[0]
     if 2 < request.size <= _ALL_ORDERS:
         for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
-            yield engine.partition_around(request.areas, request.weights, request.aspect, np.array(order, np.int32))[0]
+            yield engine.partition_around(
+                request.areas, request.weights, request.aspect, np.array(order, np.int32)
+            )[0]
 
 
 def _best(request: Request) -> tuple[str, Floorplan]:
@@ -370,7 +420,10 @@ def _best(request: Request) -> tuple[str, Floorplan]:
         name, plan = _best(replace(request, objective="sum"))
         found.append((name, laid_out(plan.plan, request)))
     elif size > _ALL_CUTS or request.budget is not None:
-        found += [("search", laid_out(plan, request)) for plan in _searched(request, _least(found, request)[1].plan)]
+        found += [
+            ("search", laid_out(plan, request))
+            for plan in _searched(request, _least(found, request)[1].plan)
+        ]
     if 1 < size <= _AROUND:
         found.append(("nonrectangular", _nonrectangular(request)))
     elif size > _AROUND and not largest:
@@ -384,7 +437,9 @@ def _some_intervals(request: Request, reach: int) -> Floorplan:
     The list is made coarser until `reach` cells are left.
     """
     with _told_apart("interval"):
-        plan, _ = engine.partition_interval(request.areas, request.weights, request.aspect, reach=reach)
+        plan, _ = engine.partition_interval(
+            request.areas, request.weights, request.aspect, reach=reach
+        )
     return laid_out(plan, request)
 
 
@@ -416,7 +471,9 @@ def _searched(request: Request, plan: Plan) -> Iterator[Plan]:
         took = time.monotonic() - start
         if end is None or time.monotonic() >= end:
             return
-        evaluations = max(1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6))))
+        evaluations = max(
+            1000, int(min(evaluations, evaluations * (end - time.monotonic()) / max(took, 1e-6)))
+        )
 
 
 def _least(found: list[tuple[str, Floorplan]], request: Request) -> tuple[str, Floorplan]:
@@ -459,13 +516,27 @@ def slow_methods(size: int, matrix: bool, groups: bool, largest: bool) -> dict[s
     Methods that do not work with (or without) a matrix, groups, or objective "max" are included.
     """
     if groups:
-        return {method: "does not take groups" for method in METHODS if method not in ("best", "interval")}
-    limits = {"interval": _INTERVAL, "guillotine": 7 if largest else _ALL_CUTS, "nonrectangular": _AROUND}
+        return {
+            method: "does not take groups"
+            for method in METHODS
+            if method not in ("best", "interval")
+        }
+    limits = {
+        "interval": _INTERVAL,
+        "guillotine": 7 if largest else _ALL_CUTS,
+        "nonrectangular": _AROUND,
+    }
     slow = {
-        method: f"slow for more than {limit} workers, got {size}: name it in methods to use it"
-        if size <= (most := _most(method, largest))
-        else f"for at most {most} workers, got {size}"
+        method: (
+            f"slow for more than {limit} workers, got {size}: name it in methods to use it"
+            if size <= (most := _most(method, largest))
+            else f"for at most {most} workers, got {size}"
+        )
         for method, limit in limits.items()
         if size > limit
     }
-    return slow if matrix else {**slow, "contiguous": "needs shape, because it distributes whole cells"}
+    return (
+        slow
+        if matrix
+        else {**slow, "contiguous": "needs shape, because it distributes whole cells"}
+    )

@@ -26,14 +26,18 @@ def memory_of(given: Any, shape: tuple[int, ...], of: str = "worker") -> NDArray
         return np.full(shape, np.inf)
     if isinstance(given, list | tuple):
         given = [np.inf if own is None else own for own in given]
-    memory = check.reals(lambda: f"memory must be a number or an array of numbers, got {given!r}", given)
+    memory = check.reals(
+        lambda: f"memory must be a number or an array of numbers, got {given!r}", given
+    )
     if not (memory >= 0).all():
         i, where = check.first(~(memory >= 0))
         raise ValueError(f"memory{where} must not be negative, got {memory[i]:g}")
     try:
         return np.broadcast_to(memory, shape).copy()
     except ValueError:
-        raise ValueError(f"memory of shape {memory.shape} does not broadcast to {shape}, a number for each {of}") from None
+        raise ValueError(
+            f"memory of shape {memory.shape} does not broadcast to {shape}, a number for each {of}"
+        ) from None
 
 
 def completed(content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -55,7 +59,9 @@ def beside(n: int, disk: bool) -> int:
 
 def room_of(n: int, memory: NDArray[np.float64], taken: int) -> NDArray[np.int64]:
     """Layers with operands that each worker can hold besides `taken` elements, from 0 to n."""
-    room: NDArray[np.int64] = np.clip((np.minimum(memory, 2.0**62).astype(np.int64) - taken) // max(2 * n, 1), 0, n)
+    room: NDArray[np.int64] = np.clip(
+        (np.minimum(memory, 2.0**62).astype(np.int64) - taken) // max(2 * n, 1), 0, n
+    )
     return room
 
 
@@ -63,8 +69,8 @@ def too_little(n: int, disk: bool, held: int, where: str = "") -> str:
     """Text for an InfeasibleError: why the layers do not fit."""
     hint = "" if disk else "; with disk=True, workers keep these on disk"
     return (
-        f"memory{where} has room for {held} of {n} layers: each layer takes {2 * n} elements at its worker, "
-        f"which holds {beside(n, disk)} elements more{hint}"
+        f"memory{where} has room for {held} of {n} layers: each layer takes {2 * n} elements at its"
+        f" worker, which holds {beside(n, disk)} elements more{hint}"
     )
 
 
@@ -75,4 +81,7 @@ def require_fit(names: tuple[str, ...], held: NDArray[Any], memory: NDArray[np.f
     """
     if (less := memory * (1 + 1e-9) < held).any():
         i = int(np.argmax(less))
-        raise ValueError(f"plan needs {held[i]:.15g} elements of memory at worker {names[i]}, which has {memory[i]:.15g}")
+        raise ValueError(
+            f"plan needs {held[i]:.15g} elements of memory at worker {names[i]}, which has"
+            f" {memory[i]:.15g}"
+        )

@@ -21,7 +21,15 @@ from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
-from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
+from .layer_memory import (
+    beside,
+    completed,
+    elements_of,
+    memory_of,
+    require_fit,
+    room_of,
+    too_little,
+)
 from .stacked import PlanStack, certified_rows, stack_of
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of the C enum hs_layers_mode
@@ -134,14 +142,25 @@ class LayersPlan(Plan):
         memory = memory_of(elements_of(platform), (len(platform),))
         require_fit(self.names, self.elements_held, memory)
         costs = self._star_links(platform)
-        engine = _engine_of(self.mode, self.n, platform.cycle_times, costs, room_of(self.n, memory, beside(self.n, self.disk)))
+        engine = _engine_of(
+            self.mode,
+            self.n,
+            platform.cycle_times,
+            costs,
+            room_of(self.n, memory, beside(self.n, self.disk)),
+        )
         order = np.concatenate((self.order, np.flatnonzero(self.counts == 0))).astype(np.int32)
         shares, relaxed = engine.relaxed(order)
         times, makespan = _schedule(engine, self.mode, order, self.counts)
         bound = engine.bound()
         if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # optimal for every order
             bound = max(bound, engine.schedule(order, found[0])[1])
-        times |= {"shares": check.frozen(shares), "relaxed": relaxed, "link_costs": costs, "memory": check.frozen(memory)}
+        times |= {
+            "shares": check.frozen(shares),
+            "relaxed": relaxed,
+            "link_costs": costs,
+            "memory": check.frozen(memory),
+        }
         return self._carried(platform, makespan, bound, **times)
 
     def _load(self) -> Any:
@@ -154,7 +173,10 @@ class LayersPlan(Plan):
         for i in self.order.tolist():
             count = int(self.counts[i])
             what = f"{count} layer{'s' * (count != 1)}"
-            for kind, (start, end) in (("transfer", self.receive[i].tolist()), ("compute", self.compute[i].tolist())):
+            for kind, (start, end) in (
+                ("transfer", self.receive[i].tolist()),
+                ("compute", self.compute[i].tolist()),
+            ):
                 if start < end:
                     steps.append(Step(i, kind, start, end, what))
         return steps
@@ -259,7 +281,15 @@ def layers_star(
         check.choice(name, value, choices)
     if any(map(check.is_stack, (cycle_times, speeds))):
         return _layers_stack(  # type: ignore[return-value]
-            side, cycle_times, link_costs, mode, method, speeds, memory, check.flag("disk", disk), progress
+            side,
+            cycle_times,
+            link_costs,
+            mode,
+            method,
+            speeds,
+            memory,
+            check.flag("disk", disk),
+            progress,
         )
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
@@ -278,7 +308,10 @@ def layers_star(
     if method == "paper":
         shares, counts = engine.paper()
         first = int(np.argmax(np.isfinite(times) & (most >= min(side, 1))))
-        work, message = float(times[first]) * max(side, 1) ** 2, float(costs[first]) * 2 * max(side, 1)
+        work, message = (
+            float(times[first]) * max(side, 1) ** 2,
+            float(costs[first]) * 2 * max(side, 1),
+        )
         hold = max(work, message) if mode in _OVERLAPPING else work + message
         relaxed = float(shares[first] * hold)
     else:
@@ -296,7 +329,13 @@ def layers_star(
     return LayersPlan(
         method=method,
         **certified(makespan if optimal else bound, makespan=makespan),
-        scope="all orders and counts" if optimal else "plans with messages in this order" if exact else "",
+        scope=(
+            "all orders and counts"
+            if optimal
+            else "plans with messages in this order"
+            if exact
+            else ""
+        ),
         n=side,
         mode=mode,
         counts=check.frozen(counts),
@@ -317,9 +356,16 @@ def layers_star(
 
 
 def _layers_stack(
-    n: int, cycle_times: Any, link_costs: Any, mode: str, method: str, speeds: Any, memory: Any, disk: bool,
+    n: int,
+    cycle_times: Any,
+    link_costs: Any,
+    mode: str,
+    method: str,
+    speeds: Any,
+    memory: Any,
+    disk: bool,
     progress: bool | Progress | None,
-) -> PlanStack:  # fmt: skip
+) -> PlanStack:
     """One plan for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
@@ -328,7 +374,10 @@ def _layers_stack(
     _require_room(n, times, most, disk)
     shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
-    work, message = _scaled("cycle_times", rows[0], factor**2, "n^2"), _scaled("link_costs", rows[1], 2 * factor, "2 n")
+    work, message = (
+        _scaled("cycle_times", rows[0], factor**2, "n^2"),
+        _scaled("link_costs", rows[1], 2 * factor, "2 n"),
+    )
     with reporting(progress) as tell:
         limits = None if (most == n).all() else most.reshape(-1, p)
         given = method, MODES.index(mode), n, work, message, limits, _WORK, threads_here, tell
@@ -337,10 +386,20 @@ def _layers_stack(
     optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
     bound = np.where(optimal, makespan, bound)
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
-    stacked = {name: np.array(given, np.float64).reshape(-1, p), "link_costs": rows[1], "memory": room.reshape(-1, p)}
+    stacked = {
+        name: np.array(given, np.float64).reshape(-1, p),
+        "link_costs": rows[1],
+        "memory": room.reshape(-1, p),
+    }
     results = {"makespan": makespan, "bound": bound, "optimal": optimal, "counts": counts}
     return stack_of(
-        shape, method, "makespan", results, layers_star, stacked, {"n": n, "mode": mode, "method": method, "disk": disk}
+        shape,
+        method,
+        "makespan",
+        results,
+        layers_star,
+        stacked,
+        {"n": n, "mode": mode, "method": method, "disk": disk},
     )
 
 
@@ -352,13 +411,24 @@ def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], d
         raise InfeasibleError(too_little(n, disk, held[i], where))
 
 
-def _engine_of(mode: str, n: int, times: NDArray[np.float64], costs: NDArray[np.float64], most: NDArray[np.int64]) -> Layers:
+def _engine_of(
+    mode: str,
+    n: int,
+    times: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    most: NDArray[np.int64],
+) -> Layers:
     factor = max(n, 1)  # n = 0 takes no time in any case
-    work, message = _scaled("cycle_times", times, factor**2, "n^2"), _scaled("link_costs", costs, 2 * factor, "2 n")
+    work, message = (
+        _scaled("cycle_times", times, factor**2, "n^2"),
+        _scaled("link_costs", costs, 2 * factor, "2 n"),
+    )
     return Layers(MODES.index(mode), n, work, message, None if (most == n).all() else most)
 
 
-def _schedule(engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[dict[str, Any], float]:
+def _schedule(
+    engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]
+) -> tuple[dict[str, Any], float]:
     """The fields `receive` and `compute` of a plan, and its makespan."""
     (start, received, end), makespan = engine.schedule(order, counts)
     begin = start if mode in _OVERLAPPING else received
@@ -373,5 +443,8 @@ def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> N
     bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
     if bad.any():
         i, where = check.first(bad)
-        raise ValueError(f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in another unit")
+        raise ValueError(
+            f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in"
+            " another unit"
+        )
     return scaled

@@ -86,7 +86,11 @@ class LuGrid(Plan):
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
         schema.require_able("counts", self.counts, self.cycle_times)
         schema.require_close("makespan", self.makespan, float(self.loads.sum()))
-        schema.require_close("cost", self.cost, self.makespan + self.link_cost * float(self.traffic.sum(dtype=np.float64)))
+        schema.require_close(
+            "cost",
+            self.cost,
+            self.makespan + self.link_cost * float(self.traffic.sum(dtype=np.float64)),
+        )
 
     @cached_property
     def updates(self) -> NDArray[np.int64]:
@@ -95,7 +99,9 @@ class LuGrid(Plan):
         lines = np.arange(n)
         ring = np.minimum.outer(lines, lines)  # the block is updated in the steps before this one
         counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
-        return check.frozen(np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64))))
+        return check.frozen(
+            np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64)))
+        )
 
     def _on(self, platform: Platform) -> Plan:
         return lu_grid(len(self.owner), platform, owner=self.owner, link_cost=self.link_cost)
@@ -111,10 +117,20 @@ class LuGrid(Plan):
         """
         steps = []
         times, start = self.cycle_times.tolist(), 0.0
-        for k, (load, updates) in enumerate(zip(self.loads.tolist(), self.updates.tolist(), strict=True)):
+        for k, (load, updates) in enumerate(
+            zip(self.loads.tolist(), self.updates.tolist(), strict=True)
+        ):
             for i, count in enumerate(updates):
                 if count:
-                    steps.append(Step(i, "compute", start, start + count * times[i], f"step {k}: {count} updates"))
+                    steps.append(
+                        Step(
+                            i,
+                            "compute",
+                            start,
+                            start + count * times[i],
+                            f"step {k}: {count} updates",
+                        )
+                    )
             start += load
         return steps
 
@@ -131,7 +147,10 @@ class LuGrid(Plan):
         path : path-like
             The file is first written beside this path, then renamed.
         """
-        lines = [f"{len(self.owner)} {len(self.owner)}", *(" ".join(map(str, row)) for row in self.owner.tolist())]
+        lines = [
+            f"{len(self.owner)} {len(self.owner)}",
+            *(" ".join(map(str, row)) for row in self.owner.tolist()),
+        ]
         with replace_file(path) as file:
             file.write(("\n".join(lines) + "\n").encode())
 
@@ -156,7 +175,8 @@ def lu_grid(
     n : int
         Number of blocks on a side, 1 to 46340.
     cycle_times : Platform or (p,) array_like
-        Time of each worker to update one block, > 0. A worker with an infinite cycle-time gets nothing.
+        Time of each worker to update one block, > 0. A worker with an infinite cycle-time gets
+        nothing.
     method : {"best", "1d1d", "nested", "columns", "cyclic"}
         "1d1d": workers in columns as in `partition`. Block columns are dealt to these columns of
         workers, and block rows within each, by the incremental rule from the last one back.
@@ -182,7 +202,8 @@ def lu_grid(
     Raises
     ------
     ValueError, TypeError
-        For NaN, zero or negative cycle-times, n outside its range, an unknown method, a negative link_cost.
+        For NaN, zero or negative cycle-times, n outside its range, an unknown method, a negative
+        link_cost.
 
     Notes
     -----
@@ -206,7 +227,9 @@ def lu_grid(
         if method != "best":
             raise ValueError("owner must be given without method")
         who["asked"] = "given"
-        return _evaluated("given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, who)
+        return _evaluated(
+            "given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, who
+        )
     best: LuGrid | None = None
     for kind in METHODS[1:] if method == "best" else (method,):
         for made in _MAPS[kind](n, times):
@@ -230,7 +253,11 @@ def _evaluated(
     loads, traffic, received = allocate.lu_grid_evaluate(owner, times)
     fastest = float(times.min())
     with np.errstate(over="ignore"):
-        makespan, bound, sent = float(np.cumsum(loads)[-1]), float(np.cumsum(bounds)[-1]), int(traffic.sum())
+        makespan, bound, sent = (
+            float(np.cumsum(loads)[-1]),
+            float(np.cumsum(bounds)[-1]),
+            int(traffic.sum()),
+        )
         ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
         cost = makespan + link_cost * sent
     proof = certified(bound, cost=cost)
@@ -270,11 +297,13 @@ def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArra
     best = np.full(n, np.inf)
     with np.errstate(over="ignore"):
         for rate, root in zip(together.tolist(), (roots / np.sqrt(together)).tolist(), strict=True):
-            np.minimum(best, m**2 * (fastest / rate) + link_cost * (2.0 * (root - 1.0) * m), out=best)
+            np.minimum(
+                best, m**2 * (fastest / rate) + link_cost * (2.0 * (root - 1.0) * m), out=best
+            )
     return np.maximum(least, best * (1.0 - 1e-14))
 
 
-# ---- maps ---------------------------------------------------------------------------------------------------------
+# ---- maps ----------------------------------------------------------------------------------------
 
 
 def _shares(times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -285,7 +314,9 @@ def _shares(times: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _one_by_one(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
     p = len(times)
-    yield allocate.lu_grid_deal(n, times, of_columns(*partition.partition_columns(_shares(times), 1.0, p, p)))
+    yield allocate.lu_grid_deal(
+        n, times, of_columns(*partition.partition_columns(_shares(times), 1.0, p, p))
+    )
 
 
 def _nested(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:

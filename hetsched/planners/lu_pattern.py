@@ -81,7 +81,15 @@ class LuPattern(Plan):
             left[pivot] -= 1
             for i, count in enumerate(left):
                 if count:
-                    steps.append(Step(i, "compute", start, start + count * times[i], f"step {k}: {count} updates"))
+                    steps.append(
+                        Step(
+                            i,
+                            "compute",
+                            start,
+                            start + count * times[i],
+                            f"step {k}: {count} updates",
+                        )
+                    )
         return steps
 
 
@@ -94,7 +102,8 @@ def lu_pattern(
     method: str = "best",
     owner: ArrayLike | None = None,
 ) -> LuPattern:
-    """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR are balanced.
+    """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR
+    are balanced.
 
     Step k factors the block column k and updates the n - 1 - k block columns to its right, which
     are equal and independent.
@@ -104,7 +113,8 @@ def lu_pattern(
     n : int
         Number of block columns, at least 1.
     cycle_times : Platform or (p,) array_like
-        Time of each worker to update one block column, > 0. A worker with an infinite cycle-time gets nothing.
+        Time of each worker to update one block column, > 0. A worker with an infinite cycle-time
+        gets nothing.
     period : int, optional
         Repeat the pattern of that many block columns. If the first slice is incomplete, it has the
         end of the pattern. Default: one slice of n. Only for method "pattern".
@@ -132,7 +142,8 @@ def lu_pattern(
 
     Notes
     -----
-    The dynamic programming algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 2.4, in O(n log p).
+    The dynamic programming algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section
+    2.4, in O(n log p).
 
     Examples
     --------
@@ -150,7 +161,9 @@ def lu_pattern(
         method = "pattern"
     if period is not None:
         if method != "pattern":
-            raise ValueError(f'period is for method "pattern" only, got period={period!r} with method {method!r}')
+            raise ValueError(
+                f'period is for method "pattern" only, got period={period!r} with method {method!r}'
+            )
         period = check.integer("period", period, low=1)
     if owner is not None and (method != "pattern" or period is not None):
         raise ValueError("owner must be given without method and period")

@@ -70,7 +70,8 @@ def plan_matmul(
     --------
     >>> import hetsched as hs
     >>> hs.plan_matmul(1000, 1000, 1000, hs.Platform.star([3, 5, 8]), method="columns")
-    <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block columns (columns)>
+    <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block
+    columns (columns)>
     >>> platform = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])
     >>> type(hs.plan_matmul(640, 240, 320, platform, block=80)).__name__
     'StarPlan'
@@ -83,20 +84,32 @@ def plan_matmul(
     limited = any(memory is not None for memory in platform.memory)
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
-            raise ValueError(f"communication is for boxes only, got {communication!r} with limited memory")
+            raise ValueError(
+                f"communication is for boxes only, got {communication!r} with limited memory"
+            )
         if check.flag("deterministic", deterministic):
             raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
         for name, size in (("m", m), ("k", k), ("n", n)):
             check.integer(name, size, low=1)  # the master has something to send
         q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
         if platform.unit is None:
-            platform = Platform(platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop())
+            platform = Platform(
+                platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop()
+            )
         blocks = platform.per(Unit.block_update(q, kind), "a plan in blocks")
         return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
     return plan_boxes(
-        m, n, k, platform, method="auto" if method == "best" else method, block=1 if block is None else block,
-        communication=communication, itemsize=kind.itemsize, flops_per_update=flops_per_update(kind), deterministic=deterministic,
-    )  # fmt: skip
+        m,
+        n,
+        k,
+        platform,
+        method="auto" if method == "best" else method,
+        block=1 if block is None else block,
+        communication=communication,
+        itemsize=kind.itemsize,
+        flops_per_update=flops_per_update(kind),
+        deterministic=deterministic,
+    )
 
 
 def _side(platform: Platform, dtype: np.dtype[np.generic]) -> int:
@@ -106,4 +119,6 @@ def _side(platform: Platform, dtype: np.dtype[np.generic]) -> int:
         q = math.isqrt(round(unit.bytes / dtype.itemsize))
         if q and unit == Unit.block_update(q, dtype):
             return q
-    raise ValueError("block must be given: the platform's unit does not imply the side of the blocks")
+    raise ValueError(
+        "block must be given: the platform's unit does not imply the side of the blocks"
+    )

@@ -18,14 +18,27 @@ from .._base import check, schema
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, mesh_links, whose
-from .layer_memory import beside, completed, elements_of, memory_of, require_fit, room_of, too_little
+from .layer_memory import (
+    beside,
+    completed,
+    elements_of,
+    memory_of,
+    require_fit,
+    room_of,
+    too_little,
+)
 from .layers import MOST_LAYERS
 from .mesh_lp import TOLERANCE, Mode, Network, Program, Solution
 from .mesh_rounds import Pipeline, timed
 from .ring import links_between
 
 METHODS = ("best", "relaxed", "pmft", "heuristic", "neighbours", "milp")
-_MODES = {"scss": Mode(True, True), "sccs": Mode(True, False), "pccs": Mode(), "pcss": Mode(False, True)}
+_MODES = {
+    "scss": Mode(True, True),
+    "sccs": Mode(True, False),
+    "pccs": Mode(),
+    "pcss": Mode(False, True),
+}
 _IN_ORDER = "plans whose nodes serve their links in this order"
 _INSTALLMENTS = 64  # most installments of a plan
 _MOVES = 20  # most moves of one layer after rounding
@@ -129,14 +142,20 @@ class MeshPlan(Plan):
         shape = self.shape or (p,)
         if self.counts.shape != shape or self.counts.size != p:
             raise ValueError(
-                f"counts must have one entry for each of the {p} workers, in shape {shape}, got shape {self.counts.shape}"
+                f"counts must have one entry for each of the {p} workers, in shape {shape}, got"
+                f" shape {self.counts.shape}"
             )
         if self.counts.dtype.kind == "i":
             schema.require_dealt("counts", self.counts.ravel(), self.n)
         schema.require_close("sum of counts", float(self.counts.sum()), float(self.n))
         schema.require_able("counts", self._load(), self.cycle_times)
-        if self.sources and (self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)):
-            raise ValueError(f"sources must begin with source {self.source} and contain each node once, got {self.sources}")
+        if self.sources and (
+            self.sources[0] != self.source or len(set(self.sources)) < len(self.sources)
+        ):
+            raise ValueError(
+                f"sources must begin with source {self.source} and contain each node once, got"
+                f" {self.sources}"
+            )
         schema.require_close("makespan", self.makespan, float(self.finish.max()))
         _order(p, self.links, self._roots)
 
@@ -203,7 +222,9 @@ class MeshPlan(Plan):
         """
         held = np.bincount(self.links[:, 1], self.flows, len(self.cycle_times))
         held[self._roots] = 2.0 * self.n**2
-        total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(beside(self.n, self.disk))
+        total: NDArray[np.float64] = held.reshape(self.counts.shape) + (self.counts > 0) * float(
+            beside(self.n, self.disk)
+        )
         return total
 
     @property
@@ -218,11 +239,18 @@ class MeshPlan(Plan):
         allows fractional layers and unlimited memory. If this plan leaves links out, the bound
         holds for every subset of the links.
         """
-        times, costs, memory = platform.cycle_times, costs_on(self, platform), self._memory_on(platform)
-        network = network_of(self.n, times, self.links, costs, self._roots, self.source_computes, self.mode)
+        times, costs, memory = (
+            platform.cycle_times,
+            costs_on(self, platform),
+            self._memory_on(platform),
+        )
+        network = network_of(
+            self.n, times, self.links, costs, self._roots, self.source_computes, self.mode
+        )
         tail, head = self.links.T
         begin = self.start.ravel()
-        kept = (self.flows > 0.0) | (begin[head] >= begin[tail])  # no node waits for a link that was left out
+        # no node waits for a link that was left out
+        kept = (self.flows > 0.0) | (begin[head] >= begin[tail])
         own = network.of_links(kept)
         flows = self.flows[kept] / (2.0 * self.n)
         start = own.starts(flows)
@@ -230,10 +258,16 @@ class MeshPlan(Plan):
         makespan = float(finish.max())
         program = Program(network.at_once(), below=None if kept.all() else makespan)
         return self._carried(
-            platform, makespan, program.least(), start=check.frozen(start.reshape(self.counts.shape)),
-            finish=check.frozen(finish.reshape(self.counts.shape)), link_costs=check.frozen(costs), memory=check.frozen(memory),
-            lp_solves=program.solves, iterations=program.iterations,
-        )  # fmt: skip
+            platform,
+            makespan,
+            program.least(),
+            start=check.frozen(start.reshape(self.counts.shape)),
+            finish=check.frozen(finish.reshape(self.counts.shape)),
+            link_costs=check.frozen(costs),
+            memory=check.frozen(memory),
+            lp_solves=program.solves,
+            iterations=program.iterations,
+        )
 
     def _memory_on(self, platform: Platform) -> NDArray[np.float64]:
         """Elements that each node can hold on `platform`; ValueError if the plan needs more."""
@@ -260,9 +294,13 @@ class MeshPlan(Plan):
             used = np.flatnonzero((self.links[:, 1] == v) & (end > begin))
             for group in _overlapping(used[np.argsort(begin[used], kind="stable")], begin, end):
                 what = "from " + ", ".join(self.names[i] for i in self.links[group, 0].tolist())
-                steps.append(Step(v, "transfer", float(begin[group].min()), float(end[group].max()), what))
+                steps.append(
+                    Step(v, "transfer", float(begin[group].min()), float(end[group].max()), what)
+                )
             if counts[v] > 0:
-                steps.append(Step(v, "compute", float(start[v]), float(finish[v]), f"{counts[v]:.6g} layers"))
+                steps.append(
+                    Step(v, "compute", float(start[v]), float(finish[v]), f"{counts[v]:.6g} layers")
+                )
         return steps
 
     def _directed(self, axis: int) -> NDArray[np.float64]:
@@ -313,7 +351,9 @@ class InstallmentPlan(MeshPlan):
         for name, most in (("counts", self.n), ("flows", self.n**2)):
             rounds, total = getattr(self, f"round_{name}"), getattr(self, name).ravel()
             near = 0.0 if rounds.dtype.kind == total.dtype.kind == "i" else 1e-9
-            if not len(rounds) or not np.allclose(rounds.sum(axis=0), total, rtol=near, atol=near * most):
+            if not len(rounds) or not np.allclose(
+                rounds.sum(axis=0), total, rtol=near, atol=near * most
+            ):
                 raise ValueError(f"round_{name} must sum to {name} over the installments")
 
     @property
@@ -329,18 +369,27 @@ class InstallmentPlan(MeshPlan):
     def _on(self, platform: Platform) -> Plan:
         """The same layers in the same installments over the same links, on another platform."""
         costs = costs_on(self, platform)
-        network = network_of(self.n, platform.cycle_times, self.links, costs, self._roots, self.source_computes)
+        network = network_of(
+            self.n, platform.cycle_times, self.links, costs, self._roots, self.source_computes
+        )
         found = timed(network, self.round_counts, self.round_flows / (2.0 * self.n))
         program = Pipeline(network, self.installments)
         times = {
-            "round_start": found.arrive, "round_finish": found.done,
-            "start": found.arrive[-1].reshape(self.start.shape), "finish": found.done[-1].reshape(self.start.shape),
-        }  # fmt: skip
+            "round_start": found.arrive,
+            "round_finish": found.done,
+            "start": found.arrive[-1].reshape(self.start.shape),
+            "finish": found.done[-1].reshape(self.start.shape),
+        }
         return self._carried(
-            platform, float(found.done[-1].max()), program.least(), link_costs=check.frozen(costs),
-            memory=check.frozen(self._memory_on(platform)), lp_solves=program.solves, iterations=program.iterations,
+            platform,
+            float(found.done[-1].max()),
+            program.least(),
+            link_costs=check.frozen(costs),
+            memory=check.frozen(self._memory_on(platform)),
+            lp_solves=program.solves,
+            iterations=program.iterations,
             **{name: check.frozen(values) for name, values in times.items()},
-        )  # fmt: skip
+        )
 
     def _leaves(self) -> NDArray[np.float64]:
         """(R, m) times when each link begins to carry an installment."""
@@ -363,9 +412,21 @@ class InstallmentPlan(MeshPlan):
                 np.tile(self.links[into, 0], self.installments),
             )
             used = np.flatnonzero(own_end > own_begin)
-            for group in _overlapping(used[np.argsort(own_begin[used], kind="stable")], own_begin, own_end):
-                what = "from " + ", ".join(self.names[i] for i in dict.fromkeys(tails[group].tolist()))
-                steps.append(Step(v, "transfer", float(own_begin[group].min()), float(own_end[group].max()), what))
+            for group in _overlapping(
+                used[np.argsort(own_begin[used], kind="stable")], own_begin, own_end
+            ):
+                what = "from " + ", ".join(
+                    self.names[i] for i in dict.fromkeys(tails[group].tolist())
+                )
+                steps.append(
+                    Step(
+                        v,
+                        "transfer",
+                        float(own_begin[group].min()),
+                        float(own_end[group].max()),
+                        what,
+                    )
+                )
             ready = 0.0
             for j, count in enumerate(self.round_counts[:, v].tolist()):
                 if count > 0:
@@ -382,7 +443,9 @@ def round_arrivals(plan: InstallmentPlan, platform: Platform, data: float) -> ND
     p, (tail, head), layers = len(plan.names), plan.links.T, plan.round_flows / (2.0 * plan.n)
     idle, all_links = np.zeros(p, bool), np.ones(len(costs), bool)
     order = _order(p, plan.links, plan._roots)
-    network = Network(plan.n, plan.cycle_times, data * costs, tail, head, order, idle, all_links, len(plan._roots))
+    network = Network(
+        plan.n, plan.cycle_times, data * costs, tail, head, order, idle, all_links, len(plan._roots)
+    )
     found = timed(network, plan.round_counts, layers)
     times = np.stack((found.arrive, found.arrive), axis=-1)
     carrying = layers * data * costs > 0.0
@@ -404,14 +467,19 @@ def arrivals(plan: MeshPlan, platform: Platform, data: float) -> NDArray[np.floa
     times = np.zeros(len(layers)) if free else layers * data * costs_on(plan, platform)
     tail, head = plan.links.T
     begin, mode = plan.start.ravel(), _MODES[plan.mode]
-    waits = (layers > 0.0) | (begin[head] >= begin[tail])  # a node does not wait for a link that was left out
+    # a node does not wait for a link that was left out
+    waits = (layers > 0.0) | (begin[head] >= begin[tail])
     found, ahead = np.zeros((len(plan.names), 2)), mode.waits(tail, times)
     for v in _order(len(found), plan.links, plan._roots).tolist():
         own = np.flatnonzero((head == v) & waits)
         if len(own):
             leave = found[tail[own], 1] + ahead[own]
             found[v, 1] = (leave + times[own]).max()
-            found[v, 0] = leave.max() if mode.overlapping else leave[times[own] > 0.0].min(initial=found[v, 1])
+            found[v, 0] = (
+                leave.max()
+                if mode.overlapping
+                else leave[times[own] > 0.0].min(initial=found[v, 1])
+            )
     return found
 
 
@@ -421,7 +489,9 @@ def costs_on(plan: MeshPlan, platform: Platform) -> NDArray[np.float64]:
         costs: NDArray[np.float64] = links_between(platform)[tuple(plan.links.T)]
         return costs
     if platform.shape != plan.shape or platform.right is None or platform.down is None:
-        raise ValueError("platform must be a mesh of {} x {} nodes, like the plan's".format(*plan.shape))
+        raise ValueError(
+            "platform must be a mesh of {} x {} nodes, like the plan's".format(*plan.shape)
+        )
     return mesh_edges(platform.right, platform.down, divmod(plan.source, plan.shape[1]))[2]
 
 
@@ -531,9 +601,13 @@ def layers_mesh(
     given = cycle_times
     if isinstance(given, Platform):
         if given.shape is None:
-            raise TypeError("cycle_times is a Platform that is not a mesh: make one with Platform.mesh")
+            raise TypeError(
+                "cycle_times is a Platform that is not a mesh: make one with Platform.mesh"
+            )
         if right is not None or down is not None:
-            raise TypeError("right and down must not be given together with a Platform, which already has them")
+            raise TypeError(
+                "right and down must not be given together with a Platform, which already has them"
+            )
         if speeds is not None:
             raise TypeError("give either cycle_times or speeds")
         given = given.per(Unit.multiply_add(), "cycle_times: layers_mesh")
@@ -618,11 +692,15 @@ def layers_network(
     (100, 12, 45.44)
     """
     if isinstance(cycle_times, Platform):
-        raise TypeError("cycle_times must be one number for each node, got a Platform: a Platform.mesh is for layers_mesh")
+        raise TypeError(
+            "cycle_times must be one number for each node, got a Platform: a Platform.mesh is for"
+            " layers_mesh"
+        )
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
     roots = _sources(source, len(times))
-    away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)  # a source has everything and receives nothing
+    # a source has everything and receives nothing
+    away = ~np.isin(pairs[:, 1], roots) | (len(roots) == 1)
     options = _options(n, method, source_computes, prune, gap, budget, mode, installments, disk)
     return _plan(options, times, pairs[away], costs[away], roots, whose(None, len(times)), memory)
 
@@ -641,11 +719,20 @@ def mesh_edges(
         (nodes[:, :-1], nodes[:, 1:], nodes[:, :-1] % y < column),
         (nodes[:-1], nodes[1:], nodes[:-1] // y < row),
     ):
-        ends.append(np.stack([np.where(inward, second, first).ravel(), np.where(inward, first, second).ravel()], 1))
-    return int(nodes[row, column]), np.concatenate(ends), np.concatenate([right.ravel(), down.ravel()])
+        ends.append(
+            np.stack(
+                [np.where(inward, second, first).ravel(), np.where(inward, first, second).ravel()],
+                1,
+            )
+        )
+    return (
+        int(nodes[row, column]),
+        np.concatenate(ends),
+        np.concatenate([right.ravel(), down.ravel()]),
+    )
 
 
-# ---- methods -----------------------------------------------------------------------------------------------------
+# ---- methods -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -678,13 +765,25 @@ def _plan(
     elements[sources] = np.inf
     if options.installments > 1 and np.isfinite(elements).any():
         raise ValueError(f"memory is for one installment, got installments {options.installments}")
-    network = network_of(n, own, links, costs, sources, options.source_computes, options.mode, elements, options.disk)
+    network = network_of(
+        n, own, links, costs, sources, options.source_computes, options.mode, elements, options.disk
+    )
     shape = (int(times.shape[0]), int(times.shape[1])) if times.ndim == 2 else None
     fixed: dict[str, Any] = {
-        "n": n, "links": check.frozen(links), "source": sources[0], "sources": tuple(sources), "shape": shape,
-        "source_computes": options.source_computes, "mode": options.mode, "cycle_times": check.frozen(own),
-        "link_costs": check.frozen(costs), "asked": options.method, "memory": check.frozen(elements), "disk": options.disk, **who,
-    }  # fmt: skip
+        "n": n,
+        "links": check.frozen(links),
+        "source": sources[0],
+        "sources": tuple(sources),
+        "shape": shape,
+        "source_computes": options.source_computes,
+        "mode": options.mode,
+        "cycle_times": check.frozen(own),
+        "link_costs": check.frozen(costs),
+        "asked": options.method,
+        "memory": check.frozen(elements),
+        "disk": options.disk,
+        **who,
+    }
     if options.installments > 1:
         return _in_installments(network, options, times.shape, fixed, began)
     programs = [Program(network)]
@@ -734,7 +833,9 @@ def _in_installments(
         counts = program.rounded(counts)
         flows = program.flows_for(counts)
     for _ in range(_MOVES + 1):
-        flows = np.array([network.conserved(own, flow) for own, flow in zip(counts, flows, strict=True)])
+        flows = np.array(
+            [network.conserved(own, flow) for own, flow in zip(counts, flows, strict=True)]
+        )
         tried = counts, flows, timed(network, counts, flows)
         if found is not None and tried[2].done[-1].max() >= found[2].done[-1].max() * _BETTER:
             break
@@ -782,7 +883,9 @@ def solved(program: Program, options: Options) -> tuple[Solution, float]:
     if options.method == "neighbours":
         return found, least
     found, bound, done = program.whole(found, options.gap, options.budget)
-    return found, found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
+    return found, (
+        found.makespan if done and found.makespan <= bound * _SOLVED else max(bound, least)
+    )
 
 
 def _pmft(program: Program, relaxed: Solution) -> Solution:
@@ -870,7 +973,8 @@ def _neighbours(program: Program, found: Solution) -> Solution:
     skipped.
     """
     works = program.network.works
-    cuts: list[tuple[float, NDArray[np.float64]]] = []  # makespan(counts) >= height + slopes @ counts
+    # makespan(counts) >= height + slopes @ counts
+    cuts: list[tuple[float, NDArray[np.float64]]] = []
 
     def tried(counts: NDArray[np.int64]) -> Solution:
         solution = program.fixed(counts)
@@ -889,7 +993,11 @@ def _neighbours(program: Program, found: Solution) -> Solution:
         known = 0
         while True:
             for height, slopes in cuts[known:]:
-                np.maximum(least, height + slopes @ counts + slopes[takers] - slopes[givers][:, None], out=least)
+                np.maximum(
+                    least,
+                    height + slopes @ counts + slopes[takers] - slopes[givers][:, None],
+                    out=least,
+                )
             known = len(cuts)
             i, j = np.unravel_index(int(np.argmin(least)), least.shape)
             if least.size == 0 or least[i, j] >= best.makespan * _BETTER:
@@ -911,11 +1019,19 @@ def _last(found: Solution) -> int:
     return int(np.argmax(np.where(found.counts > 0, found.finish, -np.inf)))
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _options(
-    n: Any, method: Any, source_computes: Any, prune: Any, gap: Any, budget: Any, mode: Any, installments: Any, disk: Any
+    n: Any,
+    method: Any,
+    source_computes: Any,
+    prune: Any,
+    gap: Any,
+    budget: Any,
+    mode: Any,
+    installments: Any,
+    disk: Any,
 ) -> Options:
     size = check.integer("n", n, low=1, high=10**6)
     check.choice("method", method, METHODS)
@@ -927,11 +1043,30 @@ def _options(
         raise ValueError(f'prune is for the mode "pccs", got mode {mode!r}')
     rounds = check.integer("installments", installments, low=1, high=_INSTALLMENTS)
     if rounds > 1 and (mode != "pccs" or prune or method not in ("pmft", "best", "relaxed")):
-        raise ValueError('installments are for the mode "pccs", the methods "pmft", "best" and "relaxed", and prune=False')
+        raise ValueError(
+            'installments are for the mode "pccs", the methods "pmft", "best" and "relaxed", and'
+            " prune=False"
+        )
     endless = isinstance(budget, float) and budget == math.inf
-    seconds = _SECONDS if budget is None else math.inf if endless else check.number("budget", budget, low=0.0)
+    seconds = (
+        _SECONDS
+        if budget is None
+        else math.inf
+        if endless
+        else check.number("budget", budget, low=0.0)
+    )
     distance = check.number("gap", gap, low=0.0)
-    return Options(size, method, bool(source_computes), bool(prune), distance, seconds, mode, rounds, bool(disk))
+    return Options(
+        size,
+        method,
+        bool(source_computes),
+        bool(prune),
+        distance,
+        seconds,
+        mode,
+        rounds,
+        bool(disk),
+    )
 
 
 def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float64]:
@@ -942,22 +1077,34 @@ def _times(given: Any, speeds: ArrayLike | None, ndim: int) -> NDArray[np.float6
     array = check.reals(f"{name} must be an array of real numbers, got {values!r}", values)
     if array.ndim != ndim or array.size == 0:
         kind = "a mesh has rows and columns" if ndim == 2 else "one for each node"
-        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)} ({kind}), got shape {array.shape}")
+        raise ValueError(
+            f"{name} must have {ndim} dimension{'s' * (ndim > 1)} ({kind}), got shape {array.shape}"
+        )
     with np.errstate(divide="ignore", over="ignore"):
         times = array if speeds is None else 1.0 / array
     bad = ~((times >= _LEAST) & ((times <= _MOST) | np.isposinf(times)))
     if bad.any():
         i, where = check.first(bad)
-        wanted = "from 2**-200 to 2**200, or infinite" if speeds is None else "0 or from 2**-200 to 2**200"
+        wanted = (
+            "from 2**-200 to 2**200, or infinite"
+            if speeds is None
+            else "0 or from 2**-200 to 2**200"
+        )
         raise ValueError(f"{name}{where} must be {wanted}, got {array[i]:g}")
     return times
 
 
 def _sources(source: Any, p: int) -> list[int]:
     """The sources, one node or several, each once."""
-    if not isinstance(source, Sequence | np.ndarray) or isinstance(source, str) or np.ndim(source) == 0:
+    if (
+        not isinstance(source, Sequence | np.ndarray)
+        or isinstance(source, str)
+        or np.ndim(source) == 0
+    ):
         return [check.integer("source", source, low=0, high=p - 1)]
-    found = [check.integer(f"source[{i}]", node, low=0, high=p - 1) for i, node in enumerate(source)]
+    found = [
+        check.integer(f"source[{i}]", node, low=0, high=p - 1) for i, node in enumerate(source)
+    ]
     if not found:
         raise ValueError("source must name a node, got none")
     if len(set(found)) < len(found):
@@ -983,29 +1130,46 @@ def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]
     if table.shape == (0,):
         table = np.zeros((0, 3))
     if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(f"links must have shape (m, 3) with tail, head, time per element, got {table.shape}")
-    pairs = check.integers("links", table[:, :2], low=0, high=p - 1) if len(table) else np.zeros((0, 2), np.int64)
+        raise ValueError(
+            f"links must have shape (m, 3) with tail, head, time per element, got {table.shape}"
+        )
+    pairs = (
+        check.integers("links", table[:, :2], low=0, high=p - 1)
+        if len(table)
+        else np.zeros((0, 2), np.int64)
+    )
     if (own := pairs[:, 0] == pairs[:, 1]).any():
-        raise ValueError(f"links[{int(np.argmax(own))}] leads from node {pairs[np.argmax(own), 0]} to itself")
+        raise ValueError(
+            f"links[{int(np.argmax(own))}] leads from node {pairs[np.argmax(own), 0]} to itself"
+        )
     return pairs, table[:, 2].copy()
 
 
 def network_of(
-    n: int, times: NDArray[np.float64], links: NDArray[np.int64], costs: NDArray[np.float64], sources: list[int],
-    source_computes: bool, mode: str = "pccs", memory: NDArray[np.float64] | None = None, disk: bool = False,
-) -> Network:  # fmt: skip
+    n: int,
+    times: NDArray[np.float64],
+    links: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    sources: list[int],
+    source_computes: bool,
+    mode: str = "pccs",
+    memory: NDArray[np.float64] | None = None,
+    disk: bool = False,
+) -> Network:
     bad = ~((costs == 0.0) | ((costs >= _LEAST) & (costs <= _MOST)))
     if bad.any():
         i = int(np.argmax(bad))
         tail, head = links[i].tolist()
         raise ValueError(
-            f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to 2**200, got {costs[i]:g}"
+            f"link costs: the link from node {tail} to {head} must cost 0 or from 2**-200 to"
+            f" 2**200, got {costs[i]:g}"
         )
     works = np.isfinite(times)
     works[sources] &= source_computes
     if not works.any():
         raise InfeasibleError(
-            "no node except the source can compute" + ("" if source_computes else ": give source_computes=True")
+            "no node except the source can compute"
+            + ("" if source_computes else ": give source_computes=True")
         )
     room = None
     if memory is not None and np.isfinite(memory).any():
@@ -1016,7 +1180,10 @@ def network_of(
             raise InfeasibleError(too_little(n, disk, held))
         room = np.where(np.isinf(memory), np.inf, np.where(works, own, room_of(n, memory, 0)))
     compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
-    fastest, slowest = float(compute[works].min()), max(float(compute[works].max()), float(transfer.max(initial=0.0)))
+    fastest, slowest = (
+        float(compute[works].min()),
+        max(float(compute[works].max()), float(transfer.max(initial=0.0))),
+    )
     if slowest > _APART * fastest:
         raise ValueError(
             f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the "
@@ -1025,7 +1192,19 @@ def network_of(
         )
     order = _order(len(times), links, sources)
     kept = np.ones(len(links), bool)
-    return Network(n, compute, transfer, links[:, 0], links[:, 1], order, works, kept, len(sources), _MODES[mode], room)
+    return Network(
+        n,
+        compute,
+        transfer,
+        links[:, 0],
+        links[:, 1],
+        order,
+        works,
+        kept,
+        len(sources),
+        _MODES[mode],
+        room,
+    )
 
 
 def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.int64]:
@@ -1042,7 +1221,9 @@ def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.i
                 pending.append(head)
     if len(seen) < p:
         whence = ", ".join(map(str, sources))
-        raise ValueError(f"links do not lead from the source, node {whence}, to node {min(set(range(p)) - seen)}")
+        raise ValueError(
+            f"links do not lead from the source, node {whence}, to node {min(set(range(p)) - seen)}"
+        )
     order = [source for source in sources if missing[source] == 0]
     for node in order:  # the list grows during the loop
         for head in after[node]:
@@ -1050,11 +1231,16 @@ def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.i
             if missing[head] == 0:
                 order.append(head)
     if len(order) < p:
-        raise ValueError(f"links must not have a cycle, node {min(set(range(p)) - set(order))} is on or behind one")
+        raise ValueError(
+            f"links must not have a cycle, node {min(set(range(p)) - set(order))} is on or"
+            " behind one"
+        )
     return np.array(order, np.int64)
 
 
-def _overlapping(links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def _overlapping(
+    links: NDArray[np.int64], begin: NDArray[np.float64], end: NDArray[np.float64]
+) -> list[NDArray[np.int64]]:
     """Groups of links that carry data at the same time; `links` is sorted by begin."""
     groups: list[list[int]] = []
     latest = -np.inf

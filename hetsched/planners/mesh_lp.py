@@ -89,7 +89,9 @@ class Network:
     def most(self) -> NDArray[np.int64]:
         """(p,) most layers that each node may keep."""
         limits = np.inf if self.room is None else self.room
-        most: NDArray[np.int64] = np.where(self.works, np.minimum(limits, self.n), 0).astype(np.int64)
+        most: NDArray[np.int64] = np.where(self.works, np.minimum(limits, self.n), 0).astype(
+            np.int64
+        )
         return most
 
     def at_once(self) -> Network:
@@ -101,7 +103,13 @@ class Network:
 
     def of_links(self, kept: NDArray[np.bool_]) -> Network:
         """The network without the links that are not kept."""
-        return replace(self, transfer=self.transfer[kept], tail=self.tail[kept], head=self.head[kept], kept=kept)
+        return replace(
+            self,
+            transfer=self.transfer[kept],
+            tail=self.tail[kept],
+            head=self.head[kept],
+            kept=kept,
+        )
 
     def starts(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
         """(p,) earliest start of each node: when the data of all its links has arrived."""
@@ -123,7 +131,9 @@ class Network:
         if not self.mode.overlapping:
             return starts
         begins = np.zeros(len(starts))
-        np.maximum.at(begins, self.head, starts[self.tail] + self.mode.waits(self.tail, flows * self.transfer))
+        np.maximum.at(
+            begins, self.head, starts[self.tail] + self.mode.waits(self.tail, flows * self.transfer)
+        )
         return begins
 
     def finishes(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -205,7 +215,8 @@ class Program:
         p, m = len(network.compute), len(network.tail)
         self._p, self._m = p, m
         able = np.flatnonzero(network.works)
-        self._unit = 1.0 / float((1.0 / network.compute[able]).sum())  # n layers in any fractions take n of these units
+        # n layers in any fractions take n of these units
+        self._unit = 1.0 / float((1.0 / network.compute[able]).sum())
         self._build(able, below)
 
     def _build(self, able: NDArray[np.int64], below: float | None) -> None:
@@ -234,7 +245,8 @@ class Program:
         put(before[1], f[before[0]], -takes[before[0]])
         put(node, np.full(p, last), 1.0)
         put(node, s, -1.0)
-        at_once = net.order[: net.sources] if net.mode.overlapping else able  # a source waits for nothing
+        # a source waits for nothing
+        at_once = net.order[: net.sources] if net.mode.overlapping else able
         at_once = at_once[net.works[at_once]]
         put(node[at_once], k[at_once], -net.compute[at_once] / self._unit)
         if net.mode.overlapping:
@@ -248,7 +260,9 @@ class Program:
         put(keep[net.tail], f, -1.0)
         put(keep, k, -1.0)
         put(np.full(p, m + 2 * p), k, 1.0)
-        narrow = np.flatnonzero(np.isfinite(net.room)) if net.room is not None else np.zeros(0, np.int64)
+        narrow = (
+            np.flatnonzero(np.isfinite(net.room)) if net.room is not None else np.zeros(0, np.int64)
+        )
         first, place = m + 2 * p + 1 + extra, np.full(p, -1)
         place[narrow] = first + np.arange(len(narrow))
         into = np.flatnonzero(place[net.head] >= 0)
@@ -268,12 +282,20 @@ class Program:
         lower[keep[sources]], above[keep[sources]] = -inf, inf  # sources have everything
         lower[m + 2 * p] = above[m + 2 * p] = total
         self._upper = upper[:p].copy()
-        self._load((np.concatenate(rows), np.concatenate(columns), np.concatenate(values)), lower, above, upper)
+        self._load(
+            (np.concatenate(rows), np.concatenate(columns), np.concatenate(values)),
+            lower,
+            above,
+            upper,
+        )
 
     def _load(
-        self, entries: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], lower: NDArray[np.float64], above: NDArray[np.float64],
+        self,
+        entries: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+        lower: NDArray[np.float64],
+        above: NDArray[np.float64],
         upper: NDArray[np.float64],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Pass the program to HiGHS, which minimises the last column.
 
         entries are (row, column, value). lower and above limit the rows, upper the columns, which
@@ -287,7 +309,9 @@ class Program:
         lp.col_lower_, lp.col_upper_ = np.zeros(len(upper)), upper
         lp.row_lower_, lp.row_upper_ = lower, above
         lp.a_matrix_.format_ = self.highs.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(len(lower) + 1)).astype(np.int32)
+        lp.a_matrix_.start_ = np.searchsorted(row[by_row], np.arange(len(lower) + 1)).astype(
+            np.int32
+        )
         lp.a_matrix_.index_ = column[by_row].astype(np.int32)
         lp.a_matrix_.value_ = value[by_row]
         solver = self._solver = _silent(self.highs)
@@ -296,18 +320,24 @@ class Program:
             primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE,
         )  # fmt: skip
         solver.passModel(lp)
-        solver.setCallback(functools.partial(_asked, self._stopped), None)  # highspy would not keep its data argument alive
+        # highspy would not keep its data argument alive
+        solver.setCallback(functools.partial(_asked, self._stopped), None)
         for kind in ("kCallbackSimplexInterrupt", "kCallbackMipInterrupt"):
             solver.startCallback(getattr(self.highs.cb.HighsCallbackType, kind))
 
     def _served(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of links from one node, the first served before the second; for sequential modes."""
+        """Pairs of links from one node, the first served before the second; for sequential
+        modes."""
         tail, m = self.network.tail, self._m
-        pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if tail[i] == tail[j]] if self.network.mode.sequential else []
+        pairs = (
+            [(i, j) for i in range(m) for j in range(i + 1, m) if tail[i] == tail[j]]
+            if self.network.mode.sequential
+            else []
+        )
         first, second = np.array(pairs, np.int64).reshape(-1, 2).T
         return first, second
 
-    # ---- solving -------------------------------------------------------------------------------------------------
+    # ---- solving ---------------------------------------------------------------------------------
 
     def relaxed(self) -> tuple[Solution, float]:
         """The solution in fractional layers, and the makespan that the solver reports.
@@ -316,7 +346,9 @@ class Program:
         """
         value = self.least()
         if value == float("inf"):
-            raise InfeasibleError("memory: the nodes on the way to those that compute have no room for all layers")
+            raise InfeasibleError(
+                "memory: the nodes on the way to those that compute have no room for all layers"
+            )
         counts, flows = self._values()
         counts = np.where(counts > TOLERANCE * self.network.n, counts, 0.0)
         return self.evaluated(counts * (self.network.n / counts.sum()), flows), value
@@ -397,12 +429,18 @@ class Program:
         self._set(primal_feasibility_tolerance=_USUAL, dual_feasibility_tolerance=_USUAL)
         hint = self.highs.HighsSolution()
         starts = self.network.starts(start.flows)
-        hint.col_value = [*start.counts, *(starts / self._unit), *start.flows, start.makespan / self._unit]
+        hint.col_value = [
+            *start.counts,
+            *(starts / self._unit),
+            *start.flows,
+            start.makespan / self._unit,
+        ]
         solver.setSolution(hint)
         status = self._solved()
         if status == "kSolveError" or (status == "kOptimal" and not self._priced()):
             solver.clearSolver()  # this clears the start too
-            self._set(mip_feasibility_tolerance=_USUAL / 10)  # else the final check of HiGHS rejects tiny errors
+            # else the final check of HiGHS rejects tiny errors
+            self._set(mip_feasibility_tolerance=_USUAL / 10)
             status = self._solved()
             self._set(mip_feasibility_tolerance=_USUAL)
         known = status in ("kOptimal", "kTimeLimit")
@@ -412,7 +450,11 @@ class Program:
         self._set(time_limit=self.highs.kHighsInf, solver="simplex")
         self._set(primal_feasibility_tolerance=TOLERANCE, dual_feasibility_tolerance=TOLERANCE)
         found = self.fixed(counts) if int(counts.sum()) == self.network.n else start
-        return min(start, found, key=lambda solution: solution.makespan), bound, status == "kOptimal"
+        return (
+            min(start, found, key=lambda solution: solution.makespan),
+            bound,
+            status == "kOptimal",
+        )
 
     def evaluated(self, counts: NDArray[Any], flows: NDArray[np.float64]) -> Solution:
         """These counts and flows, with the earliest possible times."""
@@ -422,7 +464,9 @@ class Program:
 
     def _fix(self, lower: NDArray[Any], upper: NDArray[Any], total: int) -> None:
         first = np.arange(self._p, dtype=np.int32)
-        self._solver.changeColsBounds(self._p, first, lower.astype(np.float64), upper.astype(np.float64))
+        self._solver.changeColsBounds(
+            self._p, first, lower.astype(np.float64), upper.astype(np.float64)
+        )
         self._solver.changeRowBounds(self._m + 2 * self._p, float(total), float(total))
 
     def _priced(self) -> bool:
@@ -436,14 +480,17 @@ class Program:
 
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         values = np.array(self._solver.getSolution().col_value)
-        return np.maximum(values[: self._p], 0.0), np.maximum(values[2 * self._p : 2 * self._p + self._m], 0.0)
+        return np.maximum(values[: self._p], 0.0), np.maximum(
+            values[2 * self._p : 2 * self._p + self._m], 0.0
+        )
 
     def _set(self, **options: Any) -> None:
         for option, given in options.items():
             self._solver.setOptionValue(option, given)
 
     def _run(self, *expected: str) -> str:
-        """Solve. If rounding makes that fail, try from scratch, then with the default tolerances."""
+        """Solve. If rounding makes that fail, try from scratch, then with the default
+        tolerances."""
         if not self._warm:
             self._solver.clearSolver()
         status = self._solved()
@@ -463,18 +510,22 @@ class Program:
 
         HiGHS keeps helper threads for each thread that calls it, so it is told to use none.
         """
-        entered, done = threading.Event(), threading.Event()  # Thread.join fails after Ctrl-C up to Python 3.12
+        # Thread.join fails after Ctrl-C up to Python 3.12
+        entered, done = threading.Event(), threading.Event()
         solve = self._stopped, done
         try:
             _solves.add(solve)
             if is_refused():  # _end_solves may not have seen this solve
                 raise cancelled()
-            threading.Thread(target=_solve, args=(self._solver, self._stopped, entered, done)).start()
+            threading.Thread(
+                target=_solve, args=(self._solver, self._stopped, entered, done)
+            ).start()
             while not done.wait(PIECE):
                 pass
         except BaseException:
             self._stopped.set()
-            while entered.is_set() and not done.is_set():  # a thread that enters later sees the stop
+            # a thread that enters later sees the stop
+            while entered.is_set() and not done.is_set():
                 with contextlib.suppress(KeyboardInterrupt):
                     done.wait()
             if not entered.is_set():
@@ -492,7 +543,8 @@ class Program:
 #: Solves in progress: the event that stops each, and the event that tells that it has ended.
 _solves: set[tuple[threading.Event, threading.Event]] = set()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_solves.clear)  # a child lacks the parent's threads, which would end them
+    # a child lacks the parent's threads, which would end them
+    os.register_at_fork(after_in_child=_solves.clear)
 
 
 @before_the_end
@@ -525,7 +577,9 @@ def _silent(highs: Any) -> Any:
     return solver
 
 
-def _solve(solver: Any, stopped: threading.Event, entered: threading.Event, done: threading.Event) -> None:
+def _solve(
+    solver: Any, stopped: threading.Event, entered: threading.Event, done: threading.Event
+) -> None:
     entered.set()
     try:
         if not stopped.is_set():
@@ -534,7 +588,9 @@ def _solve(solver: Any, stopped: threading.Event, entered: threading.Event, done
         done.set()
 
 
-def _asked(stopped: threading.Event, kind: Any, message: str, given: Any, answer: Any, data: Any) -> None:
+def _asked(
+    stopped: threading.Event, kind: Any, message: str, given: Any, answer: Any, data: Any
+) -> None:
     """Callback in which HiGHS asks whether to go on.
 
     It must not refer to the solver, which then could never be freed.

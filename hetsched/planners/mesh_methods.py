@@ -53,7 +53,8 @@ def summa(
     sends = []
     for step in range(steps):
         row, column = step * x // steps, step * y // steps
-        a, b = float(n) ** 2 / (x * steps), float(n) ** 2 / (y * steps)  # elements of a node's panel
+        # elements of a node's panel
+        a, b = float(n) ** 2 / (x * steps), float(n) ** 2 / (y * steps)
         across = np.maximum(right[:, :column].sum(1), right[:, column:].sum(1)).max(initial=0.0)
         along = np.maximum(down[:row].sum(0), down[row:].sum(0)).max(initial=0.0)
         sends.append(max(a * float(across), b * float(along)))
@@ -116,18 +117,24 @@ def pipeline(
         for other, cost in links[v]:
             if start[other] == math.inf:
                 whole, slowest = total + cost, max(most, cost)
-                arrival = slowest if chunks == math.inf else (whole + (chunks - 1) * slowest) / chunks
+                arrival = (
+                    slowest if chunks == math.inf else (whole + (chunks - 1) * slowest) / chunks
+                )
                 heapq.heappush(queue, (arrival, other, whole, slowest))
     layer = float(n) ** 2 * cycle_times.ravel()
     works = np.ones(x * y, bool)
     works[first] = source_computes
-    counts = _balanced(n, start, layer, works) if balanced else np.where(works, n / works.sum(), 0.0)
+    counts = (
+        _balanced(n, start, layer, works) if balanced else np.where(works, n / works.sum(), 0.0)
+    )
     makespan = float(np.where(counts > 0, start + counts * layer, 0.0).max())
     used = x * y - 1 if chunks > 1 else x * (y - 1) + y * (x - 1)
     return Rival(makespan, 2.0 * n * n * used, counts.reshape(x, y))
 
 
-def _balanced(n: int, start: NDArray[np.float64], layer: NDArray[np.float64], works: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _balanced(
+    n: int, start: NDArray[np.float64], layer: NDArray[np.float64], works: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Give one layer after the other to the node that would end it first, which is optimal."""
     counts = np.zeros(len(start))
     queue = [(float(start[v] + layer[v]), v) for v in np.flatnonzero(works).tolist()]

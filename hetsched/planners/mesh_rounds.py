@@ -88,9 +88,12 @@ class Pipeline(Program):
             block(len(able), (c[j, able], 1.0), (s[j, able], -1.0), (k[j, able], -work[able]))
             if j:
                 block(m, (d[j], 1.0), (d[j - 1], -1.0), (f[j - 1], -takes))
-                block(len(able), (c[j, able], 1.0), (c[j - 1, able], -1.0), (k[j, able], -work[able]))
+                block(
+                    len(able), (c[j, able], 1.0), (c[j - 1, able], -1.0), (k[j, able], -work[able])
+                )
         block(len(able), (np.full(len(able), last), 1.0), (c[r - 1, able], -1.0))
-        block(p, (np.full(p, last), 1.0), (s[r - 1], -1.0))  # no node waits for data that comes after the end
+        # no node waits for data that comes after the end
+        block(p, (np.full(p, last), 1.0), (s[r - 1], -1.0))
         keeps = []
         for j in range(r):
             own = block(p, (k[j], -1.0))
@@ -112,7 +115,12 @@ class Pipeline(Program):
         upper[k.ravel()] = np.tile(np.where(net.works, float(net.n), 0.0), r)
         upper[s[:, sources].ravel()] = 0.0
         self._upper = upper[: r * p].reshape(r, p).copy()
-        self._load((np.concatenate(rows), np.concatenate(columns), np.concatenate(values)), lower, above, upper)
+        self._load(
+            (np.concatenate(rows), np.concatenate(columns), np.concatenate(values)),
+            lower,
+            above,
+            upper,
+        )
 
     def least(self) -> float:
         self._fix(np.zeros_like(self._upper), self._upper, self.network.n)
@@ -139,7 +147,10 @@ class Pipeline(Program):
         self._solver.changeRowBounds(self._sum, float(total), float(total))
 
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        values, (r, p, m) = np.maximum(np.array(self._solver.getSolution().col_value), 0.0), (self._rounds, self._p, self._m)
+        values, (r, p, m) = (
+            np.maximum(np.array(self._solver.getSolution().col_value), 0.0),
+            (self._rounds, self._p, self._m),
+        )
         first = 3 * r * p + r * m
         return values[: r * p].reshape(r, p), values[first : first + r * m].reshape(r, m)
 
@@ -153,7 +164,9 @@ class Pipeline(Program):
         totals = np.floor(own + TOLERANCE * n).astype(np.int64)
         rest = own - totals
         totals[np.argsort(-rest, kind="stable")[: n - int(totals.sum())]] += 1
-        shared = np.cumsum(shares, axis=0) * np.divide(totals, own, out=np.zeros_like(own), where=own > 0)
+        shared = np.cumsum(shares, axis=0) * np.divide(
+            totals, own, out=np.zeros_like(own), where=own > 0
+        )
         ends = np.rint(shared).astype(np.int64)
         ends[-1] = totals
         counts: NDArray[np.int64] = np.diff(ends, axis=0, prepend=0)

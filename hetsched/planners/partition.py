@@ -41,7 +41,8 @@ from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
 OBJECTIVES = ("sum", "max")
 _PIECES, _TABLE = 16, 10_000_000  # most pieces of a worker, if workers times pieces exceed _TABLE
-_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")  # with these arguments a stack is planned one by one
+# with these arguments a stack is planned one by one
+_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -118,14 +119,30 @@ class Partition(Lazy, Plan):
         if (pieces := self.__dict__.get("pieces")) is not None:
             require_kind("pieces", pieces, self.shape)
             owners = pieces[:, 0]
-            if not len(pieces) or owners[-1] >= len(self.areas) or (owners[1:] < owners[:-1]).any() or (owners % 1).any():
-                raise ValueError(f"pieces[:, 0] must be workers below {len(self.areas)}, in ascending order")
+            if (
+                not len(pieces)
+                or owners[-1] >= len(self.areas)
+                or (owners[1:] < owners[:-1]).any()
+                or (owners % 1).any()
+            ):
+                raise ValueError(
+                    f"pieces[:, 0] must be workers below {len(self.areas)}, in ascending order"
+                )
             if (bad := self.areas[owners.astype(np.int64)] == 0).any():
-                raise ValueError(f"pieces[{int(np.argmax(bad))}] must belong to a worker with a positive area")
-            if len(pieces) * len(self.areas) > _TABLE and int(np.bincount(owners.astype(np.int64)).max()) > _PIECES:
+                raise ValueError(
+                    f"pieces[{int(np.argmax(bad))}] must belong to a worker with a positive area"
+                )
+            if (
+                len(pieces) * len(self.areas) > _TABLE
+                and int(np.bincount(owners.astype(np.int64)).max()) > _PIECES
+            ):
                 # rects has room for the most pieces of any worker, for all workers
-                raise ValueError(f"pieces must be at most {_PIECES} for each worker of so many workers")
-            schema.require_inside("pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9)
+                raise ValueError(
+                    f"pieces must be at most {_PIECES} for each worker of so many workers"
+                )
+            schema.require_inside(
+                "pieces", pieces[:, 1:], self.shape or (1, 1), 0.0 if self.shape else 1e-9
+            )
         if floorplan := self.__dict__.get("floorplan"):
             require_floorplan(floorplan)
 
@@ -140,14 +157,18 @@ class Partition(Lazy, Plan):
         counts = np.bincount(owners, minlength=len(self.areas))
         most = int(counts.max())
         rects = np.zeros((len(self.areas), most, 4), self.pieces.dtype)
-        rects[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = self.pieces[:, 1:]
+        rects[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = self.pieces[
+            :, 1:
+        ]
         return check.frozen(rects if most > 1 else rects[:, 0])
 
     @cached_property
     def actual_areas(self) -> NDArray[np.float64]:
         """(p,) areas of the zones, as fractions of the whole."""
         cells = areas_of(self.pieces, len(self.areas))
-        return check.frozen(cells if self.shape is None else cells / (self.shape[0] * self.shape[1]))
+        return check.frozen(
+            cells if self.shape is None else cells / (self.shape[0] * self.shape[1])
+        )
 
     @property
     def imbalance(self) -> float:
@@ -216,7 +237,11 @@ class Partition(Lazy, Plan):
         for i, (height, width) in enumerate(self.spans.tolist()):
             area, time = float(self.actual_areas[i]), float(self.cycle_times[i])
             if area > 0:  # an overflowing time is 1 / area of a sliver
-                duration = area * cells * time if math.isfinite(time) else cells * area / float(self.areas[i])
+                duration = (
+                    area * cells * time
+                    if math.isfinite(time)
+                    else cells * area / float(self.areas[i])
+                )
                 steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g}"))
         return steps
 
@@ -307,7 +332,8 @@ def partition(
     Raises
     ------
     ValueError, TypeError
-        For NaN, negative or infinite areas, an unknown method, a shape that is not two positive integers.
+        For NaN, negative or infinite areas, an unknown method, a shape that is not two positive
+        integers.
     InfeasibleError
         For more workers than cells, or too many workers for the method. Also for "interval" and
         "guillotine" if link costs are so far apart (15 decades and more) that only one zone
@@ -330,9 +356,16 @@ def partition(
     check.choice("objective", objective, OBJECTIVES)
     if any(map(check.is_stack, (areas, cycle_times, speeds))):
         common = {
-            "method": method, "shape": shape, "objective": objective, "link_costs": link_costs, "groups": groups,
-            "group_cost": group_cost, "columns": columns, "seed": seed, "budget": budget,
-        }  # fmt: skip
+            "method": method,
+            "shape": shape,
+            "objective": objective,
+            "link_costs": link_costs,
+            "groups": groups,
+            "group_cost": group_cost,
+            "columns": columns,
+            "seed": seed,
+            "budget": budget,
+        }
         if rects is not None:
             raise ValueError("rects are for areas of one dimension")
         return _partition_stack(areas, cycle_times, speeds, common, progress)  # type: ignore[return-value]
@@ -367,26 +400,42 @@ def partition(
 
 
 def _partition_stack(
-    areas: Any, cycle_times: Any, speeds: Any, common: dict[str, Any], progress: bool | Progress | None
+    areas: Any,
+    cycle_times: Any,
+    speeds: Any,
+    common: dict[str, Any],
+    progress: bool | Progress | None,
 ) -> PlanStack:
     """One partition for each row of the stack.
 
     If the engine takes all rows at once, the rectangles are included.
     """
     scaled, _ = check.shares("areas", areas, cycle_times, speeds, stacked=True)
-    ((name, given),) = ((n, g) for n, g in (("areas", areas), ("cycle_times", cycle_times), ("speeds", speeds)) if g is not None)
+    ((name, given),) = (
+        (n, g)
+        for n, g in (("areas", areas), ("cycle_times", cycle_times), ("speeds", speeds))
+        if g is not None
+    )
     shape, p = scaled.shape[:-1], scaled.shape[-1]
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
     method = common["method"]
     with reporting(progress) as tell:
         batched = method in engine.BATCHED and (method == "columns" or p <= MOST_CUT)
-        if batched and common["objective"] == "sum" and all(common[name] is None for name in _NOT_BATCHED):
+        if (
+            batched
+            and common["objective"] == "sum"
+            and all(common[name] is None for name in _NOT_BATCHED)
+        ):
             rects, bound = engine.partition_batch(method, scaled.reshape(-1, p), threads_here, tell)
             cost = (rects[..., 2] + rects[..., 3]).sum(-1)
             bound, optimal = certified_rows(bound, cost)
             results = {"cost": cost, "bound": bound, "optimal": optimal, "rects": rects}
         else:
-            names: dict[str, tuple[Any, ...]] = {"cost": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,)}
+            names: dict[str, tuple[Any, ...]] = {
+                "cost": (np.float64,),
+                "bound": (np.float64,),
+                "optimal": (np.bool_,),
+            }
             results = one_by_one(partition, names, stacked, common, tell)
     return stack_of(shape, method, "cost", results, partition, stacked, common)
 
@@ -394,7 +443,9 @@ def _partition_stack(
 def _given(rects: ArrayLike, request: Request) -> Floorplan:
     """The given zones, if they tile the matrix or the square."""
     p, (m, n) = len(request.areas), request.sides or (1, 1)
-    given: Any = check.reals(lambda: f"rects must be an array of real numbers, got {rects!r}", rects)
+    given: Any = check.reals(
+        lambda: f"rects must be an array of real numbers, got {rects!r}", rects
+    )
     if given.ndim not in (2, 3) or (len(given), given.shape[-1]) != (p, 4):
         raise ValueError(f"rects must have shape ({p}, 4) or ({p}, k, 4), got {given.shape}")
     if request.sides is not None:
@@ -404,10 +455,14 @@ def _given(rects: ArrayLike, request: Request) -> Floorplan:
     given = given.reshape(p, -1, 4)
     worker, place = np.nonzero((given[..., 2:] > 0).all(axis=-1))
     if (idle := request.areas[worker] == 0).any():
-        raise ValueError(f"rects[{worker[np.argmax(idle)]}] must be all zero: the worker has no area")
+        raise ValueError(
+            f"rects[{worker[np.argmax(idle)]}] must be all zero: the worker has no area"
+        )
     found = given[worker, place]
     check_tiling(found, m, n, 0 if request.sides else 1e-9)
-    return of_pieces(np.empty(0, np.int32), np.column_stack((worker.astype(found.dtype), found)), request)
+    return of_pieces(
+        np.empty(0, np.int32), np.column_stack((worker.astype(found.dtype), found)), request
+    )
 
 
 def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
@@ -423,18 +478,30 @@ def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
     sorted_rects, sorted_ends = rects[order], ends[order]
     for i, (_, left, *_) in enumerate(sorted_rects.tolist()):
         bottom, right = sorted_ends[i].tolist()
-        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))  # rectangles from here on start below this one
+        # rectangles from here on start below this one
+        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))
         others, their_ends = sorted_rects[i + 1 : last], sorted_ends[i + 1 : last]
         across = np.minimum(their_ends[:, 1], right) - np.maximum(others[:, 1], left)
         down = np.minimum(their_ends[:, 0], bottom) - others[:, 0]
         if (both := (across > near) & (down > near)).any():
-            raise ValueError(f"rects must not overlap: {sorted_rects[i].tolist()} and {others[int(np.argmax(both))].tolist()}")
+            raise ValueError(
+                f"rects must not overlap: {sorted_rects[i].tolist()} and"
+                f" {others[int(np.argmax(both))].tolist()}"
+            )
     covered = sum(h * w for h, w in rects[:, 2:].tolist())
     if abs(covered - m * n) > near * m * n:
-        raise ValueError(f"rects must cover the {m} x {n} box, but cover {covered:.12g} of its area {m * n}")
+        raise ValueError(
+            f"rects must cover the {m} x {n} box, but cover {covered:.12g} of its area {m * n}"
+        )
 
 
-def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.float64] | None, who: dict[str, Any]) -> Partition:
+def finish(
+    method: str,
+    found: Floorplan,
+    request: Request,
+    times: NDArray[np.float64] | None,
+    who: dict[str, Any],
+) -> Partition:
     """The Partition of a floorplan, with its certificate; times are 1 / area if None."""
     areas, weights = request.areas, request.weights
     if not math.isfinite(found.cost):
@@ -456,7 +523,11 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
 
     certificate = certified(bound, cost=found.cost)
     scope = found.scope
-    if certificate["optimal"] and method == "given" and not _as_asked(actual, areas, m * n, request.sides is None):
+    if (
+        certificate["optimal"]
+        and method == "given"
+        and not _as_asked(actual, areas, m * n, request.sides is None)
+    ):
         certificate["optimal"], scope = False, "zones of the areas that they have"
     return Partition(
         method=method,
@@ -470,13 +541,19 @@ def finish(method: str, found: Floorplan, request: Request, times: NDArray[np.fl
         cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
         **who,
         objective=request.objective,
-        link_costs=later(lambda: check.frozen(np.ones(len(areas)))) if weights is None else check.frozen(weights),
+        link_costs=(
+            later(lambda: check.frozen(np.ones(len(areas))))
+            if weights is None
+            else check.frozen(weights)
+        ),
         groups=None if request.groups is None else check.frozen(request.groups),
         group_cost=request.group_cost,
     )
 
 
-def _as_asked(actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool) -> bool:
+def _as_asked(
+    actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool
+) -> bool:
     """Whether the zones have the areas asked for, up to rounding; in a matrix, within one cell."""
     return bool((np.abs(actual - areas * whole) < (1e-9 if exact else 1 + 1e-9 * whole)).all())
 
@@ -508,7 +585,9 @@ def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
         raise TypeError(f"shape must be a pair of integers, got {shape!r}") from None
     m, n = check.integer("shape[0]", m, low=1), check.integer("shape[1]", n, low=1)
     if workers > m * n:
-        raise InfeasibleError(f"shape ({m}, {n}) has {m * n} cells, fewer than the {workers} workers of areas")
+        raise InfeasibleError(
+            f"shape ({m}, {n}) has {m * n} cells, fewer than the {workers} workers of areas"
+        )
     return m, n
 
 
@@ -546,18 +625,27 @@ class Recut(Frozen):
 
 
 def _recut(
-    old: Partition, areas: Platform | ArrayLike | None, cycle_times: Platform | ArrayLike | None, speeds: ArrayLike | None
+    old: Partition,
+    areas: Platform | ArrayLike | None,
+    cycle_times: Platform | ArrayLike | None,
+    speeds: ArrayLike | None,
 ) -> Recut:
     """See `Partition.recut`."""
     if not old.floorplan:
         raise ValueError(f'a partition by method "{old.method}" has no cuts to move')
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
     if len(scaled) != len(old.areas):
-        raise ValueError(f"areas must have {len(old.areas)} entries like the partition's areas, got {len(scaled)}")
+        raise ValueError(
+            f"areas must have {len(old.areas)} entries like the partition's areas, got"
+            f" {len(scaled)}"
+        )
     changed = (scaled > 0) != (old.areas > 0)
     if changed.any():
         i = int(np.argmax(changed))
-        raise ValueError(f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}: a new floorplan is needed, call partition()")
+        raise ValueError(
+            f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}: a new floorplan is needed, call"
+            " partition()"
+        )
     request = Request(
         areas=scaled,
         weights=None if (old.link_costs == 1.0).all() else old.link_costs,
@@ -614,10 +702,15 @@ def moved(old: Partition, new: Partition) -> float:
         1 - the area that each worker's zones in both partitions have in common, over all workers.
     """
     if old.shape != new.shape or len(old.areas) != len(new.areas):
-        raise ValueError(f"new is for shape {new.shape} and {len(new.areas)} workers, old for {old.shape} and {len(old.areas)}")
+        raise ValueError(
+            f"new is for shape {new.shape} and {len(new.areas)} workers, old for {old.shape} and"
+            f" {len(old.areas)}"
+        )
     m, n = old.shape or (1, 1)
     kept = sum(
-        _common(old.pieces[old.pieces[:, 0] == worker, 1:], new.pieces[new.pieces[:, 0] == worker, 1:])
+        _common(
+            old.pieces[old.pieces[:, 0] == worker, 1:], new.pieces[new.pieces[:, 0] == worker, 1:]
+        )
         for worker in range(len(old.areas))
     )
     return max(0.0, 1.0 - kept / (m * n))
@@ -633,5 +726,7 @@ def gained(before: NDArray[Any], after: NDArray[Any], p: int) -> NDArray[np.floa
 
 def _common(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
     x, y = a.astype(np.float64)[:, None], b.astype(np.float64)[None]
-    sides = np.minimum(x[..., :2] + x[..., 2:], y[..., :2] + y[..., 2:]) - np.maximum(x[..., :2], y[..., :2])
+    sides = np.minimum(x[..., :2] + x[..., 2:], y[..., :2] + y[..., 2:]) - np.maximum(
+        x[..., :2], y[..., :2]
+    )
     return float(np.prod(np.maximum(sides, 0.0), axis=-1).sum())

@@ -136,7 +136,13 @@ class ProductPlan(Plan):
         "cycle_times": schema.Array("f8", "p", low=schema.LEAST),
         "link_costs": schema.EACH,
         "messages": schema.Maybe(
-            schema.Columns(MESSAGE, "messages", box=(0, "boxes - 1"), sender=(0, "p - 1"), after=(-1, "boxes - 1"))
+            schema.Columns(
+                MESSAGE,
+                "messages",
+                box=(0, "boxes - 1"),
+                sender=(0, "p - 1"),
+                after=(-1, "boxes - 1"),
+            )
         ),
         "links": schema.Maybe(schema.Array("f8", "p", "p")),
         "domains": schema.Maybe(
@@ -154,31 +160,53 @@ class ProductPlan(Plan):
     def _check(self) -> None:
         boxes, layers, messages = self.boxes, self.layers, self.messages
         if boxes[:, 0].max(initial=0) >= len(self.names):
-            raise ValueError(f"boxes must begin with a worker of {len(self.names)}, got worker {boxes[:, 0].max()}")
+            raise ValueError(
+                f"boxes must begin with a worker of {len(self.names)}, got worker"
+                f" {boxes[:, 0].max()}"
+            )
         schema.require_inside("boxes", boxes[:, 1:], self.shape)
-        for name, times in (("receive", self.receive), ("layers.receive", layers and layers.receive)):
+        for name, times in (
+            ("receive", self.receive),
+            ("layers.receive", layers and layers.receive),
+        ):
             if times is not None and (times[:, 0] > times[:, 1]).any():
-                raise ValueError(f"{name} must be the start and the end of each transfer, but a start is after its end")
+                raise ValueError(
+                    f"{name} must be the start and the end of each transfer, but a start is after"
+                    " its end"
+                )
         if self.triangle and self.shape[0] != self.shape[1]:
             raise ValueError(f"shape must be (m, m, k) if triangle is True, got {self.shape}")
-        if layers is not None and (layers.rows[0] != 0 or layers.rows[-1] != self.shape[0] or (np.diff(layers.rows) < 0).any()):
+        if layers is not None and (
+            layers.rows[0] != 0
+            or layers.rows[-1] != self.shape[0]
+            or (np.diff(layers.rows) < 0).any()
+        ):
             raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
         if layers is not None:
             _require_layers(boxes, self.shape, self.shared)
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
         if layers is not None:
             schema.require_able("layers.flops", layers.flops, self.cycle_times)
-        if not np.allclose(np.bincount(boxes[:, 0], self._box_flops(), len(self.names)), self.flops, rtol=1e-9, atol=1.0):
+        if not np.allclose(
+            np.bincount(boxes[:, 0], self._box_flops(), len(self.names)),
+            self.flops,
+            rtol=1e-9,
+            atol=1.0,
+        ):
             raise ValueError("flops must be the sums of the flops of each worker's boxes")
         if (messages is None) != (self.links is None):
             raise ValueError("messages and links must be given together")
         if messages is not None and (bad := messages["after"] >= messages["box"]).any():
-            raise ValueError(f"messages[{int(np.argmax(bad))}] must come after the transfer of an earlier box")
+            raise ValueError(
+                f"messages[{int(np.argmax(bad))}] must come after the transfer of an earlier box"
+            )
 
     @property
     def received(self) -> NDArray[np.float64]:
         """(p,) bytes that each worker receives: of A and B, and of C for a sum of layers."""
-        total: NDArray[np.float64] = np.bincount(self.boxes[:, 0], self.sent, len(self.names)).astype(np.float64)
+        total: NDArray[np.float64] = np.bincount(
+            self.boxes[:, 0], self.sent, len(self.names)
+        ).astype(np.float64)
         return total if self.layers is None else total + self.layers.sent
 
     @np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the makespan
@@ -188,11 +216,24 @@ class ProductPlan(Plan):
         if self.messages is None:
             costs = self._star_links(platform)
         elif platform.links is None:
-            raise ValueError("platform must have links between every two workers (Platform.complete), like the plan's platform")
+            raise ValueError(
+                "platform must have links between every two workers (Platform.complete), like the"
+                " plan's platform"
+            )
         else:
             costs = check.frozen(platform.link_costs)
-        timed = _timed(platform, self.boxes, self.sent, self._box_flops(), self.communication, self.layers, self.messages)
-        return self._carried(platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed)
+        timed = _timed(
+            platform,
+            self.boxes,
+            self.sent,
+            self._box_flops(),
+            self.communication,
+            self.layers,
+            self.messages,
+        )
+        return self._carried(
+            platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed
+        )
 
     def _box_flops(self) -> NDArray[np.float64]:
         """(b,) flops of each box."""
@@ -231,7 +272,11 @@ class ProductPlan(Plan):
         steps = []
         for worker, (start, end) in enumerate((self.layers.start + self.layers.receive).tolist()):
             if end > start:
-                steps.append(Step(worker, "transfer", start, end, self.transfer_label(len(self.boxes), worker)))
+                steps.append(
+                    Step(
+                        worker, "transfer", start, end, self.transfer_label(len(self.boxes), worker)
+                    )
+                )
             begin = start if overlap else end
             duration = float(self.layers.flops[worker] * self.cycle_times[worker] / UNIT)
             if self.layers.rows[worker + 1] > self.layers.rows[worker]:
@@ -250,7 +295,11 @@ class ProductPlan(Plan):
         """
         box = check.integer("box", box, low=0, high=len(self.boxes) - (self.layers is None))
         worker = check.integer("worker", worker, low=0, high=len(self.names) - 1)
-        sent = self.sent[box] if self.layers is None or box < len(self.boxes) else self.layers.sent[worker]
+        sent = (
+            self.sent[box]
+            if self.layers is None or box < len(self.boxes)
+            else self.layers.sent[worker]
+        )
         return f"{sent / 1e6:.4g} MB"
 
     @cached_property
@@ -300,7 +349,10 @@ class Task(NamedTuple):
         """Time of each worker for `block` columns of A and rows of B, and for their transfer."""
         m, n, _ = self.shape
         work, sent = self.flops_per_update * m * n, self.itemsize * (m + n)
-        return tuple(self.block * x / UNIT for x in (work * self.platform.cycle_times, sent * self.platform.link_costs))  # type: ignore[return-value]
+        return tuple(
+            self.block * x / UNIT
+            for x in (work * self.platform.cycle_times, sent * self.platform.link_costs)
+        )  # type: ignore[return-value]
 
 
 def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
@@ -320,21 +372,36 @@ def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
     steps = -(-max(k, 1) // max(task.step, 1))
     if steps * len(own) > MOST_BOXES:
         raise ValueError(
-            f"block = {task.block} makes {steps} steps of {len(own)} boxes, together more than {MOST_BOXES}: give a larger block"
+            f"block = {task.block} makes {steps} steps of {len(own)} boxes, together more than"
+            f" {MOST_BOXES}: give a larger block"
         )
     depths = np.arange(0, max(k, 1), max(task.step, 1))
     lengths = np.minimum(max(task.step, 1), k - depths)
     boxes = np.empty((len(depths), len(own), 7), np.int64)
     boxes[:, :, [0, 1, 2, 4, 5]] = own
     boxes[:, :, 3], boxes[:, :, 6] = depths[:, None], lengths[:, None]
-    first = np.diff(own[:, 0], prepend=-1) > 0  # a worker's first box of a step waits for the transfer
-    sent = task.itemsize * lengths[:, None] * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
+    # a worker's first box of a step waits for the transfer
+    first = np.diff(own[:, 0], prepend=-1) > 0
+    sent = (
+        task.itemsize
+        * lengths[:, None]
+        * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
+    )
     if task.linked:
         heads = np.flatnonzero(first) + len(own) * np.arange(len(depths))[:, None]
         ends = np.append(depths, k)
         messages = from_owners(own, task.shape, task.itemsize, ends, heads, task.groups)
-        return _with_times(method, "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
-    ragged = (n if method == "columns" else m) % task.block  # then it matters which worker has the smaller block
+        return _with_times(
+            method,
+            "",
+            boxes.reshape(-1, 7),
+            bytes_of(messages, boxes.size // 7),
+            task,
+            None,
+            messages=messages,
+        )
+    # then it matters which worker has the smaller block
+    ragged = (n if method == "columns" else m) % task.block
     exact = method in ("columns", "rows") and not task.platform.link_costs.any() and not ragged
     scope = f"slices into block {method}" if exact else ""
     return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
@@ -361,24 +428,42 @@ def in_cannon(task: Task) -> ProductPlan:
         raise ValueError(f"method 'cannon' needs a square number of workers, the platform has {p}")
     if not COMMUNICATION[task.communication][0]:
         raise ValueError(
-            f"communication must be 'sequential' or 'parallel', got {task.communication!r}: method 'cannon' works in steps"
+            f"communication must be 'sequential' or 'parallel', got {task.communication!r}: method"
+            " 'cannon' works in steps"
         )
     if min(-(-side // q) for side in task.shape) < grid:
         raise InfeasibleError(
-            f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into {grid} x {grid} parts"
+            f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into"
+            f" {grid} x {grid} parts"
         )
     rows, cols, inner = (
-        np.minimum(q * (-(-side // q) * np.arange(grid + 1) // grid), side).astype(np.int64) for side in (m, n, k)
+        np.minimum(q * (-(-side // q) * np.arange(grid + 1) // grid), side).astype(np.int64)
+        for side in (m, n, k)
     )
     i, j = np.divmod(np.arange(p), grid)
     boxes = np.empty((grid, p, 7), np.int64)
     for step in range(grid):
         part = (i + j + step) % grid
-        sides = (rows[i], cols[j], inner[part], np.diff(rows)[i], np.diff(cols)[j], np.diff(inner)[part])
+        sides = (
+            rows[i],
+            cols[j],
+            inner[part],
+            np.diff(rows)[i],
+            np.diff(cols)[j],
+            np.diff(inner)[part],
+        )
         boxes[step] = np.stack((np.arange(p), *sides), axis=1)
     if task.linked:
         messages = on_torus(grid, boxes, task.itemsize)
-        return _with_times("cannon", "", boxes.reshape(-1, 7), bytes_of(messages, boxes.size // 7), task, None, messages=messages)
+        return _with_times(
+            "cannon",
+            "",
+            boxes.reshape(-1, 7),
+            bytes_of(messages, boxes.size // 7),
+            task,
+            None,
+            messages=messages,
+        )
     sent = task.itemsize * ((boxes[..., 4] + boxes[..., 5]) * boxes[..., 6]).astype(np.float64)
     return _with_times("cannon", "", boxes.reshape(-1, 7), sent.reshape(-1), task, None)
 
@@ -393,8 +478,18 @@ def in_triangle(task: Task) -> ProductPlan:
     cuts = np.array(_triangle_cuts(n, task.block, task.platform.speeds.tolist()), np.int64)
     worker = np.flatnonzero(np.diff(cuts))
     col, end = cuts[worker], cuts[worker + 1]
-    boxes = np.stack((worker, col, col, np.zeros_like(col), n - col, end - col, np.full_like(col, k)), axis=1)
-    return _with_times("triangle", "", boxes, task.itemsize * k * (n - col).astype(np.float64), task, None, triangle=True)
+    boxes = np.stack(
+        (worker, col, col, np.zeros_like(col), n - col, end - col, np.full_like(col, k)), axis=1
+    )
+    return _with_times(
+        "triangle",
+        "",
+        boxes,
+        task.itemsize * k * (n - col).astype(np.float64),
+        task,
+        None,
+        triangle=True,
+    )
 
 
 def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
@@ -408,10 +503,15 @@ def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
     def cuts(time: float) -> list[int]:
         found = [0]
         for speed in speeds:
-            left, budget = n - found[-1], time * speed  # the next w columns have w left - w (w - 1) / 2 elements
+            # the next w columns have w left - w (w - 1) / 2 elements
+            left, budget = n - found[-1], time * speed
             whole = 2 * left + 1
             root = whole * whole - 8.0 * budget
-            width = left if root <= 1.0 else int((whole - math.sqrt(root)) / 2.0 * (1.0 + 1e-15)) // block * block
+            width = (
+                left
+                if root <= 1.0
+                else int((whole - math.sqrt(root)) / 2.0 * (1.0 + 1e-15)) // block * block
+            )
             found.append(found[-1] + min(width, left))
         return found
 
@@ -433,18 +533,25 @@ def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], share
         bad = (zones[:, 1] != 0) | (zones[:, 3] != n)
         starts = zones[:, 0] == 0
         follows = np.zeros(len(boxes), bool)
-        follows[1:] = (zones[1:, 0] == zones[:-1, 0] + zones[:-1, 2]) & (boxes[1:, [3, 6]] == boxes[:-1, [3, 6]]).all(axis=1)
+        follows[1:] = (zones[1:, 0] == zones[:-1, 0] + zones[:-1, 2]) & (
+            boxes[1:, [3, 6]] == boxes[:-1, [3, 6]]
+        ).all(axis=1)
         ends = zones[:, 0] + zones[:, 2] == m
         before = np.append(True, ends[:-1])
         bad |= np.where(starts, ~before, ~follows)
         bad[-1:] |= ~ends[-1:]
-        what = "a layer of the whole C, or a band of its rows after the band above, if workers share boxes"
+        what = (
+            "a layer of the whole C, or a band of its rows after the band above, if workers share"
+            " boxes"
+        )
     else:
         _, first, worker = np.unique(boxes[:, 0], return_index=True, return_inverse=True)
         bad = (zones != zones[first][worker]).any(axis=1)
         what = "at the same place of C as the other boxes of its worker, because they are summed"
     if bad.any():
-        raise ValueError(f"boxes[{int(np.argmax(bad))}] must be {what}, got {boxes[np.argmax(bad)].tolist()}")
+        raise ValueError(
+            f"boxes[{int(np.argmax(bad))}] must be {what}, got {boxes[np.argmax(bad)].tolist()}"
+        )
 
 
 def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
@@ -478,10 +585,13 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
         _, first = np.unique(worker, return_index=True)  # a worker has one layer
         worker, row, height, width = worker[first], row[first], height[first], width[first]
         common = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None)
-        held = common * width.astype(np.float64)  # elements of each worker's rows in each layer, which may exceed 2^63
+        # elements of each worker's rows in each layer, which may exceed 2^63
+        held = common * width.astype(np.float64)
         own = worker == np.arange(p)[:, None]
         bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1)
-        added = np.maximum(held.sum(axis=1) - np.diff(rows) * float(n), 0) * (1.0 if task.flops_per_update == 2.0 else 2.0)
+        added = np.maximum(held.sum(axis=1) - np.diff(rows) * float(n), 0) * (
+            1.0 if task.flops_per_update == 2.0 else 2.0
+        )
         layers = LayerSum(rows, bytes_sent, np.zeros((p, 2)), added, 0.0)
     return _with_times(method, "", boxes, sent, task, layers)
 
@@ -502,7 +612,9 @@ def in_routed_layers(
     overlap = COMMUNICATION[task.communication][2]
     work = plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
     ready = np.zeros(len(task.platform))
-    for worker, (first, last), busy in zip(plan.boxes[:, 0].tolist(), receive.tolist(), work.tolist(), strict=True):
+    for worker, (first, last), busy in zip(
+        plan.boxes[:, 0].tolist(), receive.tolist(), work.tolist(), strict=True
+    ):
         ready[worker] = max(last, max(ready[worker], first if overlap else last) + busy)
     end, layers, added = float(ready.max(initial=0.0)), plan.layers, 0.0
     if layers is not None:
@@ -575,9 +687,14 @@ def _with_times(
 
 
 def _timed(
-    platform: Platform, boxes: NDArray[np.int64], sent: NDArray[np.float64], flops: NDArray[np.float64], communication: str,
-    layers: LayerSum | None, messages: NDArray[Any] | None,
-) -> dict[str, Any]:  # fmt: skip
+    platform: Platform,
+    boxes: NDArray[np.int64],
+    sent: NDArray[np.float64],
+    flops: NDArray[np.float64],
+    communication: str,
+    layers: LayerSum | None,
+    messages: NDArray[Any] | None,
+) -> dict[str, Any]:
     """The fields that depend on times: `receive`, `layers`, `links`, `makespan` and its bound."""
     times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
     workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
@@ -586,20 +703,32 @@ def _timed(
         assert platform.links is not None
         links, waits = platform.links, earlier(messages, len(boxes))
         transfers = transfers_of(messages, boxes, links)
-    receive, makespan = _schedule(worker, transfers, flops * times[worker] / UNIT, len(times), communication, waits)
+    receive, makespan = _schedule(
+        worker, transfers, flops * times[worker] / UNIT, len(times), communication, waits
+    )
     if layers is not None:
         added = layers.flops * times / UNIT
         own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
         layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
         rows, sent, given, flops = (check.frozen(array) for array in layers[:4])
         layers = layers._replace(rows=rows, sent=sent, receive=given, flops=flops)
-    return {"receive": check.frozen(receive), "layers": layers, "links": links, "makespan": makespan, "bound": bound}
+    return {
+        "receive": check.frozen(receive),
+        "layers": layers,
+        "links": links,
+        "makespan": makespan,
+        "bound": bound,
+    }
 
 
 def _schedule(
-    workers: NDArray[np.int64], transfers: NDArray[np.float64], updates: NDArray[np.float64], p: int, communication: str,
+    workers: NDArray[np.int64],
+    transfers: NDArray[np.float64],
+    updates: NDArray[np.float64],
+    p: int,
+    communication: str,
     waits: list[list[int]] | None = None,
-) -> tuple[NDArray[np.float64], float]:  # fmt: skip
+) -> tuple[NDArray[np.float64], float]:
     """(b, 2) start and end of the transfer of each box, and the makespan.
 
     Workers are served in order. A box is not served before the transfers that it waits for.
@@ -607,7 +736,9 @@ def _schedule(
     _, parallel, overlap = COMMUNICATION[communication]
     receive: list[tuple[float, float]] = []
     ready, port = [0.0] * p, 0.0
-    for box, (worker, transfer, update) in enumerate(zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True)):
+    for box, (worker, transfer, update) in enumerate(
+        zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True)
+    ):
         start = ready[worker]
         if waits is not None:
             start = max([start, *(receive[other][1] for other in waits[box])])

@@ -78,7 +78,11 @@ def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int
     """(row, col, height, width) of the parts of a zone that is cut along its longer side."""
     side = 3 if zone[3] >= zone[2] else 2
     some = zone[2:].all() and speeds.any()
-    plan = distribute(int(zone[side]), speeds=speeds) if some else distribute(0, speeds=np.ones(len(speeds)))
+    plan = (
+        distribute(int(zone[side]), speeds=speeds)
+        if some
+        else distribute(0, speeds=np.ones(len(speeds)))
+    )
     parts: NDArray[np.int64] = np.tile(zone, (len(speeds), 1))
     parts[:, side - 2] += plan.displs
     parts[:, side] = plan.counts
@@ -86,7 +90,13 @@ def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int
     return parts
 
 
-def counted(zones: NDArray[np.int64], k: int, platform: Platform, itemsize: int, panel: Sequence[int] = PANEL) -> Domains:
+def counted(
+    zones: NDArray[np.int64],
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    panel: Sequence[int] = PANEL,
+) -> Domains:
     """What the domains of a platform do with zones (worker, row, col, height, width) of C.
 
     The zones of each domain form a rectangle.

@@ -20,9 +20,13 @@ _MOST = 4_000_000  # most messages of a plan, which take some seconds
 
 
 def from_owners(
-    zones: NDArray[np.int64], shape: tuple[int, int, int], itemsize: int, depths: NDArray[np.int64], first: NDArray[np.int64],
+    zones: NDArray[np.int64],
+    shape: tuple[int, int, int],
+    itemsize: int,
+    depths: NDArray[np.int64],
+    first: NDArray[np.int64],
     groups: NDArray[np.int64] | None,
-) -> NDArray[Any]:  # fmt: skip
+) -> NDArray[Any]:
     """The messages of the outer-product algorithm.
 
     In each step a zone needs its rows of some columns of A and its columns of some rows of B. Its
@@ -48,15 +52,29 @@ def from_owners(
     workers, starts = np.unique(zones[:, 0], return_index=True)
     if not len(workers) or not k:
         return np.zeros(0, MESSAGE)
-    teams = np.arange(len(workers)) if groups is None else np.unique(groups[workers], return_inverse=True)[1]
+    teams = (
+        np.arange(len(workers))
+        if groups is None
+        else np.unique(groups[workers], return_inverse=True)[1]
+    )
     head = np.array([int(np.argmax(teams == team)) for team in teams], np.int64)
     sides = _shared(zones, zones[:, 0], workers)
-    wholes = sides if groups is None else _shared(zones, teams[np.searchsorted(workers, zones[:, 0])], np.unique(teams))
+    wholes = (
+        sides
+        if groups is None
+        else _shared(zones, teams[np.searchsorted(workers, zones[:, 0])], np.unique(teams))
+    )
     found: list[tuple[int, int, float, int]] = []
-    for step, (begin, end) in enumerate(zip(depths[:-1].tolist(), depths[1:].tolist(), strict=True)):
-        owned = _in_band(zones[:, 2], zones[:, 4], begin, end, n, k), _in_band(zones[:, 1], zones[:, 3], begin, end, m, k)
+    for step, (begin, end) in enumerate(
+        zip(depths[:-1].tolist(), depths[1:].tolist(), strict=True)
+    ):
+        owned = (
+            _in_band(zones[:, 2], zones[:, 4], begin, end, n, k),
+            _in_band(zones[:, 1], zones[:, 3], begin, end, m, k),
+        )
         need, shared = (
-            itemsize * np.add.reduceat(rows * owned[0] + cols * owned[1], starts, axis=1) for rows, cols in (sides, wholes)
+            itemsize * np.add.reduceat(rows * owned[0] + cols * owned[1], starts, axis=1)
+            for rows, cols in (sides, wholes)
         )
         for i in range(len(workers)):
             inside, leader = teams == teams[i], int(head[i])
@@ -68,7 +86,9 @@ def from_owners(
                 after = int(first[step, j]) if passed_on and j == leader else -1
                 found.append((int(first[step, i]), int(workers[j]), float(amount[j]), after))
         if len(found) > _MOST:
-            raise ValueError(f"block makes more than {_MOST} messages between the workers: give a larger block")
+            raise ValueError(
+                f"block makes more than {_MOST} messages between the workers: give a larger block"
+            )
     return np.array(found, MESSAGE)
 
 
@@ -98,7 +118,9 @@ def _union(begin: NDArray[np.int64], end: NDArray[np.int64]) -> list[tuple[int, 
     return found
 
 
-def _in_band(start: NDArray[np.int64], length: NDArray[np.int64], begin: int, end: int, side: int, k: int) -> NDArray[np.float64]:
+def _in_band(
+    start: NDArray[np.int64], length: NDArray[np.int64], begin: int, end: int, side: int, k: int
+) -> NDArray[np.float64]:
     """(q,) how many of the lines begin .. end - 1 of k each piece has of A or B.
 
     A side of C is stretched to k.
@@ -130,11 +152,20 @@ def on_torus(grid: int, boxes: NDArray[np.int64], itemsize: int) -> NDArray[Any]
             for sender, lines in ((right, height), (below, width)):
                 if sender != worker and lines * length:
                     after = (step - 1) * grid * grid + sender if step else -1
-                    found.append((step * grid * grid + worker, sender, float(itemsize * lines * length), after))
+                    found.append(
+                        (
+                            step * grid * grid + worker,
+                            sender,
+                            float(itemsize * lines * length),
+                            after,
+                        )
+                    )
     return np.array(found, MESSAGE)
 
 
-def transfers_of(messages: NDArray[Any], boxes: NDArray[np.int64], links: NDArray[np.float64]) -> NDArray[np.float64]:
+def transfers_of(
+    messages: NDArray[Any], boxes: NDArray[np.int64], links: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """(b,) time that each box waits for its messages, which a worker gets one after another."""
     times = messages["bytes"] * links[messages["sender"], boxes[messages["box"], 0]] / UNIT
     found: NDArray[np.float64] = np.bincount(messages["box"], times, len(boxes)).astype(np.float64)

@@ -20,7 +20,16 @@ from .floorplan import METHODS as PARTITIONS
 from .layers import MODES, LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
-from .product import COMMUNICATION, ProductPlan, Task, in_cannon, in_domains, in_layers, in_routed_layers, in_zones
+from .product import (
+    COMMUNICATION,
+    ProductPlan,
+    Task,
+    in_cannon,
+    in_domains,
+    in_layers,
+    in_routed_layers,
+    in_zones,
+)
 from .product_domains import domain_zones
 
 #: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
@@ -35,7 +44,9 @@ _FEW = 64
 #: The methods that divide the inner dimension according to the platform.
 _DIVIDE = ("layers", "cuboids")
 
-_OVERFLOWS = "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
+_OVERFLOWS = (
+    "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
+)
 
 _MOST = 1e80  # a larger ratio of times counts as infinite
 
@@ -95,7 +106,9 @@ def plan_boxes(
         except InfeasibleError as error:
             # fewer blocks than workers: slices still work, or there is nothing to divide
             if method != "auto":
-                raise InfeasibleError(f"method {method!r} has too little to divide: {error}") from None
+                raise InfeasibleError(
+                    f"method {method!r} has too little to divide: {error}"
+                ) from None
     best = min(plans, key=_makespan)
     require_finite(best)
     return replace(best, asked=method)
@@ -109,10 +122,14 @@ def _makespan(plan: ProductPlan) -> float:
 def require_zones(deterministic: bool, method: str, communication: str) -> None:
     """Refuse methods that do not sum each element of C in the order that `hs.matmul` uses."""
     if deterministic and method in (*_DIVIDE, "cannon"):
-        raise ValueError(f"deterministic=True is for zones of C only, but method {method!r} divides the inner dimension")
+        raise ValueError(
+            f"deterministic=True is for zones of C only, but method {method!r} divides the inner"
+            " dimension"
+        )
     if deterministic and COMMUNICATION[communication][0]:
         raise ValueError(
-            f"deterministic=True is for zones of C only, but communication {communication!r} divides the inner dimension in steps"
+            f"deterministic=True is for zones of C only, but communication {communication!r}"
+            " divides the inner dimension in steps"
         )
 
 
@@ -127,7 +144,9 @@ def _candidates(task: Task) -> list[str]:
         return names + (["best", "contiguous"] if len(task.platform) <= _FEW else [])
     if len(task.platform) <= _FEW:
         linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
-        names += (["best", "contiguous"] if linked else []) + ([] if stepwise else ["layers"] + ["cuboids"] * bool(linked))
+        names += (["best", "contiguous"] if linked else []) + (
+            [] if stepwise else ["layers"] + ["cuboids"] * bool(linked)
+        )
     return names
 
 
@@ -136,7 +155,10 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
     block = task.block
     if name in ("layers", "cuboids"):
         if COMMUNICATION[task.communication][0]:
-            raise ValueError(f"communication {task.communication!r} has steps along the inner dimension, which {name!r} divides")
+            raise ValueError(
+                f"communication {task.communication!r} has steps along the inner dimension, which"
+                f" {name!r} divides"
+            )
         if m and n and k:
             return _layers(task) if name == "layers" else _cuboids(task, search)
         name = "columns"  # there is nothing to divide
@@ -145,8 +167,14 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
             return in_cannon(task)
         name = "columns"
     if name == "domains":
-        return in_domains(_in_elements(domain_zones(-(-m // block), -(-n // block), task.platform), block), task)
-    return in_zones(name, _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block), task)
+        return in_domains(
+            _in_elements(domain_zones(-(-m // block), -(-n // block), task.platform), block), task
+        )
+    return in_zones(
+        name,
+        _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block),
+        task,
+    )
 
 
 def _layers(task: Task) -> ProductPlan:
@@ -157,7 +185,9 @@ def _layers(task: Task) -> ProductPlan:
     """
     m, n, k = task.shape
     block, p = task.block, len(task.platform)
-    compute, send = (np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer)
+    compute, send = (
+        np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer
+    )
     send[send < 1.0 / _MOST] = 0.0
     port = np.argsort(send, kind="stable")  # the best order of messages
     speed = np.argsort(compute + send, kind="stable")
@@ -169,7 +199,11 @@ def _layers(task: Task) -> ProductPlan:
         counts = np.zeros(p, np.int64)
         counts[port] = block * Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
         boxes = np.zeros((p, 7), np.int64)
-        boxes[:, 0], boxes[:, 3], boxes[:, 4:] = port, np.cumsum(counts[port]) - counts[port], (m, n, 0)
+        boxes[:, 0], boxes[:, 3], boxes[:, 4:] = (
+            port,
+            np.cumsum(counts[port]) - counts[port],
+            (m, n, 0),
+        )
         boxes[:, 6] = counts[port]
         plans.append(in_layers("layers", boxes, task))
     return min(plans, key=_makespan)
@@ -178,14 +212,25 @@ def _layers(task: Task) -> ProductPlan:
 def _cuboids(task: Task, search: bool) -> ProductPlan:
     m, n, k = task.shape
     block, p = task.block, len(task.platform)
-    found = cuboids(task.platform, shape=(-(-m // block), -(-n // block), -(-k // block)), orders=None if search else 0)
+    found = cuboids(
+        task.platform,
+        shape=(-(-m // block), -(-n // block), -(-k // block)),
+        orders=None if search else 0,
+    )
     boxes = np.concatenate((np.arange(p)[:, None], block * found.boxes.astype(np.int64)), axis=1)
     return in_layers("cuboids", boxes, task)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def plan_of_partition(
-    given: Partition, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float, communication: str
+    given: Partition,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
+    communication: str,
 ) -> ProductPlan:
     """The product over the zones of a partition of the elements or blocks of C."""
     if given.shape is None:
@@ -197,14 +242,22 @@ def plan_of_partition(
     rows, cols = given.shape
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
-        raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square blocks")
+        raise ValueError(
+            f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square"
+            " blocks"
+        )
     task, pieces = (
         Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False),
         _in_elements(given.pieces, block),
     )
     plan = in_zones(given.method, pieces, task)
-    if given.groups is not None and task.linked:  # a group may share the data that comes from other groups
-        plan = min(plan, in_zones(given.method, pieces, task._replace(groups=np.array(given.groups, np.int64))), key=_makespan)
+    # a group may share the data that comes from other groups
+    if given.groups is not None and task.linked:
+        plan = min(
+            plan,
+            in_zones(given.method, pieces, task._replace(groups=np.array(given.groups, np.int64))),
+            key=_makespan,
+        )
     require_finite(plan)
     return plan
 
@@ -230,9 +283,15 @@ def plan_of_boxes(
     if isinstance(given, LayersPlan):
         block = max(1, -(-k // max(given.n, 1)))
         if -(-k // block) != given.n:
-            raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
+            raise ValueError(
+                f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks"
+            )
         boxes = np.zeros((p, 7), np.int64)
-        boxes[:, 0], boxes[:, 3], boxes[:, 6] = np.arange(p), block * given.displs, block * given.counts
+        boxes[:, 0], boxes[:, 3], boxes[:, 6] = (
+            np.arange(p),
+            block * given.displs,
+            block * given.counts,
+        )
         boxes[:, 4:6] = m, n
         boxes, communication = boxes[given.order], given.mode
     elif given.shape is None:
@@ -241,10 +300,22 @@ def plan_of_boxes(
         require_cuboids(given)
         block = max(1, -(-m // given.shape[0]))
         if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
-            raise ValueError(f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of blocks")
-        boxes = np.concatenate((np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1)
-    if not isinstance(communication, str) or communication not in COMMUNICATION or COMMUNICATION[communication][0]:
-        raise ValueError(f"communication must be one of once, scss, sccs, pccs, pcss for such a plan, got {communication!r}")
+            raise ValueError(
+                f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of"
+                " blocks"
+            )
+        boxes = np.concatenate(
+            (np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1
+        )
+    if (
+        not isinstance(communication, str)
+        or communication not in COMMUNICATION
+        or COMMUNICATION[communication][0]
+    ):
+        raise ValueError(
+            "communication must be one of once, scss, sccs, pccs, pcss for such a plan, got"
+            f" {communication!r}"
+        )
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _by_method("columns", task, search=False)  # nothing to divide
@@ -254,7 +325,13 @@ def plan_of_boxes(
 
 
 def plan_of_mesh(
-    given: MeshPlan, m: int, n: int, k: int, platform: Platform, itemsize: int, flops_per_update: float
+    given: MeshPlan,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
 ) -> ProductPlan:
     """The product over layers (of elements or blocks) that arrive over the links of a network.
 
@@ -262,12 +339,16 @@ def plan_of_mesh(
     """
     if len(given.names) != len(platform):
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
-    rounds = given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
+    rounds = (
+        given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
+    )
     counts, block = rounds.ravel(), max(1, -(-k // given.n))  # by worker, then by installment
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
     elif -(-k // block) != given.n:
-        raise ValueError(f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks")
+        raise ValueError(
+            f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks"
+        )
     else:
         ends = block * np.cumsum(counts)
     boxes = np.zeros((len(counts), 7), np.int64)
@@ -280,21 +361,30 @@ def plan_of_mesh(
         return _by_method("columns", task, search=False)  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
     if isinstance(given, InstallmentPlan):
-        come, flows = round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2), given.round_flows
+        come, flows = (
+            round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2),
+            given.round_flows,
+        )
     else:
         come, flows = arrivals(given, platform, data / UNIT), given.flows[None]
-    sent = np.array([np.bincount(given.links[:, 1], own / (2.0 * given.n), len(rounds)) for own in flows]).T.ravel()
+    sent = np.array(
+        [np.bincount(given.links[:, 1], own / (2.0 * given.n), len(rounds)) for own in flows]
+    ).T.ravel()
     plan = in_routed_layers(boxes, come, (data * sent).astype(np.float64), task)
     require_finite(plan)
     return plan
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
-    elements: NDArray[np.int64] = pieces.astype(np.int64) * np.array([1, block, block, block, block])
+    elements: NDArray[np.int64] = pieces.astype(np.int64) * np.array(
+        [1, block, block, block, block]
+    )
     return elements
 
 
-def _slices(along: int, across: int, platform: Platform) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _slices(
+    along: int, across: int, platform: Platform
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     plan = distribute(along if across else 0, platform)
     return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
 
@@ -316,10 +406,13 @@ def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np
         return _rows(rows, cols, platform)
     if rows * cols < len(platform):
         raise InfeasibleError(
-            f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer than the {len(platform)} workers"
+            f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer"
+            f" than the {len(platform)} workers"
         )
     if method == "rectangles":
         return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
     costs = platform.link_costs
-    found = partition(platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None)
+    found = partition(
+        platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None
+    )
     return found.pieces.astype(np.int64)

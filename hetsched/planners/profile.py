@@ -52,7 +52,9 @@ class ProfileDistribution(Plan):
         schema.require_dealt("counts", self.counts, displs=self.displs)
         schema.require_close("makespan", self.makespan, float(self.times.max()))
         if ((self.times > 0) != (self.counts > 0)).any():
-            raise ValueError("times must be positive for the workers with chunks, and 0 for the other workers")
+            raise ValueError(
+                "times must be positive for the workers with chunks, and 0 for the other workers"
+            )
 
     @cached_property
     def cycle_times(self) -> NDArray[np.float64]:
@@ -77,7 +79,11 @@ class ProfileDistribution(Plan):
 
     def steps(self) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)
-        return [Step(i, "compute", 0.0, time, f"{count} chunks") for i, (count, time) in enumerate(pairs) if count]
+        return [
+            Step(i, "compute", 0.0, time, f"{count} chunks")
+            for i, (count, time) in enumerate(pairs)
+            if count
+        ]
 
 
 def distribute_profile(
@@ -87,7 +93,8 @@ def distribute_profile(
     min_chunk: ArrayLike = 0,
     memory: int | Sequence[int | None] | None = None,
 ) -> ProfileDistribution:
-    """Distribute n chunks so that the last worker ends as early as possible, for any dependence of time on size.
+    """Distribute n chunks so that the last worker ends as early as possible, for any dependence of
+    time on size.
 
     Parameters
     ----------
@@ -157,7 +164,11 @@ def distribute_profile(
     except InfeasibleError:
         finite = np.isfinite(table[:, 1:])
         room = int(np.where(finite.any(1), n - np.argmax(finite[:, ::-1], axis=1), 0).sum())
-        reason = f"the profiles allow {room} at most" if room < n else "no counts that the profiles allow sum to it"
+        reason = (
+            f"the profiles allow {room} at most"
+            if room < n
+            else "no counts that the profiles allow sum to it"
+        )
         raise InfeasibleError(f"n = {n} chunks cannot be distributed: {reason}") from None
     times = np.where(counts > 0, table[np.arange(p), counts], 0.0)
     return ProfileDistribution(
@@ -176,11 +187,15 @@ def distribute_profile(
 def _rows(profiles: Platform | Sequence[Profile]) -> list[Any]:
     given: Any = getattr(profiles, "cycle_times", profiles)
     if isinstance(given, str | bytes | dict) or callable(given):
-        raise TypeError(f"profiles must be a sequence with one profile per worker, got {type(given).__name__}")
+        raise TypeError(
+            f"profiles must be a sequence with one profile per worker, got {type(given).__name__}"
+        )
     try:
         rows = list(given)
     except TypeError:
-        raise TypeError(f"profiles must be a sequence with one profile per worker, got {given!r}") from None
+        raise TypeError(
+            f"profiles must be a sequence with one profile per worker, got {given!r}"
+        ) from None
     if not rows:
         raise ValueError("profiles is empty: at least one worker is needed")
     return rows
@@ -192,7 +207,9 @@ def _limits(name: str, values: Any, p: int, none: int | None = None) -> NDArray[
         values = [none if value is None else value for value in values]
     array = check.integers(name, values, low=0)
     if array.ndim > 1 or array.shape not in ((), (p,)):
-        raise ValueError(f"{name} must be an integer or one for each of the {p} workers, got shape {array.shape}")
+        raise ValueError(
+            f"{name} must be an integer or one for each of the {p} workers, got shape {array.shape}"
+        )
     return np.broadcast_to(array, (p,))
 
 
@@ -200,23 +217,33 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     """The times of 1, 2, ... chunks, up to `end` or to the end of the table."""
     if callable(profile):
         return _positive(name, _called(name, profile, end))
-    sized = isinstance(profile, list | tuple) or (isinstance(profile, np.ndarray) and profile.ndim > 0)
+    sized = isinstance(profile, list | tuple) or (
+        isinstance(profile, np.ndarray) and profile.ndim > 0
+    )
     if sized and len(profile) == 2 and all(map(_is_row, profile)):
         sizes, times = (check.vector(f"{name}[{k}]", part) for k, part in enumerate(profile))
         return _interpolated(name, sizes, times, end)
-    array = check.reals(f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}", profile)
+    array = check.reals(
+        f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}",
+        profile,
+    )
     if array.ndim == 0:
         with np.errstate(over="ignore"):  # so many chunks are impossible
             return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
     if array.ndim > 1:
-        raise ValueError(f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape {array.shape}")
+        raise ValueError(
+            f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape"
+            f" {array.shape}"
+        )
     return _positive(name, array[1 : end + 1])
 
 
 def _is_row(part: Any) -> bool:
     if isinstance(part, np.ndarray):
         return part.ndim == 1
-    return isinstance(part, list | tuple) and not any(isinstance(x, list | tuple) or getattr(x, "ndim", 0) for x in part)
+    return isinstance(part, list | tuple) and not any(
+        isinstance(x, list | tuple) or getattr(x, "ndim", 0) for x in part
+    )
 
 
 def _called(name: str, time: Callable[[Any], Any], end: int) -> NDArray[np.float64]:
@@ -233,11 +260,19 @@ def _called(name: str, time: Callable[[Any], Any], end: int) -> NDArray[np.float
     return values
 
 
-def _interpolated(name: str, sizes: NDArray[np.float64], times: NDArray[np.float64], end: int) -> NDArray[np.float64]:
+def _interpolated(
+    name: str, sizes: NDArray[np.float64], times: NDArray[np.float64], end: int
+) -> NDArray[np.float64]:
     if sizes.shape != times.shape:
-        raise ValueError(f"{name} must have as many sizes as times, got {len(sizes)} and {len(times)}")
-    if not (np.isfinite(sizes).all() and (np.diff(sizes) > 0).all() and sizes[0] >= 0 and sizes[-1] > 0):
-        raise ValueError(f"{name}: sizes must be finite, increasing and not negative, got {sizes.tolist()}")
+        raise ValueError(
+            f"{name} must have as many sizes as times, got {len(sizes)} and {len(times)}"
+        )
+    if not (
+        np.isfinite(sizes).all() and (np.diff(sizes) > 0).all() and sizes[0] >= 0 and sizes[-1] > 0
+    ):
+        raise ValueError(
+            f"{name}: sizes must be finite, increasing and not negative, got {sizes.tolist()}"
+        )
     if not (np.isfinite(times) & ((times > 0) | (sizes == 0))).all():
         raise ValueError(f"{name}: times must be finite and positive, got {times.tolist()}")
     x = np.arange(1, end + 1)
@@ -252,5 +287,7 @@ def _positive(name: str, times: NDArray[np.float64]) -> NDArray[np.float64]:
     bad = ~(times > 0)
     if bad.any():
         x = int(np.argmax(bad)) + 1
-        raise ValueError(f"{name}: the time of {x} chunk{'s' * (x != 1)} must be positive, got {times[x - 1]:g}")
+        raise ValueError(
+            f"{name}: the time of {x} chunk{'s' * (x != 1)} must be positive, got {times[x - 1]:g}"
+        )
     return times

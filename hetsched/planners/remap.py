@@ -45,7 +45,9 @@ class RentOrBuy:
         after : float
             Time that it would have taken after moving.
         """
-        self.lost += max(0.0, check.number("makespan", makespan, low=0.0) - check.number("after", after, low=0.0))
+        self.lost += max(
+            0.0, check.number("makespan", makespan, low=0.0) - check.number("after", after, low=0.0)
+        )
         return self.lost >= self.move_cost and self.lost > 0.0
 
 
@@ -64,7 +66,9 @@ def messages(times: NDArray[np.float64]) -> list[tuple[int, int, float, float]]:
         such message starts. So the last message ends before twice the time of the busiest worker,
         and no schedule is shorter than that time. O(m^2) for m messages.
     """
-    waiting = sorted(((float(times[i, j]), int(i), int(j)) for i, j in np.argwhere(times > 0.0)), reverse=True)
+    waiting = sorted(
+        ((float(times[i, j]), int(i), int(j)) for i, j in np.argwhere(times > 0.0)), reverse=True
+    )
     free, now, found = [0.0] * len(times), 0.0, []
     while waiting:
         later = []

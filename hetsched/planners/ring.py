@@ -86,7 +86,11 @@ class SliceRing(Plan):
 
     def _check(self) -> None:
         ring = self.ring.tolist()
-        if not ring or len(set(ring)) < len(ring) or not set(np.flatnonzero(self.shares).tolist()) <= set(ring):
+        if (
+            not ring
+            or len(set(ring)) < len(ring)
+            or not set(np.flatnonzero(self.shares).tolist()) <= set(ring)
+        ):
             raise ValueError("ring must contain each worker with a share, and no worker twice")
         schema.require_close("sum of shares", math.fsum(self.shares.tolist()), 1.0)
         schema.require_able("shares", self._load(), self.cycle_times)
@@ -231,9 +235,14 @@ def slice_ring(
     """
     if any(map(check.is_stack, (cycle_times, speeds))):
         alike: dict[str, Any] = {
-            "work": work, "volume": volume, "method": check.choice("method", method, METHODS), "relays": relays, "seed": seed,
-            "budget": budget, "latencies": latencies,
-        }  # fmt: skip
+            "work": work,
+            "volume": volume,
+            "method": check.choice("method", method, METHODS),
+            "relays": relays,
+            "seed": seed,
+            "budget": budget,
+            "latencies": latencies,
+        }
         return _ring_stack(cycle_times, speeds, links, alike, progress)  # type: ignore[return-value]
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
@@ -285,40 +294,76 @@ def slice_ring(
     )
 
 
-def _ring_stack(cycle_times: Any, speeds: Any, links: Any, common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
+def _ring_stack(
+    cycle_times: Any,
+    speeds: Any,
+    links: Any,
+    common: dict[str, Any],
+    progress: bool | Progress | None,
+) -> PlanStack:
     """One ring for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     p = times.shape[-1]
     if links is None:
         raise TypeError("links must be given together with a stack of cycle_times")
-    matrices = check.reals(lambda: f"links must be a number or an array of numbers, got {links!r}", links)
+    matrices = check.reals(
+        lambda: f"links must be a number or an array of numbers, got {links!r}", links
+    )
     try:
         matrices = np.broadcast_to(matrices, (*times.shape, p))
     except ValueError:
-        raise ValueError(f"links of shape {matrices.shape} do not broadcast to {(*times.shape, p)}") from None
+        raise ValueError(
+            f"links of shape {matrices.shape} do not broadcast to {(*times.shape, p)}"
+        ) from None
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
-    stacked = {name: np.array(given, np.float64).reshape(-1, p), "links": matrices.reshape(-1, p, p)}
+    stacked = {
+        name: np.array(given, np.float64).reshape(-1, p),
+        "links": matrices.reshape(-1, p, p),
+    }
     names: dict[str, tuple[Any, ...]] = {
-        "makespan": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,), "shares": (np.float64, p),
-    }  # fmt: skip
+        "makespan": (np.float64,),
+        "bound": (np.float64,),
+        "optimal": (np.bool_,),
+        "shares": (np.float64, p),
+    }
     matrices, flat = stacked["links"], times.reshape(-1, p)
     with reporting(progress) as tell:
         if _batched(common, p) and _usual(flat, matrices):
-            work, volume = _amount("work", common["work"], above=0.0), _amount("volume", common["volume"], low=0.0)
+            work, volume = (
+                _amount("work", common["work"], above=0.0),
+                _amount("volume", common["volume"], low=0.0),
+            )
             found = ring_batch(
-                common["method"], flat, np.ascontiguousarray(matrices), work, volume, common["relays"], _rounds(p),
-                check.integer("seed", common["seed"], low=0, high=2**64 - 1), _bound_rounds(p), threads_here, tell,
-            )  # fmt: skip
+                common["method"],
+                flat,
+                np.ascontiguousarray(matrices),
+                work,
+                volume,
+                common["relays"],
+                _rounds(p),
+                check.integer("seed", common["seed"], low=0, high=2**64 - 1),
+                _bound_rounds(p),
+                threads_here,
+                tell,
+            )
             bound, optimal = certified_rows(found[2], found[1])
             results = {"makespan": found[1], "bound": bound, "optimal": optimal, "shares": found[0]}
-            return stack_of(times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common)
+            return stack_of(
+                times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common
+            )
         results = one_by_one(slice_ring, names, stacked, common, tell)
-    return stack_of(times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common)
+    return stack_of(
+        times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common
+    )
 
 
 def _batched(common: dict[str, Any], p: int) -> bool:
     """Whether the engine can plan the whole stack with these arguments."""
-    if common["latencies"] is not None or common["budget"] is not None or not isinstance(common["relays"], bool):
+    if (
+        common["latencies"] is not None
+        or common["budget"] is not None
+        or not isinstance(common["relays"], bool)
+    ):
         return False
     return common["method"] in BATCHED and (common["method"] != "exact" or p <= RING_EXACT)
 
@@ -351,12 +396,14 @@ def _exact(
         if method == "best":
             return "search", _heuristic(engine, "search", times, seed, budget)
         raise InfeasibleError(
-            f'method "exact" is for up to {RING_EXACT} workers that could be in the best ring, more of the {engine.p} '
-            'could: use method "search" or "best"'
+            f'method "exact" is for up to {RING_EXACT} workers that could be in the best ring, more'
+            f' of the {engine.p} could: use method "search" or "best"'
         ) from None
 
 
-def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None) -> NDArray[np.int32]:
+def _heuristic(
+    engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
+) -> NDArray[np.int32]:
     fastest = int(np.argmin(times))
     if method == "greedy":
         return engine.greedy(fastest)
@@ -369,7 +416,9 @@ def _heuristic(engine: Ring, method: str, times: NDArray[np.float64], seed: int,
     return _toured(engine, seed, budget)
 
 
-def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None) -> NDArray[np.int32]:
+def _searched(
+    engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None
+) -> NDArray[np.int32]:
     """The ring after a search of a fixed length, or as long as the budget allows."""
     p = engine.p
     rounds = _rounds(p)
@@ -382,12 +431,17 @@ def _searched(engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | 
         now = time.monotonic()
         if end is None or now >= end or p == 1:
             return ring
-        rounds = max(1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6))))
+        rounds = max(
+            1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6)))
+        )
 
 
 def _toured(engine: Ring, seed: int, budget: float | None) -> NDArray[np.int32]:
     """A short ring of all workers, by a fixed number of rounds or as the budget allows."""
-    ring, end = np.arange(engine.p, dtype=np.int32), None if budget is None else time.monotonic() + budget
+    ring, end = (
+        np.arange(engine.p, dtype=np.int32),
+        None if budget is None else time.monotonic() + budget,
+    )
     rounds = min(10 * engine.p, _TOUR_ROUNDS) if end is None else 0
     while True:
         ring, seed = engine.tour(ring, rounds, seed)
@@ -401,8 +455,8 @@ def _shares(engine: Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64],
         return engine.shares(ring)
     except InfeasibleError:
         raise InfeasibleError(
-            "the ring of all workers that was found takes less time than the messages of one of them, which would get no work: "
-            'allow relays, or use method "exact"'
+            "the ring of all workers that was found takes less time than the messages of one of"
+            ' them, which would get no work: allow relays, or use method "exact"'
         ) from None
 
 
@@ -412,7 +466,10 @@ def _homogeneous(
     """The fastest worker alone, or all workers: section 3 of the paper."""
     fastest = int(np.argmin(times))
     rates = times[fastest] / times
-    alone, together = work * float(times[fastest]), work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link
+    alone, together = (
+        work * float(times[fastest]),
+        work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link,
+    )
     if len(times) == 1 or alone <= together:
         return np.array([fastest]), (np.arange(len(times)) == fastest).astype(np.float64), alone
     return np.arange(len(times)), rates / rates.sum(), together
@@ -423,9 +480,14 @@ def _bound_rounds(p: int) -> int:
 
 
 def _bound(
-    times: NDArray[np.float64], matrix: NDArray[np.float64], able: NDArray[np.int64], work: float, volume: float, relays: bool,
+    times: NDArray[np.float64],
+    matrix: NDArray[np.float64],
+    able: NDArray[np.int64],
+    work: float,
+    volume: float,
+    relays: bool,
     makespan: float,
-) -> float:  # fmt: skip
+) -> float:
     """Lower bound on the time of every ring.
 
     It is the least time of a ring if there are few workers, or if all links are equal.
@@ -439,7 +501,7 @@ def _bound(
     return engine.bound(makespan, _bound_rounds(len(able)))
 
 
-# ---- profile -----------------------------------------------------------------------------------------------------
+# ---- profile -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -496,10 +558,16 @@ class RingProfile(Frozen, Drawn):
         work, volume : float
             See `slice_ring`.
         """
-        amount, boundary = check.number("work", work, above=0.0), check.number("volume", volume, above=0.0)
+        amount, boundary = (
+            check.number("work", work, above=0.0),
+            check.number("volume", volume, above=0.0),
+        )
         i = self.at(min(amount / boundary, sys.float_info.max))
         with np.errstate(over="ignore"):
-            time = float((amount + boundary * self.lengths[i]) / (1.0 / self.cycle_times[self.rings[i]]).sum())
+            time = float(
+                (amount + boundary * self.lengths[i])
+                / (1.0 / self.cycle_times[self.rings[i]]).sum()
+            )
         if time == math.inf:
             raise ValueError("work and volume are too large: the time of a step overflows")
         return time
@@ -507,11 +575,16 @@ class RingProfile(Frozen, Drawn):
     def __repr__(self) -> str:
         jumps = " -> ".join(map(str, self.sizes.tolist()))
         places = ", ".join(f"{ratio:.6g}" for ratio in self.ratios[1:].tolist())
-        return f"<RingProfile: {jumps} workers" + (f" at work / volume {places}>" if places else ">")
+        return f"<RingProfile: {jumps} workers" + (
+            f" at work / volume {places}>" if places else ">"
+        )
 
 
 def ring_profile(
-    cycle_times: Platform | ArrayLike | None = None, links: ArrayLike | None = None, *, speeds: ArrayLike | None = None
+    cycle_times: Platform | ArrayLike | None = None,
+    links: ArrayLike | None = None,
+    *,
+    speeds: ArrayLike | None = None,
 ) -> RingProfile:
     """The best ring for every ratio of work and volume.
 
@@ -550,7 +623,9 @@ def ring_profile(
     matrix = _links(cycle_times, links, len(times))
     able = _able(times, matrix)
     if len(able) > RING_EXACT:
-        raise InfeasibleError(f"a profile is for up to {RING_EXACT} workers, cycle_times has {len(able)}")
+        raise InfeasibleError(
+            f"a profile is for up to {RING_EXACT} workers, cycle_times has {len(able)}"
+        )
     own, inner = times[able], _inner(matrix, able)
     lengths = Ring(own, inner, 1.0, 1.0).lengths()
     rates = 1.0 / own
@@ -607,7 +682,7 @@ def _envelope(lengths: NDArray[np.float64], speed: NDArray[np.float64]) -> list[
     return pieces
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -627,7 +702,10 @@ def _paid_to(
 
 
 def _paid(
-    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float, ring: NDArray[np.int64]
+    links: NDArray[np.float64],
+    latencies: NDArray[np.float64] | None,
+    volume: float,
+    ring: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """(q,) time of each member's messages with the next member and with the one before."""
     own: NDArray[np.float64] = volume * _link_sums(links, ring)
@@ -647,7 +725,9 @@ def _messages(
     if not alike:
         np.fill_diagonal(costs, 0.0)
     if (bad := (costs != 0.0) & ~((costs >= _LEAST) & (costs <= _MOST))).any():
-        raise ValueError(f"volume * links + latencies must be 0 or from 2**-200 to 2**200, got {costs[bad][0]:g}")
+        raise ValueError(
+            f"volume * links + latencies must be 0 or from 2**-200 to 2**200, got {costs[bad][0]:g}"
+        )
     return (np.broadcast_to(costs[0, 0], links.shape) if alike else costs), 1.0
 
 
@@ -673,7 +753,11 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
             raise TypeError("links must not be given with a Platform that has links")
         return given.links.copy()
     if links is None:
-        kind = "" if not isinstance(given, Platform) else ": the Platform is a " + ("star" if given.shape is None else "mesh")
+        kind = (
+            ""
+            if not isinstance(given, Platform)
+            else ": the Platform is a " + ("star" if given.shape is None else "mesh")
+        )
         raise TypeError(f"links must be given{kind}")
     if np.isscalar(links):
         number = check.number("links", links, low=0.0)
@@ -685,7 +769,10 @@ def links_between(platform: Platform) -> NDArray[np.float64]:
     """(p, p) links of a platform that has links between every two workers."""
     if platform.links is None:
         kind = "star" if platform.shape is None else "mesh"
-        raise ValueError(f"platform must have links between every two workers (Platform.complete), but it is a {kind}")
+        raise ValueError(
+            "platform must have links between every two workers (Platform.complete), but it is a"
+            f" {kind}"
+        )
     return platform.links
 
 
@@ -706,13 +793,17 @@ def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.
     for first, rows in check.row_blocks(links[:1, :1] if links.strides == (0, 0) else links):
         if (bad := (rows != 0.0) & ~((rows >= _LEAST) & (rows <= _MOST))).any():
             i, j = (int(k) for k in np.argwhere(bad)[0])
-            raise ValueError(f"links[{first + i}][{j}] must be 0 or from 2**-200 to 2**200, got {rows[i, j]:g}")
+            raise ValueError(
+                f"links[{first + i}][{j}] must be 0 or from 2**-200 to 2**200, got {rows[i, j]:g}"
+            )
     return able
 
 
 def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np.float64]:
     if len(members) > RING_MOST:
-        raise InfeasibleError(f"rings are for up to {RING_MOST} workers with unequal links, got {len(members)}")
+        raise InfeasibleError(
+            f"rings are for up to {RING_MOST} workers with unequal links, got {len(members)}"
+        )
     inner = np.empty((len(members), len(members)))
     for first, rows in check.row_blocks(inner):
         rows[:] = links[np.ix_(members[first : first + len(rows)], members)]

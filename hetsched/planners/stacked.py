@@ -48,7 +48,8 @@ class PlanStack(Frozen):
     names: tuple[str, ...]
     arrays: tuple[NDArray[Any], ...]
     planner: Callable[..., Plan] = field(compare=False)
-    stacked: Mapping[str, NDArray[Any]] = field(compare=False)  #: arguments with an entry for each platform, flat
+    #: arguments with an entry for each platform, flat
+    stacked: Mapping[str, NDArray[Any]] = field(compare=False)
     common: Mapping[str, Any] = field(compare=False)
 
     @property
@@ -69,14 +70,20 @@ class PlanStack(Frozen):
         """
         value, bound = self.value.astype(np.float64), self.results["bound"].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return check.frozen(np.where(value == bound, 0.0, np.abs(value - bound) / np.minimum(value, bound)))
+            return check.frozen(
+                np.where(value == bound, 0.0, np.abs(value - bound) / np.minimum(value, bound))
+            )
 
     if not TYPE_CHECKING:  # otherwise type checkers would accept every name
 
         def __getattr__(self, name: str) -> Any:
             names = self.__dict__.get("names", ())
             if name not in names:
-                raise AttributeError(f"the plans of this stack have {', '.join(names)}, not {name!r}", name=name, obj=self)
+                raise AttributeError(
+                    f"the plans of this stack have {', '.join(names)}, not {name!r}",
+                    name=name,
+                    obj=self,
+                )
             return self.arrays[names.index(name)]
 
     def __dir__(self) -> list[str]:
@@ -92,7 +99,9 @@ class PlanStack(Frozen):
         places = np.arange(self.value.size).reshape(self.shape)[index]
         flat = [array.reshape(-1, *array.shape[len(self.shape) :]) for array in self.arrays]
         if places.ndim == 0:
-            return self.planner(**{name: values[places] for name, values in self.stacked.items()}, **self.common)
+            return self.planner(
+                **{name: values[places] for name, values in self.stacked.items()}, **self.common
+            )
         return replace(
             self,
             shape=places.shape,
@@ -124,14 +133,18 @@ def stack_of(
         method=method,
         objective=objective,
         names=tuple(results),
-        arrays=tuple(check.frozen(array.reshape(*shape, *array.shape[1:])) for array in results.values()),
+        arrays=tuple(
+            check.frozen(array.reshape(*shape, *array.shape[1:])) for array in results.values()
+        ),
         planner=planner,
         stacked=stacked,
         common=common,
     )
 
 
-def certified_rows(bound: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def certified_rows(
+    bound: NDArray[np.float64], value: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """`certified` for many plans: bounds, none above its value, and whether each is optimal."""
     return np.minimum(bound, value), value <= bound * (1 + 1e-12)
 

@@ -45,11 +45,13 @@ VARIANTS = {  # numbers of hs_star_plan; the first eight variants are the paper'
 }
 _KINDS = ("held", "panel", "result")  # kinds of messages, in the order of their numbers
 HELD = ("C", "A", "B")  # in the order of hs_star_held
-_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")  # in the order of hs_star_bounds
+# in the order of hs_star_bounds
+_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # bounds that hold for every plan
 _DOUBLE, _SINGLE, _TOLEDO, _PAIR = range(4)  # hs_star_layout
 _LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # the other methods have _DOUBLE
-LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}  # in blocks; 5 for the other methods
+# in blocks; 5 for the other methods
+LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}
 STREAM_A, STREAM_B = 0, -1  # used instead of a number of buffers
 _LISTED = 3  # of hs_star_order
 _MOST = 1e200
@@ -135,11 +137,23 @@ class StarPlan(Plan):
         "enrolled": schema.Array("i8", "enrolled", high="p - 1"),
         "mu": schema.Array("i8", "p"),
         "chunks": schema.Columns(
-            engine.STAR_CHUNK, "chunks", added=1, worker=(0, "p - 1"), held=(0, len(HELD) - 1), buffers=(STREAM_B, 2**31 - 1),
-            height=(1, "r"), width=(1, "s"), depth=(1, 2**63 - 1), ahead=(0, 1),
+            engine.STAR_CHUNK,
+            "chunks",
+            added=1,
+            worker=(0, "p - 1"),
+            held=(0, len(HELD) - 1),
+            buffers=(STREAM_B, 2**31 - 1),
+            height=(1, "r"),
+            width=(1, "s"),
+            depth=(1, 2**63 - 1),
+            ahead=(0, 1),
         ),  # older files do not have the column ahead
         "messages": schema.Columns(
-            engine.STAR_MESSAGE, "messages", worker=(0, "p - 1"), kind=(0, len(_KINDS) - 1), chunk=(0, "chunks - 1"),
+            engine.STAR_MESSAGE,
+            "messages",
+            worker=(0, "p - 1"),
+            kind=(0, len(_KINDS) - 1),
+            chunk=(0, "chunks - 1"),
         ),
         "updates": schema.Array("i8", "p"),
         "bounds": schema.Numbers(_BOUNDS, _FOR_ALL),
@@ -150,7 +164,7 @@ class StarPlan(Plan):
         "link_costs": schema.Array("f8", "p", high=_MOST),
         "memory": schema.Array("i8", "p"),
         "planning_time": schema.Real(),
-    }  # fmt: skip
+    }
 
     def _check(self) -> None:
         (r, s, t), chunks, messages = self.shape, self.chunks, self.messages
@@ -158,9 +172,13 @@ class StarPlan(Plan):
             raise ValueError(f"shape must have less than 2^63 block updates, got {self.shape}")
         for start, length, side in (("row", "height", r), ("col", "width", s)):
             if (bad := chunks[start] > side - chunks[length]).any():
-                raise ValueError(f"chunks[{int(np.argmax(bad))}] must lie inside the {r} x {s} blocks of C")
+                raise ValueError(
+                    f"chunks[{int(np.argmax(bad))}] must lie inside the {r} x {s} blocks of C"
+                )
         if (bad := messages["worker"] != chunks["worker"][messages["chunk"]]).any():
-            raise ValueError(f"messages[{int(np.argmax(bad))}] must have the same worker as its chunk")
+            raise ValueError(
+                f"messages[{int(np.argmax(bad))}] must have the same worker as its chunk"
+            )
         for first, last in (("start", "end"), ("compute_start", "compute_end")):
             if (bad := messages[first] > messages[last]).any():
                 raise ValueError(f"messages[{int(np.argmax(bad))}]: {first} must be at most {last}")
@@ -185,17 +203,34 @@ class StarPlan(Plan):
         makespan, log = port_log(self, star, _LISTED)
         bounds = dict(zip(_BOUNDS, star.bounds(_DOUBLE), strict=True))
         return self._carried(
-            platform, makespan, max(bounds[name] for name in _FOR_ALL), messages=check.frozen(log), variant="",
-            mu=check.frozen(_sides(memory, _DOUBLE)), bounds=check.FrozenDict(bounds), variants=check.FrozenDict(),
-            cycle_times=check.frozen(times), link_costs=check.frozen(costs), memory=check.frozen(memory),
-        )  # fmt: skip
+            platform,
+            makespan,
+            max(bounds[name] for name in _FOR_ALL),
+            messages=check.frozen(log),
+            variant="",
+            mu=check.frozen(_sides(memory, _DOUBLE)),
+            bounds=check.FrozenDict(bounds),
+            variants=check.FrozenDict(),
+            cycle_times=check.frozen(times),
+            link_costs=check.frozen(costs),
+            memory=check.frozen(memory),
+        )
 
     def _load(self) -> Any:
         return self.updates
 
     def steps(self) -> list[Step]:
         steps, held = [], self.chunks["held"].tolist()
-        for worker, kind, chunk, depth, start, end, compute_start, compute_end in self.messages.tolist():
+        for (
+            worker,
+            kind,
+            chunk,
+            depth,
+            start,
+            end,
+            compute_start,
+            compute_end,
+        ) in self.messages.tolist():
             layer = kind == 1 or (kind == 2 and held[chunk])
             name = ("panel", "result")[kind - 1] if kind else HELD[held[chunk]]
             what = f"{name} {depth} of chunk {chunk}" if layer else f"{name} of chunk {chunk}"
@@ -232,7 +267,8 @@ def plan_product(
         A star, with cycle_times per block update, link_costs per block, and memory in blocks. A
         worker without a memory limit can hold any chunk. Several platforms with the same number of
         workers are a stack: one plan for each, computed on all cores.
-    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm", "maxreuse", "overlap"}
+    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm",
+    "maxreuse", "overlap"}
         The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform
         for a memory size ("hom"), or for memory, link cost and cycle-time ("homi"); all workers in
         turn ("orroml"); min-min ("ommoml"); demand driven ("oddoml"); Toledo's blocks ("bmm").
@@ -296,30 +332,59 @@ def plan_product(
     >>> plan.makespan, plan.columns.tolist(), plan.method
     (195.0, [4, 4], 'search')
     >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
-    makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns, one chunk at a time (exact)
+    makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns, one chunk
+    at a time (exact)
     """
-    if isinstance(platform, list | tuple) and platform and all(isinstance(one, Platform) for one in platform):
+    if (
+        isinstance(platform, list | tuple)
+        and platform
+        and all(isinstance(one, Platform) for one in platform)
+    ):
         common = {
-            "r": r, "s": s, "t": t, "method": method, "returns": returns, "variant": variant, "seed": seed, "budget": budget,
-        }  # fmt: skip
+            "r": r,
+            "s": s,
+            "t": t,
+            "method": method,
+            "returns": returns,
+            "variant": variant,
+            "seed": seed,
+            "budget": budget,
+        }
         return _star_stack(platform, common, progress)  # type: ignore[return-value]
     if progress is not None and progress is not False:
         raise ValueError("progress is for several platforms")
-    return planned(r, s, t, cast(Platform, platform), method, returns=returns, variant=variant, seed=seed, budget=budget)
+    return planned(
+        r,
+        s,
+        t,
+        cast(Platform, platform),
+        method,
+        returns=returns,
+        variant=variant,
+        seed=seed,
+        budget=budget,
+    )
 
 
-def _star_stack(platforms: Sequence[Platform], common: dict[str, Any], progress: bool | Progress | None) -> PlanStack:
+def _star_stack(
+    platforms: Sequence[Platform], common: dict[str, Any], progress: bool | Progress | None
+) -> PlanStack:
     """One plan for each platform."""
     p = len(platforms[0])
     for i, one in enumerate(platforms):
         check.as_many(f"platform[{i}]", one.names, p)
     stacked = {"platform": np.fromiter(platforms, object, len(platforms))}
     names: dict[str, tuple[Any, ...]] = {
-        "makespan": (np.float64,), "bound": (np.float64,), "optimal": (np.bool_,), "columns": (np.int64, p),
-    }  # fmt: skip
+        "makespan": (np.float64,),
+        "bound": (np.float64,),
+        "optimal": (np.bool_,),
+        "columns": (np.int64, p),
+    }
     with reporting(progress) as tell:
         results = one_by_one(plan_product, names, stacked, common, tell)
-    return stack_of((len(platforms),), common["method"], "makespan", results, plan_product, stacked, common)
+    return stack_of(
+        (len(platforms),), common["method"], "makespan", results, plan_product, stacked, common
+    )
 
 
 def planned(
@@ -346,7 +411,10 @@ def planned(
     check.choice("method", method, ("best", *METHODS))
     check.choice("returns", returns, RETURNS)
     if returns != "lazy" and method == "exact":
-        raise ValueError(f"returns is not for method='exact', which sends results when that is best, got {returns!r}")
+        raise ValueError(
+            "returns is not for method='exact', which sends results when that is best, got"
+            f" {returns!r}"
+        )
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
     if variant is not None:
@@ -356,7 +424,8 @@ def planned(
     least = LEAST_MEMORY.get(method, 5)
     if memory.max() < least:
         raise InfeasibleError(
-            f"platform: no worker's memory holds a chunk: {method!r} needs at least {least} blocks, the largest is {memory.max()}"
+            f"platform: no worker's memory holds a chunk: {method!r} needs at least {least} blocks,"
+            f" the largest is {memory.max()}"
         )
     if (product := math.prod(shape)) >= 2**63:
         raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
@@ -390,7 +459,13 @@ def planned(
             result = star.plan(RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
-        makespan, chunks, log, number, variants = result.makespan, result.chunks, result.messages, result.variant, result.variants
+        makespan, chunks, log, number, variants = (
+            result.makespan,
+            result.chunks,
+            result.messages,
+            result.variant,
+            result.variants,
+        )
     layout = _LAYOUTS.get(chosen, _DOUBLE)
     bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
     bound = max(bounds[name] for name in _FOR_ALL)
@@ -413,7 +488,9 @@ def planned(
         bounds=check.FrozenDict(bounds),
         returns=returns if chosen != "exact" else "",
         variant=names[number] if chosen == "het" else "",
-        variants=check.FrozenDict({names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {}),
+        variants=check.FrozenDict(
+            {names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {}
+        ),
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         memory=check.frozen(memory),
@@ -433,17 +510,27 @@ def _efforts(end: float | None, effort: int) -> Iterator[int]:
         now = time.perf_counter()
         if end is None or now >= end:
             return
-        effort = max(_LEAST_EFFORT, int(min(4 * effort, effort * (end - now) / max(now - began, 1e-6), _MOST_EFFORT)))
+        effort = max(
+            _LEAST_EFFORT,
+            int(min(4 * effort, effort * (end - now) / max(now - began, 1e-6), _MOST_EFFORT)),
+        )
         began = now
 
 
-def _searched(star: engine.Star, eager: bool, seed: int, end: float | None, effort: int) -> tuple[NDArray[Any], int, float]:
+def _searched(
+    star: engine.Star, eager: bool, seed: int, end: float | None, effort: int
+) -> tuple[NDArray[Any], int, float]:
     """Chunks, order of the port and makespan of the best round."""
-    rounds = (star.search(eager, (seed + k) % 2**64, tried) for k, tried in enumerate(_efforts(end, effort)))
+    rounds = (
+        star.search(eager, (seed + k) % 2**64, tried)
+        for k, tried in enumerate(_efforts(end, effort))
+    )
     return min(rounds, key=lambda found: found[2])
 
 
-def _proved(star: engine.Star, most: int, known: float, end: float | None, effort: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def _proved(
+    star: engine.Star, most: int, known: float, end: float | None, effort: int
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Chunks and order of the port from the first round that is long enough for the proof."""
     for tried in _efforts(end, effort):
         try:
@@ -454,7 +541,12 @@ def _proved(star: engine.Star, most: int, known: float, end: float | None, effor
 
 
 def _exact(
-    star: engine.Star, shape: tuple[int, int, int], memory: NDArray[np.int64], messages: int, end: float | None, effort: int
+    star: engine.Star,
+    shape: tuple[int, int, int],
+    memory: NDArray[np.int64],
+    messages: int,
+    end: float | None,
+    effort: int,
 ) -> tuple[float, NDArray[Any], NDArray[Any]]:
     """Makespan, chunks and messages of the exact plan.
 
@@ -463,9 +555,14 @@ def _exact(
     r, s, t = shape
     sides = np.minimum(_sides(memory, _DOUBLE), r)
     parts = -(-r // int(sides[sides > 0].min()))
-    failure = f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)} workers"
+    failure = (
+        f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)}"
+        " workers"
+    )
     if s * parts * (t + 2) > _MOST_EXACT:
-        raise ValueError(f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried")
+        raise ValueError(
+            f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried"
+        )
     trials = []
     for name in _worth_trying(messages, memory):
         for eager in (False, True) if name not in _LAYOUTS else ():
@@ -493,7 +590,11 @@ def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
     """The methods that fit into the memory and can be planned in time."""
     p = len(memory)
     steps = dict.fromkeys(RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
-    return [name for name in RULES if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)]
+    return [
+        name
+        for name in RULES
+        if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)
+    ]
 
 
 def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
@@ -523,18 +624,30 @@ def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDAr
         raise ValueError(f"plan has chunks and messages that no port can send: {error}") from error
 
 
-def star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def star_of(
+    platform: Platform, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Checked cycle-times, link costs and memory of a star."""
     if not isinstance(platform, Platform):
-        raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
+        raise TypeError(
+            f"platform must be a Platform with link costs and memory, got {type(platform).__name__}"
+        )
     if platform.links is not None:
-        raise ValueError("platform must be a star: the master's links are needed, got links between the workers")
+        raise ValueError(
+            "platform must be a star: the master's links are needed, got links between the workers"
+        )
     if platform.shape is not None:
         raise ValueError("platform must be a star: the master's links are needed, got a mesh")
     platform = platform.per(Unit("block update", "block"), "plan_product")
-    for name, values in (("cycle_times", platform.cycle_times), ("link_costs", platform.link_costs)):
+    for name, values in (
+        ("cycle_times", platform.cycle_times),
+        ("link_costs", platform.link_costs),
+    ):
         if (values > _MOST).any():
-            raise ValueError(f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got {values.max():g}")
+            raise ValueError(
+                f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got"
+                f" {values.max():g}"
+            )
     side = min(max(shape), 2**26)
     unlimited = min(side * side + 4 * side, 2**53)
     memory = np.array([unlimited if m is None else m for m in platform.memory], np.int64)
@@ -542,7 +655,9 @@ def star_of(platform: Platform, shape: tuple[int, ...]) -> tuple[NDArray[np.floa
 
 
 def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
-    return ValueError(f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated")
+    return ValueError(
+        f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated"
+    )
 
 
 def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
@@ -554,11 +669,18 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
     """
     h, v = chunks["height"], chunks["width"]
     depth, zero, one = np.full_like(h, t), np.zeros_like(h), np.ones_like(h)
-    table = np.array([
-        [h * v, h + v, zero, depth, zero, one], [h * t, h + t, h, v, zero, one], [v * t, v + t, v, h, zero, one],
-        [h * v, one, zero, depth * h, v, h], [h * v, one, zero, depth * v, h, v],
-    ])  # fmt: skip
-    form = np.select([chunks["buffers"] == STREAM_A, chunks["buffers"] == STREAM_B], [3, 4], chunks["held"])
+    table = np.array(
+        [
+            [h * v, h + v, zero, depth, zero, one],
+            [h * t, h + t, h, v, zero, one],
+            [v * t, v + t, v, h, zero, one],
+            [h * v, one, zero, depth * h, v, h],
+            [h * v, one, zero, depth * v, h, v],
+        ]
+    )
+    form = np.select(
+        [chunks["buffers"] == STREAM_A, chunks["buffers"] == STREAM_B], [3, 4], chunks["held"]
+    )
     return tuple(np.take_along_axis(table[:, i], form[None], 0)[0] for i in range(6))
 
 
@@ -585,13 +707,17 @@ def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     needs = _needs(plan.chunks, plan.shape[2], len(plan.names))
     if (less := memory < needs).any():
         i = int(np.argmax(less))
-        raise ValueError(f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has {memory[i]}")
+        raise ValueError(
+            f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has"
+            f" {memory[i]}"
+        )
 
 
 def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
     """Messages of a plan of square chunks for workers with so much memory."""
     r, s, t = shape
-    side = max(engine.star_side(memory, layout), 1)  # in 3 or 4 blocks of memory, one block of each operand
+    # in 3 or 4 blocks of memory, one block of each operand
+    side = max(engine.star_side(memory, layout), 1)
     if layout == _SINGLE:
         return -(-s // side) * (2 * -(-r // side) + r * t)
     return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))

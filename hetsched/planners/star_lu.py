@@ -17,7 +17,18 @@ from .._base import check, schema
 from .._engine.star import Star
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
-from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, RULES, StarPlan, planned, star_of
+from .star import (
+    EFFORT,
+    LEAST_MEMORY,
+    METHODS,
+    OVERLAP,
+    RETURNS,
+    REUSE,
+    RULES,
+    StarPlan,
+    planned,
+    star_of,
+)
 
 _MOST = 2**20  # most blocks of a side: their cube fits a double exactly
 #: Widths are compared by the given method if it is one of these.
@@ -119,21 +130,33 @@ class StarLuPlan(Plan):
             raise ValueError(f"panels must be the panels of {n} blocks, each {width} wide")
         left = [n - first - width for first, _ in steps[:-1]]
         if [product.shape for product in self.products] != [(side, side, width) for side in left]:
-            raise ValueError("products must follow all panels but the last, with the shape of the remaining matrix")
+            raise ValueError(
+                "products must follow all panels but the last, with the shape of the remaining"
+                " matrix"
+            )
         if any(product.names != self.names for product in self.products):
             raise ValueError("products must be for the workers of the plan")
-        if not np.array_equal(self.updates, sum((product.updates for product in self.products), np.zeros_like(self.updates))):
+        if not np.array_equal(
+            self.updates,
+            sum((product.updates for product in self.products), np.zeros_like(self.updates)),
+        ):
             raise ValueError("updates must be the sums of the updates of all products")
 
     def _on(self, platform: Platform) -> Plan:
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")
         products = tuple(product._on(platform) for product in self.products)
-        panels, makespan = _in_turn(self.blocks, self.width, self.master_time, [product.value for product in products])
+        panels, makespan = _in_turn(
+            self.blocks, self.width, self.master_time, [product.value for product in products]
+        )
         return self._carried(
-            platform, makespan, _bound(self.blocks, platform.cycle_times, self.master_time), panels=panels, products=products,
+            platform,
+            makespan,
+            _bound(self.blocks, platform.cycle_times, self.master_time),
+            panels=panels,
+            products=products,
             link_costs=check.frozen(platform.link_costs),
             memory=check.frozen(star_of(platform, (self.blocks,) * 3)[2]),
-        )  # fmt: skip
+        )
 
     def _load(self) -> Any:
         return self.updates
@@ -144,7 +167,10 @@ class StarLuPlan(Plan):
             for step in product.steps():
                 start, end = panel.end + step.start, panel.end + step.end
                 steps.append(step._replace(start=start, end=end, what=f"step {k}: {step.what}"))
-        return [*steps, Step(0, "transfer", self.makespan, self.makespan, "the end of the master's last panel")]
+        return [
+            *steps,
+            Step(0, "transfer", self.makespan, self.makespan, "the end of the master's last panel"),
+        ]
 
 
 def plan_star_lu(
@@ -221,9 +247,15 @@ def plan_star_lu(
     if width is not None:
         width = check.integer("width", width, low=1, high=n)
     if not isinstance(platform, Platform):
-        raise TypeError(f"platform must be a Platform with link costs and memory, got {type(platform).__name__}")
+        raise TypeError(
+            f"platform must be a Platform with link costs and memory, got {type(platform).__name__}"
+        )
     times, costs, memory = star_of(platform, (n, n, n))
-    master = float(times.min()) if master_time is None else check.number("master_time", master_time, above=0.0)
+    master = (
+        float(times.min())
+        if master_time is None
+        else check.number("master_time", master_time, above=0.0)
+    )
     chosen = _best_width(n, method, master, times, costs, memory) if width is None else width
     products = []
     remaining = [n - first - chosen for first in range(0, n - chosen, chosen)]
@@ -232,7 +264,19 @@ def plan_star_lu(
         left = None if end is None else max(0.0, end - time.perf_counter()) * (side * side / weight)
         effort = max(_LEAST, int(EFFORT * side * side / weights[0]))
         own = (seed + k) % 2**64
-        products.append(planned(side, side, chosen, platform, method, returns=returns, seed=own, budget=left, effort=effort))
+        products.append(
+            planned(
+                side,
+                side,
+                chosen,
+                platform,
+                method,
+                returns=returns,
+                seed=own,
+                budget=left,
+                effort=effort,
+            )
+        )
     panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
     updates = sum((product.updates for product in products), np.zeros(len(platform), np.int64))
     return StarLuPlan(
@@ -253,7 +297,12 @@ def plan_star_lu(
 
 
 def _best_width(
-    n: int, method: str, master: float, times: NDArray[np.float64], costs: NDArray[np.float64], memory: NDArray[np.int64]
+    n: int,
+    method: str,
+    master: float,
+    times: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    memory: NDArray[np.int64],
 ) -> int:
     """The width with the earliest end of a plan with quick products.
 
@@ -270,7 +319,9 @@ def _best_width(
         for first in range(0, n - width, width):
             star = Star((n - first - width, n - first - width, width), times, costs, memory)
             try:
-                products.append(min(star.plan(rule, -1, False, 0, n > _FEW).makespan for rule in rules))
+                products.append(
+                    min(star.plan(rule, -1, False, 0, n > _FEW).makespan for rule in rules)
+                )
             except NotImplementedError:  # too many messages
                 products.append(math.inf)
         if (makespan := _in_turn(n, width, master, products)[1]) < best:
@@ -278,7 +329,9 @@ def _best_width(
     return chosen
 
 
-def _in_turn(n: int, width: int, master: float, products: list[float]) -> tuple[tuple[LuStep, ...], float]:
+def _in_turn(
+    n: int, width: int, master: float, products: list[float]
+) -> tuple[tuple[LuStep, ...], float]:
     """The panels and the end, with the given makespans of the products between the panels."""
     panels, now = [], 0.0
     for first, product in zip(range(0, n, width), [*products, 0.0], strict=True):

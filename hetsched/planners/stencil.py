@@ -107,7 +107,9 @@ class StencilPlan(Plan):
     @property
     def update_times(self) -> NDArray[np.float64]:
         """(q,) seconds that each member of the ring takes to update its slice."""
-        return np.asarray(self.counts[self.ring] * (self.work / self.shape[1]) * self.cycle_times[self.ring])
+        return np.asarray(
+            self.counts[self.ring] * (self.work / self.shape[1]) * self.cycle_times[self.ring]
+        )
 
     @property
     def exchange_times(self) -> NDArray[np.float64]:
@@ -126,10 +128,19 @@ class StencilPlan(Plan):
         """
         platform = platform.per(Unit.gigaflop(), "a stencil")
         free = platform.links is None and platform.shape is None and not platform.link_costs.any()
-        links = np.broadcast_to(np.float64(0.0), (len(platform),) * 2) if free else links_between(platform)
+        links = (
+            np.broadcast_to(np.float64(0.0), (len(platform),) * 2)
+            if free
+            else links_between(platform)
+        )
         members = Members(platform.cycle_times, links, **whose(platform, len(platform)))
-        slices, bound = (self.ring, self.counts[self.ring]), _best_ring(*self.shape, members, self.itemsize).lower_bound
-        return _evaluated(*self.shape, self.iterations, members, self.itemsize, slices, "given", bound)
+        slices, bound = (
+            (self.ring, self.counts[self.ring]),
+            _best_ring(*self.shape, members, self.itemsize).lower_bound,
+        )
+        return _evaluated(
+            *self.shape, self.iterations, members, self.itemsize, slices, "given", bound
+        )
 
     def _load(self) -> Any:
         """Gigaflops of each worker in all steps."""
@@ -172,16 +183,20 @@ class StencilPlan(Plan):
         """
         if self.iterations * len(self.ring) * 3 > MOST_STEPS:
             raise ValueError(
-                f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than {MOST_STEPS} entries: "
-                "plan fewer steps; makespan and finish hold for any number"
+                f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than"
+                f" {MOST_STEPS} entries: plan fewer steps; makespan and finish hold for any number"
             )
         steps = []
         members, labels = self.ring.tolist(), self.exchange_labels
         durations = np.column_stack((self.update_times, self.exchange_times)).tolist()
         for k, lag in enumerate(self._lags()):
-            for i, early, own, (after, before) in zip(members, lag.tolist(), durations, labels, strict=True):
+            for i, early, own, (after, before) in zip(
+                members, lag.tolist(), durations, labels, strict=True
+            ):
                 now = k * self.step_time - early
-                for kind, duration, what in zip(_KINDS, own, (f"step {k}", after, before), strict=True):
+                for kind, duration, what in zip(
+                    _KINDS, own, (f"step {k}", after, before), strict=True
+                ):
                     if duration > 0.0:
                         steps.append(Step(i, kind, now, now + duration, what))
                         now += duration
@@ -204,7 +219,12 @@ class Members(NamedTuple):
 
 
 def plan_stencil(
-    rows: int, cols: int, steps: int, members: Members, itemsize: int, ring: SliceRing | Sequence[int] | None = None
+    rows: int,
+    cols: int,
+    steps: int,
+    members: Members,
+    itemsize: int,
+    ring: SliceRing | Sequence[int] | None = None,
 ) -> StencilPlan:
     """Whole columns for a ring of workers; see `Pool.plan_stencil`."""
     cycle_times = members.cycle_times
@@ -218,12 +238,16 @@ def plan_stencil(
         given.append(np.array([np.argmin(cycle_times)]))
     else:
         given, method = [_ring_of(ring, len(cycle_times))], "given ring"
-    divided = [option for order in given for option in _divisions(inner, cols, members, itemsize, order)]
+    divided = [
+        option for order in given for option in _divisions(inner, cols, members, itemsize, order)
+    ]
     slices = min(divided, key=lambda option: _step_time(inner, members, itemsize, option))
     return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
 
 
-def _best_ring(rows: int, cols: int, members: Members, itemsize: int, *, relays: bool = True) -> SliceRing:
+def _best_ring(
+    rows: int, cols: int, members: Members, itemsize: int, *, relays: bool = True
+) -> SliceRing:
     """The best ring for fractional columns; with relays, its lower bound holds for all slices."""
     inner = max(inner_rows(rows), 1)  # without inner rows nothing changes; plan the ring for one
     links = members.links if members.links.any() else 0.0
@@ -234,11 +258,20 @@ def _best_ring(rows: int, cols: int, members: Members, itemsize: int, *, relays:
 def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
     """The slices of a plan, timed for these members and this size of an element in bytes."""
     count = check.integer("steps", steps, low=0, high=_MOST)
-    return _evaluated(*plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0)
+    return _evaluated(
+        *plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0
+    )
 
 
 def _evaluated(
-    rows: int, cols: int, steps: int, members: Members, itemsize: int, slices: Slices, method: str, bound: float
+    rows: int,
+    cols: int,
+    steps: int,
+    members: Members,
+    itemsize: int,
+    slices: Slices,
+    method: str,
+    bound: float,
 ) -> StencilPlan:
     """The plan of given slices; bound is a lower bound on the time of a step."""
     cycle_times, links, names, unit = members
@@ -265,7 +298,9 @@ def _evaluated(
     )
 
 
-def _divisions(inner: int, cols: int, members: Members, itemsize: int, ring: NDArray[np.int64]) -> Iterator[Slices]:
+def _divisions(
+    inner: int, cols: int, members: Members, itemsize: int, ring: NDArray[np.int64]
+) -> Iterator[Slices]:
     """Divisions of the columns, with at least one for each member of the ring.
 
     After each division, members that would have no column without this minimum drop out.

@@ -1,4 +1,5 @@
-"""Orders of the messages over one bus, for `max_tasks` and `min_time`: matchings, exact searches, bounds."""
+"""Orders of the messages over one bus, for `max_tasks` and `min_time`: matchings, exact searches,
+bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from .._engine import assign as engine
 
-_SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)  # shares of the time for the first of the two starting matchings
+# shares of the time for the first of the two starting matchings
+_SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)
 #: Most slaves for which orders are proven optimal: equal links with answers; different links
 #: without answers, and with them.
 _AXIAL, _FORWARD, _BOTH = 12, 18, 8
@@ -50,7 +52,12 @@ def part(message: Message, chosen: NDArray[np.int64]) -> Message:
 
 
 def solve(
-    bound: float, times: NDArray[np.float64], send: Message, receive: Message, method: str, wanted: int | None = None
+    bound: float,
+    times: NDArray[np.float64],
+    send: Message,
+    receive: Message,
+    method: str,
+    wanted: int | None = None,
 ) -> Found:
     """The tasks that can be done in time `bound`.
 
@@ -60,16 +67,34 @@ def solve(
     p = len(times)
     finite = np.flatnonzero(np.isfinite(times))
     if len(finite) < p:
-        inner = solve(bound, np.ascontiguousarray(times[finite]), part(send, finite), part(receive, finite), method, wanted)
-        counts, sends, receives = np.zeros(p, np.int64), np.full(p, p, np.int32), np.full(p, p, np.int32)
-        counts[finite], sends[finite], receives[finite] = inner.counts, inner.send_slots, inner.receive_slots
+        inner = solve(
+            bound,
+            np.ascontiguousarray(times[finite]),
+            part(send, finite),
+            part(receive, finite),
+            method,
+            wanted,
+        )
+        counts, sends, receives = (
+            np.zeros(p, np.int64),
+            np.full(p, p, np.int32),
+            np.full(p, p, np.int32),
+        )
+        counts[finite], sends[finite], receives[finite] = (
+            inner.counts,
+            inner.send_slots,
+            inner.receive_slots,
+        )
         return Found(inner.method, counts, sends, receives, inner.bound)
-    if not np.any(send) and np.any(receive) and method == "best":  # the same problem backwards in time
+    # the same problem backwards in time
+    if not np.any(send) and np.any(receive) and method == "best":
         inner = solve(bound, times, receive, 0.0, method, wanted)
         return Found(inner.method, inner.counts, inner.receive_slots, inner.send_slots, inner.bound)
     if isinstance(send, np.ndarray) or isinstance(receive, np.ndarray):
         back = None if not np.any(receive) else np.broadcast_to(receive, p).astype(np.float64)
-        return _linked(bound, times, np.broadcast_to(send, p).astype(np.float64), back, method, wanted)
+        return _linked(
+            bound, times, np.broadcast_to(send, p).astype(np.float64), back, method, wanted
+        )
     slots = _slots(bound, send, receive, p)
     if slots == 0:
         return nothing(p)
@@ -99,7 +124,11 @@ def upper_bound(bound: float, times: NDArray[np.float64], send: Message, receive
     equal links with messages in one direction.
     """
     finite = np.flatnonzero(np.isfinite(times))
-    times, send, receive = np.ascontiguousarray(times[finite]), part(send, finite), part(receive, finite)
+    times, send, receive = (
+        np.ascontiguousarray(times[finite]),
+        part(send, finite),
+        part(receive, finite),
+    )
     if not np.any(send):
         send, receive = receive, send
     if isinstance(send, np.ndarray) or isinstance(receive, np.ndarray):
@@ -138,7 +167,9 @@ def _without_return(bound: float, times: NDArray[np.float64], send: float, slots
     if not send:
         return Found("floor", most, ones, ones, int(most.sum()))
     if Fraction(float(times.min())) >= (p - 1) * Fraction(send):
-        sends = _earliest_deadline_first(np.where(most > 0, engine.task_deadlines(bound, times, send, p, most), p), most)
+        sends = _earliest_deadline_first(
+            np.where(most > 0, engine.task_deadlines(bound, times, send, p, most), p), most
+        )
         counts = np.where(sends > 0, most, np.maximum(most - 1, 0))
         late = np.flatnonzero(sends == 0)
         sends[late] = sends.max(initial=0) + 1 + np.arange(len(late))
@@ -146,7 +177,13 @@ def _without_return(bound: float, times: NDArray[np.float64], send: float, slots
     weights = np.maximum(engine.task_counts(bound, times, send, 0.0, slots, None), 0)
     chosen = _match(weights)
     counts = np.where(chosen >= 0, weights[np.arange(p), chosen], 0)
-    return Found("matching", counts, np.where(chosen >= 0, chosen + 1, p).astype(np.int32), ones, int(counts.sum()))
+    return Found(
+        "matching",
+        counts,
+        np.where(chosen >= 0, chosen + 1, p).astype(np.int32),
+        ones,
+        int(counts.sum()),
+    )
 
 
 def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int64]) -> Slots:
@@ -159,7 +196,8 @@ def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int6
     order = busy[np.argsort(deadlines[busy], kind="stable")]
     sends = np.zeros(len(deadlines), np.int32)
     ranks, due = np.arange(1, len(order) + 1), deadlines[order]
-    slack = np.minimum.accumulate(np.minimum(due - ranks, 0))  # minus the number of late slaves so far
+    # minus the number of late slaves so far
+    slack = np.minimum.accumulate(np.minimum(due - ranks, 0))
     before = np.concatenate(([0], slack[:-1])) if len(order) else slack
     taken = slack == before
     sends[order[taken]] = np.arange(1, int(taken.sum()) + 1)
@@ -167,16 +205,30 @@ def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int6
 
 
 def _evaluated(
-    name: str, bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, sends: Slots, receives: Slots
+    name: str,
+    bound: float,
+    times: NDArray[np.float64],
+    send: float,
+    receive: float,
+    slots: int,
+    sends: Slots,
+    receives: Slots,
 ) -> Found:
     """The tasks that given slots allow; none for a slave with a slot that the bus does not have."""
     weights = _masked(bound, times, send, receive, slots, receives if receive else None)
-    counts = np.where(sends <= slots, weights[np.arange(len(times)), np.minimum(sends, slots) - 1], 0)
+    counts = np.where(
+        sends <= slots, weights[np.arange(len(times)), np.minimum(sends, slots) - 1], 0
+    )
     return Found(name, counts, sends, receives, upper_bound(bound, times, send, receive))
 
 
 def _masked(
-    bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, receives: Slots | None
+    bound: float,
+    times: NDArray[np.float64],
+    send: float,
+    receive: float,
+    slots: int,
+    receives: Slots | None,
 ) -> NDArray[np.int64]:
     weights = np.maximum(engine.task_counts(bound, times, send, receive, slots, receives), 0)
     if receives is not None:
@@ -194,7 +246,9 @@ def _matched(weights: NDArray[np.int64]) -> int:
     return int(weights[np.arange(len(weights)), chosen][chosen >= 0].sum())
 
 
-def _with_return(bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, method: str) -> Found:
+def _with_return(
+    bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, method: str
+) -> Found:
     """The paper's two matchings with half of the time each.
 
     "best" tries several splits of the time. Then it improves one side in turn, while the other
@@ -204,9 +258,13 @@ def _with_return(bound: float, times: NDArray[np.float64], send: float, receive:
     best: Found | None = None
     for share in _SPLITS[: 1 if method == "paper" else None]:
         slot = [
-            (_match(engine.task_counts(time, times, message, 0.0, p, None)) + 1).astype(np.int32)
-            if time >= message > 0
-            else np.arange(1, p + 1, dtype=np.int32)
+            (
+                (_match(engine.task_counts(time, times, message, 0.0, p, None)) + 1).astype(
+                    np.int32
+                )
+                if time >= message > 0
+                else np.arange(1, p + 1, dtype=np.int32)
+            )
             for time, message in ((share * bound, send), (bound - share * bound, receive))
         ]
         found = _evaluated(method, bound, times, send, receive, slots, slot[0], slot[1])
@@ -225,14 +283,22 @@ def _with_return(bound: float, times: NDArray[np.float64], send: float, receive:
     return best
 
 
-def _improved(bound: float, times: NDArray[np.float64], out: float, back: float, slots: int, backs: Slots) -> Slots:
+def _improved(
+    bound: float, times: NDArray[np.float64], out: float, back: float, slots: int, backs: Slots
+) -> Slots:
     """The best slots on one side for given slots on the other; slots + 1 means no slot."""
     chosen = _match(_masked(bound, times, out, back, slots, backs))
     return np.where(chosen >= 0, chosen + 1, slots + 1).astype(np.int32)
 
 
 def _by_slots(
-    found: Found, bound: float, times: NDArray[np.float64], send: float, receive: float, slots: int, wanted: int | None
+    found: Found,
+    bound: float,
+    times: NDArray[np.float64],
+    send: float,
+    receive: float,
+    slots: int,
+    wanted: int | None,
 ) -> Found:
     """The best tasks over all pairs of slots: exact for few slaves.
 
@@ -241,7 +307,9 @@ def _by_slots(
     p = len(times)
     weights = np.zeros((p, p, p), np.int64)
     for k in range(slots):
-        weights[:, :slots, k] = _masked(bound, times, send, receive, slots, np.full(p, k + 1, np.int32))
+        weights[:, :slots, k] = _masked(
+            bound, times, send, receive, slots, np.full(p, k + 1, np.int32)
+        )
     if p > _AXIAL // 2:
         top, columns, tubes = priced(weights, found.tasks, wanted)
         counts = weights[np.arange(p), columns, tubes]
@@ -254,7 +322,9 @@ def _by_slots(
     return Found("exact", weights[np.arange(p), columns, tubes], columns + 1, tubes + 1, total)
 
 
-def priced(weights: NDArray[np.int64], known: int, wanted: int | None = None) -> tuple[int, Slots, Slots]:
+def priced(
+    weights: NDArray[np.int64], known: int, wanted: int | None = None
+) -> tuple[int, Slots, Slots]:
     """An upper bound on the axial assignment, and the best columns and tubes found.
 
     The bound comes from prices on the last index (Lagrangian relaxation). Every slave pays for its
@@ -307,22 +377,30 @@ def priced(weights: NDArray[np.int64], known: int, wanted: int | None = None) ->
 
 
 def _linked(
-    bound: float, times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64] | None, method: str,
+    bound: float,
+    times: NDArray[np.float64],
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64] | None,
+    method: str,
     wanted: int | None,
-) -> Found:  # fmt: skip
+) -> Found:
     p = len(times)
     proven = False
     if method == "fastest":
         out = back = _affordable(np.argsort(times, kind="stable"), bound, sends, receives)
         counts = engine.task_orders(bound, times, sends, receives, out, back)
     else:
-        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)  # min_time calls this a hundred times
+        # min_time calls this a hundred times
+        work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)
         out, back, proven = engine.task_links(bound, times, sends, receives, work)
         counts = engine.task_orders(bound, times, sends, receives, out, back)
-        if wanted is not None and counts.sum() < wanted and not proven:  # try all slaves, by the rule for fractional tasks
+        # try all slaves, by the rule for fractional tasks
+        if wanted is not None and counts.sum() < wanted and not proven:
             with np.errstate(over="ignore"):
                 rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
-            if (others := engine.task_orders(bound, times, sends, receives, rule, rule)).sum() > counts.sum():
+            if (
+                others := engine.task_orders(bound, times, sends, receives, rule, rule)
+            ).sum() > counts.sum():
                 out, back, counts = rule, rule, others
     slots = []
     for order in (out, back[::-1]):
@@ -333,13 +411,25 @@ def _linked(
     if proven:
         return Found("exact", counts, slots[0], slots[1], tasks)
     top = upper_bound(bound, times, sends, 0.0 if receives is None else receives)
-    if receives is not None and p <= _CUBE and top > tasks and not (wanted is not None and (tasks >= wanted or top < wanted)):
-        top = min(top, priced(engine.task_positions(bound, times, sends, receives, p), tasks, wanted)[0])
-    return Found("search" if method == "best" else method, counts, slots[0], slots[1], max(top, tasks))
+    if (
+        receives is not None
+        and p <= _CUBE
+        and top > tasks
+        and not (wanted is not None and (tasks >= wanted or top < wanted))
+    ):
+        top = min(
+            top, priced(engine.task_positions(bound, times, sends, receives, p), tasks, wanted)[0]
+        )
+    return Found(
+        "search" if method == "best" else method, counts, slots[0], slots[1], max(top, tasks)
+    )
 
 
 def _affordable(
-    order: NDArray[np.int64], bound: float, sends: NDArray[np.float64], receives: NDArray[np.float64] | None
+    order: NDArray[np.int64],
+    bound: float,
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64] | None,
 ) -> Slots:
     """The first slaves of an order, as long as their messages together fit into the bound."""
     left, chosen = Fraction(bound), []
@@ -360,7 +450,9 @@ def _linked_bound(bound: float, times: NDArray[np.float64], send: Message, recei
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequence[NDArray[np.float64]]) -> int:
+def _fractional_bound(
+    bound: float, times: NDArray[np.float64], messages: Sequence[NDArray[np.float64]]
+) -> int:
     """Upper bound on the number of tasks: slaves may be served, and tasks be done, in part.
 
     x_i is the part of slave i. A message of length m at mean time M ends at M + m / 2. With parts,
@@ -369,8 +461,14 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
     each step is a bound.
     """
     x, rates = np.ones(len(times)), bound / times
-    orders = [np.argsort(message / max(message.max(), 1e-300) * times, kind="stable") for message in messages]
-    ways = [(order, message[order], 1.0 / times[order]) for order, message in zip(orders, messages, strict=True)]
+    orders = [
+        np.argsort(message / max(message.max(), 1e-300) * times, kind="stable")
+        for message in messages
+    ]
+    ways = [
+        (order, message[order], 1.0 / times[order])
+        for order, message in zip(orders, messages, strict=True)
+    ]
 
     def costs(part: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         value, slope = 0.0, np.zeros_like(part)
@@ -393,9 +491,11 @@ def _fractional_bound(bound: float, times: NDArray[np.float64], messages: Sequen
         least = min(least, value + rise)
         if rise <= 1e-3:
             break
-        ahead = costs(target)[0] - cost - float((slope * (target - x)).sum())  # the curvature along the step
+        # the curvature along the step
+        ahead = costs(target)[0] - cost - float((slope * (target - x)).sum())
         x = x + (target - x) * min(1.0, rise / (2 * ahead) if ahead > 0 else 1.0)
-    if not least < 2**53 * len(times):  # more tasks are never asked for; infinite if a rate overflows
+    # more tasks are never asked for; infinite if a rate overflows
+    if not least < 2**53 * len(times):
         return 2**53 * len(times)
     return math.floor(least * (1 + 1e-12 * len(times)) + 1e-9)
 

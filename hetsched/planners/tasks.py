@@ -53,7 +53,10 @@ class _TaskPlan(Plan):
         for name, message in (("send", self.send), ("receive", self.receive)):
             longest = max(message.tolist()) if isinstance(message, np.ndarray) else message
             if longest * len(self.counts) > schema.LONG:
-                raise ValueError(f"{name} of all workers together is too long for a double: give times in a larger unit")
+                raise ValueError(
+                    f"{name} of all workers together is too long for a double: give times in a"
+                    " larger unit"
+                )
         schema.require_order("send_order", self.send_order, self.counts)
         answers = self.receive.any() if isinstance(self.receive, np.ndarray) else self.receive
         if answers or len(self.receive_order):
@@ -61,7 +64,10 @@ class _TaskPlan(Plan):
 
     def _last(self, platform: Platform) -> float:
         """When the last slave ends, with the slaves of `platform`."""
-        return max((step.end for step in replace(self, cycle_times=platform.cycle_times).steps()), default=0.0)
+        return max(
+            (step.end for step in replace(self, cycle_times=platform.cycle_times).steps()),
+            default=0.0,
+        )
 
     def steps(self) -> list[Step]:
         """Messages one after the other.
@@ -151,7 +157,11 @@ class MinTime(_TaskPlan):
     """
 
     def _on(self, platform: Platform) -> Plan:
-        return self._carried(platform, self._last(platform), min_time(self.tasks, platform, self.send, self.receive).bound)
+        return self._carried(
+            platform,
+            self._last(platform),
+            min_time(self.tasks, platform, self.send, self.receive).bound,
+        )
 
 
 def _per_task(given: Platform | ArrayLike | None, what: str) -> Platform | ArrayLike | None:
@@ -169,7 +179,8 @@ def max_tasks(
     speeds: ArrayLike | None = None,
     progress: bool | Progress | None = None,
 ) -> MaxTasks:
-    """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a time.
+    """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a
+    time.
 
     Parameters
     ----------
@@ -234,7 +245,9 @@ def max_tasks(
     out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
     check.choice("method", method, _METHODS)
     if method == "paper" and (isinstance(out, np.ndarray) or isinstance(back, np.ndarray)):
-        raise ValueError("method 'paper' is for equal messages: give send and receive as one number each")
+        raise ValueError(
+            "method 'paper' is for equal messages: give send and receive as one number each"
+        )
     if bound / float(times.min()) > 2**53:
         raise ValueError(f"T must be at most 2**53 times the least cycle-time, got {bound:g}")
     found = solve(bound, times, out, back, method)
@@ -254,14 +267,23 @@ def max_tasks(
 
 
 def _max_stack(
-    T: float, cycle_times: Any, send: Any, receive: Any, method: str, speeds: Any, progress: bool | Progress | None
+    T: float,
+    cycle_times: Any,
+    send: Any,
+    receive: Any,
+    method: str,
+    speeds: Any,
+    progress: bool | Progress | None,
 ) -> PlanStack:
     """One plan for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     p = times.shape[-1]
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
-    common: dict[str, Any] = {"T": check.number("T", T, above=0.0), "method": check.choice("method", method, _METHODS)}
+    common: dict[str, Any] = {
+        "T": check.number("T", T, above=0.0),
+        "method": check.choice("method", method, _METHODS),
+    }
     for message, value in (("send", send), ("receive", receive)):
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
             stacked[message] = check.each_of(message, value, times.shape).reshape(-1, p)
@@ -286,7 +308,8 @@ def min_time(
     *,
     speeds: ArrayLike | None = None,
 ) -> MinTime:
-    """Do a number of equal tasks as early as possible, on slaves that the master reaches one at a time.
+    """Do a number of equal tasks as early as possible, on slaves that the master reaches one at a
+    time.
 
     Parameters
     ----------
@@ -322,18 +345,31 @@ def min_time(
     if not math.isfinite(least + messages):
         raise ValueError("the makespan overflows: give times in a larger unit")
     if wanted and least / float(times.min()) > 2**52:
-        raise ValueError(f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}")
+        raise ValueError(
+            f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}"
+        )
     with np.errstate(over="ignore"):  # all tasks on one slave
-        alone = float((np.broadcast_to(out, p) + np.broadcast_to(back, p) + (wanted * times if wanted else 0.0)).min())
+        alone = float(
+            (
+                np.broadcast_to(out, p)
+                + np.broadcast_to(back, p)
+                + (wanted * times if wanted else 0.0)
+            ).min()
+        )
     low, high = least * (1 - 1e-15), min((least + messages) * (1 + 1e-14), alone * (1 + 1e-14))
     if wanted and high / float(times.min()) > 2**53:
-        raise ValueError("send and receive are too long for cycle_times: the makespan is over 2**53 times the least cycle-time")
+        raise ValueError(
+            "send and receive are too long for cycle_times: the makespan is over 2**53 times the"
+            " least cycle-time"
+        )
     makespan = bound = 0.0
     found = nothing(p)
     if wanted:
         bound = makespan = low  # if each T is decided anyway, a cheap bound is enough
         if not exact_links(times, out, back):
-            bound = makespan = _first_double(low, high, lambda T: upper_bound(T, times, out, back) >= wanted)
+            bound = makespan = _first_double(
+                low, high, lambda T: upper_bound(T, times, out, back) >= wanted
+            )
         if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
             too_short = [0.0]
 
@@ -346,7 +382,11 @@ def min_time(
             makespan = _first_double(bound, high, enough)
             bound = max(bound, math.nextafter(max(too_short), math.inf))
             if bound < makespan:
-                bound = _first_double(bound, makespan, lambda T: solve(T, times, out, back, "best", wanted).bound >= wanted)
+                bound = _first_double(
+                    bound,
+                    makespan,
+                    lambda T: solve(T, times, out, back, "best", wanted).bound >= wanted,
+                )
         found = solve(makespan, times, out, back, "best", wanted)
     counts = _trimmed(found, times, out, wanted)
     parts = _parts(found, times, out, back, counts, makespan)
@@ -401,7 +441,12 @@ def _settled(end: float, makespan: float) -> float:
 
 
 def _parts(
-    found: Found, times: NDArray[np.float64], send: Message, receive: Message, counts: NDArray[np.int64] | None, makespan: float
+    found: Found,
+    times: NDArray[np.float64],
+    send: Message,
+    receive: Message,
+    counts: NDArray[np.int64] | None,
+    makespan: float,
 ) -> dict[str, Any]:
     """The fields that follow from the slots.
 
@@ -431,7 +476,9 @@ def _parts(
     }
 
 
-def _trimmed(found: Found, times: NDArray[np.float64], send: Message, wanted: int) -> NDArray[np.int64]:
+def _trimmed(
+    found: Found, times: NDArray[np.float64], send: Message, wanted: int
+) -> NDArray[np.int64]:
     """The counts without the tasks that are too many: the slaves that end last lose one each."""
     counts = found.counts.copy()
     while (excess := int(counts.sum()) - wanted) > 0:

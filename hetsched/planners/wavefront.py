@@ -78,9 +78,15 @@ class Wavefront(Plan):
 
     def _check(self) -> None:
         if len(self.owner) != self.shape[self.axis] or math.prod(self.shape) > _MOST:
-            raise ValueError(f"owner must have a worker for each line of shape {self.shape}, got {len(self.owner)}")
+            raise ValueError(
+                f"owner must have a worker for each line of shape {self.shape}, got"
+                f" {len(self.owner)}"
+            )
         if self.mask != _mask(self.mask, self.axis):
-            raise ValueError(f"mask must have each neighbour once, in the order of {', '.join(_MASK)}, got {self.mask}")
+            raise ValueError(
+                f"mask must have each neighbour once, in the order of {', '.join(_MASK)}, got"
+                f" {self.mask}"
+            )
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
         schema.require_able("counts", self._load(), self.cycle_times)
 
@@ -99,7 +105,9 @@ class Wavefront(Plan):
     @cached_property
     def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         length = self.shape[1 - self.axis]
-        start, end = engine.wavefront_times(length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order))
+        start, end = engine.wavefront_times(
+            length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order)
+        )
         start, end = check.frozen(start), check.frozen(end)
         return (start, end) if self.axis == 1 else (check.frozen(start.T), check.frozen(end.T))
 
@@ -111,8 +119,12 @@ class Wavefront(Plan):
     def _on(self, platform: Platform) -> Plan:
         times, (rows, cols) = platform.cycle_times, self.shape
         length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
-        makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, ORDERS.index(self.order))
-        return self._carried(platform, makespan, engine.wavefront_bound(length, lines, times, self.reach))
+        makespan = engine.wavefront_makespan(
+            length, self.owner, times, self.reach, ORDERS.index(self.order)
+        )
+        return self._carried(
+            platform, makespan, engine.wavefront_bound(length, lines, times, self.reach)
+        )
 
     def _load(self) -> Any:
         """Tiles of each worker."""
@@ -123,7 +135,10 @@ class Wavefront(Plan):
         rows, cols = self.shape
         owner = self.owner if self.axis == 1 else self.owner[:, None]
         workers = np.broadcast_to(owner, self.shape).ravel().tolist()
-        return [Step(w, "compute", starts[at], ends[at], tile_label(at, cols)) for at, w in enumerate(workers)]
+        return [
+            Step(w, "compute", starts[at], ends[at], tile_label(at, cols))
+            for at, w in enumerate(workers)
+        ]
 
 
 def tile_label(index: int, cols: int) -> str:
@@ -208,11 +223,16 @@ def wavefront(
     neighbours = _mask(mask, axis)
     lines, length = (cols, rows) if axis == 1 else (rows, cols)
     if lines > 2**31 - 1 or rows * cols > _MOST:
-        raise ValueError(f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal, and 2**53 tiles")
+        raise ValueError(
+            f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal,"
+            " and 2**53 tiles"
+        )
     reach, turn, redistributed = _reach(neighbours), ORDERS.index(order), False
     if method == "panels":
         chosen = 0 if period is None else min(check.integer("period", period, low=1), lines)
-        owner, chosen, redistributed, makespan = engine.wavefront_panels(length, lines, times, chosen, reach, turn)
+        owner, chosen, redistributed, makespan = engine.wavefront_panels(
+            length, lines, times, chosen, reach, turn
+        )
     else:
         if period is not None:
             raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
@@ -224,7 +244,11 @@ def wavefront(
         method=method,
         asked=asked,
         **certified(bound, makespan=makespan),
-        scope="sorted panels of any period, ties by index" if method == "panels" and period is None else "",
+        scope=(
+            "sorted panels of any period, ties by index"
+            if method == "panels" and period is None
+            else ""
+        ),
         shape=(rows, cols),
         axis=axis,
         owner=check.frozen(owner),
@@ -247,9 +271,13 @@ def _mask(mask: str | Sequence[str], axis: int) -> tuple[str, ...]:
     if not {"W", "N"} <= set(given):
         raise ValueError(f"mask must have W and N, got {given}")
     if "NE" in given and axis == 1:
-        raise ValueError("mask has NE: a column would wait for the one to its right; deal rows with axis=0")
+        raise ValueError(
+            "mask has NE: a column would wait for the one to its right; deal rows with axis=0"
+        )
     if "SW" in given and axis == 0:
-        raise ValueError("mask has SW: a row would wait for the one below it; deal columns with axis=1")
+        raise ValueError(
+            "mask has SW: a row would wait for the one below it; deal columns with axis=1"
+        )
     return tuple(name for name in _MASK if name in given)
 
 

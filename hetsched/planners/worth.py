@@ -90,7 +90,11 @@ class WorkersWorth(Plan):
         return np.where(self.load > 0, self.makespan, 0.0)
 
     def steps(self) -> list[Step]:
-        return [Step(i, "compute", 0.0, self.makespan, "shared tiles") for i in sorted(self.enrolled) if self.makespan > 0]
+        return [
+            Step(i, "compute", 0.0, self.makespan, "shared tiles")
+            for i in sorted(self.enrolled)
+            if self.makespan > 0
+        ]
 
     def describe(self) -> str:
         """Text such as "2 of 4 workers: 1.2 s alone, 0.65 s with 2 (at least 0.6 s)"."""
@@ -100,11 +104,20 @@ class WorkersWorth(Plan):
         if self.workers < len(self.times):
             text += f", {self.times[-1]:.3g} s with {len(self.times)}"
         under = "" if self.quota is None else f" under a quota of {self.quota:g} cpus"
-        return f"{self.workers} worth it for {m} x {n} x {k}{under}: {text} (at least {self.lower_bound:.3g} s)"
+        return (
+            f"{self.workers} worth it for {m} x {n} x {k}{under}: {text} (at least"
+            f" {self.lower_bound:.3g} s)"
+        )
 
 
 def workers_worth(
-    m: int, n: int, k: int, platform: Platform | None = None, *, dtype: DTypeLike = np.float64, quota: float | None = None
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform | None = None,
+    *,
+    dtype: DTypeLike = np.float64,
+    quota: float | None = None,
 ) -> WorkersWorth:
     """Predict how many workers are worth it for a product C (m x n) = A (m x k) B (k x n).
 
@@ -166,7 +179,11 @@ def workers_worth(
 
 
 def _plan(
-    shape: tuple[int, int, int], platform: Platform, kind: np.dtype[Any], quota: float | None, given: tuple[int, ...] | None
+    shape: tuple[int, int, int],
+    platform: Platform,
+    kind: np.dtype[Any],
+    quota: float | None,
+    given: tuple[int, ...] | None,
 ) -> WorkersWorth:
     """The plan, or the plan that enrols the given workers."""
     m, n, k = shape
@@ -197,7 +214,9 @@ def _plan(
         if quota is not None:
             bounds = np.maximum(bounds, work / (quota * alone.max()))
         bounds = np.minimum(bounds, times)
-    workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1 if given is None else len(given)
+    workers = (
+        int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1 if given is None else len(given)
+    )
     makespan = float(times[workers - 1])
     return WorkersWorth(
         method="workers_worth" if given is None else "given",
@@ -214,14 +233,18 @@ def _plan(
     )
 
 
-def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _speeds(
+    platform: Platform, dtype: np.dtype[np.generic]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """GFLOP/s of each worker alone, and among all workers while it has its core.
 
     Both are without quotas and other programs.
     """
     if isinstance(platform, MeasuredPlatform):
         if dtype.name not in platform.at_once:
-            raise ValueError(f"dtype {dtype.name} was not measured, only {', '.join(platform.at_once)}")
+            raise ValueError(
+                f"dtype {dtype.name} was not measured, only {', '.join(platform.at_once)}"
+            )
         once = platform.at_once[dtype.name]
         return np.maximum(once.alone, once.own), once.own
     speeds = platform.speeds
@@ -233,18 +256,30 @@ def _speeds(platform: Platform, dtype: np.dtype[np.generic]) -> tuple[NDArray[np
 def _enrolment(times: NDArray[np.float64], given: tuple[int, ...] | None) -> NDArray[np.int64]:
     """The workers sorted by their time for everything, after the given workers."""
     order = np.argsort(times, kind="stable")
-    return order if given is None else np.concatenate((np.array(given, np.int64), order[~np.isin(order, given)]))
+    return (
+        order
+        if given is None
+        else np.concatenate((np.array(given, np.int64), order[~np.isin(order, given)]))
+    )
 
 
 def _linked(
-    m: int, n: int, k: int, platform: Platform, dtype: np.dtype[np.generic], given: tuple[int, ...] | None
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    dtype: np.dtype[np.generic],
+    given: tuple[int, ...] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Order of enrolment, and times and bounds by plans for the first 1, 2, ... workers."""
     options = {"itemsize": dtype.itemsize, "flops_per_update": flops_per_update(dtype)}
 
     def plan(chosen: list[int]) -> tuple[float, float]:
         part = Platform(platform.workers[i] for i in chosen)
-        plans = [plan_boxes(m, n, k, part, method=method, **options) for method in ("columns", "rows")]  # type: ignore[arg-type]
+        plans = [
+            plan_boxes(m, n, k, part, method=method, **options)  # type: ignore[arg-type]
+            for method in ("columns", "rows")
+        ]
         best = min(plans, key=lambda found: found.makespan)
         return best.makespan, best.lower_bound
 

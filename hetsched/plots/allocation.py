@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import _COLOURS, _axes, _bar, _dpi, _line, _points, _rows, _settle, _thinned, _title, digits, figure_size, percent
+from .canvas import (
+    _COLOURS,
+    _axes,
+    _bar,
+    _dpi,
+    _line,
+    _points,
+    _rows,
+    _settle,
+    _thinned,
+    _title,
+    digits,
+    figure_size,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +32,9 @@ if TYPE_CHECKING:
 _BINS = 2000  # columns of an image; more of them than pixels would show nothing more
 
 
-def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes | None = None) -> Axes:
+def plot_distribution(
+    distribution: Distribution | ProfileDistribution, ax: Axes | None = None
+) -> Axes:
     """Draw a bar for each worker: the time for which it computes, with its number of chunks."""
     counts, makespan = distribution.counts, distribution.makespan
     p = len(counts)
@@ -35,7 +51,9 @@ def plot_distribution(distribution: Distribution | ProfileDistribution, ax: Axes
     every, size = _thinned(row)
     unit = _points(ax)[0]
     for i in range(0, p, every):
-        label = ax.text(times[i], i, str(counts[i]), fontsize=size, va="center_baseline", clip_on=True)
+        label = ax.text(
+            times[i], i, str(counts[i]), fontsize=size, va="center_baseline", clip_on=True
+        )
         inside = label.get_window_extent().width * 72 / _dpi(ax) + 8 < times[i] * unit
         label.set(ha="right" if inside else "left", color="white" if inside else "black")
         label.set_x(times[i] + (-4 if inside else 4) / unit)
@@ -54,7 +72,12 @@ def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
     counts = stack.counts.reshape(-1, p)
     rows = len(counts)
     ax = _axes(ax, figure_size("boxes", p))
-    ax.set(xlabel="worker", ylabel="distribution", xlim=(-0.5, p - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
+    ax.set(
+        xlabel="worker",
+        ylabel="distribution",
+        xlim=(-0.5, p - 0.5),
+        ylim=(max(rows, 1) - 0.5, -0.5),
+    )
     _title(ax, f"{rows} distributions, makespans up to {digits(stack.value)}")
     if rows:
         share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
@@ -77,7 +100,10 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
     n, p = len(pattern.owner), len(pattern.counts)
     ax = _axes(ax, figure_size("rows", p), 0.5)
     ax.set_xlabel("block column")
-    heading = _title(ax, f"{pattern.method}, cost of the updates {digits(pattern.cost)}, gap {percent(pattern.gap)}")
+    heading = _title(
+        ax,
+        f"{pattern.method}, cost of the updates {digits(pattern.cost)}, gap {percent(pattern.gap)}",
+    )
     _rows(ax, heading, pattern.names, False)
     bins = min(n, _BINS)
     share = np.zeros((p, bins))
@@ -96,7 +122,13 @@ def _image(ax: Axes, values: Any, extent: tuple[float, float, float, float], vma
     """Draw an image, pale for 0 and dark for vmax. vmax is positive unless the image is empty."""
     limits = ax.get_xlim(), ax.get_ylim()
     picture = ax.imshow(
-        values, extent=extent, aspect="auto", interpolation="nearest", cmap="Blues", vmin=0.0, vmax=vmax or 1.0
-    )  # fmt: skip
+        values,
+        extent=extent,
+        aspect="auto",
+        interpolation="nearest",
+        cmap="Blues",
+        vmin=0.0,
+        vmax=vmax or 1.0,
+    )
     ax.set(xlim=limits[0], ylim=limits[1])
     return picture

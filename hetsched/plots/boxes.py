@@ -70,7 +70,11 @@ def plot_product(plan: ProductPlan, ax: Axes | None = None) -> Axes:
 
 
 def _plot_solid(
-    given: NDArray[np.float64], cells: tuple[int, int, int] | None, names: list[str], title: str, ax: Axes | Sheet | None
+    given: NDArray[np.float64],
+    cells: tuple[int, int, int] | None,
+    names: list[str],
+    title: str,
+    ax: Axes | Sheet | None,
 ) -> Axes:
     """Draw (b, 6) boxes that tile a block of cells, or the unit cube."""
     shape = np.array(cells or (1, 1, 1), float)
@@ -78,14 +82,20 @@ def _plot_solid(
     sides = np.maximum(shape / shape.max(), 1 / 3)
     shares = 100 * (given[:, 3:] / shape).prod(axis=1)
     low, high = given[:, :3] / shape * sides, (given[:, :3] + given[:, 3:]) / shape * sides
-    axis, places = min(((q, _places(low[:, q], high[:, q])) for q in (2, 0, 1)), key=lambda found: len(found[1]))
+    axis, places = min(
+        ((q, _places(low[:, q], high[:, q])) for q in (2, 0, 1)), key=lambda found: len(found[1])
+    )
 
     solid = _exploded(low, high, sides)
     view_width, view_height = np.ptp(solid.reshape(-1, 2), axis=0)
     across, down = _PLANES[axis]
     wide = sides[across] + _GAP
     columns = min(len(places), _ACROSS)
-    while columns > 1 and isinstance(ax, Sheet) and ax.width * 72 * wide < _SECTION * (view_width + _GAP + columns * wide):
+    while (
+        columns > 1
+        and isinstance(ax, Sheet)
+        and ax.width * 72 * wide < _SECTION * (view_width + _GAP + columns * wide)
+    ):
         columns -= 1
     rows = math.ceil(len(places) / columns)
     width = view_width + _GAP + columns * wide
@@ -116,8 +126,21 @@ def _plot_solid(
         )  # fmt: skip
         for i, box in enumerate(np.flatnonzero(cut)):
             name, share = _short(names[box]), f"{shares[box]:.3g}%"
-            labels = [(f"{name}\n{share}", 0), (f"{name} {share}", 0), (f"{name} {share}", 90), (name, 0), (name, 90)]
-            _fit_text(ax, ((x0[i] + x1[i]) / 2, (y0[i] + y1[i]) / 2), (room[0, i], room[1, i]), labels, "black", sizes)
+            labels = [
+                (f"{name}\n{share}", 0),
+                (f"{name} {share}", 0),
+                (f"{name} {share}", 90),
+                (name, 0),
+                (name, 90),
+            ]
+            _fit_text(
+                ax,
+                ((x0[i] + x1[i]) / 2, (y0[i] + y1[i]) / 2),
+                (room[0, i], room[1, i]),
+                labels,
+                "black",
+                sizes,
+            )
     return ax
 
 
@@ -142,7 +165,9 @@ def _places(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[float]:
     return places
 
 
-def _exploded(low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
+def _exploded(
+    low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """(boxes, 3 faces, 4 corners, 2): front, top and right faces of the boxes pulled apart.
 
     The origin is the lower left corner.
@@ -154,7 +179,9 @@ def _exploded(low: NDArray[np.float64], high: NDArray[np.float64], sides: NDArra
         ((row, col, depth), (row, right, depth), (row, right, back), (row, col, back)),
         ((row, right, depth), (row, right, back), (bottom, right, back), (bottom, right, depth)),
     )
-    corners = np.array([[(x + _SLANT[0] * z, _SLANT[1] * z - y) for y, x, z in face] for face in faces])
+    corners = np.array(
+        [[(x + _SLANT[0] * z, _SLANT[1] * z - y) for y, x, z in face] for face in faces]
+    )
     solid: NDArray[np.float64] = corners.transpose(3, 0, 1, 2)
     solid -= solid.reshape(-1, 2).min(axis=0)
     return solid
@@ -176,14 +203,22 @@ def _back_to_front(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[
     return order
 
 
-def _draw_solids(ax: Axes, solid: NDArray[np.float64], colours: list[str], order: list[int]) -> None:
+def _draw_solids(
+    ax: Axes, solid: NDArray[np.float64], colours: list[str], order: list[int]
+) -> None:
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    faces = [tuple(min(1.0, shade * part) for part in to_rgb(colours[i])) for i in order for shade in (1.0, 1.12, 0.82)]
+    faces = [
+        tuple(min(1.0, shade * part) for part in to_rgb(colours[i]))
+        for i in order
+        for shade in (1.0, 1.12, 0.82)
+    ]
     corners: Any = solid[order].reshape(-1, 4, 2)
     ax.add_collection(
-        PolyCollection(corners, facecolors=faces, edgecolors="white", linewidths=0.5, joinstyle="round"),
+        PolyCollection(
+            corners, facecolors=faces, edgecolors="white", linewidths=0.5, joinstyle="round"
+        ),
         autolim=False,
     )
 
@@ -195,5 +230,7 @@ def _colours(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[str]:
     chosen: list[int] = []
     for i in range(len(low)):
         taken = [chosen[j] for j in np.flatnonzero(touching[i, :i])]
-        chosen.append(min(((i + shift) % len(_CELLS) for shift in range(len(_CELLS))), key=taken.count))
+        chosen.append(
+            min(((i + shift) % len(_CELLS) for shift in range(len(_CELLS))), key=taken.count)
+        )
     return [_CELLS[c] for c in chosen]

@@ -44,7 +44,11 @@ def digits(value: float) -> str:
     if not math.isfinite(value) or value == 0.0:
         return f"{value:g}"
     rounded = float(f"{value:.{3 if f'{abs(value):e}'[0] == '1' else 2}e}")
-    return np.format_float_positional(rounded, trim="-") if 1e-4 <= abs(rounded) < 1e6 else f"{rounded:g}"
+    return (
+        np.format_float_positional(rounded, trim="-")
+        if 1e-4 <= abs(rounded) < 1e6
+        else f"{rounded:g}"
+    )
 
 
 def percent(share: float) -> str:
@@ -59,14 +63,18 @@ class Sheet:
 
     width: float
 
-    def size(self, wanted: tuple[float, float], power: float, least: float, keys: int) -> tuple[float, float]:
+    def size(
+        self, wanted: tuple[float, float], power: float, least: float, keys: int
+    ) -> tuple[float, float]:
         """Size of a figure that wants to be as large as `wanted`.
 
         Its height goes with the width to the given power, except for titles, labels of axes and
         legends. `keys` is the number of legend entries that are in the way.
         """
         if self.width < least:
-            raise ValueError(f"width must be at least {least:g} inches for this picture, got {self.width:g}")
+            raise ValueError(
+                f"width must be at least {least:g} inches for this picture, got {self.width:g}"
+            )
         fixed = 1.1 if power < 1.0 else 0.5
         legend = 0.17 * (math.ceil(1.45 * keys / self.width) - 1) if keys else 0.0
         return self.width, fixed + (wanted[1] - fixed) * (self.width / wanted[0]) ** power + legend
@@ -105,7 +113,12 @@ def figure_svg(draw: Callable[..., Any]) -> str:
         figure = free_figure("plotting")
         draw(figure.add_subplot())
         content = io.StringIO()
-        figure.savefig(content, format="svg", dpi=144, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+        figure.savefig(
+            content,
+            format="svg",
+            dpi=144,
+            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+        )
     svg = content.getvalue()
     svg = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{unique}", svg[svg.index("<svg") :])
     # it would apply to the whole page
@@ -120,24 +133,33 @@ def free_figure(what: str) -> Figure:
     Without matplotlib, ImportError says that `what` needs it.
     """
     made: Figure = need("matplotlib.figure", what).Figure(layout="constrained", label=_OWN)
-    need("matplotlib.backends.backend_agg", what).FigureCanvasAgg(made)  # measures text much faster than the base canvas
+    # measures text much faster than the base canvas
+    need("matplotlib.backends.backend_agg", what).FigureCanvasAgg(made)
     return made
 
 
 def figure_for(
-    figure: Figure | Sheet | None, size: tuple[float, float], power: float = 1.0, least: float = _NARROWEST, keys: int = 0
+    figure: Figure | Sheet | None,
+    size: tuple[float, float],
+    power: float = 1.0,
+    least: float = _NARROWEST,
+    keys: int = 0,
 ) -> Figure:
     """The figure to draw on, as large as the plot wants unless the user gave it."""
     if figure is None or isinstance(figure, Sheet):
         size = figure.size(size, power, least, keys) if figure else size
-        made: Figure = need("matplotlib.pyplot", "plotting").figure(figsize=size, layout="constrained")
+        made: Figure = need("matplotlib.pyplot", "plotting").figure(
+            figsize=size, layout="constrained"
+        )
         return made
     if figure.get_label() == _OWN:
         figure.set_size_inches(size)
     return figure
 
 
-def _axes(ax: Axes | Sheet | None, size: tuple[float, float], power: float = 1.0, keys: int = 0) -> Axes:
+def _axes(
+    ax: Axes | Sheet | None, size: tuple[float, float], power: float = 1.0, keys: int = 0
+) -> Axes:
     """The axes to draw on, as in `figure_for`, for a plot with one pair of axes."""
     if ax is None or isinstance(ax, Sheet):
         ax = figure_for(ax, size, power, keys=keys).add_subplot()
@@ -204,9 +226,17 @@ def _key(ax: Axes, handles: Sequence[Any]) -> None:
     text = ax.get_title(loc="left").replace(",\n", ", ")
     for columns in range(len(handles), 0, -1):
         legend = ax.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, fontsize=_SMALL,
-            borderpad=0.4, borderaxespad=0, handlelength=1.2, columnspacing=1.4,
-        )  # fmt: skip
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=columns,
+            frameon=False,
+            fontsize=_SMALL,
+            borderpad=0.4,
+            borderaxespad=0,
+            handlelength=1.2,
+            columnspacing=1.4,
+        )
         box = legend.get_window_extent()
         if ax.get_window_extent().x0 + box.width <= ax.figure.canvas.figure.bbox.x1:
             break
@@ -263,9 +293,16 @@ def _line(ax: Axes, x: float, label: str) -> None:
     ax.axvline(x, color="#222222", linestyle="--", linewidth=1.2)
     right = x > sum(ax.get_xlim()) / 2
     ax.annotate(
-        label, (x, 1), xycoords=ax.get_xaxis_transform(), xytext=(-4 if right else 4, -2), textcoords="offset points",
-        ha="right" if right else "left", va="top", fontsize=_SMALL, parse_math=False,
-    )  # fmt: skip
+        label,
+        (x, 1),
+        xycoords=ax.get_xaxis_transform(),
+        xytext=(-4 if right else 4, -2),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="top",
+        fontsize=_SMALL,
+        parse_math=False,
+    )
 
 
 def _draw_boxes(
@@ -280,7 +317,9 @@ def _draw_boxes(
     """Draw boxes in one collection, with white edges if `narrow` (points) leaves room for them."""
     from matplotlib.collections import PolyCollection
 
-    corners: Any = np.array([[left, top], [right, top], [right, bottom], [left, bottom]]).transpose(2, 0, 1)
+    corners: Any = np.array([[left, top], [right, top], [right, bottom], [left, bottom]]).transpose(
+        2, 0, 1
+    )
     many = len(colours) > _MANY
     ax.add_collection(
         PolyCollection(
@@ -323,9 +362,16 @@ def _fit_text(
         size = min(_LARGEST, (along - 3) / wide, (across - 1) / high)
         while size >= _SMALLEST:
             label = ax.text(
-                *centre, text, fontsize=size, rotation=rotation, color=colour, ha="center", va="center",
-                clip_on=True, parse_math=False,
-            )  # fmt: skip
+                *centre,
+                text,
+                fontsize=size,
+                rotation=rotation,
+                color=colour,
+                ha="center",
+                va="center",
+                clip_on=True,
+                parse_math=False,
+            )
             box = label.get_window_extent()
             if max(box.width / room[0], box.height / room[1]) * 72 <= _dpi(ax):
                 return

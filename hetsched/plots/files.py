@@ -33,20 +33,40 @@ def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
         for drawn, part, size in zip((m, n, k), (*plan.tile, plan.depth), plan.shape, strict=True)
     )
     gap = 0.06 * max(m + k, n + k)
-    matrices = {"C": (0.0, 0.0, n, m, v, h), "A": (-gap - k, 0.0, k, m, d, h), "B": (0.0, -gap - k, n, k, v, d)}
+    matrices = {
+        "C": (0.0, 0.0, n, m, v, h),
+        "A": (-gap - k, 0.0, k, m, d, h),
+        "B": (0.0, -gap - k, n, k, v, d),
+    }
     for name, (x, y, width, height, across, down) in matrices.items():
         ax.add_patch(Rectangle((x, y), width, height, facecolor=_PAPER, edgecolor="black"))
         if max(width / across, height / down) <= _LINES:
             ax.vlines(x + np.arange(across, width, across), y, y + height, color="#bbbbbb", lw=0.5)
             ax.hlines(y + np.arange(down, height, down), x, x + width, color="#bbbbbb", lw=0.5)
-        across, down = (k if name == plan.stationary == "A" else across), (k if name == plan.stationary == "B" else down)
+        across, down = (
+            (k if name == plan.stationary == "A" else across),
+            (k if name == plan.stationary == "B" else down),
+        )
         colour = _STAYS if name in ("C", plan.stationary) else _STREAMS
         ax.add_patch(Rectangle((x, y), across, down, facecolor=colour, edgecolor="black", lw=0.8))
         ax.text(x + width / 2, y + height / 2, name, ha="center", va="center", fontsize=14)
-    ax.set(xlim=(-2 * gap - k, n + gap), ylim=(m + gap, -2 * gap - k), aspect="equal", xticks=[], yticks=[], facecolor="none")
+    ax.set(
+        xlim=(-2 * gap - k, n + gap),
+        ylim=(m + gap, -2 * gap - k),
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+        facecolor="none",
+    )
     handles = [Patch(color=_STAYS, label="stays in memory"), Patch(color=_STREAMS, label="streams")]
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False)
-    _heading(ax, f"{digits(plan.traffic / 1e9)} GB read and written, at least {digits(plan.lower_bound / 1e9)} GB")
+    ax.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False
+    )
+    _heading(
+        ax,
+        f"{digits(plan.traffic / 1e9)} GB read and written, at least"
+        f" {digits(plan.lower_bound / 1e9)} GB",
+    )
     for side in ax.spines.values():
         side.set_visible(False)
     return ax

@@ -54,7 +54,11 @@ def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
         panel = _PANEL.fullmatch(event.what) if event.kind == "compute" else None
         update = _UPDATE.match(event.what) if event.kind == "compute" else None
         found.append(
-            ("panel", int(panel[1])) if panel else ("update", int(update[1] or update[2])) if update else (event.kind, -1)
+            ("panel", int(panel[1]))
+            if panel
+            else ("update", int(update[1] or update[2]))
+            if update
+            else (event.kind, -1)
         )
     if any(phase == "update" for phase, _ in found):
         return found
@@ -87,13 +91,23 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = No
     ax = _axes(ax, figure_size("rows", p), 0.5, len(shown) + ("update" in shown) + bool(len(chain)))
     unit = f" {trace.unit}" if trace.unit else ""
     ax.set_xlabel(f"time ({trace.unit})" if trace.unit else "time", parse_math=False)
-    title = f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency {percent(trace.efficiency)}"
+    title = (
+        f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency"
+        f" {percent(trace.efficiency)}"
+    )
     heading = _title(ax, title)
     longest = max(trace.makespan, trace.predicted or 0.0, until or 0.0)
     ax.set_xlim(0, longest * 1.01 if longest > 0 else 1.0)
 
     colours: list[Any] = [
-        _DARK if phase == "panel" else step_colour(step, steps) if phase == "update" else _COLOURS[phase] for phase, step in looks
+        (
+            _DARK
+            if phase == "panel"
+            else step_colour(step, steps)
+            if phase == "update"
+            else _COLOURS[phase]
+        )
+        for phase, step in looks
     ]
     if handles := _handles(shown, steps, bool(len(chain))):
         _key(ax, handles)
@@ -117,16 +131,29 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = No
         if what and phase != "wait":
             middle = worker[i] + (top[i] + bottom[i]) / 2
             ink = "black" if phase == "update" else _INK.get(phase, "white")
-            _fit_text(ax, ((start[i] + end[i]) / 2, middle), (width[i], height[i]), [(what, 0)], ink, sizes)
+            _fit_text(
+                ax,
+                ((start[i] + end[i]) / 2, middle),
+                (width[i], height[i]),
+                [(what, 0)],
+                ink,
+                sizes,
+            )
     return ax
 
 
 def _chain(events: Sequence[Event], looks: Sequence[tuple[str, int]]) -> NDArray[np.float64]:
     """(2 * panels, 2): times and workers of a line from panel to panel: start and end of each."""
-    panels = sorted((step, e.start, e.end, e.worker) for e, (phase, step) in zip(events, looks, strict=True) if phase == "panel")
+    panels = sorted(
+        (step, e.start, e.end, e.worker)
+        for e, (phase, step) in zip(events, looks, strict=True)
+        if phase == "panel"
+    )
     if not 1 < len(panels) <= _LINKED:
         return np.empty((0, 2))
-    return np.array([(time, worker) for _, start, end, worker in panels for time in (start, end)], float)
+    return np.array(
+        [(time, worker) for _, start, end, worker in panels for time in (start, end)], float
+    )
 
 
 def _handles(shown: set[str], steps: int, joined: bool) -> list[Any]:
@@ -134,8 +161,14 @@ def _handles(shown: set[str], steps: int, joined: bool) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    looks: list[tuple[str, Any, str]] = [("compute", _COLOURS["compute"], "compute"), ("panel", _DARK, "panel")]
-    looks += [("update", step_colour(step, steps), f"update, step {step}") for step in sorted({0, steps - 1})]
+    looks: list[tuple[str, Any, str]] = [
+        ("compute", _COLOURS["compute"], "compute"),
+        ("panel", _DARK, "panel"),
+    ]
+    looks += [
+        ("update", step_colour(step, steps), f"update, step {step}")
+        for step in sorted({0, steps - 1})
+    ]
     looks += [(kind, _COLOURS[kind], kind) for kind in ("transfer", "wait")]
     handles: list[Any] = [
         Patch(facecolor=colour, edgecolor="#bbbbbb", linewidth=0.5, label=label)
@@ -164,13 +197,25 @@ def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
 
 def plot_star_lu(plan: StarLuPlan, ax: Axes | None = None) -> Axes:
     """Draw the same chart as `plot_star`, with the master's panels in the row of its port."""
-    panels = [Step(0, "compute", panel.start, panel.end, f"panel {k}") for k, panel in enumerate(plan.panels)]
-    return _plot_master(plan, "master", lambda step: plan.names[step.worker], plan.method, None, ax, panels)
+    panels = [
+        Step(0, "compute", panel.start, panel.end, f"panel {k}")
+        for k, panel in enumerate(plan.panels)
+    ]
+    return _plot_master(
+        plan, "master", lambda step: plan.names[step.worker], plan.method, None, ax, panels
+    )
 
 
 def plot_bus(plan: DivisibleLoad, ax: Axes | None = None) -> Axes:
     """Draw a Gantt chart with the bus above the workers."""
-    return _plot_master(plan, "bus", lambda step: f"{plan.names[step.worker]} {step.what}", "simulated", plan.makespan, ax)
+    return _plot_master(
+        plan,
+        "bus",
+        lambda step: f"{plan.names[step.worker]} {step.what}",
+        "simulated",
+        plan.makespan,
+        ax,
+    )
 
 
 def _plot_master(
@@ -191,5 +236,13 @@ def _plot_master(
     rows = [step._replace(worker=step.worker + 1) for step in steps]
     speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]
     return plot_trace(
-        Trace.from_steps([*own, *sent, *rows], (name, *plan.names), kind=kind, speeds=speeds, unit="", predicted=predicted), ax
+        Trace.from_steps(
+            [*own, *sent, *rows],
+            (name, *plan.names),
+            kind=kind,
+            speeds=speeds,
+            unit="",
+            predicted=predicted,
+        ),
+        ax,
     )

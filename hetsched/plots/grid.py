@@ -60,25 +60,45 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="block column", ylabel="block row")
     sent = int(grid.traffic.sum())
     picture: Any = colours[grid.owner]
-    ax.imshow(picture, extent=(-0.5, n - 0.5, n - 0.5, -0.5), aspect="auto", interpolation="nearest")
+    ax.imshow(
+        picture, extent=(-0.5, n - 0.5, n - 0.5, -0.5), aspect="auto", interpolation="nearest"
+    )
     ax.locator_params(integer=True)
     _settle(ax)
     if 1 < p <= _NAMED and _KEYS * (p + 1) < ax.get_window_extent().height * 72 / _dpi(ax):
         handles = [
-            Patch(facecolor=colours[i], edgecolor="#bbbbbb", linewidth=0.5, label=f"{_short(grid.names[i])}: {grid.counts[i]}")
+            Patch(
+                facecolor=colours[i],
+                edgecolor="#bbbbbb",
+                linewidth=0.5,
+                label=f"{_short(grid.names[i])}: {grid.counts[i]}",
+            )
             for i in order
         ]
         legend = ax.legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8, borderaxespad=0.0,
-            handlelength=1.2, title="blocks", title_fontsize=8,
-        )  # fmt: skip
+            handles=handles,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            frameon=False,
+            fontsize=8,
+            borderaxespad=0.0,
+            handlelength=1.2,
+            title="blocks",
+            title_fontsize=8,
+        )
         for text in legend.get_texts():
             text.set_parse_math(False)
     elif p > 1:
-        bar = ax.figure.colorbar(ScalarMappable(cmap=_ORDERED), ax=ax, fraction=0.04, label="workers by speed")
+        bar = ax.figure.colorbar(
+            ScalarMappable(cmap=_ORDERED), ax=ax, fraction=0.04, label="workers by speed"
+        )
         bar.set_ticks([0.0, 1.0], labels=["slowest", "fastest"], fontsize=8)
         bar.ax.yaxis.label.set_fontsize(9)
-    _heading(ax, f"{grid.method}, updates {digits(grid.makespan)}, gap {percent(grid.gap)}, {digits(sent)} blocks sent")
+    _heading(
+        ax,
+        f"{grid.method}, updates {digits(grid.makespan)}, gap {percent(grid.gap)}, {digits(sent)}"
+        " blocks sent",
+    )
     block = min(_points(ax))
     if p > len(_CELLS) and block > _APART:
         for at in np.arange(n - 1) + 0.5:
@@ -88,7 +108,15 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
         for i, row in enumerate(grid.owner.tolist()):
             for j, worker in enumerate(row):
                 ink = "black" if colours[worker] @ _LUMINANCE > 0.4 else "white"
-                ax.text(j, i, str(worker), ha="center", va="center_baseline", fontsize=_SMALLEST, color=ink)
+                ax.text(
+                    j,
+                    i,
+                    str(worker),
+                    ha="center",
+                    va="center_baseline",
+                    fontsize=_SMALLEST,
+                    color=ink,
+                )
     return ax
 
 
@@ -125,17 +153,48 @@ def plot_wavefront(plan: Wavefront, ax: Axes | None = None) -> Axes:
     size = figure_size("boxes", len(plan.names), _aspect(plan.shape))
     ax = _axes(ax, (size[0], size[1] + _LEGEND), keys=1)
     set_up(ax, plan.shape)
-    _heading(ax, f"{plan.method}, period {plan.period}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
+    _heading(
+        ax,
+        f"{plan.method}, period {plan.period}, makespan {digits(plan.makespan)}, gap"
+        f" {percent(plan.gap)}",
+    )
     if min(rows, cols) > 1:
-        _key(ax, [Line2D([], [], color="#222222", linewidth=0.8, linestyle="--", label="front, at tenths of the makespan")])
-    whole = (lambda first, lines: (0, first, rows, lines)) if plan.axis == 1 else (lambda first, lines: (first, 0, lines, cols))
-    plot_boxes(plan.shape, [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()], plan.names, ax)
+        _key(
+            ax,
+            [
+                Line2D(
+                    [],
+                    [],
+                    color="#222222",
+                    linewidth=0.8,
+                    linestyle="--",
+                    label="front, at tenths of the makespan",
+                )
+            ],
+        )
+    whole = (
+        (lambda first, lines: (0, first, rows, lines))
+        if plan.axis == 1
+        else (lambda first, lines: (first, 0, lines, cols))
+    )
+    plot_boxes(
+        plan.shape,
+        [(worker, *whole(first, lines)) for worker, first, lines in plan.chunks.tolist()],
+        plan.names,
+        ax,
+    )
     if min(rows, cols) > 1:
         step = -(-max(rows, cols) // _FRONT)  # as fine as a plot can be
         down, along = np.arange(0, rows, step), np.arange(0, cols, step)
         levels = plan.makespan * np.arange(1, 10) / 10
         if min(len(down), len(along)) > 1:
             ax.contour(
-                along + 0.5, down + 0.5, plan.starts[::step, ::step], levels, colors="#222222", linewidths=0.8, linestyles="--"
+                along + 0.5,
+                down + 0.5,
+                plan.starts[::step, ::step],
+                levels,
+                colors="#222222",
+                linewidths=0.8,
+                linestyles="--",
             )
     return ax

@@ -33,9 +33,14 @@ def gantt_page(trace: Trace) -> str:
     looks = phases(flat)
     steps = 1 + max((step for _, step in looks), default=-1)
     styles = {look: i for i, look in enumerate(sorted(set(looks)))}
-    words = {what: i for i, what in enumerate(dict.fromkeys(event.what or event.kind for event in flat))}
+    words = {
+        what: i for i, what in enumerate(dict.fromkeys(event.what or event.kind for event in flat))
+    }
     unit = f" {trace.unit}" if trace.unit else ""
-    title = f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency {percent(trace.efficiency)}"
+    title = (
+        f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency"
+        f" {percent(trace.efficiency)}"
+    )
     data = {
         "unit": unit,
         "end": trace.makespan,
@@ -78,7 +83,10 @@ def _legend(looks: list[tuple[str, int]], steps: int) -> list[tuple[str, str]]:
     shown = {phase for phase, _ in looks}
     rows = [(_css((phase, -1), steps), phase) for phase in sorted(shown - {"update"})]
     if "update" in shown:
-        rows += [(_css(("update", step), steps), f"update, step {step}") for step in sorted({0, steps - 1})]
+        rows += [
+            (_css(("update", step), steps), f"update, step {step}")
+            for step in sorted({0, steps - 1})
+        ]
     return [*rows, (_COLOURS["wait"], "wait")]
 
 

@@ -47,7 +47,13 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     looks += [(_UNUSED, "unused link")] if (layers <= 0).any() else []
     _title(ax, f"{plan.method}, {what}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
     _settle(ax)
-    _key(ax, [Patch(facecolor=colour, edgecolor="#bbbbbb", linewidth=0.5, label=label) for colour, label in looks])
+    _key(
+        ax,
+        [
+            Patch(facecolor=colour, edgecolor="#bbbbbb", linewidth=0.5, label=label)
+            for colour, label in looks
+        ],
+    )
     units = _points(ax)
     sizes: dict[str, tuple[float, float]] = {}
     widest = 0.2 * _NODE * min(units)
@@ -60,22 +66,48 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
         style = f"simple,tail_width={thick},head_width={thick + 0.1 * min(units)},head_length={0.12 * min(units)}"
         ax.add_patch(
             FancyArrowPatch(
-                (x0 + away * (x1 - x0), y0 + away * (y1 - y0)), (x1 - away * (x1 - x0), y1 - away * (y1 - y0)),
-                arrowstyle=style, mutation_scale=1, shrinkA=0, shrinkB=0, linewidth=0,
+                (x0 + away * (x1 - x0), y0 + away * (y1 - y0)),
+                (x1 - away * (x1 - x0), y1 - away * (y1 - y0)),
+                arrowstyle=style,
+                mutation_scale=1,
+                shrinkA=0,
+                shrinkB=0,
+                linewidth=0,
                 color=_LINK if carried > 0 else _UNUSED,
             )
-        )  # fmt: skip
+        )
     counts = plan.counts.ravel()
     largest = float(counts.max()) or 1.0
     for v, (x, y) in enumerate(places.tolist()):
-        shade = _SOURCE if v == plan.source else _IDLE if counts[v] == 0 else tuple(_PALE + (_FULL - _PALE) * counts[v] / largest)
+        shade = (
+            _SOURCE
+            if v == plan.source
+            else _IDLE
+            if counts[v] == 0
+            else tuple(_PALE + (_FULL - _PALE) * counts[v] / largest)
+        )
         ax.add_patch(
-            Rectangle((x - _NODE / 2, y - _NODE / 2), _NODE, _NODE, facecolor=shade, edgecolor="#555555", linewidth=0.6, zorder=2)
+            Rectangle(
+                (x - _NODE / 2, y - _NODE / 2),
+                _NODE,
+                _NODE,
+                facecolor=shade,
+                edgecolor="#555555",
+                linewidth=0.6,
+                zorder=2,
+            )
         )
         number = f"{counts[v]:.4g}" if counts.dtype.kind == "f" else str(counts[v])
         told = "source" if v == plan.source and counts[v] == 0 else number
         name = _short(plan.names[v])
-        _fit_text(ax, (x, y), (_NODE * units[0], _NODE * units[1]), [(f"{name}\n{told}", 0), (told, 0)], "black", sizes)
+        _fit_text(
+            ax,
+            (x, y),
+            (_NODE * units[0], _NODE * units[1]),
+            [(f"{name}\n{told}", 0), (told, 0)],
+            "black",
+            sizes,
+        )
     if plan.shape is None:  # links may cross, so they have no numbers
         return ax
     for (i, j), carried in zip(plan.links.tolist(), layers.tolist(), strict=True):

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import _CELLS, _axes, _fit_text, _heading, _points, _short, digits, figure_size, percent
+from .canvas import (
+    _CELLS,
+    _axes,
+    _fit_text,
+    _heading,
+    _points,
+    _short,
+    digits,
+    figure_size,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +43,9 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
     if len(plan.ring) > 1:
         ax.set_xlabel("borders are links, the thicker the dearer")
     members = f"{len(plan.ring)} of {len(plan.cycle_times)} workers"
-    _heading(ax, f"{plan.method}, {members}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
+    _heading(
+        ax, f"{plan.method}, {members}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}"
+    )
 
     shares = plan.shares[plan.ring]
     ends = np.cumsum(shares)
@@ -42,15 +54,28 @@ def plot_ring(plan: SliceRing, ax: Axes | None = None) -> Axes:
         # the last slice is beside the first
         colour = k % len(_CELLS) or (len(_CELLS) // 2 if k == len(starts) - 1 else 0)
         angles = 90 - 360 * end, 90 - 360 * start
-        ax.add_patch(Wedge((0, 0), _OUTER, *angles, width=_OUTER - _INNER, linewidth=0, facecolor=_CELLS[colour]))
+        ax.add_patch(
+            Wedge(
+                (0, 0),
+                _OUTER,
+                *angles,
+                width=_OUTER - _INNER,
+                linewidth=0,
+                facecolor=_CELLS[colour],
+            )
+        )
     if len(plan.ring) > 1:
         after = np.roll(plan.ring, -1)
         costs = plan.links[plan.ring, after] + plan.links[after, plan.ring]
-        directions = [(math.sin(2 * math.pi * end), math.cos(2 * math.pi * end)) for end in ends.tolist()]
+        directions = [
+            (math.sin(2 * math.pi * end), math.cos(2 * math.pi * end)) for end in ends.tolist()
+        ]
         lines = [[(_INNER * x, _INNER * y), (_OUTER * x, _OUTER * y)] for x, y in directions]
         widths = 0.5 + 3.0 * costs / (costs.max() or 1.0)
         thin = np.minimum(1.0, 40.0 / len(lines))
-        ax.add_collection(LineCollection(lines, colors=_INK, linewidths=widths * thin), autolim=False)
+        ax.add_collection(
+            LineCollection(lines, colors=_INK, linewidths=widths * thin), autolim=False
+        )
     unit = _points(ax)[0]
     sizes: dict[str, tuple[float, float]] = {}
     for i, share, start in zip(plan.ring.tolist(), shares.tolist(), starts.tolist(), strict=True):
@@ -72,10 +97,20 @@ def plot_profile(profile: RingProfile, ax: Axes | None = None) -> Axes:
     positive = jumps[jumps > 0]
     low, high = (positive.min() / 4, positive.max() * 4) if len(positive) else (0.1, 10.0)
     x = np.concatenate(([low], np.maximum(jumps, low), [high]))
-    ax.step(x, np.append(profile.sizes, profile.sizes[-1]), where="post", color="#0072b2", linewidth=2)
-    ax.set(xscale="log", xlabel="work / volume", ylabel="workers", xlim=(low, high), ylim=(0, len(profile.cycle_times) + 1))
+    ax.step(
+        x, np.append(profile.sizes, profile.sizes[-1]), where="post", color="#0072b2", linewidth=2
+    )
+    ax.set(
+        xscale="log",
+        xlabel="work / volume",
+        ylabel="workers",
+        xlim=(low, high),
+        ylim=(0, len(profile.cycle_times) + 1),
+    )
     ax.locator_params(axis="y", integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     jumping = " → ".join(map(str, profile.sizes.tolist()))
-    _heading(ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers")
+    _heading(
+        ax, f"best ring: {jumping if len(jumping) < 60 else f'{len(profile.rings)} rings'} workers"
+    )
     return ax

@@ -33,17 +33,33 @@ def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
     for (worker, kernel, dtype), x in platform.profiles.items():
         style, mark = _STYLES[dtypes.index(dtype) % 4], _MARKS[worker % len(_MARKS)]
         ax.errorbar(
-            x.sizes, x.gflops, x.gflops * x.spread, color=_KERNELS[kernel], ls=style, marker=mark, ms=4, lw=1.2, capsize=2
+            x.sizes,
+            x.gflops,
+            x.gflops * x.spread,
+            color=_KERNELS[kernel],
+            ls=style,
+            marker=mark,
+            ms=4,
+            lw=1.2,
+            capsize=2,
         )
     for once in platform.at_once.values():
         ax.plot([once.size] * len(platform), once.gflops, "x", color="black", ms=7, zorder=5)
     kernels = [kernel for kernel in _KERNELS if any(key[1] == kernel for key in platform.profiles)]
     handles = [Line2D([], [], color=_KERNELS[k], label=f"{k} ({_UNIT[k]})") for k in kernels]
-    handles += [Line2D([], [], color="black", ls=_STYLES[i % 4], label=name) for i, name in enumerate(dtypes)]
+    handles += [
+        Line2D([], [], color="black", ls=_STYLES[i % 4], label=name)
+        for i, name in enumerate(dtypes)
+    ]
     shown = platform.names[: len(_MARKS)]
-    handles += [Line2D([], [], color="black", ls="", marker=_MARKS[i], ms=4, label=name) for i, name in enumerate(shown)]
+    handles += [
+        Line2D([], [], color="black", ls="", marker=_MARKS[i], ms=4, label=name)
+        for i, name in enumerate(shown)
+    ]
     handles.append(Line2D([], [], color="black", ls="", marker="x", label="all at once (gemm)"))
-    ax.legend(handles=handles, fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(
+        handles=handles, fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5)
+    )
     sizes = sorted({int(size) for x in platform.profiles.values() for size in x.sizes})
     ax.set(xscale="log", xlabel="size", ylabel="GFLOP/s", xticks=sizes, ylim=(0, None))
     ax.set_xticks([], minor=True)
@@ -62,7 +78,9 @@ def plot_worth(plan: WorkersWorth, ax: Axes | None = None) -> Axes:
     ax.plot(plan.workers, plan.makespan, "o", color="#e69f00", ms=10, zorder=5, label="worth it")
     m, n, k = plan.shape
     ax.set(xlabel="workers", ylabel="seconds", ylim=(0, None))
-    ax.set_xticks(counts if len(counts) <= 16 else np.unique(np.linspace(1, len(counts), 9).astype(int)))
+    ax.set_xticks(
+        counts if len(counts) <= 16 else np.unique(np.linspace(1, len(counts), 9).astype(int))
+    )
     ax.legend(frameon=False, fontsize=_SMALL)
     _heading(ax, f"{m} x {n} x {k}: {plan.workers} of {len(counts)} workers")
     return ax

@@ -108,7 +108,9 @@ def plot_boxes(
     across, down = _points(ax)
     colour = _cell_colours(boxes, len(names), 1e-9 * max(shape))
     narrow = np.minimum(width * across, height * down)
-    _draw_boxes(ax, left, top, left + width, top + height, [_CELLS[colour[w]] for w in worker], narrow)
+    _draw_boxes(
+        ax, left, top, left + width, top + height, [_CELLS[colour[w]] for w in worker], narrow
+    )
     if zones:
         _join(ax, boxes, [_CELLS[c] for c in colour])
     sizes: dict[str, tuple[float, float]] = {}
@@ -127,7 +129,12 @@ def plot_boxes(
 
 def set_up(ax: Axes, shape: tuple[float, float], note: str = "") -> None:
     """Set up the axes of a matrix, with the first row at the top."""
-    ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), xlabel=f"column\n{note}" if note else "column", ylabel="row")
+    ax.set(
+        xlim=(0, shape[1]),
+        ylim=(shape[0], 0),
+        xlabel=f"column\n{note}" if note else "column",
+        ylabel="row",
+    )
     ax.set_box_aspect(_aspect(shape))
     ax.locator_params(nbins=5)
 
@@ -156,7 +163,9 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet | None = None) -> Figure:
+def plot_comparison(
+    partitions: Mapping[str, Partition], figure: Figure | Sheet | None = None
+) -> Figure:
     """Draw partitions side by side, each with its method, cost and gap above it.
 
     Parameters
@@ -174,14 +183,19 @@ def plot_comparison(partitions: Mapping[str, Partition], figure: Figure | Sheet 
     width, height = (2.3 * side for side in (1 / math.sqrt(aspect), math.sqrt(aspect)))
     size = (across * (max(width, 1.6) + 0.15), down * (height + 0.5))
     if isinstance(figure, Sheet):  # the text above the panels does not shrink with them
-        size = figure.width, down * (height * (figure.width / across - 0.15) / max(width, 1.6) + 0.5) + 0.25
+        size = (
+            figure.width,
+            down * (height * (figure.width / across - 0.15) / max(width, 1.6) + 0.5) + 0.25,
+        )
     figure = figure_for(figure, size)
     panels = [figure.add_subplot(down, across, 1 + place) for place in range(len(plans))]
     for ax in panels:
         ax.set(xticks=[], yticks=[])
     for ax, (method, plan) in zip(panels, partitions.items(), strict=True):
         plan.plot(ax)
-        _title(ax, f"{method}\ncost {digits(plan.cost)}, gap {percent(plan.gap)}").set_fontsize(_SMALL)
+        _title(ax, f"{method}\ncost {digits(plan.cost)}, gap {percent(plan.gap)}").set_fontsize(
+            _SMALL
+        )
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     if len(plans[0].areas) <= _NUMBERED:
         figure.supxlabel("small numbers: order of the cuts", fontsize=_SMALL)
@@ -219,10 +233,18 @@ def cuts_of(partition: Partition) -> list[Cut]:
     while waiting:
         node, depth = waiting.popleft()
         if node.op in (BESIDE, ABOVE):
-            found += [Cut(node.op, depth, _edges(part.box, node.box, node.op)) for part in node.parts[:-1]]
+            found += [
+                Cut(node.op, depth, _edges(part.box, node.box, node.op)) for part in node.parts[:-1]
+            ]
         elif node.op < 0:
             inside = node.parts[:1] if node.op == AROUND else node.parts
-            found.append(Cut(node.op, depth, [line for part in inside for line in _edges(part.box, node.box, node.op)]))
+            found.append(
+                Cut(
+                    node.op,
+                    depth,
+                    [line for part in inside for line in _edges(part.box, node.box, node.op)],
+                )
+            )
         waiting.extend((part, depth + 1) for part in node.parts)
     return found
 
@@ -240,8 +262,12 @@ def _edges(box: Box, whole: Box, op: int) -> list[Line]:
     if op == ABOVE:
         return [((whole[1], bottom), (whole[3], bottom))]
     slack = 1e-9 * max(whole[2] - whole[0], whole[3] - whole[1])
-    lines = [((x, top), (x, bottom)) for x in (right, left) if whole[1] + slack < x < whole[3] - slack]
-    return lines + [((left, y), (right, y)) for y in (top, bottom) if whole[0] + slack < y < whole[2] - slack]
+    lines = [
+        ((x, top), (x, bottom)) for x in (right, left) if whole[1] + slack < x < whole[3] - slack
+    ]
+    return lines + [
+        ((left, y), (right, y)) for y in (top, bottom) if whole[0] + slack < y < whole[2] - slack
+    ]
 
 
 def _draw_cuts(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
@@ -252,8 +278,12 @@ def _draw_cuts(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
         for line in cut.lines:
             lines.append(line)
             room = _beside(line, pieces, _points(ax))
-            widths.append(float(np.clip((room - 2) / 6, 0.0, _WIDTHS[min(cut.depth, len(_WIDTHS) - 1)])))
-    ax.add_collection(LineCollection(lines, colors="white", linewidths=widths, capstyle="butt"), autolim=False)
+            widths.append(
+                float(np.clip((room - 2) / 6, 0.0, _WIDTHS[min(cut.depth, len(_WIDTHS) - 1)]))
+            )
+    ax.add_collection(
+        LineCollection(lines, colors="white", linewidths=widths, capstyle="butt"), autolim=False
+    )
 
 
 def _beside(line: Line, pieces: NDArray[np.float64], unit: tuple[float, float]) -> float:
@@ -265,30 +295,50 @@ def _beside(line: Line, pieces: NDArray[np.float64], unit: tuple[float, float]) 
     start, length = pieces[:, across], pieces[:, across + 2]
     slack = 1e-9 * max(1.0, abs(at))
     touching = (np.abs(start - at) <= slack) | (np.abs(start + length - at) <= slack)
-    touching &= (pieces[:, along] < high - slack) & (pieces[:, along] + pieces[:, along + 2] > low + slack)
+    touching &= (pieces[:, along] < high - slack) & (
+        pieces[:, along] + pieces[:, along + 2] > low + slack
+    )
     return float(length[touching].min(initial=np.inf)) * unit[not upright]
 
 
 def _number(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
     """Write the number of each cut at its end, where a zone has room for it beside its name."""
     taken = [text.get_window_extent() for text in ax.texts]
-    ends = np.stack([pieces[:, 2], pieces[:, 1] + pieces[:, 3], pieces[:, 2] + pieces[:, 4], pieces[:, 1]], axis=1)
+    ends = np.stack(
+        [pieces[:, 2], pieces[:, 1] + pieces[:, 3], pieces[:, 2] + pieces[:, 4], pieces[:, 1]],
+        axis=1,
+    )
     zones = ax.transData.transform(ends.reshape(-1, 2)).reshape(-1, 4)
     for number, cut in enumerate(cuts, 1):
         (x0, y0), (x1, y1) = cut.lines[0]
         far = 0.5 * _WIDTHS[min(cut.depth, len(_WIDTHS) - 1)] + 1.5
         upright = x0 == x1
-        places = [((x0, y0), "left", "top"), ((x1, y1), "left", "bottom") if upright else ((x1, y1), "right", "top")]
+        places = [
+            ((x0, y0), "left", "top"),
+            ((x1, y1), "left", "bottom") if upright else ((x1, y1), "right", "top"),
+        ]
         if cut.op == AROUND:  # outside the corner
             places = [((x1, y1), "right", "bottom") if upright else ((x0, y0), "left", "bottom")]
         for place, ha, va in places:
             offset = (far if ha == "left" else -far, -far if va == "top" else far)
             label = ax.annotate(
-                str(number), place, xytext=offset, textcoords="offset points", fontsize=_SMALLEST, color=_INK,
-                ha=ha, va=va, annotation_clip=False,
-            )  # fmt: skip
+                str(number),
+                place,
+                xytext=offset,
+                textcoords="offset points",
+                fontsize=_SMALLEST,
+                color=_INK,
+                ha=ha,
+                va=va,
+                annotation_clip=False,
+            )
             box = label.get_window_extent()
-            inside = (zones[:, 0] <= box.x0) & (zones[:, 1] <= box.y0) & (box.x1 <= zones[:, 2]) & (box.y1 <= zones[:, 3])
+            inside = (
+                (zones[:, 0] <= box.x0)
+                & (zones[:, 1] <= box.y0)
+                & (box.x1 <= zones[:, 2])
+                & (box.y1 <= zones[:, 3])
+            )
             if inside.any() and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
@@ -302,8 +352,18 @@ def _outline(ax: Axes, pieces: Pieces, groups: NDArray[np.int32]) -> None:
     for group in np.unique(own):
         rows, cols, heights, widths = pieces[own == group, 1:].astype(float).T
         top, left = rows.min(), cols.min()
-        style: dict[str, Any] = {"fill": False, "edgecolor": _INK, "linewidth": 2.8, "joinstyle": "miter", "zorder": 3}
-        ax.add_patch(Rectangle((left, top), (cols + widths).max() - left, (rows + heights).max() - top, **style))
+        style: dict[str, Any] = {
+            "fill": False,
+            "edgecolor": _INK,
+            "linewidth": 2.8,
+            "joinstyle": "miter",
+            "zorder": 3,
+        }
+        ax.add_patch(
+            Rectangle(
+                (left, top), (cols + widths).max() - left, (rows + heights).max() - top, **style
+            )
+        )
 
 
 def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
@@ -315,15 +375,23 @@ def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
     for worker in np.flatnonzero(np.bincount(boxes[:, 0].astype(int)) > 1).tolist():
         for _, top, left, height, width in boxes[boxes[:, 0] == worker]:
             for _, other_top, other_left, other_height, other_width in boxes[boxes[:, 0] == worker]:
-                low, high = max(left, other_left) + across, min(left + width, other_left + other_width) - across
-                first, last = max(top, other_top) + down, min(top + height, other_top + other_height) - down
+                low, high = (
+                    max(left, other_left) + across,
+                    min(left + width, other_left + other_width) - across,
+                )
+                first, last = (
+                    max(top, other_top) + down,
+                    min(top + height, other_top + other_height) - down,
+                )
                 if abs(top + height - other_top) < 1e-3 * down and low < high:
                     lines.append([(low, other_top), (high, other_top)])
                     inks.append(colours[worker])
                 if abs(left + width - other_left) < 1e-3 * across and first < last:
                     lines.append([(other_left, first), (other_left, last)])
                     inks.append(colours[worker])
-    ax.add_collection(LineCollection(lines, colors=inks, linewidths=2.6, capstyle="butt"), autolim=False)
+    ax.add_collection(
+        LineCollection(lines, colors=inks, linewidths=2.6, capstyle="butt"), autolim=False
+    )
 
 
 def _cell_colours(boxes: NDArray[np.float64], p: int, slack: float) -> list[int]:

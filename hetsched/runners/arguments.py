@@ -80,7 +80,9 @@ def stacked(name: str, a: Array, b: Array) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise ValueError(f"the stacks of {name} and b do not broadcast: shapes {a.shape} and {b.shape}") from None
+        raise ValueError(
+            f"the stacks of {name} and b do not broadcast: shapes {a.shape} and {b.shape}"
+        ) from None
 
 
 def require_finite(*arrays: Array) -> None:
@@ -122,12 +124,18 @@ def in_place(given: Any, array: Array, overwrite: bool, beside: Array | None = N
     return allowed and (beside is None or not np.may_share_memory(array, beside))
 
 
-def solution_memory(a: Array, b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool) -> Array:
+def solution_memory(
+    a: Array, b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool
+) -> Array:
     """The right sides of a system with matrix a, in the memory of the solution.
 
     This is b itself if it may be overwritten, otherwise a copy in column-major order.
     """
-    return right if right.dtype == dtype and in_place(b, right, overwrite_b, a) else np.array(right, dtype, order="F")
+    return (
+        right
+        if right.dtype == dtype and in_place(b, right, overwrite_b, a)
+        else np.array(right, dtype, order="F")
+    )
 
 
 def as_columns(b: Array) -> Array:

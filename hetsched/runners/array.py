@@ -44,7 +44,11 @@ class Array(np.ndarray[Any, np.dtype[Any]]):
             return _ufunc(self, ufunc, method, inputs, kwargs)
 
     def __array_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: Iterable[Any],
+        kwargs: Mapping[str, Any],
     ) -> Any:
         name = coverage.name_of(func)
         if name is None:
@@ -61,7 +65,12 @@ def _statistic(name: str) -> Callable[..., Any]:
     own: Callable[..., Any] = getattr(np.ndarray, name)
 
     def method(
-        self: Array, axis: Any = None, dtype: Any = None, out: NDArray[Any] | None = None, ddof: float = 0, **options: Any
+        self: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        ddof: float = 0,
+        **options: Any,
     ) -> Any:
         given = {key: _plain(value) for key, value in options.items()}
         result = own(self.view(np.ndarray), axis, dtype, out, ddof, **given)
@@ -79,7 +88,9 @@ for _name in ("var", "std"):
 
 def _operator(name: str) -> Callable[[Array, Any], Any]:
     own: Callable[[Any, Any], Any] = getattr(np.ndarray, f"__{name}__")
-    plain: Callable[[Any, Any], Any] = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+    plain: Callable[[Any, Any], Any] = (
+        divmod if name == "divmod" else getattr(operator, f"__{name}__")
+    )
 
     def method(self: Array, other: Any) -> Any:
         kind = type(other)
@@ -94,9 +105,27 @@ def _operator(name: str) -> Callable[[Array, Any], Any]:
 # subclasses of ndarray are asked before a plain array. Here they are asked before an Array too.
 if not fast.BUILT:
     for _name in (
-        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
-        "lt", "le", "eq", "ne", "gt", "ge",
-    ):  # fmt: skip
+        "add",
+        "sub",
+        "mul",
+        "matmul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "divmod",
+        "pow",
+        "lshift",
+        "rshift",
+        "and",
+        "or",
+        "xor",
+        "lt",
+        "le",
+        "eq",
+        "ne",
+        "gt",
+        "ge",
+    ):
         setattr(Array, f"__{_name}__", _operator(_name))
 
 
@@ -167,7 +196,9 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _ufunc(
+    self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Apply a ufunc to Arrays: hetsched computes large products, NumPy everything else."""
     plain = [x.view(np.ndarray) if isinstance(x, Array) else x for x in inputs]
     if not kwargs and method == "__call__":
@@ -176,7 +207,11 @@ def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], k
             result = super(Array, self).__array_ufunc__(ufunc, method, *plain)  # noqa: UP008
         if result is NotImplemented:
             return _asked(ufunc, method, plain, kwargs)
-        return tuple(_back(x, type(self)) for x in result) if type(result) is tuple else _back(result, type(self))
+        return (
+            tuple(_back(x, type(self)) for x in result)
+            if type(result) is tuple
+            else _back(result, type(self))
+        )
     out: tuple[Any, ...] | None = kwargs.get("out")
     # @= passes axes.
     in_place = kwargs.get("axes", _MATRICES) == _MATRICES and not kwargs.keys() - {"out", "axes"}
@@ -193,15 +228,24 @@ def _ufunc(self: Array, ufunc: np.ufunc, method: Any, inputs: tuple[Any, ...], k
     kind = type(self) if kwargs.get("subok", True) else np.ndarray
     if not isinstance(result, tuple):
         return _back(result, kind) if out is None else out[0]
-    return tuple(_back(x, kind) if y is None else y for x, y in zip(result, out or [None] * len(result), strict=True))
+    return tuple(
+        _back(x, kind) if y is None else y
+        for x, y in zip(result, out or [None] * len(result), strict=True)
+    )
 
 
 def _function(
-    self: Array, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
+    self: Array,
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: Iterable[Any],
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """Call a NumPy function with Arrays: the one in _FUNCTIONS where it pays, otherwise NumPy's."""
     taken = _FUNCTIONS.get(func)
-    if taken is not None and not any(issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types):
+    if taken is not None and not any(
+        issubclass(t, np.ndarray) and t not in (Array, np.ndarray) for t in types
+    ):
         result = taken(*args, **kwargs)
         if result is not None:
             coverage.took()
@@ -241,13 +285,20 @@ def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
             stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         except ValueError:
             return None
-    if math.prod(stack) * m * n * k <= product_run.SMALL or (not stack and product_run.is_slow(x, y)):
+    if math.prod(stack) * m * n * k <= product_run.SMALL or (
+        not stack and product_run.is_slow(x, y)
+    ):
         return None
     if out is None:
         coverage.took()
         return shared.matmul(a, b)  # type: ignore[no-any-return]
     shape = stack + (m,) * (a.ndim > 1) + (n,) * (b.ndim > 1)
-    if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
+    if (
+        type(out) is not np.ndarray
+        or out.shape != shape
+        or out.dtype != dtype
+        or not out.flags.writeable
+    ):
         return None
     if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
         out[...] = shared.matmul(a, b)

@@ -111,7 +111,13 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
     x, words = _plain(a), {"reduced": "economic", "complete": "full", "r": "economic", "raw": "raw"}
-    if not isinstance(mode, str) or mode not in words or not _taken(x) or not _pays(x.shape) or not _finite(x):
+    if (
+        not isinstance(mode, str)
+        or mode not in words
+        or not _taken(x)
+        or not _pays(x.shape)
+        or not _finite(x)
+    ):
         return None
     threads = threads_of(shared_pool())
     if mode == "r":
@@ -125,7 +131,13 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """Computed in double precision, as in NumPy, so that the rank agrees with NumPy's."""
     x, y = _plain(a), _plain(b)
-    if not _taken(x) or x.ndim != 2 or type(y) is not np.ndarray or y.dtype not in DTYPES or y.ndim not in (1, 2):
+    if (
+        not _taken(x)
+        or x.ndim != 2
+        or type(y) is not np.ndarray
+        or y.dtype not in DTYPES
+        or y.ndim not in (1, 2)
+    ):
         return None
     if len(y) != len(x) or not _pays(x.shape) or not (_finite(x) and _finite(y)):
         return None
@@ -140,7 +152,12 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     real = dtype.type(0).real.dtype
     solution = np.ascontiguousarray(found.x.astype(dtype, copy=False))
     residues = found.residues.astype(real, copy=False)
-    return solution[:, 0] if y.ndim == 1 else solution, residues, Plain(np.int32(found.rank)), Plain(found.s.astype(real))
+    return (
+        solution[:, 0] if y.ndim == 1 else solution,
+        residues,
+        Plain(np.int32(found.rank)),
+        Plain(found.s.astype(real)),
+    )
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {

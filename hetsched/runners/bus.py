@@ -139,11 +139,18 @@ class _Run:
         if slave.failed is not None:
             index = slave.share.first + len(slave.values)
             error = slave.failed
-            raise TaskError(f"task {index} failed: {type(error).__name__}: {error}", index) from error
+            raise TaskError(
+                f"task {index} failed: {type(error).__name__}: {error}", index
+            ) from error
 
 
 def run(
-    workers: Workers, plan: BusPlan, function: Any, items: Any, trace: bool, progress: Progress | None
+    workers: Workers,
+    plan: BusPlan,
+    function: Any,
+    items: Any,
+    trace: bool,
+    progress: Progress | None,
 ) -> tuple[Any, Trace | None]:
     """Run a plan; return the values and the trace or None.
 
@@ -152,8 +159,15 @@ def run(
     """
     workers.require_as_many(plan.names)
     if not callable(function):
-        raise TypeError(f"A must be a function for a plan of type {type(plan).__name__}, got {type(function).__name__}")
-    shares = _divided(workers, plan, items) if isinstance(plan, DivisibleLoad) else _dealt(workers, plan, items)
+        raise TypeError(
+            f"A must be a function for a plan of type {type(plan).__name__}, got"
+            f" {type(function).__name__}"
+        )
+    shares = (
+        _divided(workers, plan, items)
+        if isinstance(plan, DivisibleLoad)
+        else _dealt(workers, plan, items)
+    )
     back = [i for i in plan.receive_order.tolist() if i in shares]
     own = _Run(function, workers.emulated)
     slaves, end = own.carry_out(shares, back, progress)
@@ -176,8 +190,16 @@ def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, 
     shares, first = {}, 0
     for i in plan.send_order.tolist():
         count = int(plan.counts[i])
-        send, receive = (float(m[i]) if isinstance(m, np.ndarray) else m for m in (plan.send, plan.receive))
-        shares[i] = Share(first, given[first : first + count], send * scale, count * float(times[i]) * scale, receive * scale)
+        send, receive = (
+            float(m[i]) if isinstance(m, np.ndarray) else m for m in (plan.send, plan.receive)
+        )
+        shares[i] = Share(
+            first,
+            given[first : first + count],
+            send * scale,
+            count * float(times[i]) * scale,
+            receive * scale,
+        )
         first += count
     return shares
 
@@ -197,7 +219,13 @@ def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Shar
         if end > first:
             part = (end - first) / rows * plan.amount
             send = part * float(plan.link_costs[i]) * scale
-            shares[i] = Share(first, [array[first:end]], send, part * float(times[i]) * scale, send * plan.return_ratio)
+            shares[i] = Share(
+                first,
+                [array[first:end]],
+                send,
+                part * float(times[i]) * scale,
+                send * plan.return_ratio,
+            )
             first = end
     return shares
 
@@ -207,21 +235,33 @@ def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.flo
     if not workers.emulated:
         return plan.cycle_times
     platform = workers.platform
-    return (platform if unit is None else platform.per(unit, f"a plan of type {type(plan).__name__}")).cycle_times
+    return (
+        platform if unit is None else platform.per(unit, f"a plan of type {type(plan).__name__}")
+    ).cycle_times
 
 
 def _together(values: list[Any], shares: dict[int, Share]) -> NDArray[Any]:
     pieces = [np.asarray(value) for value in values]
-    for piece, share in zip(pieces, sorted(shares.values(), key=lambda share: share.first), strict=True):
+    for piece, share in zip(
+        pieces, sorted(shares.values(), key=lambda share: share.first), strict=True
+    ):
         rows = len(share.items[0])
         if piece.ndim == 0 or len(piece) != rows:
-            raise ValueError(f"A must return an array with a row for each of its {rows} rows, got shape {piece.shape}")
+            raise ValueError(
+                f"A must return an array with a row for each of its {rows} rows, got shape"
+                f" {piece.shape}"
+            )
     return np.concatenate(pieces) if pieces else np.empty(0)
 
 
-def _trace(workers: Workers, plan: BusPlan, own: _Run, slaves: dict[int, _Slave], end: float) -> Trace:
+def _trace(
+    workers: Workers, plan: BusPlan, own: _Run, slaves: dict[int, _Slave], end: float
+) -> Trace:
     steps = list(own.steps)
-    steps += [(i, "compute", slave.began, slave.ended, f"{len(slave.values)} tasks") for i, slave in slaves.items()]
+    steps += [
+        (i, "compute", slave.began, slave.ended, f"{len(slave.values)} tasks")
+        for i, slave in slaves.items()
+    ]
     finish, busy = np.zeros(len(plan.names)), np.zeros(len(plan.names))
     for i, slave in slaves.items():
         finish[i], busy[i] = slave.due, slave.busy

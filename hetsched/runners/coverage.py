@@ -14,7 +14,17 @@ from .._base.table import Table
 from .._engine import fast
 
 #: Functions of dense linear algebra outside numpy.linalg.
-_OTHERS = (np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron, np.cov, np.corrcoef)
+_OTHERS = (
+    np.dot,
+    np.vdot,
+    np.inner,
+    np.outer,
+    np.tensordot,
+    np.einsum,
+    np.kron,
+    np.cov,
+    np.corrcoef,
+)
 _PRODUCTS = ("matmul", "dot")
 
 
@@ -64,7 +74,10 @@ def _names(tallies: dict[str, Tally]) -> str:
     for name, tally in tallies.items():
         kind = "products" if name in _PRODUCTS else name
         counts[kind] = counts.get(kind, 0) + tally.calls
-    words = ((count, "product" if name == "products" and count == 1 else name) for name, count in counts.items())
+    words = (
+        (count, "product" if name == "products" and count == 1 else name)
+        for name, count in counts.items()
+    )
     return ", ".join(f"{count} {name}" for count, name in words)
 
 
@@ -120,7 +133,9 @@ def coverage() -> Iterator[Coverage]:
 
 def name_of(function: Callable[..., Any]) -> str | None:
     """Return the name under which a function is counted, or None if it is not counted now."""
-    if not _open or (function is not np.matmul and function not in _OTHERS and not _is_linalg(function)):
+    if not _open or (
+        function is not np.matmul and function not in _OTHERS and not _is_linalg(function)
+    ):
         return None
     return function.__name__
 

@@ -45,7 +45,9 @@ def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
     mantissa = parts.view(_wide(lu))[..., 0]
     with np.errstate(all="ignore"):
         size = abs(mantissa)
-        return np.where(size != 0, mantissa / size, mantissa)[()], (np.log(size) + exponent * np.log(2.0))[()]
+        return np.where(size != 0, mantissa / size, mantissa)[()], (
+            np.log(size) + exponent * np.log(2.0)
+        )[()]
 
 
 def _wide(lu: Array) -> Any:
@@ -72,4 +74,6 @@ def _mantissa(lu: Array, piv: NDArray[np.int32]) -> tuple[NDArray[np.float64], N
             length = values.shape[-1]
             if length == 1:
                 return parts[..., 0, :], exponent
-            values = np.multiply.reduceat(parts.view(_wide(lu))[..., 0], np.arange(0, length, _TOGETHER), axis=-1)
+            values = np.multiply.reduceat(
+                parts.view(_wide(lu))[..., 0], np.arange(0, length, _TOGETHER), axis=-1
+            )

@@ -54,17 +54,36 @@ class Problem(NamedTuple):
     clear: bool = False
 
     def run(
-        self, threads: engine.Threads, order: factor.Order | None = None, progress: Progress | None = None, events: int = 0
+        self,
+        threads: engine.Threads,
+        order: factor.Order | None = None,
+        progress: Progress | None = None,
+        events: int = 0,
     ) -> tuple[int, engine.RunResult]:
         """Factor; return the index of what failed, or -1, and the record of the run."""
         return factor.run(
-            threads, self.kind, self.a, self.x, pivots=self.pivots, tau=self.tau, clear=self.clear, workers=threads.size,
-            order=order, poll=engine.Poll(progress), event_capacity=events,
-        )  # fmt: skip
+            threads,
+            self.kind,
+            self.a,
+            self.x,
+            pivots=self.pivots,
+            tau=self.tau,
+            clear=self.clear,
+            workers=threads.size,
+            order=order,
+            poll=engine.Poll(progress),
+            event_capacity=events,
+        )
 
 
 def plan_for(
-    workers: Workers, m: int, n: int, *, dtype: np.dtype[Any], link_costs: ArrayLike | None = None, **options: Any
+    workers: Workers,
+    m: int,
+    n: int,
+    *,
+    dtype: np.dtype[Any],
+    link_costs: ArrayLike | None = None,
+    **options: Any,
 ) -> FactorPlan:
     """Implement `Pool.plan_factor`."""
     if link_costs is None and not workers.emulated:
@@ -72,12 +91,19 @@ def plan_for(
     known = dtype if dtype in DTYPES else np.dtype(np.float64)
     platform = workers.platform_for(known)
     if workers.deterministic and options.get("block") is None and isinstance(options["owner"], str):
-        m, n = check.integer("m", m, low=0, high=2**31 - 1), check.integer("n", n, low=0, high=2**31 - 1)
-        options["block"] = factor.block(check.choice("kind", options["kind"], KINDS), m, n, known, 1)
+        m, n = (
+            check.integer("m", m, low=0, high=2**31 - 1),
+            check.integer("n", n, low=0, high=2**31 - 1),
+        )
+        options["block"] = factor.block(
+            check.choice("kind", options["kind"], KINDS), m, n, known, 1
+        )
     return plan_factor(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
 
 
-def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = NOTHING) -> tuple[int, Trace | None]:
+def perform(
+    threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = NOTHING
+) -> tuple[int, Trace | None]:
     """Factor; return the index of what failed, or -1, and the trace or None."""
     plan = _chosen(workers, x, wish)
     if workers.emulated:
@@ -91,7 +117,11 @@ def perform(threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = 
         return failed, None
     blocks = plan.blocks
     return failed, workers.trace(
-        plan, result, lambda _, __, task: plan.label(*divmod(task, blocks)), plan.ideal, simulate(plan).finish
+        plan,
+        result,
+        lambda _, __, task: plan.label(*divmod(task, blocks)),
+        plan.ideal,
+        simulate(plan).finish,
     )
 
 
@@ -120,12 +150,17 @@ def _checked(workers: Workers, plan: FactorPlan, x: Problem, block: int | None) 
     if plan.kind != x.kind:
         raise ValueError(f'owner is a plan of kind "{plan.kind}", this is "{x.kind}"')
     if plan.shape != a.shape or plan.dtype != a.dtype.name:
-        raise ValueError(f"owner is a plan for {plan.shape} {plan.dtype}, A is {a.shape} {a.dtype.name}")
+        raise ValueError(
+            f"owner is a plan for {plan.shape} {plan.dtype}, A is {a.shape} {a.dtype.name}"
+        )
     if block is not None and block != plan.block:
         raise ValueError(f"block must be the plan's, {plan.block}, or be left out, got {block!r}")
     workers.require_as_many(plan.names, "owner is a plan")
     if workers.emulated and not np.array_equal(plan.cycle_times, workers.in_gigaflops.cycle_times):
-        raise ValueError(f"owner is a plan for cycle-times {plan.cycle_times}, the pool has {workers.in_gigaflops.cycle_times}")
+        raise ValueError(
+            f"owner is a plan for cycle-times {plan.cycle_times}, the pool has"
+            f" {workers.in_gigaflops.cycle_times}"
+        )
     return plan
 
 

@@ -83,12 +83,14 @@ class LayerFiles(Frozen):
         for i, path in enumerate(paths):
             layer = _opened(f"files[{i}]", path)
             if layer.dtype.kind not in "biufc":
-                raise ValueError(f"files[{i}] ({path}) must be a matrix of numbers, it has dtype {layer.dtype}")
+                raise ValueError(
+                    f"files[{i}] ({path}) must be a matrix of numbers, it has dtype {layer.dtype}"
+                )
             first = layer if first is None else first
             if layer.ndim != 2 or (layer.shape, layer.dtype) != (first.shape, first.dtype):
                 raise ValueError(
-                    f"files[{i}] ({path}) must be a matrix as the first layer: it is {layer.shape} {layer.dtype}, "
-                    f"the first layer is {first.shape} {first.dtype}"
+                    f"files[{i}] ({path}) must be a matrix as the first layer: it is {layer.shape}"
+                    f" {layer.dtype}, the first layer is {first.shape} {first.dtype}"
                 )
         assert first is not None
         self.__dict__.update(files=paths, shape=first.shape, dtype=first.dtype)
@@ -111,7 +113,9 @@ class LayerFiles(Frozen):
         """
         if rows is not None and not isinstance(rows, slice):
             raise TypeError(f"rows must be a slice, got {rows!r}")
-        first, last, step = slice(None).indices(self.shape[0]) if rows is None else rows.indices(self.shape[0])
+        first, last, step = (
+            slice(None).indices(self.shape[0]) if rows is None else rows.indices(self.shape[0])
+        )
         if step != 1:
             raise ValueError(f"rows must be a slice without a step, got {rows!r}")
         result = np.zeros((max(last - first, 0), self.shape[1]), self.dtype)
@@ -119,7 +123,10 @@ class LayerFiles(Frozen):
         for i, path in enumerate(self.files):
             layer = _opened(f"files[{i}]", path)
             if (layer.shape, layer.dtype) != (self.shape, self.dtype):
-                raise ValueError(f"files[{i}] ({path}) has changed: it must be a matrix of {self.shape} {self.dtype}")
+                raise ValueError(
+                    f"files[{i}] ({path}) has changed: it must be a matrix of {self.shape}"
+                    f" {self.dtype}"
+                )
             for row in range(0, len(result), band):
                 part = result[row : row + band]
                 part += layer[first + row : first + row + len(part)]
@@ -137,7 +144,12 @@ def _opened(name: str, path: Path) -> Array:
 
 
 def run(
-    threads: Threads, workers: Workers, plan: ProductPlan, x: Operands, folder: Any, progress: Progress | None
+    threads: Threads,
+    workers: Workers,
+    plan: ProductPlan,
+    x: Operands,
+    folder: Any,
+    progress: Progress | None,
 ) -> tuple[LayerFiles, Trace]:
     """Compute the boxes of a plan of layers, with one file for each worker.
 
@@ -151,14 +163,18 @@ def run(
         for worker, path in paths.items():
             layers[worker] = _mapped(opened.enter_context(replace_file(path)), x.c.shape, x.c.dtype)
         kept = product.Kept(layers, *_strips(plan, x.c.itemsize))
-        done = product.run(threads, workers, plan, (x.a, x.b, x.c, x.alpha, x.beta), progress, kept=kept)
+        done = product.run(
+            threads, workers, plan, (x.a, x.b, x.c, x.alpha, x.beta), progress, kept=kept
+        )
         for layer in layers:
             if isinstance(layer, np.memmap):
                 layer.flush()
     return LayerFiles(list(paths.values())), done
 
 
-def _paths(folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[int, Path]:
+def _paths(
+    folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> dict[int, Path]:
     """The path of each worker's file; OSError or ValueError if the files cannot be written."""
     try:
         where = Path(os.fsdecode(folder))
@@ -168,10 +184,15 @@ def _paths(folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dty
         raise FileNotFoundError(errno.ENOENT, "layers must be a folder that exists", str(where))
     paths = {worker: where / f"layer-{worker}.npy" for worker in owners}
     if others := sorted(set(where.glob("layer-*.npy")) - set(paths.values())):
-        raise ValueError(f"layers: {where} holds {others[0].name}, which is of another product: give an empty folder")
+        raise ValueError(
+            f"layers: {where} holds {others[0].name}, which is of another product: give an empty"
+            " folder"
+        )
     needed, free = len(owners) * math.prod(shape) * dtype.itemsize, shutil.disk_usage(where).free
     if needed > free:
-        raise OSError(errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", str(where))
+        raise OSError(
+            errno.ENOSPC, f"no space left: {needed} bytes are needed, {free} are free", str(where)
+        )
     return paths
 
 
@@ -180,7 +201,9 @@ def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
 
     The disk space is reserved first, because writing to a mapping on a full disk raises a signal.
     """
-    np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    )
     offset, size = file.tell(), math.prod(shape) * dtype.itemsize
     file.flush()
     if size == 0:
@@ -192,7 +215,9 @@ def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
     return np.memmap(file, dtype, "r+", offset, shape)
 
 
-def _strips(plan: ProductPlan, itemsize: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _strips(
+    plan: ProductPlan, itemsize: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Cut the boxes of a plan into strips of rows; return (strips, box of each strip, transfers).
 
     A worker completes a strip before the next one, so that its file is written once from the first

@@ -17,10 +17,12 @@ from .lstsq import LeastSquares
 from .operands import Array, as_array
 from .shared import shared_pool, threads_of
 
-# ---- LU -----------------------------------------------------------------------------------------------------------
+# ---- LU ------------------------------------------------------------------------------------------
 
 
-def lu_factor(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, NDArray[np.int32]]:
+def lu_factor(
+    A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, NDArray[np.int32]]:
     """LU factorisation on all cores that this process may use.
 
     The result is that of scipy.linalg.lu_factor. A may be a stack of square matrices, [..., n, n].
@@ -79,7 +81,9 @@ def lu_solve(
     >>> hs.lu_solve(hs.lu_factor([[1.0, 2.0], [4.0, 6.0]]), [5.0, 16.0]).tolist()
     [1.0, 2.0]
     """
-    return lu_run.solution(threads_of(shared_pool()), lu_and_piv, b, trans, overwrite_b, check_finite)
+    return lu_run.solution(
+        threads_of(shared_pool()), lu_and_piv, b, trans, overwrite_b, check_finite
+    )
 
 
 def solve(
@@ -137,7 +141,9 @@ def solve(
     [1.0, 1.0]
     """
     pool = shared_pool()
-    return systems.solution(threads_of(pool), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed)
+    return systems.solution(
+        threads_of(pool), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
+    )
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -225,10 +231,12 @@ def slogdet(a: ArrayLike) -> Any:
     return systems.slogdet(threads_of(pool), squares("a", a))
 
 
-# ---- Cholesky and triangles ---------------------------------------------------------------------------------------
+# ---- Cholesky and triangles ----------------------------------------------------------------------
 
 
-def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+def cholesky(
+    a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_finite: bool = True
+) -> Array:
     """Cholesky factor of a symmetric or Hermitian positive definite matrix, on all cores.
 
     A = L L^H or A = U^H U. The function is like scipy.linalg.cholesky, but the default is the lower
@@ -261,10 +269,14 @@ def cholesky(a: ArrayLike, lower: bool = True, overwrite_a: bool = False, check_
     >>> hs.cholesky([[4.0, 2.0], [2.0, 10.0]]).tolist()
     [[2.0, 0.0], [1.0, 3.0]]
     """
-    return cholesky_run.factors(threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=True)
+    return cholesky_run.factors(
+        threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=True
+    )
 
 
-def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, bool]:
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, bool]:
     """Cholesky factorisation for `cho_solve`, on all cores: (c, lower).
 
     In contrast to `cholesky`, the content of the other triangle of c is unspecified.
@@ -293,10 +305,17 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
     >>> c[0].tolist(), lower
     ([2.0, 1.0], False)
     """
-    return cholesky_run.factors(threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=False), bool(lower)
+    return cholesky_run.factors(
+        threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=False
+    ), bool(lower)
 
 
-def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+def cho_solve(
+    c_and_lower: tuple[ArrayLike, Any],
+    b: ArrayLike,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
     """Solve A x = b from the Cholesky factor of A, on all cores.
 
     Parameters
@@ -321,7 +340,9 @@ def cho_solve(c_and_lower: tuple[ArrayLike, Any], b: ArrayLike, overwrite_b: boo
     >>> hs.cho_solve(hs.cho_factor([[4.0, 2.0], [2.0, 10.0]]), [6.0, 12.0]).tolist()
     [1.0, 1.0]
     """
-    return cholesky_run.solution(threads_of(shared_pool()), c_and_lower, b, overwrite_b, check_finite)
+    return cholesky_run.solution(
+        threads_of(shared_pool()), c_and_lower, b, overwrite_b, check_finite
+    )
 
 
 def solve_triangular(
@@ -333,7 +354,8 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """Solve A x = b (trans 0 or "N"), A^T x = b (1, "T") or A^H x = b (2, "C") with a triangular A, on all cores.
+    """Solve A x = b (trans 0 or "N"), A^T x = b (1, "T") or A^H x = b (2, "C") with a triangular A,
+    on all cores.
 
     Parameters
     ----------
@@ -357,8 +379,8 @@ def solve_triangular(
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a diagonal element is zero: "singular matrix: resolution failed at diagonal k", where k is
-        the first one.
+        If a diagonal element is zero: "singular matrix: resolution failed at diagonal k", where k
+        is the first one.
 
     Examples
     --------
@@ -366,10 +388,12 @@ def solve_triangular(
     >>> hs.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True).tolist()
     [1.0, 2.0]
     """
-    return triangular.solution(threads_of(shared_pool()), a, b, trans, lower, unit_diagonal, overwrite_b, check_finite)
+    return triangular.solution(
+        threads_of(shared_pool()), a, b, trans, lower, unit_diagonal, overwrite_b, check_finite
+    )
 
 
-# ---- QR and least squares -----------------------------------------------------------------------------------------
+# ---- QR and least squares ------------------------------------------------------------------------
 
 
 def qr(
@@ -414,7 +438,9 @@ def qr(
     >>> Q.shape, np.round(abs(R), 12).tolist()
     ((3, 2), [[5.0, 2.2], [0.0, 2.039607805437]])
     """
-    return qr_run.decomposition(threads_of(shared_pool()), a, overwrite_a, mode, pivoting, check_finite)
+    return qr_run.decomposition(
+        threads_of(shared_pool()), a, overwrite_a, mode, pivoting, check_finite
+    )
 
 
 def lstsq(
@@ -463,4 +489,6 @@ def lstsq(
     >>> np.round(found.x, 12).tolist(), found.rank, found.method
     ([1.0, 2.0], 2, 'qr')
     """
-    return lstsq_run.solution(threads_of(shared_pool()), a, b, cond, overwrite_a, overwrite_b, check_finite)
+    return lstsq_run.solution(
+        threads_of(shared_pool()), a, b, cond, overwrite_a, overwrite_b, check_finite
+    )

@@ -87,23 +87,35 @@ def solution(
     stack = stacked("a", a, right)
     dtype = np.promote_types(a.dtype, right.dtype)
     cut = cutoff(a.shape, dtype, None if cond is None else check.number("cond", cond))
-    overwrite_a, overwrite_b = check.flag("overwrite_a", overwrite_a), check.flag("overwrite_b", overwrite_b)
+    overwrite_a, overwrite_b = (
+        check.flag("overwrite_a", overwrite_a),
+        check.flag("overwrite_b", overwrite_b),
+    )
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
     memory = (
         not stack and a.dtype == dtype and in_place(given, a, overwrite_a, right),
         not stack and right.dtype == dtype and in_place(b, right, overwrite_b, a),
     )
-    a = np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:])) if stack else a.astype(dtype, copy=False)
+    a = (
+        np.broadcast_to(a.astype(dtype, copy=False), (*stack, *a.shape[-2:]))
+        if stack
+        else a.astype(dtype, copy=False)
+    )
     sides = right[:, None] if right.ndim == 1 else right
     sides = sides.astype(dtype, copy=False)
     if not stack:
         found = least_squares(threads, a, sides, cut, overwrite=memory)
         return _as_given(found, right.ndim == 1)
     sides = np.broadcast_to(sides, (*stack, *sides.shape[-2:]))
-    each = [least_squares(threads, a[index], sides[index], cut, values=True) for index in np.ndindex(stack)]
+    each = [
+        least_squares(threads, a[index], sides[index], cut, values=True)
+        for index in np.ndindex(stack)
+    ]
     m, n, k = *a.shape[-2:], sides.shape[-1]
-    return _stacked(each or [_none((m, n), k, dtype)], stack, right.ndim == 1, k if m > n or n == 0 else 0)
+    return _stacked(
+        each or [_none((m, n), k, dtype)], stack, right.ndim == 1, k if m > n or n == 0 else 0
+    )
 
 
 def cutoff(shape: tuple[int, ...], dtype: np.dtype[Any], cond: float | None) -> float:
@@ -121,15 +133,21 @@ def _as_given(found: LeastSquares, one: bool) -> LeastSquares:
     if not one:
         return found
     x, residues, rank, s = found
-    return LeastSquares(x[..., 0], residues[0] if len(residues) else residues, rank, s, found.method)
+    return LeastSquares(
+        x[..., 0], residues[0] if len(residues) else residues, rank, s, found.method
+    )
 
 
 def _none(shape: tuple[int, ...], k: int, dtype: np.dtype[Any]) -> LeastSquares:
     real = np.empty(0, dtype).real.dtype
-    return LeastSquares(np.zeros((shape[1], k), dtype), np.empty(0, real), 0, np.zeros(min(shape), real), "qr")
+    return LeastSquares(
+        np.zeros((shape[1], k), dtype), np.empty(0, real), 0, np.zeros(min(shape), real), "qr"
+    )
 
 
-def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool, sides: int) -> LeastSquares:
+def _stacked(
+    each: list[LeastSquares], stack: tuple[int, ...], one: bool, sides: int
+) -> LeastSquares:
     """Combine the results of the matrices of a stack.
 
     Each matrix gets `sides` residues, which are NaN if it has none, so that their shape does not
@@ -146,7 +164,9 @@ def _stacked(each: list[LeastSquares], stack: tuple[int, ...], one: bool, sides:
     x, residues = together(x), together(residues)
     if one:
         x, residues = x[..., 0], residues[..., 0] if residues.shape[-1] else residues
-    return LeastSquares(x, residues, together(rank), together(s), together([found.method for found in each]))
+    return LeastSquares(
+        x, residues, together(rank), together(s), together([found.method for found in each])
+    )
 
 
 def least_squares(
@@ -194,7 +214,9 @@ def _projected(
         return np.triu(x[:n]), np.array(c[:n], order="F"), (abs(c[n:]) ** 2).sum(axis=0)
 
 
-def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: bool) -> LeastSquares:
+def _shortest(
+    threads: engine.Threads, a: Array, b: Array, cut: float, values: bool
+) -> LeastSquares:
     """The shortest solution for fewer equations than unknowns: a^H = Q R, x = Q (R^H)^-1 b."""
     (m, n), k = a.shape, b.shape[1]
     adjoint = a.T if a.dtype.kind == "f" else a.conj().T
@@ -215,7 +237,14 @@ def _shortest(threads: engine.Threads, a: Array, b: Array, cut: float, values: b
 
 
 def _solved(
-    threads: engine.Threads, r: Array, c: Array, cut: float, longest: int, values: bool, *, adjoint: bool
+    threads: engine.Threads,
+    r: Array,
+    c: Array,
+    cut: float,
+    longest: int,
+    values: bool,
+    *,
+    adjoint: bool,
 ) -> tuple[Array, int, Any, str]:
     """Return the shortest x that minimises ||R x - c||, rank, singular values and method.
 

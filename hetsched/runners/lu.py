@@ -26,14 +26,23 @@ if TYPE_CHECKING:
 
 
 def run(
-    threads: engine.Threads, workers: Workers, A: ArrayLike, overwrite_a: bool, check_finite: bool, wish: Wish = NOTHING
+    threads: engine.Threads,
+    workers: Workers,
+    A: ArrayLike,
+    overwrite_a: bool,
+    check_finite: bool,
+    wish: Wish = NOTHING,
 ) -> Any:
     """Implement `Pool.lu_factor`."""
     x = Factors.of(A, overwrite_a, check_finite)
     if isinstance(wish.owner, StarLuPlan):
         if wish.block is not None:
-            raise ValueError(f"block must be left out with a plan of plan_star_lu, got {wish.block!r}")
-        singular, trace = star_lu.perform(threads, workers, wish.owner, x.problem, wish.trace, wish.progress)
+            raise ValueError(
+                f"block must be left out with a plan of plan_star_lu, got {wish.block!r}"
+            )
+        singular, trace = star_lu.perform(
+            threads, workers, wish.owner, x.problem, wish.trace, wish.progress
+        )
     else:
         singular, trace = perform(threads, workers, x.problem, wish)
     if singular >= 0:
@@ -50,7 +59,10 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
-        overwrite_a, check_finite = check.flag("overwrite_a", overwrite_a), check.flag("check_finite", check_finite)
+        overwrite_a, check_finite = (
+            check.flag("overwrite_a", overwrite_a),
+            check.flag("check_finite", check_finite),
+        )
         a = matrix("A", A)
         if check_finite:
             require_finite(a)
@@ -74,10 +86,14 @@ def warn_singular(column: int, stacklevel: int = 4) -> None:
         from scipy.linalg import LinAlgWarning as kind
     except ImportError:
         kind = LinAlgWarning
-    warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", kind, stacklevel=stacklevel)
+    warnings.warn(
+        f"Diagonal number {column + 1} is exactly zero. Singular matrix.",
+        kind,
+        stacklevel=stacklevel,
+    )
 
 
-# ---- systems and stacks -------------------------------------------------------------------------------------------
+# ---- systems and stacks --------------------------------------------------------------------------
 
 
 def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], NDArray[np.int64]]:
@@ -91,7 +107,9 @@ def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], 
     return lu, piv, stack_engine.lu(threads, a, lu, piv, engine.Poll())
 
 
-def run_stack(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> tuple[Array, NDArray[np.int32]]:
+def run_stack(
+    threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool
+) -> tuple[Array, NDArray[np.int32]]:
     """Implement `lu_factor` for a stack."""
     a = squares("A", A)
     check.flag("overwrite_a", overwrite_a)
@@ -118,10 +136,15 @@ def solution(
         raise TypeError("lu_and_piv must be a pair of arrays, as lu_factor returns it") from None
     lu = squares("lu", given)
     n = lu.shape[-1]
-    piv = np.ascontiguousarray(check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32)
+    piv = np.ascontiguousarray(
+        check.integers("piv", as_array("piv", pivots), low=0, high=max(n - 1, 0)), np.int32
+    )
     if piv.shape != lu.shape[:-1]:
         raise ValueError(f"piv must have shape {lu.shape[:-1]}, got {piv.shape}")
-    overwrite_b, check_finite = check.flag("overwrite_b", overwrite_b), check.flag("check_finite", check_finite)
+    overwrite_b, check_finite = (
+        check.flag("overwrite_b", overwrite_b),
+        check.flag("check_finite", check_finite),
+    )
     if isinstance(trans, np.ndarray) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
     right = right_sides(b, n)
@@ -152,7 +175,9 @@ def solve_with(
         if conjugate:
             np.conjugate(x, out=x)
         own = lu if element_strides(lu) else lu.copy()
-        factor.lu_solve(threads, own, np.ascontiguousarray(pivots[index]), trans != 0, x, engine.Poll())
+        factor.lu_solve(
+            threads, own, np.ascontiguousarray(pivots[index]), trans != 0, x, engine.Poll()
+        )
         if conjugate:
             np.conjugate(x, out=x)
 

@@ -32,7 +32,10 @@ def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Arr
     if type(value) is np.ndarray and dtype is None:
         return value
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or {name}.data")
+        raise TypeError(
+            f"{name} is a masked array, and its mask would be ignored; give {name}.filled(...) or"
+            f" {name}.data"
+        )
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(value):
         raise TypeError(f"{name} is a sparse {type(value).__name__}; give {name}.toarray()")
@@ -40,7 +43,9 @@ def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Arr
         return np.asarray(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:  # OverflowError: outside the range
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name} is not an array{'' if dtype is None else f' of dtype {dtype!r}'}: {error}") from None
+        raise kind(
+            f"{name} is not an array{'' if dtype is None else f' of dtype {dtype!r}'}: {error}"
+        ) from None
 
 
 def operand(name: str, value: ArrayLike) -> Array:
@@ -82,7 +87,9 @@ class Operands:
         """m, n, k of each product."""
         return self.c.shape[-2], self.c.shape[-1], self.a.shape[-1]
 
-    def products(self, progress: Progress | None) -> Iterator[tuple[tuple[Array, Array, Array], Progress | None]]:
+    def products(
+        self, progress: Progress | None
+    ) -> Iterator[tuple[tuple[Array, Array, Array], Progress | None]]:
         """The operands of each product of a stack, and its progress function.
 
         Each product counts as an equal share of the whole.
@@ -90,7 +97,10 @@ class Operands:
         shape = self.c.shape[:-2]
         share = 1.0 / max(1, math.prod(shape))
         for i, index in enumerate(np.ndindex(shape)):
-            yield (self.a[index], self.b[index], self.c[index]), share_of(progress, i * share, share)
+            yield (
+                (self.a[index], self.b[index], self.c[index]),
+                share_of(progress, i * share, share),
+            )
 
     def by_numpy(self) -> None:
         """Compute the products with NumPy, by the rules of the engine.
@@ -117,9 +127,16 @@ class Operands:
 
 
 def operands(
-    A: ArrayLike, B: ArrayLike, out: Array | None, alpha: complex, beta: complex, *, others: bool = False, name: str = "out",
+    A: ArrayLike,
+    B: ArrayLike,
+    out: Array | None,
+    alpha: complex,
+    beta: complex,
+    *,
+    others: bool = False,
+    name: str = "out",
     make: bool = True,
-) -> Operands:  # fmt: skip
+) -> Operands:
     """Check all arguments before any memory is changed, and allocate the output if none is given.
 
     The operands are converted as numpy.matmul converts them.
@@ -136,23 +153,35 @@ def operands(
             raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
     if dtype not in DTYPES and not others:
-        raise TypeError(f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are {SUPPORTED}")
-    a, b = (x if element_strides(x) else x.copy() for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
+        raise TypeError(
+            f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are"
+            f" {SUPPORTED}"
+        )
+    a, b = (
+        x if element_strides(x) else x.copy()
+        for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False))
+    )
     alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 
     a2 = a[None, :] if a.ndim == 1 else a
     b2 = b[:, None] if b.ndim == 1 else b
     if a2.shape[-1] != b2.shape[-2]:
         raise ValueError(
-            f"A has {a2.shape[-1]} columns and B has {b2.shape[-2]} rows (shapes {a.shape} and {b.shape}): they must be equal"
+            f"A has {a2.shape[-1]} columns and B has {b2.shape[-2]} rows (shapes {a.shape} and"
+            f" {b.shape}): they must be equal"
         )
     try:
         stack = np.broadcast_shapes(a2.shape[:-2], b2.shape[:-2])
     except ValueError:
-        raise ValueError(f"the stacks of A and B do not broadcast: shapes {a.shape} and {b.shape}") from None
+        raise ValueError(
+            f"the stacks of A and B do not broadcast: shapes {a.shape} and {b.shape}"
+        ) from None
     full = (*stack, a2.shape[-2], b2.shape[-1])
     if math.prod(full) * dtype.itemsize > np.iinfo(np.intp).max:
-        raise ValueError(f"A and B of shapes {a.shape} and {b.shape} have a product larger than the address space")
+        raise ValueError(
+            f"A and B of shapes {a.shape} and {b.shape} have a product larger than the address"
+            " space"
+        )
     a2 = np.broadcast_to(a2, (*stack, *a2.shape[-2:]))
     b2 = np.broadcast_to(b2, (*stack, *b2.shape[-2:]))
 
@@ -200,10 +229,14 @@ def _whole(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
 
 def require_unmasked(name: str, out: Any) -> None:
     if isinstance(out, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, and its mask would be ignored; give {name}.data")
+        raise TypeError(
+            f"{name} is a masked array, and its mask would be ignored; give {name}.data"
+        )
 
 
-def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out") -> Array:
+def writable(
+    out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out"
+) -> Array:
     """Check that a result can be written to an array; return the array.
 
     shape, dtype : of the result, which error messages call `what`.
@@ -224,7 +257,9 @@ def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str
     return out
 
 
-def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str) -> Array:
+def _output(
+    out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str
+) -> Array:
     writable(out, shape, dtype, "the product", name)
     for other, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):

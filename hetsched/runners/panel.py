@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .pool import Pool
 
 
-def lu_panel(pool: Pool, a: Array, panel: Array, pivots: NDArray[np.int32], poll: engine.Poll) -> None:
+def lu_panel(
+    pool: Pool, a: Array, panel: Array, pivots: NDArray[np.int32], poll: engine.Poll
+) -> None:
     """panel <- the factors L (without its ones) and U of a (m, w), m >= w.
 
     pivots : (w,), as in scipy.linalg.lu_factor.
@@ -35,7 +37,9 @@ def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
     return factor.cholesky(pool._live(), a, out, poll)
 
 
-def substitute(pool: Pool, t: Array, x: Array, *, lower: bool, unit: bool, poll: engine.Poll) -> None:
+def substitute(
+    pool: Pool, t: Array, x: Array, *, lower: bool, unit: bool, poll: engine.Poll
+) -> None:
     """x <- T^-1 x, where T is a triangle of t (w, w) and x (w, r) holds the right sides."""
     if x.size:
         factor.solve_triangular(pool._live(), t, x, lower=lower, unit=unit, poll=poll)

@@ -154,7 +154,13 @@ class Pool:
 
     def _started(self) -> engine.Threads:
         own = self._workers
-        return engine.Threads(len(own), own.cores, own.domains or (), own.domain_of or (), deterministic=own.deterministic)
+        return engine.Threads(
+            len(own),
+            own.cores,
+            own.domains or (),
+            own.domain_of or (),
+            deterministic=own.deterministic,
+        )
 
     def _started_here(self, shrinks: bool = False) -> _Own:
         """Start the threads, for this process and the cpus of the calling thread.
@@ -173,7 +179,8 @@ class Pool:
                 self._workers = self._workers.resized(len(self) - 1)
         if len(self) < asked:
             warnings.warn(
-                f"the system refuses to start threads for {asked} workers: this pool has {len(self)} (RLIMIT_NPROC, pids.max)",
+                f"the system refuses to start threads for {asked} workers: this pool has"
+                f" {len(self)} (RLIMIT_NPROC, pids.max)",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -186,7 +193,9 @@ class Pool:
         changed (by `taskset -p`, a cgroup or the program), pinned workers may be outside them.
         """
         own = self._own
-        if own is not None and (own.pid != os.getpid() or engine.cpus_stamp() not in (0, own.stamp)):
+        if own is not None and (
+            own.pid != os.getpid() or engine.cpus_stamp() not in (0, own.stamp)
+        ):
             with _lock:
                 own = self._own = self._renewed()
         if own is None:
@@ -342,7 +351,9 @@ class Pool:
         proportion to its speed. The parts of these rows that the other workers hold come over its
         own link. An addition counts as one flop (two for complex numbers) by its cycle-time.
         """
-        m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+        m, n, k = (
+            check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k))
+        )
         kind = check.dtype(dtype, DTYPES)
         return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
@@ -401,21 +412,32 @@ class Pool:
                 return small
         threads, workers = self._live(), self._workers
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
-        if one and not direct and (progress is None or progress is False) and product_run.is_plain(A, B, out):
+        if (
+            one
+            and not direct
+            and (progress is None or progress is False)
+            and product_run.is_plain(A, B, out)
+        ):
             return product_run.multiply_plain(threads, workers, A, B, out)
         trace, report = check.flag("trace", trace), reporting(progress)
         with report as tell:
             x = operands(A, B, out, alpha, beta, others=not direct)
             if trace and x.c.ndim > 2:
-                raise ValueError(f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}")
+                raise ValueError(
+                    f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}"
+                )
             record = None
             if direct:
                 m, n, k = x.sizes
                 own = product_run.by_own_transpose(x)
-                plan = product_run.plan_for(workers, m, n, k, x.c.dtype, method, block, communication, own_transpose=own)
+                plan = product_run.plan_for(
+                    workers, m, n, k, x.c.dtype, method, block, communication, own_transpose=own
+                )
                 product_run.require_own_transpose(plan, x)
                 for (a, b, c), told in x.products(tell):
-                    record = product_run.run(threads, workers, plan, (a, b, c, x.alpha, x.beta), told)
+                    record = product_run.run(
+                        threads, workers, plan, (a, b, c, x.alpha, x.beta), told
+                    )
             elif x.c.dtype in DTYPES:
                 product_run.multiply(threads, workers, x, tell)
             else:
@@ -444,7 +466,8 @@ class Pool:
 
         Parameters
         ----------
-        plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan, StarPlan, MaxTasks, MinTime or DivisibleLoad
+        plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan, StarPlan, MaxTasks, MinTime or
+        DivisibleLoad
             For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
             square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
             `layers_network`, with n elements or blocks of the inner dimension. For Python
@@ -533,22 +556,29 @@ class Pool:
             given = (C, alpha, beta, communication, order, rebalance, drift, layers)
             if C is not None or given[1:] != (1.0, 0.0, "once", "plan", None, None, None):
                 raise TypeError(
-                    "C, alpha, beta, communication, order, rebalance, drift and layers are for products, "
-                    f"got a plan of type {type(plan).__name__}"
+                    "C, alpha, beta, communication, order, rebalance, drift and layers are for"
+                    f" products, got a plan of type {type(plan).__name__}"
                 )
             with report as tell:
                 done = bus_run.run(workers, plan, A, B, trace, tell)
             return done if trace else done[0]
         if layers is not None and (not isinstance(plan, LayersPlan | MeshPlan) or C is not None):
             raise TypeError(
-                f"layers is for a plan of layers and without C, got a {type(plan).__name__}{' and C' * (C is not None)}"
+                "layers is for a plan of layers and without C, got a"
+                f" {type(plan).__name__}{' and C' * (C is not None)}"
             )
         with report as tell:
             x = operands(A, B, C, alpha, beta, name="C", make=layers is None)
             if x.c.ndim > 2:
                 raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-            if isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan) and communication != "once":
-                raise ValueError(f"communication is for a partition, got {communication!r} with a {type(plan).__name__}")
+            if (
+                isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan)
+                and communication != "once"
+            ):
+                raise ValueError(
+                    f"communication is for a partition, got {communication!r} with a"
+                    f" {type(plan).__name__}"
+                )
             record: Trace | None
             if rebalance is not None or drift is not None:
                 from . import zones
@@ -557,17 +587,27 @@ class Pool:
             elif isinstance(plan, StarPlan):
                 record = star_run.run(threads, workers, plan, x, order, trace, tell)
             elif order != "plan":
-                raise ValueError(f"order is for a plan of plan_product, got {order!r} with a {type(plan).__name__}")
+                raise ValueError(
+                    f"order is for a plan of plan_product, got {order!r} with a"
+                    f" {type(plan).__name__}"
+                )
             elif layers is not None:
                 from . import layers as layers_run
 
                 files, record = layers_run.run(
-                    threads, workers, product_run.checked(workers, plan, x, communication), x, layers, tell
+                    threads,
+                    workers,
+                    product_run.checked(workers, plan, x, communication),
+                    x,
+                    layers,
+                    tell,
                 )
                 return (files, record) if trace else files
             else:
                 boxes = product_run.checked(workers, plan, x, communication)
-                record = product_run.run(threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell)
+                record = product_run.run(
+                    threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell
+                )
         return (x.result, record) if trace else x.result
 
     def sweep(
@@ -629,7 +669,9 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return sweep_run.run(self._live(), self._workers, plan, image, kernel, out, flops, trace, tell)
+            return sweep_run.run(
+                self._live(), self._workers, plan, image, kernel, out, flops, trace, tell
+            )
 
     def plan_stencil(
         self,
@@ -675,7 +717,9 @@ class Pool:
         On real cores messages are not predicted. Without a platform, the cycle-time is measured on
         a slice of about this size.
         """
-        return stencil_run.plan_for(self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring)
+        return stencil_run.plan_for(
+            self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring
+        )
 
     def stencil(
         self,
@@ -750,7 +794,19 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return stencil_run.run(self._live(), self._workers, U, steps, weight, plan, out, rebalance, drift, trace, tell)
+            return stencil_run.run(
+                self._live(),
+                self._workers,
+                U,
+                steps,
+                weight,
+                plan,
+                out,
+                rebalance,
+                drift,
+                trace,
+                tell,
+            )
 
     def plan_factor(
         self,
@@ -780,10 +836,17 @@ class Pool:
         FactorPlan
         """
         return factor_run.plan_for(
-            self._workers, m, n, kind=kind, owner=owner, block=block, dtype=check.dtype(dtype, DTYPES),
-            panel_times=panel_times, link_costs=link_costs,
+            self._workers,
+            m,
+            n,
+            kind=kind,
+            owner=owner,
+            block=block,
+            dtype=check.dtype(dtype, DTYPES),
+            panel_times=panel_times,
+            link_costs=link_costs,
             look_ahead=look_ahead,
-        )  # fmt: skip
+        )
 
     def plan_lu(
         self,
@@ -809,7 +872,14 @@ class Pool:
         FactorPlan
         """
         return self.plan_factor(
-            m, n, owner=owner, block=block, dtype=dtype, panel_times=panel_times, link_costs=link_costs, look_ahead=look_ahead
+            m,
+            n,
+            owner=owner,
+            block=block,
+            dtype=dtype,
+            panel_times=panel_times,
+            link_costs=link_costs,
+            look_ahead=look_ahead,
         )
 
     def lu_factor(
@@ -869,7 +939,14 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return lu_run.run(self._live(), self._workers, A, overwrite_a, check_finite, Wish(owner, block, trace, tell))
+            return lu_run.run(
+                self._live(),
+                self._workers,
+                A,
+                overwrite_a,
+                check_finite,
+                Wish(owner, block, trace, tell),
+            )
 
     def cholesky(
         self,
@@ -914,7 +991,9 @@ class Pool:
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
-            c, record = cholesky_run.by_plan(self._live(), self._workers, A, lower, overwrite_a, check_finite, wish)
+            c, record = cholesky_run.by_plan(
+                self._live(), self._workers, A, lower, overwrite_a, check_finite, wish
+            )
         return (c, record) if trace else c
 
     def qr(
@@ -956,7 +1035,9 @@ class Pool:
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
-            found, record = qr_run.by_plan(self._live(), self._workers, A, overwrite_a, mode, check_finite, wish)
+            found, record = qr_run.by_plan(
+                self._live(), self._workers, A, overwrite_a, mode, check_finite, wish
+            )
         return (found, record) if trace else found
 
     def map_tasks(
@@ -991,14 +1072,28 @@ class Pool:
 
         workers = self._workers
         if workers.emulated:
-            raise ValueError("tasks in Python run at the speed of this machine: use a Pool without emulate=True")
+            raise ValueError(
+                "tasks in Python run at the speed of this machine: use a Pool without emulate=True"
+            )
         options: dict[str, Any] = dict(
-            order=order, cycle_times=cycle_times, send=send, start_method=start_method, progress=progress, trace=trace
+            order=order,
+            cycle_times=cycle_times,
+            send=send,
+            start_method=start_method,
+            progress=progress,
+            trace=trace,
         )
-        return map_tasks(function, tasks, workers.given if cycle_times is None and workers.given else len(workers), **options)
+        return map_tasks(
+            function,
+            tasks,
+            workers.given if cycle_times is None and workers.given else len(workers),
+            **options,
+        )
 
 
-def accumulate(pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: engine.Poll) -> None:
+def accumulate(
+    pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: engine.Poll
+) -> None:
     """Compute C = alpha A B, or C += alpha A B.
 
     NumPy is not used for any size, because its BLAS has buffers of its own.

@@ -19,7 +19,14 @@ from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
-from ..planners.product import COMMUNICATION, ProductPlan, Task, deep_label, in_shared_layers, in_triangle
+from ..planners.product import (
+    COMMUNICATION,
+    ProductPlan,
+    Task,
+    deep_label,
+    in_shared_layers,
+    in_triangle,
+)
 from ..planners.product_methods import (
     METHODS,
     plan_boxes,
@@ -64,7 +71,7 @@ TRIANGLE = "triangle"
 _LONG = 10**8
 
 
-# ---- without a plan -----------------------------------------------------------------------------------------------
+# ---- without a plan ------------------------------------------------------------------------------
 
 
 def is_plain(A: Any, B: Any, out: Any) -> bool:
@@ -82,7 +89,11 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
         return False
     if out is None:
         return True
-    if type(out) is not np.ndarray or out.dtype is not dtype or out.shape != (A.shape[0], B.shape[1]):
+    if (
+        type(out) is not np.ndarray
+        or out.dtype is not dtype
+        or out.shape != (A.shape[0], B.shape[1])
+    ):
         return False
     c = out.flags
     if not c.carray:
@@ -93,7 +104,9 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
 
 
-def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None) -> Array:
+def multiply_plain(
+    threads: engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None
+) -> Array:
     (m, k), n = a.shape, b.shape[1]
     work = m * n * k
     if work <= SMALL or is_slow(a, b):
@@ -101,7 +114,9 @@ def multiply_plain(threads: engine.Threads, workers: Workers, a: Any, b: Any, ou
         return product
     c: Array = np.empty((m, n), a.dtype) if out is None else out
     watched = work > _LONG and threading.current_thread() is threading.main_thread()
-    engine.gemm(threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], engine.Poll() if watched else None)
+    engine.gemm(
+        threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], engine.Poll() if watched else None
+    )
     return c
 
 
@@ -120,16 +135,26 @@ def is_slow(a: Array, b: Array) -> bool:
     return down != a.itemsize and min(m, n) < THIN
 
 
-def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None) -> None:
+def multiply(
+    threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None
+) -> None:
     m, n, k = x.sizes
     count, work = math.prod(x.c.shape[:-2]), m * n * k
     main = threading.current_thread() is threading.main_thread()
     if count * work <= SMALL:
         x.by_numpy()
         return
-    few = 4 * len(workers) if not workers.deterministic else next((most for size, most in _FEW if work <= size), 0)
+    few = (
+        4 * len(workers)
+        if not workers.deterministic
+        else next((most for size, most in _FEW if work <= size), 0)
+    )
     if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= few)):
-        poll = engine.Poll(progress) if progress is not None or (count * work > _LONG and main) else None
+        poll = (
+            engine.Poll(progress)
+            if progress is not None or (count * work > _LONG and main)
+            else None
+        )
         stack.products(threads, x.a, x.b, x.c, x.alpha, x.beta, poll, workers.shares[x.c.dtype])
         return
     if is_slow(x.a, x.b):
@@ -141,7 +166,9 @@ def multiply(threads: engine.Threads, workers: Workers, x: Operands, progress: P
         engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
 
 
-def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | None, of: str) -> Array:
+def gram(
+    threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | None, of: str
+) -> Array:
     """Implement `hs.gram`."""
     check.choice("of", of, ("rows", "columns"))
     a = as_array("A", A)
@@ -161,7 +188,9 @@ def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | N
     # The columns of A are the rows of its transpose X, and conj(X) X^T is the transpose of X X^H.
     turned = columns and isinstance(target, np.ndarray) and target.ndim >= 2
     x = a.swapaxes(-1, -2) if columns else a
-    checked = operands(x, x.swapaxes(-1, -2), target.swapaxes(-1, -2) if turned else target, 1.0, 0.0, others=True)
+    checked = operands(
+        x, x.swapaxes(-1, -2), target.swapaxes(-1, -2) if turned else target, 1.0, 0.0, others=True
+    )
     m, _, k = checked.sizes
     dtype = checked.c.dtype
     if dtype not in DTYPES:
@@ -172,18 +201,31 @@ def gram(threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | N
         watched = m * m * k > _LONG and threading.current_thread() is threading.main_thread()
         for (xa, xb, c), _told in checked.products(None):
             engine.gemm(
-                threads, xa, xb, c, 1.0, 0.0, workers.shares[dtype], engine.Poll() if watched else None, dtype.kind == "c"
+                threads,
+                xa,
+                xb,
+                c,
+                1.0,
+                0.0,
+                workers.shares[dtype],
+                engine.Poll() if watched else None,
+                dtype.kind == "c",
             )
     return target
 
 
-# ---- by a plan ----------------------------------------------------------------------------------------------------
+# ---- by a plan -----------------------------------------------------------------------------------
 
 
 def by_own_transpose(x: Operands) -> bool:
     """Whether B is the transpose of A, in the same memory, and C is only written (beta = 0)."""
     a = x.a.swapaxes(-1, -2)
-    return x.beta == 0 and a.shape == x.b.shape and a.strides == x.b.strides and a.ctypes.data == x.b.ctypes.data
+    return (
+        x.beta == 0
+        and a.shape == x.b.shape
+        and a.strides == x.b.strides
+        and a.ctypes.data == x.b.ctypes.data
+    )
 
 
 def plan_for(
@@ -209,12 +251,21 @@ def plan_for(
     stepwise = COMMUNICATION[communication][0]
     if method == TRIANGLE and (m != n or stepwise):
         raise ValueError(
-            f"method {method!r} is for a matrix by its own transpose, and not in steps; got m = {m}, n = {n}, {communication!r}"
+            f"method {method!r} is for a matrix by its own transpose, and not in steps; got m ="
+            f" {m}, n = {n}, {communication!r}"
         )
     if method == TRIANGLE or (method == "auto" and own_transpose and not stepwise):
         shared = not workers.emulated and method == "auto" and communication == "once"
         block = check.integer("block", block, low=1)
-        task = Task((m, n, k), platform, block, communication, dtype.itemsize, flops_per_update(dtype), shared)
+        task = Task(
+            (m, n, k),
+            platform,
+            block,
+            communication,
+            dtype.itemsize,
+            flops_per_update(dtype),
+            shared,
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             halves = replace(in_triangle(task), asked=method)
         require_finite(halves)
@@ -226,16 +277,30 @@ def plan_for(
     flops = flops_per_update(dtype)
     if shared:
         if len(layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype])):
-            return in_shared_layers(layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True))
+            return in_shared_layers(
+                layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True)
+            )
         method = "columns" if n >= m else "rows"
     return plan_boxes(
-        m, n, k, platform, method=method, block=block, communication=communication, itemsize=dtype.itemsize,
-        flops_per_update=flops, shared=shared, deterministic=workers.deterministic,
-    )  # fmt: skip
+        m,
+        n,
+        k,
+        platform,
+        method=method,
+        block=block,
+        communication=communication,
+        itemsize=dtype.itemsize,
+        flops_per_update=flops,
+        shared=shared,
+        deterministic=workers.deterministic,
+    )
 
 
 def checked(
-    workers: Workers, plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan, x: Operands, communication: str
+    workers: Workers,
+    plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan,
+    x: Operands,
+    communication: str,
 ) -> ProductPlan:
     """Return the plan as a ProductPlan; raise if it is not for these workers and this product.
 
@@ -243,11 +308,15 @@ def checked(
     """
     flops = flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
-        plan = plan_of_partition(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
+        plan = plan_of_partition(
+            plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
+        )
     elif isinstance(plan, MeshPlan):
         plan = plan_of_mesh(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, Cuboids | LayersPlan):
-        plan = plan_of_boxes(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication)
+        plan = plan_of_boxes(
+            plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
+        )
     elif not isinstance(plan, ProductPlan):
         raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
     if plan.shape != x.sizes:
@@ -255,7 +324,10 @@ def checked(
     require_own_transpose(plan, x)
     workers.require_as_many(plan.names)
     if plan.shared and workers.emulated:
-        raise ValueError("plan has tiles that real workers share; emulated workers need a plan of their own, such as pool.plan's")
+        raise ValueError(
+            "plan has tiles that real workers share; emulated workers need a plan of their own,"
+            " such as pool.plan's"
+        )
     require_boxes(plan)
     return plan
 
@@ -263,7 +335,10 @@ def checked(
 def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
     """Raise ValueError if the plan is of a triangle and the product is not A by its transpose."""
     if plan.triangle and not by_own_transpose(x):
-        raise ValueError("B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a triangle")
+        raise ValueError(
+            "B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a"
+            " triangle"
+        )
 
 
 class Kept(NamedTuple):
@@ -315,21 +390,45 @@ def run(
             c[...] = 0 if beta == 0 else c * dtype.type(beta)
         beta = 1.0
     result = engine.run_product(
-        threads, a, b, c, alpha, beta,
-        workers=len(workers), boxes=np.array([(0, 0, 0, 0, m, n, k)]) if tiles else boxes,
-        cooperative=plan.shared, speeds=workers.shares[dtype] if plan.shared else None, pace=pace, receive=receive,
-        layered=layers is not None, sum_rows=None if layers is None or plan.shared else layers.rows, sum_receive=sum_receive,
-        layers=None if kept is None else kept.layers, halves=plan.triangle,
+        threads,
+        a,
+        b,
+        c,
+        alpha,
+        beta,
+        workers=len(workers),
+        boxes=np.array([(0, 0, 0, 0, m, n, k)]) if tiles else boxes,
+        cooperative=plan.shared,
+        speeds=workers.shares[dtype] if plan.shared else None,
+        pace=pace,
+        receive=receive,
+        layered=layers is not None,
+        sum_rows=None if layers is None or plan.shared else layers.rows,
+        sum_receive=sum_receive,
+        layers=None if kept is None else kept.layers,
+        halves=plan.triangle,
         overlap=receive is not None and COMMUNICATION[plan.communication][2],
-        poll=engine.Poll(progress), event_capacity=1000 + 200 * len(workers) + 4 * len(boxes),
-    )  # fmt: skip
+        poll=engine.Poll(progress),
+        event_capacity=1000 + 200 * len(workers) + 4 * len(boxes),
+    )
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel)
-    labels = ["shared tiles"] if tiles else [*plan.box_labels, "sum"] if kept is None else [*map(deep_label, boxes.tolist())]
+    labels = (
+        ["shared tiles"]
+        if tiles
+        else [*plan.box_labels, "sum"]
+        if kept is None
+        else [*map(deep_label, boxes.tolist())]
+    )
     of = range(len(labels)) if kept is None else kept.of.tolist()
     return workers.trace(
-        plan, result, lambda worker, kind, box: labels[box] if kind == "compute" else plan.transfer_label(of[box], worker),
-        plan.lower_bound, simulate(plan).finish,
-    )  # fmt: skip
+        plan,
+        result,
+        lambda worker, kind, box: (
+            labels[box] if kind == "compute" else plan.transfer_label(of[box], worker)
+        ),
+        plan.lower_bound,
+        simulate(plan).finish,
+    )
 
 
 def _in_depth_order(plan: ProductPlan) -> bool:

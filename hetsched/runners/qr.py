@@ -29,7 +29,12 @@ TALL = 4
 
 
 def decomposition(
-    threads: engine.Threads, given: ArrayLike, overwrite_a: bool, mode: str, pivoting: bool, check_finite: bool
+    threads: engine.Threads,
+    given: ArrayLike,
+    overwrite_a: bool,
+    mode: str,
+    pivoting: bool,
+    check_finite: bool,
 ) -> tuple[Any, ...]:
     """Implement `qr`."""
     a = matrices("a", given)
@@ -39,7 +44,9 @@ def decomposition(
         require_finite(a)
     if pivoting:
         scipy = need("scipy.linalg", "pivoting=True")
-        found = by_item(a, lambda x: _flat(scipy.qr(x, mode=mode, pivoting=True, check_finite=False), mode))
+        found = by_item(
+            a, lambda x: _flat(scipy.qr(x, mode=mode, pivoting=True, check_finite=False), mode)
+        )
     else:
         memory = a if a.ndim == 2 and in_place(given, a, overwrite_a) else None
         found = by_item(a, lambda x: parts(threads, x, mode, memory))
@@ -47,7 +54,13 @@ def decomposition(
 
 
 def by_plan(
-    threads: engine.Threads, workers: Workers, given: ArrayLike, overwrite_a: bool, mode: str, check_finite: bool, wish: Wish
+    threads: engine.Threads,
+    workers: Workers,
+    given: ArrayLike,
+    overwrite_a: bool,
+    mode: str,
+    check_finite: bool,
+    wish: Wish,
 ) -> tuple[tuple[Any, ...], Trace | None]:
     """Implement `Pool.qr`."""
     a = matrix("A", given)
@@ -76,7 +89,9 @@ def by_item(a: Array, one: Callable[[Array], tuple[Array, ...]]) -> tuple[Array,
     return tuple(np.stack(each)[: len(found)].reshape(*stack, *each[0].shape) for each in kinds)
 
 
-def parts(threads: engine.Threads, a: Array, mode: str, memory: Array | None = None) -> tuple[Array, ...]:
+def parts(
+    threads: engine.Threads, a: Array, mode: str, memory: Array | None = None
+) -> tuple[Array, ...]:
     """Factor one matrix: (Q, R), (R,), or (reflectors, tau, R) in mode "raw".
 
     memory : a itself if it may be overwritten, otherwise None.
@@ -101,7 +116,11 @@ def _parts_of(threads: engine.Threads, x: Array, tau: Array, mode: str) -> tuple
     _copy_upper(r, x, k)
     if mode == "r":
         return (r,)
-    return (x, tau, r) if mode == "raw" else (unitary(threads, x, tau, k if mode == "economic" else m), r)
+    return (
+        (x, tau, r)
+        if mode == "raw"
+        else (unitary(threads, x, tau, k if mode == "economic" else m), r)
+    )
 
 
 def _copy_upper(r: Array, x: Array, k: int) -> None:
@@ -128,7 +147,9 @@ def triangle(threads: engine.Threads, a: Array) -> Array:
     return r
 
 
-def reflectors(threads: engine.Threads, a: Array, memory: Array | None = None) -> tuple[Array, Array]:
+def reflectors(
+    threads: engine.Threads, a: Array, memory: Array | None = None
+) -> tuple[Array, Array]:
     """R on and above the diagonal, reflectors below it, and their factors, as in LAPACK's geqrf."""
     x = columns(a.shape, a.dtype) if memory is None else memory
     tau = np.zeros(min(a.shape), a.dtype)
@@ -141,11 +162,15 @@ def unitary(threads: engine.Threads, x: Array, tau: Array, width: int) -> Array:
     """The first `width` columns of Q."""
     q = columns((len(x), width), x.dtype)
     if q.size:
-        factor.qr_multiply(threads, x[:, : len(tau)], tau, q, adjoint=False, identity=True, poll=engine.Poll())
+        factor.qr_multiply(
+            threads, x[:, : len(tau)], tau, q, adjoint=False, identity=True, poll=engine.Poll()
+        )
     return q
 
 
 def apply(threads: engine.Threads, x: Array, tau: Array, c: Array, *, adjoint: bool) -> None:
     """c <- Q c, or Q^H c."""
     if c.size and tau.size:
-        factor.qr_multiply(threads, x[:, : len(tau)], tau, c, adjoint=adjoint, identity=False, poll=engine.Poll())
+        factor.qr_multiply(
+            threads, x[:, : len(tau)], tau, c, adjoint=adjoint, identity=False, poll=engine.Poll()
+        )

@@ -51,7 +51,10 @@ class Stencil(Frozen):
         if weights.shape != (3, 3):
             raise ValueError(f"weights must have shape (3, 3), got {weights.shape}")
         if not (np.isfinite(weights) | (weights == self._unused)).all():
-            raise ValueError(f"weights must be finite{', or infinite for none' * (self.rule == 'min')}, got {weights.tolist()}")
+            raise ValueError(
+                f"weights must be finite{', or infinite for none' * (self.rule == 'min')}, got"
+                f" {weights.tolist()}"
+            )
         if (weights == self._unused).all():
             raise ValueError("weights use no neighbour")
         object.__setattr__(self, "weights", check.frozen(np.ascontiguousarray(weights)))

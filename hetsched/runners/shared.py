@@ -36,7 +36,9 @@ class _Smaller(Pool):
         # The block sizes of the whole pool: another depth would give other bits.
         blocks = everywhere(topology())
         own = () if blocks is None else (blocks,)
-        return engine.Threads(len(self), None, own, (0,) * len(self), deterministic=self.deterministic)
+        return engine.Threads(
+            len(self), None, own, (0,) * len(self), deterministic=self.deterministic
+        )
 
 
 class _Own(threading.local):
@@ -106,7 +108,8 @@ def _smaller(whole: Pool, size: int) -> Pool:
 
 
 def unpinned_pool(size: int) -> Pool:
-    """A pool of workers that are not pinned, because other processes have as many on the same cpus."""
+    """A pool of workers that are not pinned, because other processes have as many on the same
+    cpus."""
     return _Smaller(size)
 
 
@@ -176,10 +179,17 @@ def matmul(
     """
     if (
         _shared is not None
-        and (small := fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)) is not None
+        and (
+            small := fast.product(
+                A, B, out, alpha, beta, method, trace, progress, product_run.SMALL
+            )
+        )
+        is not None
     ):
         return small
-    return shared_pool().matmul(A, B, out, alpha, beta, method=method, trace=trace, progress=progress)
+    return shared_pool().matmul(
+        A, B, out, alpha, beta, method=method, trace=trace, progress=progress
+    )
 
 
 def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> Array:
@@ -209,7 +219,8 @@ def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> 
 
     See Also
     --------
-    matmul : `matmul(A, A.T)` is recognised and takes half the work, too. For complex numbers it is A Aᵀ.
+    matmul : `matmul(A, A.T)` is recognised and takes half the work, too. For complex numbers it is
+    A Aᵀ.
 
     Examples
     --------

@@ -32,7 +32,13 @@ _MOST = 1e200  # HS_STAR_MOST
 
 
 def run(
-    threads: engine.Threads, workers: Workers, plan: StarPlan, x: Operands, order: str, trace: bool, progress: Progress | None
+    threads: engine.Threads,
+    workers: Workers,
+    plan: StarPlan,
+    x: Operands,
+    order: str,
+    trace: bool,
+    progress: Progress | None,
 ) -> Trace | None:
     """Compute C = alpha A B + beta C."""
     workers.require_as_many(plan.names)
@@ -46,11 +52,15 @@ def run(
     own = checked(plan, x, order, times, costs, memory)
     if workers.emulated:
         flops, rate, carried, copied = own.rates()
-        workers.require_capacity(flops * workers.time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}")
+        workers.require_capacity(
+            flops * workers.time_scale / UNIT, rate, f"panels of this plan, {x.c.dtype}"
+        )
         workers.require_links(carried, copied)
     result = own.run(threads, progress)
     if workers.emulated:
-        workers.warn_if_late([*result.late, result.port_late], plan.names, float(own.simulated["end"].max()))
+        workers.warn_if_late(
+            [*result.late, result.port_late], plan.names, float(own.simulated["end"].max())
+        )
     return own.trace(result, workers.kind) if trace else None
 
 
@@ -74,11 +84,24 @@ class StarRun:
 
     def run(self, threads: engine.Threads, progress: Progress | None) -> engine.StarRunResult:
         x = self.operands
-        served = np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
+        served = (
+            np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
+        )
         return engine.run_star(
-            threads, x.a, x.b, x.c, x.alpha, x.beta, star=self.star, chunks=self.plan.chunks, served=served, block=self.block,
-            pace=self.times, message_count=len(self.simulated), poll=engine.Poll(progress),
-        )  # fmt: skip
+            threads,
+            x.a,
+            x.b,
+            x.c,
+            x.alpha,
+            x.beta,
+            star=self.star,
+            chunks=self.plan.chunks,
+            served=served,
+            block=self.block,
+            pace=self.times,
+            message_count=len(self.simulated),
+            poll=engine.Poll(progress),
+        )
 
     def trace(self, result: engine.StarRunResult, kind: str) -> Trace:
         """The measured trace, with the prediction of the model for the same order of messages."""
@@ -116,7 +139,9 @@ class StarRun:
         used = np.bincount(plan.chunks["worker"], minlength=len(plan.names)) > 0
         flops = np.where(used, flops_per_update(dtype) * float(q) ** 3 / self.times, 0.0)
         with np.errstate(divide="ignore"):
-            carried = np.where(used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0)
+            carried = np.where(
+                used & (self.costs > 0), float(q) ** 2 * dtype.itemsize / self.costs, 0.0
+            )
         x = plan.chunks[np.argmax(plan.chunks["height"] * plan.chunks["width"])]
         # The sides in the order of HELD: sides[held] is the one that panels are cut along.
         sides = [plan.shape[2], x["width"], x["height"]]
@@ -142,15 +167,21 @@ def checked(
     """
     check.choice("order", order, ORDERS)
     require_chunks(plan)
-    limits = np.array([own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)], np.int64)
+    limits = np.array(
+        [own if m is None else m for m, own in zip(memory, plan.memory.tolist(), strict=True)],
+        np.int64,
+    )
     require_room(plan, limits)
     for what, own in (("cycle-time", times), ("link cost", costs)):
         if own is not None and (own > _MOST).any():
             i = int(np.argmax(own))
             raise ValueError(
-                f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a plan of plan_product"
+                f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a"
+                " plan of plan_product"
             )
-    model = (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
+    model = (
+        (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
+    )
     star = Star(plan.shape, *model, limits)
     _, simulated = port_log(plan, star, _LISTED if order == "plan" else _DEMAND)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
@@ -169,14 +200,17 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
     parts = list(zip(names, sizes, shape, strict=True))
     for (name, lines, letter), size, blocks in parts:
         if size < blocks or -(-size // -(-size // blocks)) != blocks:
-            raise ValueError(f"{name} has {size} {lines}, which no size of blocks makes the plan's {letter} = {blocks} blocks")
+            raise ValueError(
+                f"{name} has {size} {lines}, which no size of blocks makes the plan's {letter} ="
+                f" {blocks} blocks"
+            )
     (largest, _, _), size, blocks = max(parts, key=lambda part: -(-part[1] // part[2]))
     q = -(-size // blocks)
     for (name, lines, letter), own, wanted in parts:
         if -(-own // q) != wanted:
             raise ValueError(
-                f"{name} has {own} {lines}, which are {-(-own // q)} in blocks of {q}, the plan has {letter} = {wanted}; smaller "
-                f"blocks would be too many for {largest}"
+                f"{name} has {own} {lines}, which are {-(-own // q)} in blocks of {q}, the plan has"
+                f" {letter} = {wanted}; smaller blocks would be too many for {largest}"
             )
     return q
 
@@ -195,9 +229,15 @@ def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
     last = result & (~passing | (messages["depth"] + deep == length))
     first, done = messages["depth"] % every == 0, (messages["depth"] + deep) % every == 0
     taken = np.where(load, held, np.where(panel, deep * come + first * along, 0))
-    freed = np.where(panel, deep * (come - back) + done * along, np.where(result, passing * deep * back + last * held, 0))
+    freed = np.where(
+        panel,
+        deep * (come - back) + done * along,
+        np.where(result, passing * deep * back + last * held, 0),
+    )
     worker = np.tile(messages["worker"], 2)
-    time = np.concatenate((messages["start"], np.where(panel, messages["compute_end"], messages["end"])))
+    time = np.concatenate(
+        (messages["start"], np.where(panel, messages["compute_end"], messages["end"]))
+    )
     change = np.concatenate((taken, -freed))
     order = np.lexsort((change > 0, time, worker))
     peaks = np.zeros(len(plan.names), np.int64)
@@ -213,7 +253,11 @@ def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> flo
 
     Measured in a few milliseconds.
     """
-    a, b, c = np.ones((height, depth), dtype), np.ones((depth, width), dtype), np.zeros((height, width), dtype)
+    a, b, c = (
+        np.ones((height, depth), dtype),
+        np.ones((depth, width), dtype),
+        np.zeros((height, width), dtype),
+    )
     one = engine.Threads(1, None)
     flops = flops_per_update(dtype) * height * width * depth
     return flops / seconds(lambda: engine.gemm(one, a, b, c, 1.0, 1.0, None, None))

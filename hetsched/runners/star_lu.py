@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 
 def perform(
-    threads: engine.Threads, workers: Workers, plan: StarLuPlan, x: Problem, trace: bool, progress: Progress | None
+    threads: engine.Threads,
+    workers: Workers,
+    plan: StarLuPlan,
+    x: Problem,
+    trace: bool,
+    progress: Progress | None,
 ) -> tuple[int, Trace | None]:
     """Factor; return (column of the first zero on the diagonal of U or -1, trace or None)."""
     pivots, lu = x.pivots, x.x
@@ -73,11 +78,15 @@ def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
         raise ValueError(f"A must be square for a plan of plan_star_lu, got shape {shape}")
     q = -(-n // plan.blocks)
     if n < plan.blocks or -(-n // q) != plan.blocks:
-        raise ValueError(f"A has {n} rows, which no size of blocks makes the plan's n = {plan.blocks} blocks")
+        raise ValueError(
+            f"A has {n} rows, which no size of blocks makes the plan's n = {plan.blocks} blocks"
+        )
     return q
 
 
-def _panel(threads: engine.Threads, lu: Array, pivots: NDArray[np.int32], first: int, end: int) -> int:
+def _panel(
+    threads: engine.Threads, lu: Array, pivots: NDArray[np.int32], first: int, end: int
+) -> int:
     """Factor columns first .. end - 1, exchange rows of the rest, and solve for U."""
     panel = lu[first:, first:end].copy(order="F")
     own = pivots[first:end]
@@ -114,7 +123,11 @@ def _trace(workers: Workers, plan: StarLuPlan, records: list[tuple[float, Trace]
     steps: list[tuple[int, str, float, float, str]] = []
     cpu, finish, peaks, now = np.zeros(p), np.zeros(p), np.zeros((2, p), np.int64), 0.0
     for k, (at, record) in enumerate(records):
-        steps += [(e.worker, e.kind, at + e.start, at + e.end, f"step {k}: {e.what}") for e in record.events if e.kind != "wait"]
+        steps += [
+            (e.worker, e.kind, at + e.start, at + e.end, f"step {k}: {e.what}")
+            for e in record.events
+            if e.kind != "wait"
+        ]
         cpu += np.array(record.cpu)
         peaks = np.maximum(peaks, np.array([record.peak, record.predicted_peak]))
         now += (plan.panels[k].end - plan.panels[k].start) * scale

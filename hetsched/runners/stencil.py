@@ -33,21 +33,41 @@ _SAMPLE = 1 << 20  # updates in a measurement of a rate
 
 
 def plan_for(
-    workers: Workers, rows: int, cols: int, steps: int, dtype: np.dtype[Any], ring: SliceRing | Sequence[int] | None
+    workers: Workers,
+    rows: int,
+    cols: int,
+    steps: int,
+    dtype: np.dtype[Any],
+    ring: SliceRing | Sequence[int] | None,
 ) -> StencilPlan:
     """Implement `Pool.plan_stencil`."""
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
-    return plan_stencil(rows, cols, steps, _members(workers, rows, cols, dtype), dtype.itemsize, ring)
+    return plan_stencil(
+        rows, cols, steps, _members(workers, rows, cols, dtype), dtype.itemsize, ring
+    )
 
 
 def run(
-    threads: engine.Threads, workers: Workers, U: ArrayLike, steps: int, weight: float, plan: StencilPlan | SliceRing | None,
-    out: Array | None, rebalance: int | None, drift: Any, trace: bool, progress: Progress | None,
-) -> Any:  # fmt: skip
+    threads: engine.Threads,
+    workers: Workers,
+    U: ArrayLike,
+    steps: int,
+    weight: float,
+    plan: StencilPlan | SliceRing | None,
+    out: Array | None,
+    rebalance: int | None,
+    drift: Any,
+    trace: bool,
+    progress: Progress | None,
+) -> Any:
     """Implement `Pool.stencil`."""
     matrix = _checked_matrix(U)
     factor = _checked_weight(weight, matrix.dtype)
-    target = np.empty(matrix.shape, matrix.dtype) if out is None else writable(out, matrix.shape, matrix.dtype, "U")
+    target = (
+        np.empty(matrix.shape, matrix.dtype)
+        if out is None
+        else writable(out, matrix.shape, matrix.dtype, "U")
+    )
     rows, cols = matrix.shape
     members = _members(workers, rows, cols, matrix.dtype)
     if plan is None or isinstance(plan, SliceRing):
@@ -73,23 +93,41 @@ def _require_emulable(workers: Workers, plan: StencilPlan, dtype: np.dtype[Any])
 
 
 def _run_slices(
-    threads: engine.Threads, workers: Workers, plan: StencilPlan, source: Array, target: Array, factor: float, events: int,
+    threads: engine.Threads,
+    workers: Workers,
+    plan: StencilPlan,
+    source: Array,
+    target: Array,
+    factor: float,
+    events: int,
     progress: Progress | None,
-) -> engine.RunResult:  # fmt: skip
+) -> engine.RunResult:
     pace = exchange = None
     if workers.emulated:
         pace = plan.cycle_times * (workers.time_scale * FLOPS / UNIT)
         if plan.exchange_times.any():
             exchange = np.ascontiguousarray(plan.exchange_times * workers.time_scale)
     return engine.run_slices(
-        threads, source, target, factor, plan.iterations, workers=len(workers), ring=plan.ring.astype(np.int32),
-        widths=plan.counts[plan.ring], exchange=exchange, pace=pace, poll=engine.Poll(progress), event_capacity=events,
-    )  # fmt: skip
+        threads,
+        source,
+        target,
+        factor,
+        plan.iterations,
+        workers=len(workers),
+        ring=plan.ring.astype(np.int32),
+        widths=plan.counts[plan.ring],
+        exchange=exchange,
+        pace=pace,
+        poll=engine.Poll(progress),
+        event_capacity=events,
+    )
 
 
 def _label(plan: StencilPlan, first: int = 0) -> Callable[[int, str, int], str]:
     exchanges = dict(zip(plan.ring.tolist(), plan.exchange_labels, strict=True))
-    return lambda worker, kind, box: f"step {first + box // 2}" if kind == "compute" else exchanges[worker][box % 2]
+    return lambda worker, kind, box: (
+        f"step {first + box // 2}" if kind == "compute" else exchanges[worker][box % 2]
+    )
 
 
 def _ideal(plan: StencilPlan) -> float:
@@ -97,10 +135,17 @@ def _ideal(plan: StencilPlan) -> float:
 
 
 def _run_whole(
-    threads: engine.Threads, workers: Workers, plan: StencilPlan, source: Array, target: Array, factor: float, trace: bool,
+    threads: engine.Threads,
+    workers: Workers,
+    plan: StencilPlan,
+    source: Array,
+    target: Array,
+    factor: float,
+    trace: bool,
     progress: Progress | None,
-) -> Any:  # fmt: skip
-    events = 3 * plan.iterations * len(plan.ring) if trace else 0  # an update, an exchange with each neighbour
+) -> Any:
+    # an update, an exchange with each neighbour
+    events = 3 * plan.iterations * len(plan.ring) if trace else 0
     result = _run_slices(threads, workers, plan, source, target, factor, events, progress)
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel=5)
     if not trace:
@@ -108,15 +153,26 @@ def _run_whole(
     return target, workers.trace(plan, result, _label(plan), _ideal(plan), plan.finish.tolist())
 
 
-# ---- slices that move ---------------------------------------------------------------------------------------------
+# ---- slices that move ----------------------------------------------------------------------------
 
 
 def _run_watched(
-    threads: engine.Threads, watch: Watch, plan: StencilPlan, source: Array, target: Array, factor: float, trace: bool,
+    threads: engine.Threads,
+    watch: Watch,
+    plan: StencilPlan,
+    source: Array,
+    target: Array,
+    factor: float,
+    trace: bool,
     progress: Progress | None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Run in stretches. Columns may change their owners between two stretches."""
-    first, steps, itemsize, (rows, cols) = watch.workers[0], plan.iterations, source.itemsize, plan.shape
+    first, steps, itemsize, (rows, cols) = (
+        watch.workers[0],
+        plan.iterations,
+        source.itemsize,
+        plan.shape,
+    )
     scale, record, work = first.time_scale, Record(len(first)), np.empty(source.shape, source.dtype)
     known, state = _members(first, rows, cols, source.dtype), source
     for part in watch.stretches():
@@ -128,14 +184,23 @@ def _run_watched(
         tell = share_of(progress, part.first / steps, own.iterations / steps)
         result = _run_slices(threads, part.workers, own, state, into, factor, events, tell)
         state, label = into, _label(own, part.first)
-        steps_of = [(i, kind, start, end, label(i, kind, box)) for i, kind, start, end, box in result.events] if trace else []
+        steps_of = (
+            [
+                (i, kind, start, end, label(i, kind, box))
+                for i, kind, start, end, box in result.events
+            ]
+            if trace
+            else []
+        )
         record.predicted_finish[own.ring] = (record.predicted + own.finish * scale)[own.ring]
         record.add(steps_of, max(result.finish), result.busy, result.late)
         record.predicted += own.makespan * scale
         record.ideal += _ideal(own) * scale
         if part.looks:
             flops = own.counts * (own.work / own.shape[1])
-            known = members._replace(cycle_times=rates(result.events, flops * scale, known.cycle_times))
+            known = members._replace(
+                cycle_times=rates(result.events, flops * scale, known.cycle_times)
+            )
             plan = _moved(watch, record, plan, known, members.links, part, trace)
     first.warn_if_late(record.late.tolist(), plan.names, record.predicted, stacklevel=5)
     if not steps:
@@ -144,7 +209,13 @@ def _run_watched(
 
 
 def _moved(
-    watch: Watch, record: Record, plan: StencilPlan, known: Members, links: NDArray[np.float64], part: Stretch, trace: bool
+    watch: Watch,
+    record: Record,
+    plan: StencilPlan,
+    known: Members,
+    links: NDArray[np.float64],
+    part: Stretch,
+    trace: bool,
 ) -> StencilPlan:
     """The plan to go on with.
 
@@ -159,7 +230,9 @@ def _moved(
     for ring in [plan.ring.tolist()] + ([None] if p <= _FEW else []):
         other = plan_stencil(rows, cols, count, known, plan.itemsize, ring)
         times = transfers(plan.owners, other.owners, p) * column * known.links
-        choices.append(Choice(other.makespan, max((end for *_, end in messages(times)), default=0.0), other))
+        choices.append(
+            Choice(other.makespan, max((end for *_, end in messages(times)), default=0.0), other)
+        )
     choice = watch.better(here, (watch.steps - part.end) / count, choices)
     if choice is None:
         return plan
@@ -183,9 +256,15 @@ def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Me
     links = platform.links
     if workers.emulated and links is None and platform.link_costs.any():
         raise ValueError(
-            "the platform is a star whose links have costs: a ring needs a link between every two workers (Platform.complete)"
+            "the platform is a star whose links have costs: a ring needs a link between every two"
+            " workers (Platform.complete)"
         )
-    return Members(platform.cycle_times, none if links is None or not workers.emulated else links, workers.names, platform.unit)
+    return Members(
+        platform.cycle_times,
+        none if links is None or not workers.emulated else links,
+        workers.names,
+        platform.unit,
+    )
 
 
 def _checked_matrix(value: ArrayLike) -> Array:
@@ -205,13 +284,19 @@ def _checked_weight(value: float, dtype: np.dtype[Any]) -> float:
     return weight
 
 
-def _checked_plan(workers: Workers, plan: StencilPlan, matrix: Array, steps: int, members: Members) -> StencilPlan:
+def _checked_plan(
+    workers: Workers, plan: StencilPlan, matrix: Array, steps: int, members: Members
+) -> StencilPlan:
     """The slices of a given plan, with the times of the pool that runs it."""
     if not isinstance(plan, StencilPlan):
-        raise TypeError(f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}")
+        raise TypeError(
+            f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}"
+        )
     workers.require_as_many(plan.names)
     if plan.shape != matrix.shape:
-        raise ValueError(f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {matrix.shape}")
+        raise ValueError(
+            f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {matrix.shape}"
+        )
     return timed_for(members, plan, steps, matrix.itemsize)
 
 
@@ -235,9 +320,19 @@ def _rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
     ring, widths = np.zeros(1, np.int32), np.array([cols], np.int64)
     finish = min(
         engine.run_slices(
-            one, matrix, matrix, 0.25, steps, workers=1, ring=ring, widths=widths, exchange=None, pace=None, poll=None,
+            one,
+            matrix,
+            matrix,
+            0.25,
+            steps,
+            workers=1,
+            ring=ring,
+            widths=widths,
+            exchange=None,
+            pace=None,
+            poll=None,
             event_capacity=0,
         ).finish[0]
         for _ in range(4)
-    )  # fmt: skip
+    )
     return FLOPS * (rows - 2) * cols * steps / finish

@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 
 
 def run(
-    threads: engine.Threads, workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, out: Array | None,
-    flops: float | None, trace: bool, progress: Progress | None,
-) -> Any:  # fmt: skip
+    threads: engine.Threads,
+    workers: Workers,
+    plan: Wavefront,
+    image: ArrayLike,
+    kernel: Stencil | Kernel,
+    out: Array | None,
+    flops: float | None,
+    trace: bool,
+    progress: Progress | None,
+) -> Any:
     """Implement `Pool.sweep`."""
     x, how, work = _checked(workers, plan, image, kernel, flops)
     rate = None
@@ -44,9 +51,19 @@ def run(
     array = _target(x, out)
     rows, cols = plan.shape
     result = engine.run_wavefront(
-        threads, array, how, workers=len(workers), shape=plan.shape, axis=plan.axis, owner=plan.owner, reach=plan.reach,
-        order=ORDERS.index(plan.order), pace=pace, poll=engine.Poll(progress), event_capacity=rows * cols if trace else 0,
-    )  # fmt: skip
+        threads,
+        array,
+        how,
+        workers=len(workers),
+        shape=plan.shape,
+        axis=plan.axis,
+        owner=plan.owner,
+        reach=plan.reach,
+        order=ORDERS.index(plan.order),
+        pace=pace,
+        poll=engine.Poll(progress),
+        event_capacity=rows * cols if trace else 0,
+    )
     workers.warn_if_late(result.late, plan.names, max(result.finish))
     if not trace:
         return array
@@ -55,7 +72,10 @@ def run(
         finish = _finish(plan, times * (work * x.size / (rows * cols))).tolist()
         ideal = divided_time(work * x.size, times)
     return array, Trace.from_steps(
-        ((worker, event, start, end, tile_label(tile, cols)) for worker, event, start, end, tile in result.events),
+        (
+            (worker, event, start, end, tile_label(tile, cols))
+            for worker, event, start, end, tile in result.events
+        ),
         plan.names,
         kind=workers.kind,
         speeds=relative_speeds(workers.in_gigaflops.cycle_times).tolist(),
@@ -78,14 +98,20 @@ def _target(image: Array, out: Array | None) -> Array:
 
 def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float64]:
     """(p,) predicted end of each worker."""
-    _, end = allocate.wavefront_times(plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order))
+    _, end = allocate.wavefront_times(
+        plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order)
+    )
     finish = np.zeros(len(per_tile))
     np.maximum.at(finish, plan.owner, end[-1])
     return finish
 
 
 def _checked(
-    workers: Workers, plan: Wavefront, image: ArrayLike, kernel: Stencil | Kernel, flops: float | None
+    workers: Workers,
+    plan: Wavefront,
+    image: ArrayLike,
+    kernel: Stencil | Kernel,
+    flops: float | None,
 ) -> tuple[Array, Any, float]:
     """The image, the kernel in the engine's form, and the kernel's flops for one element."""
     if not isinstance(plan, Wavefront):
@@ -116,22 +142,29 @@ def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
     if "NE" not in stencil.mask:
         return
     if not plan.reach:
-        raise ValueError(f"plan has the mask {plan.mask}, the kernel also needs {'SW' if plan.axis else 'NE'}")
+        raise ValueError(
+            f"plan has the mask {plan.mask}, the kernel also needs {'SW' if plan.axis else 'NE'}"
+        )
     lines, what = (image.shape[1], "columns") if plan.axis else (image.shape[0], "rows")
     if len(plan.owner) != lines:
         raise ValueError(
-            f"plan deals {len(plan.owner)} {what} of tiles; a kernel with {stencil.mask} needs all {lines} {what} one by one"
+            f"plan deals {len(plan.owner)} {what} of tiles; a kernel with {stencil.mask} needs all"
+            f" {lines} {what} one by one"
         )
 
 
 def _addresses(kernel: Any) -> tuple[int, int]:
     # Only a pair of integers is taken for addresses, because the function is called.
     pair = isinstance(kernel, tuple) and len(kernel) == 2
-    if not pair or not all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel):
+    if not pair or not all(
+        isinstance(x, int | np.integer) and not isinstance(x, bool) for x in kernel
+    ):
         raise TypeError(f"kernel must be a Stencil, a callable, or two addresses, got {kernel!r}")
     function, context = kernel
     most = 2**64 - 1
-    return check.integer("kernel[0]", function, low=1, high=most), check.integer("kernel[1]", context, low=0, high=most)
+    return check.integer("kernel[0]", function, low=1, high=most), check.integer(
+        "kernel[1]", context, low=0, high=most
+    )
 
 
 @cache
@@ -144,4 +177,9 @@ def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
     taps = np.frombuffer(used, bool).reshape(3, 3)
     stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)
     image = np.ones((n, n), dtype)
-    return stencil.flops * n * n / seconds(lambda: engine.sweep_once(image, stencil.weights, RULES.index(rule)))
+    return (
+        stencil.flops
+        * n
+        * n
+        / seconds(lambda: engine.sweep_once(image, stencil.weights, RULES.index(rule)))
+    )

@@ -29,19 +29,30 @@ _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def solution(
-    threads: engine.Threads, A: ArrayLike, b: ArrayLike, lower: bool, overwrite_a: bool, overwrite_b: bool,
-    check_finite: bool, assume_a: str, transposed: bool,
-) -> Array:  # fmt: skip
+    threads: engine.Threads,
+    A: ArrayLike,
+    b: ArrayLike,
+    lower: bool,
+    overwrite_a: bool,
+    overwrite_b: bool,
+    check_finite: bool,
+    assume_a: str,
+    transposed: bool,
+) -> Array:
     """Implement `solve`."""
     a = squares("A", A)
     right = right_sides(b, a.shape[-1])
     stacked("A", a, right)
     kind = KINDS[check.choice("assume_a", assume_a, KINDS)]
     lower, transposed = check.flag("lower", lower), check.flag("transposed", transposed)
-    overwrite_a, overwrite_b = check.flag("overwrite_a", overwrite_a), check.flag("overwrite_b", overwrite_b)
+    overwrite_a, overwrite_b = (
+        check.flag("overwrite_a", overwrite_a),
+        check.flag("overwrite_b", overwrite_b),
+    )
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
-    dtype = np.promote_types(a.dtype, right.real.dtype)  # a real matrix stays real, even with complex right sides
+    # a real matrix stays real, even with complex right sides
+    dtype = np.promote_types(a.dtype, right.real.dtype)
     fresh, a = a.dtype != dtype, a.astype(dtype, copy=False)
     mine = fresh or in_place(A, a, overwrite_a, right)
     if kind in ("upper", "lower"):
@@ -58,7 +69,9 @@ def solution(
         factors, singular = factored(threads, a, mine)
         if singular >= 0:
             raise np.linalg.LinAlgError(singular_words("A", (), singular))
-        return lu.solve_with(threads, "A", factors.lu, factors.piv, b, right, int(transposed), overwrite_b)
+        return lu.solve_with(
+            threads, "A", factors.lu, factors.piv, b, right, int(transposed), overwrite_b
+        )
     x, zeros = solve_stack(threads, a.swapaxes(-1, -2) if transposed else a, right)
     require_regular("A", zeros)
     return x
@@ -115,25 +128,34 @@ def _mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
     return full
 
 
-# ---- inverses and determinants ------------------------------------------------------------------------------------
+# ---- inverses and determinants -------------------------------------------------------------------
 
 
-def inverse(threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_finite: bool) -> Array:
+def inverse(
+    threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_finite: bool
+) -> Array:
     """Implement `inv`."""
     a = squares("a", given)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
         require_finite(a)
-    out, singular = run_inverse(threads, a, in_place(given, a, overwrite_a) and a.flags.f_contiguous)
+    out, singular = run_inverse(
+        threads, a, in_place(given, a, overwrite_a) and a.flags.f_contiguous
+    )
     require_regular("a", singular)
     return out
 
 
-def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int64]]:
-    """The inverses and, for each matrix, the index of the first zero on the diagonal of U, or -1."""
+def run_inverse(
+    threads: engine.Threads, a: Array, overwrite: bool = False
+) -> tuple[Array, NDArray[np.int64]]:
+    """The inverses and, for each matrix, the index of the first zero on the diagonal of U, or
+    -1."""
     if a.ndim == 2:
         out = columns(a.shape, a.dtype)
-        singular = np.asarray(factor.inverse(threads, a, out, engine.Poll()) if a.size else -1, np.int64)
+        singular = np.asarray(
+            factor.inverse(threads, a, out, engine.Poll()) if a.size else -1, np.int64
+        )
         if overwrite and singular < 0:
             a[...] = out
             return a, singular
@@ -144,7 +166,9 @@ def run_inverse(threads: engine.Threads, a: Array, overwrite: bool = False) -> t
     return out, stack_engine.inverse(threads, a, out, engine.Poll())
 
 
-def lu_of(threads: engine.Threads, a: Array, overwrite: bool = False) -> tuple[Array, NDArray[np.int32]]:
+def lu_of(
+    threads: engine.Threads, a: Array, overwrite: bool = False
+) -> tuple[Array, NDArray[np.int32]]:
     """The LU factors of a matrix or of a stack. The matrices may be singular."""
     if a.ndim == 2:
         x, _ = factored(threads, a, overwrite)

@@ -50,7 +50,9 @@ class Piece(NamedTuple):
         """Raise TaskError if a task failed."""
         if self.error is not None:
             index = self.first + len(self.values)
-            raise TaskError(f"task {index} failed: {type(self.error).__name__}: {self.error}", index) from self.error
+            raise TaskError(
+                f"task {index} failed: {type(self.error).__name__}: {self.error}", index
+            ) from self.error
 
 
 def _follow_parent() -> None:
@@ -98,7 +100,9 @@ class _Farm:
 
     def __init__(self, workers: int, start_method: str | None) -> None:
         context = multiprocessing.get_context(start_method)
-        self._executors = [ProcessPoolExecutor(1, mp_context=context, initializer=_enter) for _ in range(workers)]
+        self._executors = [
+            ProcessPoolExecutor(1, mp_context=context, initializer=_enter) for _ in range(workers)
+        ]
         self._pids: list[int] = []
         self._owner: dict[Future[Any], int] = {}
 
@@ -110,11 +114,13 @@ class _Farm:
             self._pids = [future.result() for future in ready]
         except BrokenProcessPool as error:
             raise RuntimeError(
-                "a worker process did not start; a script that uses the start method 'spawn' or 'forkserver' must call map_tasks "
-                "under if __name__ == '__main__'"
+                "a worker process did not start; a script that uses the start method 'spawn' or"
+                " 'forkserver' must call map_tasks under if __name__ == '__main__'"
             ) from error
 
-    def submit(self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> None:
+    def submit(
+        self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]
+    ) -> None:
         self._owner[self._submitted(worker, work, function, first, tasks)] = worker
 
     def _submitted(self, worker: int, *call: Any) -> Future[Any]:
@@ -137,7 +143,9 @@ class _Farm:
                 try:
                     yield worker, future.result()
                 except BrokenProcessPool as error:
-                    raise RuntimeError(f"worker P{worker} died: killed, out of memory, or ended by a task") from error
+                    raise RuntimeError(
+                        f"worker P{worker} died: killed, out of memory, or ended by a task"
+                    ) from error
 
     def close(self, at_once: bool) -> None:
         """End the processes. With `at_once`, end them in the middle of a task too."""
@@ -161,17 +169,31 @@ def _farm(workers: int, start_method: str | None) -> Iterator[_Farm]:
 
 
 @overload
-def map_tasks(
-    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
-    cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
-    progress: bool | Progress | None = False, trace: Literal[False] = False,
+def map_tasks(function: Callable[
+    [T], R
+], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan", cycle_times: (
+    ArrayLike | None
+) = None, send: float = 0.0, start_method: (str | None) = None, progress: (
+    bool | Progress | None
+) = False, trace: Literal[
+    False
+] = False,
 ) -> list[R]: ...  # fmt: skip
+
+
 @overload
-def map_tasks(
-    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan",
-    cycle_times: ArrayLike | None = None, send: float = 0.0, start_method: str | None = None,
-    progress: bool | Progress | None = False, trace: Literal[True],
+def map_tasks(function: Callable[
+    [T], R
+], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan", cycle_times: (
+    ArrayLike | None
+) = None, send: float = 0.0, start_method: (str | None) = None, progress: (
+    bool | Progress | None
+) = False, trace: Literal[
+    True
+],
 ) -> tuple[list[R], Trace]: ...  # fmt: skip
+
+
 def map_tasks(
     function: Callable[[T], R],
     tasks: Iterable[T],
@@ -184,7 +206,8 @@ def map_tasks(
     progress: bool | Progress | None = False,
     trace: bool = False,
 ) -> Any:
-    """Apply a function to independent tasks, in processes of this machine, divided by plan or on demand.
+    """Apply a function to independent tasks, in processes of this machine, divided by plan or on
+    demand.
 
     Parameters
     ----------
@@ -250,9 +273,17 @@ def map_tasks(
         names, cycle_times = workers.names, workers.cycle_times
         p = len(workers)
     else:
-        p = topology().worth if workers is None else check.integer("workers", workers, low=1, high=4096)
+        p = (
+            topology().worth
+            if workers is None
+            else check.integer("workers", workers, low=1, high=4096)
+        )
         names = tuple(f"P{i}" for i in range(p))
-    times = None if cycle_times is None else check.as_many("cycle_times", check.cycle_times(cycle_times, None), p)
+    times = (
+        None
+        if cycle_times is None
+        else check.as_many("cycle_times", check.cycle_times(cycle_times, None), p)
+    )
     check.choice("order", order, _ORDERS)
     if start_method is not None:
         check.choice("start_method", start_method, multiprocessing.get_all_start_methods())
@@ -261,7 +292,9 @@ def map_tasks(
     try:
         pickle.dumps(function)
     except Exception as error:
-        raise TypeError(f"function must be picklable, so no lambda and no inner function: {error}") from error
+        raise TypeError(
+            f"function must be picklable, so no lambda and no inner function: {error}"
+        ) from error
     with reporting(progress) as tell:
         run = _Run(function, todo, p, tell)
         if todo:
@@ -270,7 +303,13 @@ def map_tasks(
 
 
 class _Run:
-    def __init__(self, function: Callable[[Any], Any], tasks: list[Any], workers: int, report: Progress | None) -> None:
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        tasks: list[Any],
+        workers: int,
+        report: Progress | None,
+    ) -> None:
         self.function, self.tasks, self.workers, self.report = function, tasks, workers, report
         self.results: list[Any] = [None] * len(tasks)
         self.steps: list[tuple[int, str, float, float, str]] = []
@@ -278,7 +317,9 @@ class _Run:
         self.start = time.monotonic()
         self.predicted: float | None = None
 
-    def all(self, start_method: str | None, order: str, times: NDArray[np.float64] | None, send: float) -> None:
+    def all(
+        self, start_method: str | None, order: str, times: NDArray[np.float64] | None, send: float
+    ) -> None:
         """Do all tasks, in processes that end with this call."""
         with _farm(self.workers, start_method) as farm:
             if order == "demand":
@@ -289,7 +330,9 @@ class _Run:
     def give(self, farm: _Farm, worker: int, count: int) -> None:
         """Give the next `count` tasks to a worker."""
         if count:
-            farm.submit(worker, self.function, self.given, self.tasks[self.given : self.given + count])
+            farm.submit(
+                worker, self.function, self.given, self.tasks[self.given : self.given + count]
+            )
             self.given += count
 
     def collect(self, worker: int, piece: Piece) -> None:
@@ -297,7 +340,9 @@ class _Run:
         piece.require_done()
         self.results[piece.first : piece.first + count] = piece.values
         what = f"{count} tasks" if count != 1 else "1 task"
-        self.steps.append((worker, "compute", max(piece.start - self.start, 0.0), piece.end - self.start, what))
+        self.steps.append(
+            (worker, "compute", max(piece.start - self.start, 0.0), piece.end - self.start, what)
+        )
         self.finished += count
         if self.report is not None:
             self.report(self.finished / len(self.tasks))
@@ -326,7 +371,11 @@ class _Run:
             order, counts, makespan = plan.send_order.tolist(), plan.counts, plan.makespan
         else:
             shares = distribute(left, times)
-            order, counts, makespan = list(range(self.workers)), shares.counts, float(shares.makespan)
+            order, counts, makespan = (
+                list(range(self.workers)),
+                shares.counts,
+                float(shares.makespan),
+            )
         if timed:
             self.predicted = now + makespan
         queues = [deque(_sizes(int(counts[i]))) for i in range(self.workers)]
@@ -354,7 +403,9 @@ class _Run:
         return np.where(np.isnan(times), np.nanmedian(times), times)
 
     def trace(self, names: Sequence[str]) -> Trace:
-        return Trace.from_steps(self.steps, names, kind="real", speeds=[1.0] * len(names), predicted=self.predicted)
+        return Trace.from_steps(
+            self.steps, names, kind="real", speeds=[1.0] * len(names), predicted=self.predicted
+        )
 
 
 def guided(left: int, workers: int) -> int:

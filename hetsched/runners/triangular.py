@@ -10,7 +10,15 @@ import numpy as np
 from .._base import check
 from .._engine import factor
 from .._engine import run as engine
-from .arguments import as_columns, require_finite, right_sides, solution_memory, squares, stacked, which
+from .arguments import (
+    as_columns,
+    require_finite,
+    right_sides,
+    solution_memory,
+    squares,
+    stacked,
+    which,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -44,7 +52,9 @@ def solution(
         zeros = np.argwhere(a.diagonal(axis1=-2, axis2=-1) == 0)
         if len(zeros):
             *index, place = zeros[0].tolist()
-            raise np.linalg.LinAlgError(f"singular matrix: resolution failed at diagonal {place}{which(tuple(index))}")
+            raise np.linalg.LinAlgError(
+                f"singular matrix: resolution failed at diagonal {place}{which(tuple(index))}"
+            )
 
     def one(t: Array, x: Array, _: tuple[int, ...]) -> None:
         substitute(threads, t, x, lower=lower, trans=trans, unit=unit)
@@ -59,7 +69,9 @@ def transposition(trans: Any) -> int:
     return _TRANS[trans]
 
 
-def substitute(threads: engine.Threads, t: Array, x: Array, *, lower: bool, trans: int = 0, unit: bool = False) -> None:
+def substitute(
+    threads: engine.Threads, t: Array, x: Array, *, lower: bool, trans: int = 0, unit: bool = False
+) -> None:
     """x <- T^-1 x (trans 0), T^-T x (trans 1) or T^-H x (trans 2), for a matrix x.
 
     T is the lower or upper triangle of t, as `lower` says.

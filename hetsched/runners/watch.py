@@ -66,7 +66,12 @@ class Watch:
             end = min(self.steps, later[0][0] if later else self.steps)
             if self.every is not None:
                 end = min(end, (now // self.every + 1) * self.every)
-            yield Stretch(now, end, workers, self.every is not None and end % self.every == 0 and end < self.steps)
+            yield Stretch(
+                now,
+                end,
+                workers,
+                self.every is not None and end % self.every == 0 and end < self.steps,
+            )
             now = end
 
     def better(self, here: float, left: float, choices: Sequence[Choice]) -> Choice | None:
@@ -90,13 +95,19 @@ def _drifting(workers: Workers, drift: Any) -> list[tuple[int, Workers]]:
         raise ValueError("drift is for emulated workers: the speed of real workers cannot be set")
     later: list[tuple[int, Workers]] = []
     for i, pair in enumerate(check.entries("drift", drift, "a sequence of (step, Platform)")):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], Platform):
+        if (
+            not isinstance(pair, tuple | list)
+            or len(pair) != 2
+            or not isinstance(pair[1], Platform)
+        ):
             raise TypeError(f"drift[{i}] must be a step and a Platform, got {pair!r}")
         step = check.integer(f"drift[{i}][0]", pair[0], low=0)
         if later and step <= later[-1][0]:
             raise ValueError(f"drift[{i}][0] must be a later step than {later[-1][0]}, got {step}")
         if len(pair[1]) != len(workers):
-            raise ValueError(f"drift[{i}][1] has {len(pair[1])} workers, the pool has {len(workers)}")
+            raise ValueError(
+                f"drift[{i}][1] has {len(pair[1])} workers, the pool has {len(workers)}"
+            )
         later.append((step, Workers(pair[1], True, workers.time_scale)))
     return later
 
@@ -111,9 +122,18 @@ class Record:
         self.late = np.zeros(workers)
         self.predicted_finish = np.zeros(workers)
 
-    def add(self, steps: RunSteps, ended: float, cpu: Sequence[float] | float, late: Sequence[float] | float = 0.0) -> None:
+    def add(
+        self,
+        steps: RunSteps,
+        ended: float,
+        cpu: Sequence[float] | float,
+        late: Sequence[float] | float = 0.0,
+    ) -> None:
         """Add the steps of a stretch. Their times count from the start of the stretch."""
-        self.steps += [(worker, kind, start + self.now, end + self.now, what) for worker, kind, start, end, what in steps]
+        self.steps += [
+            (worker, kind, start + self.now, end + self.now, what)
+            for worker, kind, start, end, what in steps
+        ]
         self.now += ended
         self.cpu += cpu
         self.late = np.maximum(self.late, late)
@@ -141,7 +161,9 @@ class Record:
 
 
 def rates(
-    events: Sequence[tuple[int, str, float, float, int]], work: NDArray[np.floating[Any]], known: NDArray[np.float64]
+    events: Sequence[tuple[int, str, float, float, int]],
+    work: NDArray[np.floating[Any]],
+    known: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """(p,) time per unit of work, by the compute events. A worker does `work` in each event.
 

@@ -1,4 +1,5 @@
-"""The workers of a pool: their number and speeds, what this host can emulate, and what runs record."""
+"""The workers of a pool: their number and speeds, what this host can emulate, and what runs
+record."""
 
 from __future__ import annotations
 
@@ -62,10 +63,16 @@ class Workers:
     """
 
     def __init__(
-        self, workers: int | Platform | None, emulate: bool, time_scale: float, deterministic: bool | None = None
+        self,
+        workers: int | Platform | None,
+        emulate: bool,
+        time_scale: float,
+        deterministic: bool | None = None,
     ) -> None:
         asked = os.environ.get("HETSCHED_DETERMINISTIC", "0") not in ("", "0")
-        self.deterministic = asked if deterministic is None else check.flag("deterministic", deterministic)
+        self.deterministic = (
+            asked if deterministic is None else check.flag("deterministic", deterministic)
+        )
         self.time_scale = check.number("time_scale", time_scale, above=0.0)
         self.emulated = check.flag("emulate", emulate)
         if not self.emulated and self.time_scale != 1.0:
@@ -79,8 +86,16 @@ class Workers:
             self._size = len(workers)
         else:
             found = recent(host)
-            self._size = worth_here(found, host.worth) if workers is None else check.integer("workers", workers, low=1, high=4096)
-            if found is not None and len(found) == self._size and found.cpus == host.places[: self._size]:
+            self._size = (
+                worth_here(found, host.worth)
+                if workers is None
+                else check.integer("workers", workers, low=1, high=4096)
+            )
+            if (
+                found is not None
+                and len(found) == self._size
+                and found.cpus == host.places[: self._size]
+            ):
                 self.measured = found
         if self.emulated:
             if self.given is None:
@@ -181,12 +196,16 @@ class Workers:
         host = topology()
         own = max(1, host.cpus - len(host.absent))
         cores = min(float(host.worth), float(own), math.inf if host.quota is None else host.quota)
-        excess = max(float(wanted.max()) / (_ONE_CORE * one), float(wanted.sum()) / (_ALL_CORES * one * cores))
+        excess = max(
+            float(wanted.max()) / (_ONE_CORE * one),
+            float(wanted.sum()) / (_ALL_CORES * one * cores),
+        )
         if excess > 1.0:
             raise ValueError(
-                f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s together and up to "
-                f"{wanted.max():.4g} alone, the host can emulate {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} "
-                f"({what}, {cores:g} core{'s' * (cores != 1)}); {self._sufficient(excess)}"
+                f"platform is too fast for this host: its workers do {wanted.sum():.4g} GFLOP/s"
+                f" together and up to {wanted.max():.4g} alone, the host can emulate"
+                f" {_ALL_CORES * one * cores:.4g} and {_ONE_CORE * one:.4g} ({what}, {cores:g}"
+                f" core{'s' * (cores != 1)}); {self._sufficient(excess)}"
             )
 
     def require_links(self, wanted: NDArray[np.float64], copied: float) -> None:
@@ -194,8 +213,9 @@ class Workers:
         excess = float(wanted.max()) / (_ONE_CORE * copied)
         if excess > 1.0:
             raise ValueError(
-                f"platform's links are too fast for this host: they carry up to {wanted.max() / UNIT:.4g} GB/s, the host can "
-                f"emulate {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
+                "platform's links are too fast for this host: they carry up to"
+                f" {wanted.max() / UNIT:.4g} GB/s, the host can emulate"
+                f" {_ONE_CORE * copied / UNIT:.4g}; {self._sufficient(excess)}"
             )
 
     def _sufficient(self, excess: float) -> str:
@@ -222,7 +242,10 @@ class Workers:
         finish (the ends of the workers) are in the plan's unit.
         """
         return Trace.from_steps(
-            ((worker, kind, start, end, label(worker, kind, box)) for worker, kind, start, end, box in result.events),
+            (
+                (worker, kind, start, end, label(worker, kind, box))
+                for worker, kind, start, end, box in result.events
+            ),
             plan.names,
             kind=self.kind,
             speeds=relative_speeds(plan.cycle_times).tolist(),
@@ -232,7 +255,9 @@ class Workers:
             predicted_finish=[t * self.time_scale for t in finish],
         )
 
-    def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float, stacklevel: int = 4) -> None:
+    def warn_if_late(
+        self, late: list[float], names: Sequence[str], makespan: float, stacklevel: int = 4
+    ) -> None:
         """Warn if an emulated run took longer than it should, and name the worker or port that was
         late.
 
@@ -244,7 +269,8 @@ class Workers:
             i = int(np.argmax(late))
             who = f"worker {names[i]}" if i < len(names) else "the master's port"
             warnings.warn(
-                f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger time_scale",
+                f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger"
+                " time_scale",
                 EmulationWarning,
                 stacklevel=stacklevel,
             )

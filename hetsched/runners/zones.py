@@ -30,22 +30,35 @@ if TYPE_CHECKING:
 
 
 def run(
-    threads: engine.Threads, workers: Workers, plan: Any, x: Operands, communication: str, rebalance: int | None,
-    drift: Any, progress: Progress | None,
-) -> Trace:  # fmt: skip
+    threads: engine.Threads,
+    workers: Workers,
+    plan: Any,
+    x: Operands,
+    communication: str,
+    rebalance: int | None,
+    drift: Any,
+    progress: Progress | None,
+) -> Trace:
     """Compute C = alpha A B + beta C. A step is one block of the inner dimension."""
     if not isinstance(plan, Partition):
-        raise TypeError(f"plan must be a partition for rebalance and drift, got a {type(plan).__name__}")
+        raise TypeError(
+            f"plan must be a partition for rebalance and drift, got a {type(plan).__name__}"
+        )
     m, _, k = x.sizes
     whole, block = product.checked(workers, plan, x, communication), _block(plan, m)
     watch = Watch(workers, -(-k // block), rebalance, drift)
     if watch.every is not None and not plan.floorplan:
-        raise ValueError(f'plan is a partition by method "{plan.method}", which has no cuts to move: rebalance needs cuts')
+        raise ValueError(
+            f'plan is a partition by method "{plan.method}", which has no cuts to move: rebalance'
+            " needs cuts"
+        )
     for each in watch.workers:
         if each.emulated:
             each.require_products(x.c.dtype)
     if not watch.steps:
-        return product.run(threads, workers, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress, stacklevel=5)
+        return product.run(
+            threads, workers, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress, stacklevel=5
+        )
     record, times = Record(len(workers)), workers.in_gigaflops.cycle_times
     for part in watch.stretches():
         first, end = part.first * block, min(part.end * block, k)
@@ -61,16 +74,24 @@ def run(
     return record.trace(plan.names, workers)
 
 
-def rates(trace: Trace, plan: ProductPlan, known: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def rates(
+    trace: Trace, plan: ProductPlan, known: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
     """(p,) measured time per gigaflop; a worker that computed nothing keeps its time in `known`."""
     spent, work = np.array(trace.total("compute")) / scale, plan.flops / UNIT
-    found: NDArray[np.float64] = np.where((spent > 0) & (work > 0), spent / np.where(work > 0, work, 1.0), known)
+    found: NDArray[np.float64] = np.where(
+        (spent > 0) & (work > 0), spent / np.where(work > 0, work, 1.0), known
+    )
     return found
 
 
-def _plan(plan: Partition, x: Operands, depth: int, platform: Platform, communication: str) -> ProductPlan:
+def _plan(
+    plan: Partition, x: Operands, depth: int, platform: Platform, communication: str
+) -> ProductPlan:
     m, n, _ = x.sizes
-    return plan_of_partition(plan, m, n, depth, platform, x.c.itemsize, flops_per_update(x.c.dtype), communication)
+    return plan_of_partition(
+        plan, m, n, depth, platform, x.c.itemsize, flops_per_update(x.c.dtype), communication
+    )
 
 
 def _add(record: Record, trace: Trace, plan: ProductPlan, part: Stretch) -> None:
@@ -78,14 +99,22 @@ def _add(record: Record, trace: Trace, plan: ProductPlan, part: Stretch) -> None
     scale = part.workers.time_scale
     if trace.predicted_finish is not None:
         ends = np.array(trace.predicted_finish)
-        record.predicted_finish = np.where(ends > 0, record.predicted + ends, record.predicted_finish)
+        record.predicted_finish = np.where(
+            ends > 0, record.predicted + ends, record.predicted_finish
+        )
     record.add(steps, trace.makespan, trace.cpu or 0.0)
     record.predicted += plan.makespan * scale
     record.ideal += plan.lower_bound * scale
 
 
 def _moved(
-    watch: Watch, record: Record, plan: Partition, x: Operands, times: NDArray[np.float64], part: Stretch, communication: str
+    watch: Watch,
+    record: Record,
+    plan: Partition,
+    x: Operands,
+    times: NDArray[np.float64],
+    part: Stretch,
+    communication: str,
 ) -> Partition:
     """The zones to go on with.
 
@@ -106,7 +135,11 @@ def _moved(
     if choice is None:
         return plan
     sent = _messages(plan, choice.plan, x, part.workers.in_gigaflops, communication)
-    record.pass_messages([(i, "transfer", start, end, "cells of C") for i, start, end in sent], part.workers.time_scale, True)
+    record.pass_messages(
+        [(i, "transfer", start, end, "cells of C") for i, start, end in sent],
+        part.workers.time_scale,
+        True,
+    )
     moved: Partition = choice.plan
     return replace(moved, names=plan.names)
 
@@ -125,7 +158,9 @@ def _messages(
         inside[:, 3] = np.minimum(inside[:, 1] + inside[:, 3], m) - inside[:, 1]
         inside[:, 4] = np.minimum(inside[:, 2] + inside[:, 4], n) - inside[:, 2]
         pieces.append(inside)
-    lengths = gained(pieces[0], pieces[1], len(old.names)) * (x.c.itemsize / UNIT) * platform.link_costs
+    lengths = (
+        gained(pieces[0], pieces[1], len(old.names)) * (x.c.itemsize / UNIT) * platform.link_costs
+    )
     together = COMMUNICATION[communication][1]
     found, port = [], 0.0
     for i in np.flatnonzero(lengths).tolist():

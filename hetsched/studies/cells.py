@@ -57,7 +57,10 @@ def value_of(name: str, given: Any) -> Value:
     for attribute in ("name", "__name__"):
         if isinstance(label := getattr(given, attribute, None), str):
             return Value(given, text(label), text(label))
-    if callable(to_dict := getattr(given, "to_dict", None)) and (content := _plain(name, to_dict())) is not None:
+    if (
+        callable(to_dict := getattr(given, "to_dict", None))
+        and (content := _plain(name, to_dict())) is not None
+    ):
         return Value(given, content, text(repr(given)))
     raise ValueError(f"{name} is of type {type(given).__name__}; {_BY_NAME}")
 
@@ -78,7 +81,11 @@ def _plain(name: str, value: Any) -> Any:
         return _plain(name, value.tolist())
     if isinstance(value, list | tuple):
         entries = [(entry, _plain(name, entry)) for entry in value]
-        return None if any(own is None and entry is not None for entry, own in entries) else [own for _, own in entries]
+        return (
+            None
+            if any(own is None and entry is not None for entry, own in entries)
+            else [own for _, own in entries]
+        )
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         rows = {text(key): (entry, _plain(name, entry)) for key, entry in value.items()}
         if any(own is None and entry is not None for entry, own in rows.values()):
@@ -91,8 +98,16 @@ def make_cells(grid: Any, samples: int | None, repeats: int, seed: int) -> list[
     """The cells of a grid, of a sequence of cells, or of a random design; see `study`."""
     if not isinstance(grid, Mapping):
         if samples is not None:
-            raise ValueError("samples needs a grid that maps names to values or distributions, not a sequence of cells")
-        return _listed(check.entries("grid", grid, "a mapping of names to values, or a sequence of such mappings"), repeats)
+            raise ValueError(
+                "samples needs a grid that maps names to values or distributions, not a sequence of"
+                " cells"
+            )
+        return _listed(
+            check.entries(
+                "grid", grid, "a mapping of names to values, or a sequence of such mappings"
+            ),
+            repeats,
+        )
     _require_names(grid)
     if samples is not None:
         _require_few(samples * repeats)
@@ -100,13 +115,17 @@ def make_cells(grid: Any, samples: int | None, repeats: int, seed: int) -> list[
         return [_drawn(choices, number, seed) for number in range(samples)]
     values = {name: _values(name, given) for name, given in grid.items()}
     _require_few(math.prod(map(len, values.values())) * repeats)
-    return [_cell(dict(zip(values, row, strict=True))) for row in itertools.product(*values.values())]
+    return [
+        _cell(dict(zip(values, row, strict=True))) for row in itertools.product(*values.values())
+    ]
 
 
 def _cell(values: Mapping[str, Value], number: int | None = None) -> Cell:
     content: Any = {name: value.key for name, value in values.items()}
     key = json.dumps(content if number is None else [number, content], sort_keys=True)
-    return Cell({n: v.given for n, v in values.items()}, {n: v.shown for n, v in values.items()}, key)
+    return Cell(
+        {n: v.given for n, v in values.items()}, {n: v.shown for n, v in values.items()}, key
+    )
 
 
 def _require_names(grid: Iterable[Any]) -> None:
@@ -119,7 +138,9 @@ def _require_names(grid: Iterable[Any]) -> None:
 
 def _require_few(runs: int) -> None:
     if runs > _MOST:
-        raise ValueError(f"grid has {runs} runs with all repeats, at most {_MOST} can be kept in a table")
+        raise ValueError(
+            f"grid has {runs} runs with all repeats, at most {_MOST} can be kept in a table"
+        )
 
 
 def _values(name: str, given: Any) -> list[Value]:
@@ -128,15 +149,21 @@ def _values(name: str, given: Any) -> list[Value]:
         raise ValueError(f"grid[{name!r}] is a distribution: give samples, how many cells to draw")
     found = _listed_values(name, given)
     for part in ("key", "shown"):
-        if twice := check.repeated(json.dumps(getattr(value, part), sort_keys=True) for value in found):
-            raise ValueError(f"grid[{name!r}] has {twice} twice; {'use repeats' if part == 'key' else _BY_NAME}")
+        if twice := check.repeated(
+            json.dumps(getattr(value, part), sort_keys=True) for value in found
+        ):
+            raise ValueError(
+                f"grid[{name!r}] has {twice} twice; {'use repeats' if part == 'key' else _BY_NAME}"
+            )
     return found
 
 
 def _listed_values(name: str, given: Any) -> list[Value]:
     if isinstance(given, Mapping):
         if not all(isinstance(label, str) for label in given):
-            raise ValueError(f"grid[{name!r}] must have strings as the names of its values, got {list(given)!r}")
+            raise ValueError(
+                f"grid[{name!r}] must have strings as the names of its values, got {list(given)!r}"
+            )
         found = [Value(value, text(label), text(label)) for label, value in given.items()]
     else:
         entries = check.entries(f"grid[{name!r}]", given, "a sequence of values")
@@ -156,7 +183,9 @@ def _listed(given: list[Any], repeats: int) -> list[Cell]:
         if not isinstance(row, Mapping):
             raise TypeError(f"grid[{i}] must be a mapping of names to values, got {row!r}")
         _require_names(row)
-        cells.append(_cell({name: value_of(f"grid[{i}][{name!r}]", value) for name, value in row.items()}))
+        cells.append(
+            _cell({name: value_of(f"grid[{i}][{name!r}]", value) for name, value in row.items()})
+        )
         if (first := places.setdefault(cells[i].key, i)) != i:
             raise ValueError(f"grid[{i}] is the same cell as grid[{first}]; use repeats")
     return cells
@@ -178,7 +207,10 @@ def _drawn(choices: Mapping[str, Any], number: int, seed: int) -> Cell:
             values[name] = choice[int(rng.integers(len(choice)))]
         else:
             drawn = choice.rvs(random_state=rng) if hasattr(choice, "rvs") else choice(rng)
-            values[name] = value_of(f"a value drawn for grid[{name!r}]", drawn[()] if isinstance(drawn, np.ndarray) else drawn)
+            values[name] = value_of(
+                f"a value drawn for grid[{name!r}]",
+                drawn[()] if isinstance(drawn, np.ndarray) else drawn,
+            )
     return _cell(values, number)
 
 

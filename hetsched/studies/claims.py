@@ -28,7 +28,8 @@ class Claim(NamedTuple):
     #: how much a number may differ, relative to the paper's; 0: the numbers must be as printed
     within: float | str = 0.0
     holds: bool | None = None
-    corrected: tuple[str, str] | None = None  #: paper and here after the correction that `why` names
+    #: paper and here after the correction that `why` names
+    corrected: tuple[str, str] | None = None
 
     @property
     def verdict(self) -> str:
@@ -62,7 +63,10 @@ class Claim(NamedTuple):
         if not found or len(printed) != len(found):
             return False
         slack = self.within * (1 + 1e-9)
-        return all(abs(ours - theirs) <= slack * abs(theirs) for ours, theirs in zip(found, printed, strict=True))
+        return all(
+            abs(ours - theirs) <= slack * abs(theirs)
+            for ours, theirs in zip(found, printed, strict=True)
+        )
 
 
 class Study(DrawnFigure):
@@ -87,7 +91,10 @@ class Study(DrawnFigure):
 
     def __str__(self) -> str:
         claims = self.claims()
-        rows = [(self.heading, "paper", "here", "within", "verdict", ""), *(claim.row for claim in claims)]
+        rows = [
+            (self.heading, "paper", "here", "within", "verdict", ""),
+            *(claim.row for claim in claims),
+        ]
         return f"{self.tables()}\n\n{table(rows)}\n{counted(claims)}"
 
 
@@ -122,7 +129,9 @@ def items(claims: list[Claim]) -> list[Item]:
     found = []
     for name, members in groups.items():
         verdicts = [claim.verdict for claim in members]
-        reasons = dict.fromkeys(claim.why for claim in members if claim.verdict != MET and claim.why)
+        reasons = dict.fromkeys(
+            claim.why for claim in members if claim.verdict != MET and claim.why
+        )
         met, corrected, missed = (verdicts.count(verdict) for verdict in (MET, CORRECTED, NOT_MET))
         found.append(Item(name, met, corrected, missed, tuple(reasons)))
     return found
@@ -137,4 +146,7 @@ def counted(claims: list[Claim]) -> str:
     """How many claims have which verdict, in words."""
     verdicts = [claim.verdict for claim in claims]
     met, corrected, missed = (verdicts.count(verdict) for verdict in (MET, CORRECTED, NOT_MET))
-    return f"{met + corrected + missed} claims: {met} met, {corrected} met after the correction, {missed} not met"
+    return (
+        f"{met + corrected + missed} claims: {met} met, {corrected} met after the correction,"
+        f" {missed} not met"
+    )

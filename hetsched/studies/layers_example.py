@@ -21,29 +21,61 @@ def example_claims() -> list[Claim]:
     squares = partition([1, 1, 1, 1], "columns", (SIDE, SIDE))
     by_power = layers_star(SIDE, [1 / power for power in POWERS])
     even = [SIDE // len(POWERS)] * len(POWERS)
-    volumes = [float(SIDE * squares.spans.sum()), 2.0 * SIDE**2, by_power.volume]  # a zone's rows of A and columns of B
+    # a zone's rows of A and columns of B
+    volumes = [float(SIDE * squares.spans.sum()), 2.0 * SIDE**2, by_power.volume]
     slowest = min(POWERS)
     times = [SIDE * 16 / slowest, SIDE**2 * even[0] / slowest, by_power.makespan]
     counts = by_power.counts.tolist()
     return [
-        Claim("1: volume of S2 and S3 below that of S1", "substantially reduced", " / ".join(f"{v:g}" for v in volumes),
-              "S1 / S2 / S3", "both below S1", max(volumes[1:]) < volumes[0]),
-        Claim("1: finishing time of S2 is that of S1", "unchanged", f"{times[0]:g} / {times[1]:g}", "", "equal",
-              times[0] == times[1]),
-        Claim("1: layers of S3 are proportional to the powers", "proportional", " ".join(map(str, counts)), "", "exactly",
-              [count * sum(POWERS) for count in counts] == [SIDE * power for power in POWERS]),
-        Claim("1: S3 optimizes the finishing time", "optimized", f"{times[2]:g}", "of S1 and S2: " + f"{times[0]:g}",
-              "proven least", by_power.optimal and times[2] < min(times[:2])),
+        Claim(
+            "1: volume of S2 and S3 below that of S1",
+            "substantially reduced",
+            " / ".join(f"{v:g}" for v in volumes),
+            "S1 / S2 / S3",
+            "both below S1",
+            max(volumes[1:]) < volumes[0],
+        ),
+        Claim(
+            "1: finishing time of S2 is that of S1",
+            "unchanged",
+            f"{times[0]:g} / {times[1]:g}",
+            "",
+            "equal",
+            times[0] == times[1],
+        ),
+        Claim(
+            "1: layers of S3 are proportional to the powers",
+            "proportional",
+            " ".join(map(str, counts)),
+            "",
+            "exactly",
+            [count * sum(POWERS) for count in counts] == [SIDE * power for power in POWERS],
+        ),
+        Claim(
+            "1: S3 optimizes the finishing time",
+            "optimized",
+            f"{times[2]:g}",
+            "of S1 and S2: " + f"{times[0]:g}",
+            "proven least",
+            by_power.optimal and times[2] < min(times[:2]),
+        ),
         _central_source(),
-    ]  # fmt: skip
+    ]
 
 
 def _central_source() -> Claim:
     """On a mesh that looks the same in all four directions, each quadrant gets as many layers."""
     rng = np.random.default_rng(0)
     quadrant = rng.uniform(2e-4, 7e-4, (_HALF, _HALF))
-    across, down = rng.uniform(3e-4, 8e-4, (_HALF, _HALF - 1)), rng.uniform(3e-4, 8e-4, (_HALF - 1, _HALF))
-    times, right, below = _mirrored(quadrant, (1, 1)), _mirrored(across, (1, 0)), _mirrored(down, (0, 1))
+    across, down = (
+        rng.uniform(3e-4, 8e-4, (_HALF, _HALF - 1)),
+        rng.uniform(3e-4, 8e-4, (_HALF - 1, _HALF)),
+    )
+    times, right, below = (
+        _mirrored(quadrant, (1, 1)),
+        _mirrored(across, (1, 0)),
+        _mirrored(down, (0, 1)),
+    )
     middle = (_HALF - 1, _HALF - 1)
     plan = layers_mesh(600, times, right, below, "relaxed", source=middle)
     finish = plan.finish[plan.counts > 1e-6]
@@ -51,8 +83,18 @@ def _central_source() -> Claim:
     sums = [float(plan.counts[i, j].sum()) for i in _SIDES for j in _SIDES]
     equal = max(sums) - min(sums) <= 1e-6 * 600 and np.ptp(finish) <= 1e-6 * plan.makespan
     here = " ".join(f"{value:.4g}" for value in sums)
-    why = f"layers of each on a mirrored mesh; from the corner it takes {corner.makespan / plan.makespan:.2f} times as long"
-    return Claim("6.2: the other quadrants of a central source are similar", "similar", here, why, "equal", bool(equal))
+    why = (
+        "layers of each on a mirrored mesh; from the corner it takes"
+        f" {corner.makespan / plan.makespan:.2f} times as long"
+    )
+    return Claim(
+        "6.2: the other quadrants of a central source are similar",
+        "similar",
+        here,
+        why,
+        "equal",
+        bool(equal),
+    )
 
 
 _SIDES = (slice(0, _HALF - 1), slice(_HALF, 2 * _HALF - 1))

@@ -38,7 +38,9 @@ _RIVALS: dict[str, Callable[..., Rival]] = {
     "modified": lambda *mesh: pipeline(*mesh, chunks=2),
     "pipeline, idle source": lambda *mesh: pipeline(*mesh, source_computes=False),
     "modified, idle source": lambda *mesh: pipeline(*mesh, chunks=2, source_computes=False),
-    "balanced": lambda *mesh: pipeline(*mesh, chunks=math.inf, balanced=True, source_computes=False),
+    "balanced": lambda *mesh: pipeline(
+        *mesh, chunks=math.inf, balanced=True, source_computes=False
+    ),
 }
 _TOO, _IDLE = "the source computes too", "if the source computes nothing, as in layers"
 _TREE, _SCRATCH = "a tree with everything over each of its links", "every program from scratch"
@@ -102,7 +104,9 @@ class LayersMesh(Study):
         found = [
             a.makespan / b.makespan - 1
             for side in self.sides(size)
-            for a, b in zip(self.outcomes[size, side][method], self.outcomes[size, side][other], strict=True)
+            for a, b in zip(
+                self.outcomes[size, side][method], self.outcomes[size, side][other], strict=True
+            )
         ]
         spread = statistics.pstdev(found)
         return statistics.mean(found), spread / math.sqrt(len(found)), spread
@@ -118,7 +122,10 @@ class LayersMesh(Study):
         ):
             shown = SHOWN if number < 9 else SHOWN[:2]
             for size in self.sizes:
-                lines += ["", f"Figure {number}, {size} x {size}: {what}, mean ± standard deviation"]
+                lines += [
+                    "",
+                    f"Figure {number}, {size} x {size}: {what}, mean ± standard deviation",
+                ]
                 rows = [("n", *(label for _, label, _, _ in shown))]
                 for side in self.sides(size):
                     found = (self.mean(size, side, method, value) for method, *_ in shown)
@@ -132,25 +139,43 @@ class LayersMesh(Study):
 
         def over(method: str, digits: int = 1) -> str:
             found = (self.excess(size, method) for size in sizes)
-            return " / ".join(f"{100 * mean:.{digits}f} ± {100 * error:.{digits}f}%" for mean, error, _ in found)
+            return " / ".join(
+                f"{100 * mean:.{digits}f} ± {100 * error:.{digits}f}%" for mean, error, _ in found
+            )
 
         def joined(values: Iterable[float], form: str) -> str:
             return " / ".join(f"{value:{form}}" for value in values)
 
         def volumes(method: str) -> list[float]:
-            return [statistics.mean(self.mean(size, side, method, "volume")[0] for side in self.sides(size)) for size in sizes]
+            return [
+                statistics.mean(
+                    self.mean(size, side, method, "volume")[0] for side in self.sides(size)
+                )
+                for size in sizes
+            ]
 
         def less(method: str) -> str:
-            saved = (1 - own / other for own, other in zip(volumes("pmft"), volumes(method), strict=True))
+            saved = (
+                1 - own / other for own, other in zip(volumes("pmft"), volumes(method), strict=True)
+            )
             return joined(saved, ".0%")
 
         def each(method: str, value: str) -> list[float]:
-            return [statistics.mean(self.mean(size, side, method, value)[0] for side in self.sides(size)) for size in sizes]
+            return [
+                statistics.mean(
+                    self.mean(size, side, method, value)[0] for side in self.sides(size)
+                )
+                for size in sizes
+            ]
 
-        solves = sorted({o.lp_solves for table in self.outcomes.values() for o in table["heuristic"]})
+        solves = sorted(
+            {o.lp_solves for table in self.outcomes.values() for o in table["heuristic"]}
+        )
         correlation = [
             _correlation(
-                (side, outcome.from_scratch) for side in self.sides(size) for outcome in self.outcomes[size, side]["pmft"]
+                (side, outcome.from_scratch)
+                for side in self.sides(size)
+                for outcome in self.outcomes[size, side]["pmft"]
             )
             for size in sizes
         ]
@@ -158,33 +183,98 @@ class LayersMesh(Study):
         scratch, thrifty = each("pmft", "from_scratch"), each("heuristic", "from_scratch")
         return [
             Claim(
-                "7: volume of LBP, n^2", "almost SUMMA's", joined(lbp, ".2f"), f"SUMMA: {joined(panels, '.0f')}", "5 %",
+                "7: volume of LBP, n^2",
+                "almost SUMMA's",
+                joined(lbp, ".2f"),
+                f"SUMMA: {joined(panels, '.0f')}",
+                "5 %",
                 all(abs(own / other - 1) <= 0.05 for own, other in zip(lbp, panels, strict=True)),
             ),
             Claim("7: LBP saves over Modified Pipeline", "81%", less("modified"), _TREE, _SHARE),
-            Claim("7: LBP saves over Pipeline", "90%", less("pipeline"), "everything over every link", _SHARE),
-            Claim("8: LBP-heuristic over LBP", "0.03% / 0.08% / 0.18%", over("heuristic", 2), within=_EXCESS),
-            Claim("8: SUMMA over LBP", "56.4% / 52.9% / 46.7%", over("summa"), "panels, then products, step by step", _EXCESS),
-            Claim("8: the same, overlapped", "", over("summa, overlapped"), "panels travel during the step before"),
-            Claim("8: Modified Pipeline over LBP", "66.7% / 87.2% / 121.1%", over("modified"), "2 chunks; " + _TOO, _EXCESS),
+            Claim(
+                "7: LBP saves over Pipeline",
+                "90%",
+                less("pipeline"),
+                "everything over every link",
+                _SHARE,
+            ),
+            Claim(
+                "8: LBP-heuristic over LBP",
+                "0.03% / 0.08% / 0.18%",
+                over("heuristic", 2),
+                within=_EXCESS,
+            ),
+            Claim(
+                "8: SUMMA over LBP",
+                "56.4% / 52.9% / 46.7%",
+                over("summa"),
+                "panels, then products, step by step",
+                _EXCESS,
+            ),
+            Claim(
+                "8: the same, overlapped",
+                "",
+                over("summa, overlapped"),
+                "panels travel during the step before",
+            ),
+            Claim(
+                "8: Modified Pipeline over LBP",
+                "66.7% / 87.2% / 121.1%",
+                over("modified"),
+                "2 chunks; " + _TOO,
+                _EXCESS,
+            ),
             Claim("8: the same, idle source", "", over("modified, idle source"), _IDLE),
             Claim("8: Pipeline over LBP", "73.4% / 114% / 185%", over("pipeline"), _TOO, _EXCESS),
             Claim("8: the same, idle source", "", over("pipeline, idle source"), _IDLE),
-            Claim("8: with balanced shares and ideal chunks", "", over("balanced"), "not in the paper; " + _IDLE),
+            Claim(
+                "8: with balanced shares and ideal chunks",
+                "",
+                over("balanced"),
+                "not in the paper; " + _IDLE,
+            ),
             Claim("9: LPs solved by the heuristic", "2 or 3", " or ".join(map(str, solves))),
-            Claim("9: iterations of LBP", "grow with the mesh", joined(scratch, ".0f"), _SCRATCH, "each more than before",
-                  scratch == sorted(set(scratch))),
-            Claim("9: iterations of LBP-heuristic", "far fewer", joined(thrifty, ".0f"), _SCRATCH, "two thirds of LBP's at most",
-                  all(few <= 2 / 3 * many for few, many in zip(thrifty, scratch, strict=True))),
-            Claim("9: iterations of LBP, warm", "", joined(each("pmft", "iterations"), ".0f"), _BEFORE),
-            Claim("9: iterations of LBP-heuristic, warm", "", joined(each("heuristic", "iterations"), ".0f"), _FIRST),
-            Claim("9: correlation of iterations of LBP and n", "none", joined(correlation, "+.2f"), "", "0.3 at most",
-                  all(abs(found) <= 0.3 for found in correlation)),
-        ]  # fmt: skip
+            Claim(
+                "9: iterations of LBP",
+                "grow with the mesh",
+                joined(scratch, ".0f"),
+                _SCRATCH,
+                "each more than before",
+                scratch == sorted(set(scratch)),
+            ),
+            Claim(
+                "9: iterations of LBP-heuristic",
+                "far fewer",
+                joined(thrifty, ".0f"),
+                _SCRATCH,
+                "two thirds of LBP's at most",
+                all(few <= 2 / 3 * many for few, many in zip(thrifty, scratch, strict=True)),
+            ),
+            Claim(
+                "9: iterations of LBP, warm", "", joined(each("pmft", "iterations"), ".0f"), _BEFORE
+            ),
+            Claim(
+                "9: iterations of LBP-heuristic, warm",
+                "",
+                joined(each("heuristic", "iterations"), ".0f"),
+                _FIRST,
+            ),
+            Claim(
+                "9: correlation of iterations of LBP and n",
+                "none",
+                joined(correlation, "+.2f"),
+                "",
+                "0.3 at most",
+                all(abs(found) <= 0.3 for found in correlation),
+            ),
+        ]
 
 
 def reproduce_layers_mesh(
-    sizes: Sequence[int] = SIZES, sides: Sequence[int] = SIDES, meshes: int = MESHES, seed: int = _SEED
+    sizes: Sequence[int] = SIZES,
+    sides: Sequence[int] = SIDES,
+    meshes: int = MESHES,
+    seed: int = _SEED,
 ) -> LayersMesh:
     """Plan matrix products on random meshes by PMFT, the heuristic and the rivals.
 
@@ -200,7 +290,11 @@ def reproduce_layers_mesh(
                 for method in ("pmft", "heuristic"):
                     plan = layers_mesh(side, *mesh, method=method)
                     scratch = iterations_from_scratch(side, mesh, method)
-                    table[method].append(Outcome(plan.makespan, plan.volume, plan.lp_solves, plan.iterations, scratch))
+                    table[method].append(
+                        Outcome(
+                            plan.makespan, plan.volume, plan.lp_solves, plan.iterations, scratch
+                        )
+                    )
                 for name, rival in _RIVALS.items():
                     table[name].append(Outcome(*rival(side, *mesh)[:2]))
     return LayersMesh(outcomes)
@@ -215,13 +309,21 @@ def iterations_from_scratch(n: int, mesh: Sequence[NDArray[np.float64]], method:
     return program.iterations
 
 
-def random_mesh(size: int, draw: Callable[[], float]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def random_mesh(
+    size: int, draw: Callable[[], float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Cycle-times, right and down of a mesh as in section 6.2; draw() is uniform in [0, 1)."""
 
     def uniform(shape: tuple[int, int], low: float, high: float) -> NDArray[np.float64]:
-        return np.array([[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])])
+        return np.array(
+            [[low + (high - low) * draw() for _ in range(shape[1])] for _ in range(shape[0])]
+        )
 
-    return uniform((size, size), *_TIMES), uniform((size, size - 1), *_COSTS), uniform((size - 1, size), *_COSTS)
+    return (
+        uniform((size, size), *_TIMES),
+        uniform((size, size - 1), *_COSTS),
+        uniform((size - 1, size), *_COSTS),
+    )
 
 
 def _correlation(pairs: Iterable[tuple[float, float]]) -> float:

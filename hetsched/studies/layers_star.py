@@ -16,10 +16,15 @@ from .claims import Claim, Study
 from .layers_example import example_claims
 
 #: The paper's name of a method of `partition`, and its proven factor over the lower bound.
-RECTANGLES = {"NRRP": ("nonrectangular", 2 / 3**0.5), "Recursive": ("nagamochi-abe", 1.25), "PERI-SUM": ("columns", 1.75)}
+RECTANGLES = {
+    "NRRP": ("nonrectangular", 2 / 3**0.5),
+    "Recursive": ("nagamochi-abe", 1.25),
+    "PERI-SUM": ("columns", 1.75),
+}
 LAYERS, SUMMED, EVEN, BOUND = "LBP", "LBP and the sum", "Even-Col", "lower bound"
 METHODS = (LAYERS, *RECTANGLES, EVEN)
-_CYCLE, _LINK = (0.0002, 0.0007), (0.0003, 0.0008)  # section 6.1: seconds per multiply-add and per element, uniform
+# section 6.1: seconds per multiply-add and per element, uniform
+_CYCLE, _LINK = (0.0002, 0.0007), (0.0003, 0.0008)
 _ORDER = (LAYERS, BOUND, *RECTANGLES, EVEN, SUMMED)
 _GUARANTEE = "the lower bound times the factor that is proven: {}"
 _POINT = 0.01
@@ -69,8 +74,15 @@ class Sweep:
             ("finishing time over LBP's", self.relative_times(), ".3f"),
         ):
             names = [name for name in _ORDER if name in values]
-            rows = [(str(point), *(spread(values[name][k], form) for name in names)) for k, point in enumerate(self.points)]
-            lines += ["", f"{title}, mean ± standard deviation", table([(self.axis, *names), *rows], ">", (6, 18))]
+            rows = [
+                (str(point), *(spread(values[name][k], form) for name in names))
+                for k, point in enumerate(self.points)
+            ]
+            lines += [
+                "",
+                f"{title}, mean ± standard deviation",
+                table([(self.axis, *names), *rows], ">", (6, 18)),
+            ]
         return "\n".join(lines[1:])
 
 
@@ -97,8 +109,17 @@ class LayersStar(Study):
         def reduction(name: str, factor: float = 1.0) -> float:
             return float(np.mean(1 - volumes[LAYERS] / (factor * volumes[name])))
 
-        claims = [Claim("6a: LBP below the lower bound of rectangles", "75%", f"{reduction(BOUND):.1%}", within=_POINT)]
-        for (name, (_, factor)), paper in zip(RECTANGLES.items(), ("78%", "79.7%", "85.1%"), strict=True):
+        claims = [
+            Claim(
+                "6a: LBP below the lower bound of rectangles",
+                "75%",
+                f"{reduction(BOUND):.1%}",
+                within=_POINT,
+            )
+        ]
+        for (name, (_, factor)), paper in zip(
+            RECTANGLES.items(), ("78%", "79.7%", "85.1%"), strict=True
+        ):
             proven = f"{reduction(BOUND, factor):.1%}"
             claims.append(
                 Claim(
@@ -117,20 +138,33 @@ class LayersStar(Study):
         return [
             *example_claims(),
             *claims,
-            Claim("6b: the four below Even-Col", "about 40%", low if low == high else f"{low} to {high}", within=0.05),
-            Claim("LBP with its sum over PERI-SUM", "", f"{whole:.2f} times", "section 1.1 leaves the sum to later"),
+            Claim(
+                "6b: the four below Even-Col",
+                "about 40%",
+                low if low == high else f"{low} to {high}",
+                within=0.05,
+            ),
+            Claim(
+                "LBP with its sum over PERI-SUM",
+                "",
+                f"{whole:.2f} times",
+                "section 1.1 leaves the sum to later",
+            ),
         ]
 
     def tables(self) -> str:
         """Both sweeps."""
         titles = "Figure 6, 16 workers", f"The same at N = {self.by_workers.sizes[0]}"
         return "\n\n".join(
-            f"{title}: {sweep.tables()}" for title, sweep in zip(titles, (self.by_size, self.by_workers), strict=True)
+            f"{title}: {sweep.tables()}"
+            for title, sweep in zip(titles, (self.by_size, self.by_workers), strict=True)
         )
 
 
 def reproduce_star(
-    sizes: Sequence[int] = tuple(range(100, 1001, 100)), workers: Sequence[int] = (2, 4, 8, 16, 32, 64), seeds: int = 10
+    sizes: Sequence[int] = tuple(range(100, 1001, 100)),
+    workers: Sequence[int] = (2, 4, 8, 16, 32, 64),
+    seeds: int = 10,
 ) -> LayersStar:
     """Reproduce figure 6: `layers_star` and rectangles of `partition` on random stars.
 
@@ -139,7 +173,8 @@ def reproduce_star(
     """
     most = max(sizes)
     return LayersStar(
-        _sweep("N", sizes, [(n, 16) for n in sizes], seeds), _sweep("p", workers, [(most, p) for p in workers], seeds)
+        _sweep("N", sizes, [(n, 16) for n in sizes], seeds),
+        _sweep("p", workers, [(most, p) for p in workers], seeds),
     )
 
 

@@ -48,30 +48,48 @@ class Part(NamedTuple):
 def html(parts: Sequence[Part]) -> str:
     """A self-contained page: the verdicts by figure, claims, plots and tables of each study."""
     body = "\n".join(map(_section, parts))
-    return _PAGE.format(title="The papers' numbers again", style=_STYLE, version=escape(__version__), body=body)
+    return _PAGE.format(
+        title="The papers' numbers again", style=_STYLE, version=escape(__version__), body=body
+    )
 
 
 def _section(part: Part) -> str:
     study, claims = part.study, part.study.claims()
-    rows = [(item.name, item.met, item.corrected, item.missed, item.verdict, "; ".join(item.reasons)) for item in items(claims)]
+    rows = [
+        (item.name, item.met, item.corrected, item.missed, item.verdict, "; ".join(item.reasons))
+        for item in items(claims)
+    ]
     marks = ["bad" if row[3] else "better" if row[2] else "good" for row in rows]
-    counts = _table((study.heading.partition(":")[0], "met", "after a correction", "not met", "verdict", "why"), rows, 4, marks)
+    counts = _table(
+        (study.heading.partition(":")[0], "met", "after a correction", "not met", "verdict", "why"),
+        rows,
+        4,
+        marks,
+    )
     heads = (study.heading, "paper", "here", "within", "verdict", "")
-    every = _table(heads, [claim.row for claim in claims], 4, [_MARKS.get(claim.verdict, "") for claim in claims])
+    every = _table(
+        heads,
+        [claim.row for claim in claims],
+        4,
+        [_MARKS.get(claim.verdict, "") for claim in claims],
+    )
     return (
-        f'<h2 id="{escape(part.paper)}">{escape(part.title)}</h2>\n<p>{escape(study.counted())}</p>\n{counts}\n'
-        f"<h3>All claims</h3>\n{every}\n<h3>Figures</h3>\n<figure>{_picture(study)}</figure>\n"
-        f"<h3>Tables</h3>\n<details><summary>{escape(study.tables().strip().splitlines()[0])} ...</summary>"
-        f"<pre>{escape(study.tables())}</pre></details>"
+        f'<h2 id="{escape(part.paper)}">{escape(part.title)}</h2>\n<p>{escape(study.counted())}</p>\n{counts}\n<h3>All'
+        f" claims</h3>\n{every}\n<h3>Figures</h3>\n<figure>{_picture(study)}</figure>\n<h3>Tables</h3>\n<details><summary>{escape(study.tables().strip().splitlines()[0])}"
+        f" ...</summary><pre>{escape(study.tables())}</pre></details>"
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], marked: int, marks: Sequence[str]) -> str:
+def _table(
+    heads: Sequence[str], rows: Sequence[Sequence[Any]], marked: int, marks: Sequence[str]
+) -> str:
     """An HTML table in which one cell of each row, in column `marked`, has a mark."""
     lines = ["<tr>" + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr>"]
     for row, mark in zip(rows, marks, strict=True):
         kinds = [f' class="{mark}"' if k == marked and mark else "" for k in range(len(row))]
-        cells = (f"<td{kind}>{escape(str(cell))}</td>" for kind, cell in zip(kinds, row, strict=True))
+        cells = (
+            f"<td{kind}>{escape(str(cell))}</td>" for kind, cell in zip(kinds, row, strict=True)
+        )
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return "<table>" + "\n".join(lines) + "</table>"
 
@@ -98,8 +116,18 @@ def to_json(parts: Sequence[Part]) -> str:
     studies = []
     for part in parts:
         claims = part.study.claims()
-        found = [{**item._asdict(), "reasons": list(item.reasons), "verdict": item.verdict} for item in items(claims)]
-        studies.append({"paper": part.paper, "title": part.title, "items": found, "claims": [_claim(claim) for claim in claims]})
+        found = [
+            {**item._asdict(), "reasons": list(item.reasons), "verdict": item.verdict}
+            for item in items(claims)
+        ]
+        studies.append(
+            {
+                "paper": part.paper,
+                "title": part.title,
+                "items": found,
+                "claims": [_claim(claim) for claim in claims],
+            }
+        )
     return json.dumps({"hetsched": __version__, "studies": studies}, indent=1)
 
 

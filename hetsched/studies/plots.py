@@ -58,16 +58,32 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
     counts = [sum(name in names for name, _ in study.plans) for _, _, names in FIGURES]
     parts: Any = figure.subfigures(2, 1, height_ratios=[2, 1])
     upper, lower = parts
-    rows = upper.subplots(2, len(FIGURES), sharex="col", sharey="row", gridspec_kw={"width_ratios": [max(n, 3) for n in counts]})
+    rows = upper.subplots(
+        2,
+        len(FIGURES),
+        sharex="col",
+        sharey="row",
+        gridspec_kw={"width_ratios": [max(n, 3) for n in counts]},
+    )
     for (cost, work), (number, what, names) in zip(rows.T, FIGURES, strict=True):
         title = f"{number}: {what}"
         # figure 8 has the fewest instances, so it is narrow
         _name(cost, title.replace(" platform", "\nplatform") if _narrow(figure, 12.0) else title)
         for ax, table in ((cost, tables[0]), (work, tables[1])):
-            _marks(ax, {i: row for i, row in table.items() if i[0] in names}, study.seconds, joined=False)
+            _marks(
+                ax,
+                {i: row for i, row in table.items() if i[0] in names},
+                study.seconds,
+                joined=False,
+            )
         first = next(i for i in study.plans if i[0] in names)
         texts = [label(i).rpartition(", ")[2] for i in study.plans if i[0] in names]
-        work.set_xticks(range(len(texts)), texts, rotation=90 if len(names) > 1 or _narrow(figure) else 0, fontsize=8)
+        work.set_xticks(
+            range(len(texts)),
+            texts,
+            rotation=90 if len(names) > 1 or _narrow(figure) else 0,
+            fontsize=8,
+        )
         if label(first) != first[0]:
             work.set_xlabel("s (blocks)", fontsize=9)
     rows[0][0].set_ylabel("relative cost")
@@ -81,7 +97,9 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
         columnspacing=1.2,
     )
 
-    for ax, table, title in zip(lower.subplots(1, 2), tables, ("relative cost", "relative work"), strict=True):
+    for ax, table, title in zip(
+        lower.subplots(1, 2), tables, ("relative cost", "relative work"), strict=True
+    ):
         shown = [method for method in _SUMMARY if method in study.seconds]
         _marks(ax, table, shown, joined=True)
         _name(ax, f"9: {title}, all experiments")
@@ -89,7 +107,10 @@ def plot_ppopp2008(study: Ppopp2008, figure: Figure | None = None) -> Figure:
         ends = [sum(counts[:k]) - 0.5 for k in range(len(counts) + 1)]
         for end in ends[1:-1]:
             ax.axvline(end, color="#bbbbbb", linewidth=0.6)
-        ax.set_xticks([(x + y) / 2 for x, y in zip(ends, ends[1:], strict=False)], [f"figure {n}" for n, _, _ in FIGURES])
+        ax.set_xticks(
+            [(x + y) / 2 for x, y in zip(ends, ends[1:], strict=False)],
+            [f"figure {n}" for n, _, _ in FIGURES],
+        )
         ax.tick_params(axis="x", length=0, labelsize=8)
         ax.legend(frameon=False, fontsize=8)
     return figure
@@ -113,9 +134,16 @@ def _marks(ax: Axes, table: Table, methods: Iterable[str], *, joined: bool) -> N
         values = [row[method] for row in table.values()]
         shift = 0.0 if joined else 0.8 * ((k + 0.5) / len(shown) - 0.5)
         ax.plot(
-            [at + shift for at in range(len(values))], values, linestyle="-" if joined else "", linewidth=0.8, color=colour,
-            marker=marker, markersize=7 if marker == "*" else 4.5, markeredgewidth=0.0, label=method,
-        )  # fmt: skip
+            [at + shift for at in range(len(values))],
+            values,
+            linestyle="-" if joined else "",
+            linewidth=0.8,
+            color=colour,
+            marker=marker,
+            markersize=7 if marker == "*" else 4.5,
+            markeredgewidth=0.0,
+            label=method,
+        )
     if not joined:
         for at in range(0, len(table), 2):
             ax.axvspan(at - 0.5, at + 0.5, color="#f2f2f2", linewidth=0, zorder=0)
@@ -143,7 +171,9 @@ def plot_static2001(study: Static2001, figure: Figure | None = None) -> Figure:
     for at, (name, run) in enumerate(study.figure7.items()):
         places = [w + 0.4 * at - 0.2 for w in range(len(TIMES))]
         axes[0].bar(places, run.updates[STEP - 1], width=0.38, color=colours[name], label=name)
-    axes[0].set_xticks(range(len(TIMES)), [f"P{w + 1}\ncycle-time {t}" for w, t in enumerate(TIMES)])
+    axes[0].set_xticks(
+        range(len(TIMES)), [f"P{w + 1}\ncycle-time {t}" for w, t in enumerate(TIMES)]
+    )
     _name(axes[0], f"7: updates in step {STEP}")
     for name, run in study.figure10.items():
         steps = [max(step) for step in run.updates[: SLICE - 1]]
@@ -166,10 +196,28 @@ def _drawings(rows: Any) -> None:
         for col in range(6):
             tiles.add_patch(_square(col, row))
             if col < 5:
-                tiles.annotate("", (col + 1.25, row + 0.5), (col + 0.75, row + 0.5), arrowprops={"arrowstyle": "->"})
+                tiles.annotate(
+                    "",
+                    (col + 1.25, row + 0.5),
+                    (col + 0.75, row + 0.5),
+                    arrowprops={"arrowstyle": "->"},
+                )
             if row < 3:
-                tiles.annotate("", (col + 0.5, row + 1.25), (col + 0.5, row + 0.75), arrowprops={"arrowstyle": "->"})
-    tiles.set(xlim=(0, 6), ylim=(0, 4), aspect="equal", xticks=[], yticks=[], xlabel="$N_2$ tiles", ylabel="$N_1$ tiles")
+                tiles.annotate(
+                    "",
+                    (col + 0.5, row + 1.25),
+                    (col + 0.5, row + 0.75),
+                    arrowprops={"arrowstyle": "->"},
+                )
+    tiles.set(
+        xlim=(0, 6),
+        ylim=(0, 4),
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+        xlabel="$N_2$ tiles",
+        ylabel="$N_1$ tiles",
+    )
     _name(tiles, "5: a tile waits for two others")
     for ax, (title, plan) in zip(others, drawn_partitions(), strict=True):
         plan.plot(ax).set(xlabel="", ylabel="", xticks=[], yticks=[])
@@ -192,7 +240,10 @@ def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
 
     rows = figure.subplots(2, 2, sharex="row")
     for (left, right), sweep, title in zip(
-        rows, (study.by_size, study.by_workers), ("16 workers", f"N = {study.by_workers.sizes[0]}"), strict=True
+        rows,
+        (study.by_size, study.by_workers),
+        ("16 workers", f"N = {study.by_workers.sizes[0]}"),
+        strict=True,
     ):
         _lines(left, sweep, sweep.per_square(), tuple(sweep.volumes))
         left.set_yscale("log", base=2)
@@ -206,7 +257,10 @@ def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
             if sweep.axis == "p":
                 ax.set_xscale("log", base=2)
                 ax.set_xticks(sweep.points, [str(p) for p in sweep.points])
-    figure.supxlabel("bars: one standard deviation; marks that would hide each other are drawn side by side", fontsize=9)
+    figure.supxlabel(
+        "bars: one standard deviation; marks that would hide each other are drawn side by side",
+        fontsize=9,
+    )
     handles, labels = rows[0][0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -225,10 +279,18 @@ def _lines(ax: Axes, sweep: Sweep, values: Values, names: tuple[str, ...]) -> No
     for name in names:
         colour, marker, line, steps = _LAYERS[name]
         ax.errorbar(
-            _beside(sweep.points, steps, sweep.axis == "p"), values[name].mean(axis=1), values[name].std(axis=1),
-            color=colour, marker=marker, linestyle=line,
-            markersize=7 if marker == "*" else 4.5, linewidth=1.2, elinewidth=0.8, capsize=2, label=name,
-        )  # fmt: skip
+            _beside(sweep.points, steps, sweep.axis == "p"),
+            values[name].mean(axis=1),
+            values[name].std(axis=1),
+            color=colour,
+            marker=marker,
+            linestyle=line,
+            markersize=7 if marker == "*" else 4.5,
+            linewidth=1.2,
+            elinewidth=0.8,
+            capsize=2,
+            label=name,
+        )
     _rule(ax)
 
 
@@ -245,7 +307,9 @@ def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
     parts: Any = figure.subfigures(2, 1, height_ratios=[2.1, 1])
     rows = parts[0].subplots(2, len(study.sizes), sharex="col", squeeze=False)
     for row, (number, value, what) in zip(
-        rows, ((7, "volume", "volume / n²"), (8, "makespan", "finishing time (units of the model)")), strict=True
+        rows,
+        ((7, "volume", "volume / n²"), (8, "makespan", "finishing time (units of the model)")),
+        strict=True,
     ):
         for ax, size in zip(row, study.sizes, strict=True):
             for method, name, colour, marker in SHOWN:
@@ -282,10 +346,23 @@ def plot_layers_mesh(study: LayersMesh, figure: Figure | None = None) -> Figure:
     ax = parts[1].subplots()
     for size, shade in zip(study.sizes, ("#56b4e9", "#0072b2", "#222222", "#cc79a7"), strict=False):
         _curve(ax, study, size, "pmft", "from_scratch", f"LBP, {size} × {size}", shade, "o", "-")
-        _curve(ax, study, size, "heuristic", "from_scratch", f"LBP-heuristic, {size} × {size}", shade, "x", "--")
+        _curve(
+            ax,
+            study,
+            size,
+            "heuristic",
+            "from_scratch",
+            f"LBP-heuristic, {size} × {size}",
+            shade,
+            "x",
+            "--",
+        )
     _name(ax, "9: simplex iterations of a plan, every linear program from scratch")
     ax.set(
-        xlabel="n (rows of the matrices)\nbands: one standard deviation; marks that would hide each other are drawn side by side",
+        xlabel=(
+            "n (rows of the matrices)\nbands: one standard deviation; marks that would hide each"
+            " other are drawn side by side"
+        ),
         ylabel="iterations",
     )
     ax.set_ylim(bottom=0)
@@ -306,10 +383,20 @@ def _curve(
     steps: float = 0.0,
 ) -> None:
     """Draw means, with a band of one standard deviation."""
-    means, spreads = np.array([study.mean(size, side, method, value) for side in study.sides(size)]).T
+    means, spreads = np.array(
+        [study.mean(size, side, method, value) for side in study.sides(size)]
+    ).T
     sides = _beside(study.sides(size), steps, logarithmic=False)
     ax.plot(
-        sides, means, line, color=colour, marker=marker, markersize=4, linewidth=1.0, label=name, zorder=3 if "LBP" in name else 2
+        sides,
+        means,
+        line,
+        color=colour,
+        marker=marker,
+        markersize=4,
+        linewidth=1.0,
+        label=name,
+        zorder=3 if "LBP" in name else 2,
     )
     ax.fill_between(sides, means - spreads, means + spreads, color=colour, alpha=0.15, linewidth=0)
     _rule(ax)

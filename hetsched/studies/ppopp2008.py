@@ -32,7 +32,9 @@ _PLATFORMS = "the paper's random platforms are not printed"
 _SPEED = "S is not printed; {:g} times ours would give {}"
 _FASTER = 1.8
 _TIME = _RATIO = 0.1  # run times and ratios are read off curves; counts are as printed
-_EXAMPLE = "c = 2, w = 4.5, mu = 4, t = 100, five workers; {} if it overlaps, the time of C on the port"
+_EXAMPLE = (
+    "c = 2, w = 4.5, mu = 4, t = 100, five workers; {} if it overlaps, the time of C on the port"
+)
 _RULE = "by its own rule the ten with 1 GB are faster"
 
 Instance = tuple[str, tuple[int, int, int]]
@@ -65,7 +67,9 @@ class Ppopp2008(Study):
         table = {}
         for instance, plans in self.plans.items():
             least = min(getattr(plans[method], value) for method in PAPER)
-            table[instance] = {method: getattr(plan, value) / least for method, plan in plans.items()}
+            table[instance] = {
+                method: getattr(plan, value) / least for method, plan in plans.items()
+            }
         return table
 
     def tables(self) -> str:
@@ -78,10 +82,21 @@ class Ppopp2008(Study):
             ("workers", self.enrolled(), ".0f", ".1f"),
         ):
             for number, what, names in FIGURES:
-                rows = [(label(i), *_cells(row.values(), form)) for i, row in values.items() if i[0] in names]
-                lines += ["", f"Figure {number}, {what}: {title}", table([header, *rows], "<>", _LEAST)]
+                rows = [
+                    (label(i), *_cells(row.values(), form))
+                    for i, row in values.items()
+                    if i[0] in names
+                ]
+                lines += [
+                    "",
+                    f"Figure {number}, {what}: {title}",
+                    table([header, *rows], "<>", _LEAST),
+                ]
             columns = [[row[method] for row in values.values()] for method in self.seconds]
-            means, largest = _cells(map(statistics.mean, columns), mean), _cells(map(max, columns), form)
+            means, largest = (
+                _cells(map(statistics.mean, columns), mean),
+                _cells(map(max, columns), form),
+            )
             lines += ["", f"Figure 9, all instances: {title}"]
             lines += [table([header, ("mean", *means), ("largest", *largest)], "<>", _LEAST)]
         return "\n".join(lines[1:] + self._measured())
@@ -92,12 +107,24 @@ class Ppopp2008(Study):
             return []
         header, lines = ("", *self.seconds), []
         for number, what, names in FIGURES:
-            rows = [(label(i), *(f"{run.measured:.0f}" for run in row.values())) for i, row in self.runs.items() if i[0] in names]
+            rows = [
+                (label(i), *(f"{run.measured:.0f}" for run in row.values()))
+                for i, row in self.runs.items()
+                if i[0] in names
+            ]
             lines += ["", f"Figure {number}, {what}: makespans measured on emulated workers, s"]
             lines += [table([header, *rows], "<>", _LEAST)]
         late = [[row[method].late for row in self.runs.values()] for method in self.seconds]
-        rows = [("mean", *_cells(map(statistics.mean, late), "+.2%")), ("largest", *_cells(map(max, late), "+.2%"))]
-        return [*lines, "", "Figure 9, all instances: measured over simulated", table([header, *rows], "<>", _LEAST)]
+        rows = [
+            ("mean", *_cells(map(statistics.mean, late), "+.2%")),
+            ("largest", *_cells(map(max, late), "+.2%")),
+        ]
+        return [
+            *lines,
+            "",
+            "Figure 9, all instances: measured over simulated",
+            table([header, *rows], "<>", _LEAST),
+        ]
 
     def claims(self) -> list[Claim]:
         """The numbers in the paper's text, beside our numbers for its seven methods."""
@@ -108,7 +135,9 @@ class Ppopp2008(Study):
         mixed_cost = [cost[i] for i in self.plans if i[0] in FIGURES[3][2]]
         late = [row["het"] for row in mixed_cost if row["het"] > 1]
         steady = [plans["het"].makespan / steady_state(plans["het"]) for plans in everything]
-        capped = [plans["het"].makespan / plans["het"].bounds["steady state"] for plans in everything]
+        capped = [
+            plans["het"].makespan / plans["het"].bounds["steady state"] for plans in everything
+        ]
         faster = _span((_faster(x["het"]) for x in speeds), ".0f") + " s"
         counts = [str(len(new[method].enrolled)) for method in ("het", "hom", "homi")]
 
@@ -116,7 +145,9 @@ class Ppopp2008(Study):
             return _span((plans["het"].makespan for plans in sets), ".0f") + " s"
 
         def excess(method: str, other: str, sets: list[dict[str, StarPlan]]) -> str:
-            return _span((plans[method].makespan / plans[other].makespan - 1 for plans in sets), ".0%")
+            return _span(
+                (plans[method].makespan / plans[other].makespan - 1 for plans in sets), ".0%"
+            )
 
         def worst(method: str, rows: Iterable[dict[str, float]]) -> str:
             return f"{max(row[method] for row in rows) - 1:.0%}"
@@ -129,24 +160,71 @@ class Ppopp2008(Study):
 
         def workers(method: str, plans: dict[str, StarPlan]) -> str:
             sizes = sorted(set(plans[method].memory[plans[method].enrolled].tolist()))
-            return f"{len(plans[method].enrolled)}, of " + " and ".join(f"{size / 20971:.2g} GB" for size in sizes)
+            return f"{len(plans[method].enrolled)}, of " + " and ".join(
+                f"{size / 20971:.2g} GB" for size in sizes
+            )
 
         found = [
             Claim("4: run time of Het", "2000 to 3500 s", times(memory), within=_TIME),
-            Claim("4: workers of OMMOML", "2", _span((len(x["ommoml"].enrolled) for x in memory), "d")),
-            Claim("section 4: lost to C over the steady state, at most", "4%", _lost("hom", 32),
-                  _EXAMPLE.format(_lost("overlap", 48)), within=_RATIO),
+            Claim(
+                "4: workers of OMMOML", "2", _span((len(x["ommoml"].enrolled) for x in memory), "d")
+            ),
+            Claim(
+                "section 4: lost to C over the steady state, at most",
+                "4%",
+                _lost("hom", 32),
+                _EXAMPLE.format(_lost("overlap", 48)),
+                within=_RATIO,
+            ),
             Claim("5: run time of Het", "2500 to 5000 s", times(links), within=_TIME),
             Claim("5: workers of Hom", "2", _span((len(x["hom"].enrolled) for x in links), "d")),
             Claim("5: BMM over the best", "70 to 90%", late_bmm, _ASKED, within=_RATIO),
-            Claim("6: run time of Het", "2000 to 4000 s", times(speeds), _SPEED.format(_FASTER, faster), within=_TIME),
+            Claim(
+                "6: run time of Het",
+                "2000 to 4000 s",
+                times(speeds),
+                _SPEED.format(_FASTER, faster),
+                within=_TIME,
+            ),
             Claim("7: run time of Het", "2700 to 6000 s", times(mixed), _PLATFORMS, within=_TIME),
-            Claim("7: Het is not the best on", "2 of 12", f"{len(late)} of {len(mixed)}", _PLATFORMS),
-            Claim("7: Het over the best, at most", "9%", worst("het", mixed_cost), _PLATFORMS, within=_RATIO),
-            Claim("7: HomI over the best, mean", "34%", mean("homi", mixed_cost, ".0%"), _PLATFORMS, within=_RATIO),
-            Claim("7: HomI over the best, at most", "80%", worst("homi", mixed_cost), _PLATFORMS, within=_RATIO),
-            Claim("7: ORROML over the best, at most", "88%", worst("orroml", mixed_cost), _PLATFORMS, within=_RATIO),
-            Claim("7: OMMOML over the best, at most", "215%", worst("ommoml", mixed_cost), _PLATFORMS, within=_RATIO),
+            Claim(
+                "7: Het is not the best on", "2 of 12", f"{len(late)} of {len(mixed)}", _PLATFORMS
+            ),
+            Claim(
+                "7: Het over the best, at most",
+                "9%",
+                worst("het", mixed_cost),
+                _PLATFORMS,
+                within=_RATIO,
+            ),
+            Claim(
+                "7: HomI over the best, mean",
+                "34%",
+                mean("homi", mixed_cost, ".0%"),
+                _PLATFORMS,
+                within=_RATIO,
+            ),
+            Claim(
+                "7: HomI over the best, at most",
+                "80%",
+                worst("homi", mixed_cost),
+                _PLATFORMS,
+                within=_RATIO,
+            ),
+            Claim(
+                "7: ORROML over the best, at most",
+                "88%",
+                worst("orroml", mixed_cost),
+                _PLATFORMS,
+                within=_RATIO,
+            ),
+            Claim(
+                "7: OMMOML over the best, at most",
+                "215%",
+                worst("ommoml", mixed_cost),
+                _PLATFORMS,
+                within=_RATIO,
+            ),
             Claim("8, 2007: workers of Het, Hom, HomI", "11, 11, 11", ", ".join(counts)),
             Claim("8, 2006: run time of Het", "7800 s", times([old]), within=_TIME),
             Claim("8, 2006: workers of Het", "10, of 1 GB", workers("het", old)),
@@ -156,31 +234,85 @@ class Ppopp2008(Study):
             Claim("9: ODDOML gains on BMM", "19%", gain("oddoml", "bmm"), within=_RATIO),
             Claim("9: Het gains on ODDOML", "10%", gain("het", "oddoml"), within=_RATIO),
             Claim("9: Het gains on BMM", "27%", gain("het", "bmm"), within=_RATIO),
-            Claim("9: Het over the best, mean", "1%", mean("het", cost.values(), ".1%"), _ORDER, within=_RATIO),
-            Claim("9: Het over the best, at most", "14%", worst("het", cost.values()), _ORDER, within=_RATIO),
-            Claim("9: ODDOML over the best, at most", "61%", worst("oddoml", cost.values()), _ASKED, within=_RATIO),
-            Claim("9: BMM over the best, at most", "128%", worst("bmm", cost.values()), _ASKED, within=_RATIO),
-            Claim("9: Het's variant is a global one", "80%",
-                  f"{statistics.mean(x['het'].variant.startswith('global') for x in everything):.0%}", within=_RATIO),
-            Claim("9: steady state over Het's throughput, mean", "2.29", f"{statistics.mean(steady):.2f}",
-                  f"{statistics.mean(capped):.2f} with mu at most r", within=_RATIO),
-            Claim("9: steady state over Het's throughput, at most", "3.42", f"{max(steady):.2f}",
-                  f"{max(capped):.2f} with mu at most r", within=_RATIO),
-        ]  # fmt: skip
-        return sorted(found + self._sentences(), key=lambda claim: int(next(filter(str.isdigit, claim.what))))
+            Claim(
+                "9: Het over the best, mean",
+                "1%",
+                mean("het", cost.values(), ".1%"),
+                _ORDER,
+                within=_RATIO,
+            ),
+            Claim(
+                "9: Het over the best, at most",
+                "14%",
+                worst("het", cost.values()),
+                _ORDER,
+                within=_RATIO,
+            ),
+            Claim(
+                "9: ODDOML over the best, at most",
+                "61%",
+                worst("oddoml", cost.values()),
+                _ASKED,
+                within=_RATIO,
+            ),
+            Claim(
+                "9: BMM over the best, at most",
+                "128%",
+                worst("bmm", cost.values()),
+                _ASKED,
+                within=_RATIO,
+            ),
+            Claim(
+                "9: Het's variant is a global one",
+                "80%",
+                f"{statistics.mean(x['het'].variant.startswith('global') for x in everything):.0%}",
+                within=_RATIO,
+            ),
+            Claim(
+                "9: steady state over Het's throughput, mean",
+                "2.29",
+                f"{statistics.mean(steady):.2f}",
+                f"{statistics.mean(capped):.2f} with mu at most r",
+                within=_RATIO,
+            ),
+            Claim(
+                "9: steady state over Het's throughput, at most",
+                "3.42",
+                f"{max(steady):.2f}",
+                f"{max(capped):.2f} with mu at most r",
+                within=_RATIO,
+            ),
+        ]
+        return sorted(
+            found + self._sentences(), key=lambda claim: int(next(filter(str.isdigit, claim.what)))
+        )
 
     def _sentences(self) -> list[Claim]:
         groups = {str(number): names for number, _, names in FIGURES[:-1]}
-        groups |= {"2007": ("real2007",), "2006": ("real2006",), "all": tuple(name for name, _ in self.plans)}
+        groups |= {
+            "2007": ("real2007",),
+            "2006": ("real2006",),
+            "all": tuple(name for name, _ in self.plans),
+        }
         cost, work, enrolled = (
-            {group: [row for i, row in values.items() if i[0] in names] for group, names in groups.items()}
-            for values in (self.relative("makespan"), self.relative("processor_time"), self.enrolled())
+            {
+                group: [row for i, row in values.items() if i[0] in names]
+                for group, names in groups.items()
+            }
+            for values in (
+                self.relative("makespan"),
+                self.relative("processor_time"),
+                self.enrolled(),
+            )
         )
         return sentences(cost, work, enrolled, PAPER)
 
     def enrolled(self) -> Table:
         """The number of workers that each plan enrolls."""
-        return {i: {m: float(len(plan.enrolled)) for m, plan in plans.items()} for i, plans in self.plans.items()}
+        return {
+            i: {m: float(len(plan.enrolled)) for m, plan in plans.items()}
+            for i, plans in self.plans.items()
+        }
 
     def _of(self, names: tuple[str, ...]) -> list[dict[str, StarPlan]]:
         return [plans for (name, _), plans in self.plans.items() if name in names]
@@ -192,9 +324,17 @@ class Ppopp2008(Study):
             ratios = []
             for x in self.plans.values():
                 value = x[method].makespan
-                ratios.append((value / x["het"].makespan, value / x[method].lower_bound, value / steady_state(x["het"])))
+                ratios.append(
+                    (
+                        value / x["het"].makespan,
+                        value / x[method].lower_bound,
+                        value / steady_state(x["het"]),
+                    )
+                )
             het, bound, steady = (statistics.mean(column) for column in zip(*ratios, strict=True))
-            rows.append((method, f"{het - 1:+.1%}", f"{bound:.3f}", f"{steady:.3f}", f"{seconds:.3f} s"))
+            rows.append(
+                (method, f"{het - 1:+.1%}", f"{bound:.3f}", f"{steady:.3f}", f"{seconds:.3f} s")
+            )
         return table(rows, "<>")
 
     def __str__(self) -> str:
@@ -202,7 +342,9 @@ class Ppopp2008(Study):
 
 
 def reproduce_ppopp2008(
-    methods: tuple[str, ...] = (*PAPER, "best"), platforms: Callable[[str], Platform] = ppopp2008, run_seconds: float = 0.3
+    methods: tuple[str, ...] = (*PAPER, "best"),
+    platforms: Callable[[str], Platform] = ppopp2008,
+    run_seconds: float = 0.3,
 ) -> Ppopp2008:
     """Plan the 29 instances of the 2008 paper's section 6, and run each plan on emulated workers.
 
@@ -219,7 +361,11 @@ def reproduce_ppopp2008(
             start = time.process_time()
             plans[name, shape][method] = plan_product(*shape, platform, method)
             seconds[method] += time.process_time() - start
-    runs = {i: {m: emulated(plan, run_seconds) for m, plan in row.items()} for i, row in plans.items() if run_seconds > 0}
+    runs = {
+        i: {m: emulated(plan, run_seconds) for m, plan in row.items()}
+        for i, row in plans.items()
+        if run_seconds > 0
+    }
     return Ppopp2008(plans, seconds, runs)
 
 

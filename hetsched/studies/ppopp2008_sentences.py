@@ -14,14 +14,19 @@ _NEAR = "10 % of it"
 _SUMMARY = ("het", "oddoml", "bmm")  # methods in figure 9
 
 
-def sentences(cost: dict[str, Rows], work: dict[str, Rows], enrolled: dict[str, Rows], methods: Sequence[str]) -> list[Claim]:
+def sentences(
+    cost: dict[str, Rows], work: dict[str, Rows], enrolled: dict[str, Rows], methods: Sequence[str]
+) -> list[Claim]:
     """One claim for each sentence that compares methods.
 
     cost, work and enrolled map "4", "5", "6", "7", "2007", "2006" and "all" to the instances of a
     figure. methods are the paper's seven.
     """
     others = [method for method in methods if method != "het"]
-    best = {name: [[m for m in methods if row[m] == min(row[x] for x in methods)] for row in rows] for name, rows in cost.items()}
+    best = {
+        name: [[m for m in methods if row[m] == min(row[x] for x in methods)] for row in rows]
+        for name, rows in cost.items()
+    }
 
     def ranked(rows: Rows) -> list[str]:
         return sorted(methods, key=lambda method: _mean(rows, method))
@@ -46,52 +51,188 @@ def sentences(cost: dict[str, Rows], work: dict[str, Rows], enrolled: dict[str, 
     works = {method: _mean(work["7"], method) for method in methods}
     late = sorted((row["het"] - 1 for row in cost["7"] if row["het"] > 1), reverse=True)
     count = len(cost["all"])
-    wins, thrift = firsts("all", "het"), sum(row["het"] == min(row[m] for m in _SUMMARY) for row in work["all"])
+    wins, thrift = (
+        firsts("all", "het"),
+        sum(row["het"] == min(row[m] for m in _SUMMARY) for row in work["all"]),
+    )
     gained = [row["oddoml"] < row["bmm"] for row in cost["all"]]
     return [
-        Claim("4: ODDOML and Het have the best makespans", "on all sizes", f"on {sum(winners)} of {len(winners)}", "",
-              "the first two of seven", all(winners)),
-        Claim("4: Hom, HomI, ORROML, BMM are slower by roughly", "20%", _percents(slower.values()), "means", "10 to 30 %",
-              all(_ROUGHLY[0] <= value <= _ROUGHLY[1] for value in slower.values())),
-        Claim("4: OMMOML over the best", "twice", f"{_mean(cost['4'], 'ommoml'):.2f} times", "mean", _NEAR,
-              abs(_mean(cost["4"], "ommoml") / 2 - 1) <= _CLOSE),
-        Claim("4: relative work, from the least", "OMMOML, HomI, Het, Hom, ODDOML, then ORROML and BMM", _names(thrifty), "means",
-              "this order", thrifty[:5] == ["ommoml", "homi", "het", "hom", "oddoml"]),
-        Claim("4: relative work of Hom over ODDOML's", "always better", _percents(_ends(over("hom", "oddoml", work["4"]))), "",
-              "below 0 %", max(over("hom", "oddoml", work["4"])) < 0),
-        Claim("5: Het, HomI, OMMOML have excellent makespans", "excellent", f"at most {max(excellent):.0%} over the best", "",
-              _NEAR, max(excellent) <= _CLOSE),
-        Claim("5: Hom performs close to ODDOML", "close", _percents(_ends(over("hom", "oddoml", cost["5"]))), "", _NEAR,
-              max(map(abs, over("hom", "oddoml", cost["5"]))) <= _CLOSE),
-        Claim("5: the worst makespan is BMM's", "BMM", _names(ranked(cost["5"])[-1:]), "", "largest mean",
-              ranked(cost["5"])[-1] == "bmm"),
-        Claim("6: BMM's makespan is larger than Het's", "larger", _percents(_ends(over("bmm", "het", cost["6"]))), "",
-              "above 0 %", min(over("bmm", "het", cost["6"])) > 0),
-        Claim("6: BMM and ODDOML perform well", "well", _percents(_mean(cost["6"], m) - 1 for m in ("bmm", "oddoml")),
-              "means over the best", "20 %", max(_mean(cost["6"], m) for m in ("bmm", "oddoml")) <= 1.2),
-        Claim("6: Het enrolls more workers as the matrices grow", "more and more", " ".join(f"{n:.0f}" for n in workers), "",
-              "never fewer, in the end more", sorted(workers) == workers and workers[-1] > workers[0]),
-        Claim("7: Het over the best, where it is not", "9%, 2%", _percents(late), "the paper's random platforms are not printed",
-              _CLOSE),
-        Claim("7: the others once are over the best by more than", "41%", f"{min(off.values()):.0%} and more", "", "each",
-              min(off.values()) > 0.41),
-        Claim("7: only ODDOML has reasonable makespans on average", "only", _names(sorted(means, key=means.__getitem__)[:2]),
-              "the two least means but Het's", "the least", min(means, key=means.__getitem__) == "oddoml"),
-        Claim("7: relative work, better than Het's", "HomI and OMMOML", _names(m for m in methods if works[m] < works["het"]),
-              "means", "these", {m for m in methods if works[m] < works["het"]} == {"homi", "ommoml"}),
-        Claim("8, 2007: all but BMM have similar makespans", "similar", f"at most {max(spread):.0%} over the best", "", _NEAR,
-              max(spread) <= _CLOSE),
-        Claim("8, 2006: ODDOML and Het have the best makespans", "ODDOML, Het", _names(ranked(cost["2006"])[:2]), "",
-              "the first two", set(ranked(cost["2006"])[:2]) == {"het", "oddoml"}),
-        Claim("8, 2006: then ORROML, Hom and HomI, BMM, and OMMOML", "this order", _names(ranked(cost["2006"])[2:]), "",
-              "this order", _in_order(ranked(cost["2006"])[2:])),
-        Claim("8, 2006: Het is close to ODDOML", "close", _percents(over("het", "oddoml", cost["2006"])), "", _NEAR,
-              max(map(abs, over("het", "oddoml", cost["2006"]))) <= _CLOSE),
-        Claim("9: ODDOML is faster than BMM", "superior", f"on {sum(gained)} of {count}", "", "mostly", 2 * sum(gained) > count),
-        Claim("9: Het has the best makespan", "most of the time", f"{wins} of {count}", "", "more than half", 2 * wins > count),
-        Claim("9: Het has the best relative work", "most of the time", f"{thrift} of {count}", "of figure 9's three",
-              "more than half", 2 * thrift > count),
-    ]  # fmt: skip
+        Claim(
+            "4: ODDOML and Het have the best makespans",
+            "on all sizes",
+            f"on {sum(winners)} of {len(winners)}",
+            "",
+            "the first two of seven",
+            all(winners),
+        ),
+        Claim(
+            "4: Hom, HomI, ORROML, BMM are slower by roughly",
+            "20%",
+            _percents(slower.values()),
+            "means",
+            "10 to 30 %",
+            all(_ROUGHLY[0] <= value <= _ROUGHLY[1] for value in slower.values()),
+        ),
+        Claim(
+            "4: OMMOML over the best",
+            "twice",
+            f"{_mean(cost['4'], 'ommoml'):.2f} times",
+            "mean",
+            _NEAR,
+            abs(_mean(cost["4"], "ommoml") / 2 - 1) <= _CLOSE,
+        ),
+        Claim(
+            "4: relative work, from the least",
+            "OMMOML, HomI, Het, Hom, ODDOML, then ORROML and BMM",
+            _names(thrifty),
+            "means",
+            "this order",
+            thrifty[:5] == ["ommoml", "homi", "het", "hom", "oddoml"],
+        ),
+        Claim(
+            "4: relative work of Hom over ODDOML's",
+            "always better",
+            _percents(_ends(over("hom", "oddoml", work["4"]))),
+            "",
+            "below 0 %",
+            max(over("hom", "oddoml", work["4"])) < 0,
+        ),
+        Claim(
+            "5: Het, HomI, OMMOML have excellent makespans",
+            "excellent",
+            f"at most {max(excellent):.0%} over the best",
+            "",
+            _NEAR,
+            max(excellent) <= _CLOSE,
+        ),
+        Claim(
+            "5: Hom performs close to ODDOML",
+            "close",
+            _percents(_ends(over("hom", "oddoml", cost["5"]))),
+            "",
+            _NEAR,
+            max(map(abs, over("hom", "oddoml", cost["5"]))) <= _CLOSE,
+        ),
+        Claim(
+            "5: the worst makespan is BMM's",
+            "BMM",
+            _names(ranked(cost["5"])[-1:]),
+            "",
+            "largest mean",
+            ranked(cost["5"])[-1] == "bmm",
+        ),
+        Claim(
+            "6: BMM's makespan is larger than Het's",
+            "larger",
+            _percents(_ends(over("bmm", "het", cost["6"]))),
+            "",
+            "above 0 %",
+            min(over("bmm", "het", cost["6"])) > 0,
+        ),
+        Claim(
+            "6: BMM and ODDOML perform well",
+            "well",
+            _percents(_mean(cost["6"], m) - 1 for m in ("bmm", "oddoml")),
+            "means over the best",
+            "20 %",
+            max(_mean(cost["6"], m) for m in ("bmm", "oddoml")) <= 1.2,
+        ),
+        Claim(
+            "6: Het enrolls more workers as the matrices grow",
+            "more and more",
+            " ".join(f"{n:.0f}" for n in workers),
+            "",
+            "never fewer, in the end more",
+            sorted(workers) == workers and workers[-1] > workers[0],
+        ),
+        Claim(
+            "7: Het over the best, where it is not",
+            "9%, 2%",
+            _percents(late),
+            "the paper's random platforms are not printed",
+            _CLOSE,
+        ),
+        Claim(
+            "7: the others once are over the best by more than",
+            "41%",
+            f"{min(off.values()):.0%} and more",
+            "",
+            "each",
+            min(off.values()) > 0.41,
+        ),
+        Claim(
+            "7: only ODDOML has reasonable makespans on average",
+            "only",
+            _names(sorted(means, key=means.__getitem__)[:2]),
+            "the two least means but Het's",
+            "the least",
+            min(means, key=means.__getitem__) == "oddoml",
+        ),
+        Claim(
+            "7: relative work, better than Het's",
+            "HomI and OMMOML",
+            _names(m for m in methods if works[m] < works["het"]),
+            "means",
+            "these",
+            {m for m in methods if works[m] < works["het"]} == {"homi", "ommoml"},
+        ),
+        Claim(
+            "8, 2007: all but BMM have similar makespans",
+            "similar",
+            f"at most {max(spread):.0%} over the best",
+            "",
+            _NEAR,
+            max(spread) <= _CLOSE,
+        ),
+        Claim(
+            "8, 2006: ODDOML and Het have the best makespans",
+            "ODDOML, Het",
+            _names(ranked(cost["2006"])[:2]),
+            "",
+            "the first two",
+            set(ranked(cost["2006"])[:2]) == {"het", "oddoml"},
+        ),
+        Claim(
+            "8, 2006: then ORROML, Hom and HomI, BMM, and OMMOML",
+            "this order",
+            _names(ranked(cost["2006"])[2:]),
+            "",
+            "this order",
+            _in_order(ranked(cost["2006"])[2:]),
+        ),
+        Claim(
+            "8, 2006: Het is close to ODDOML",
+            "close",
+            _percents(over("het", "oddoml", cost["2006"])),
+            "",
+            _NEAR,
+            max(map(abs, over("het", "oddoml", cost["2006"]))) <= _CLOSE,
+        ),
+        Claim(
+            "9: ODDOML is faster than BMM",
+            "superior",
+            f"on {sum(gained)} of {count}",
+            "",
+            "mostly",
+            2 * sum(gained) > count,
+        ),
+        Claim(
+            "9: Het has the best makespan",
+            "most of the time",
+            f"{wins} of {count}",
+            "",
+            "more than half",
+            2 * wins > count,
+        ),
+        Claim(
+            "9: Het has the best relative work",
+            "most of the time",
+            f"{thrift} of {count}",
+            "of figure 9's three",
+            "more than half",
+            2 * thrift > count,
+        ),
+    ]
 
 
 def _mean(rows: Rows, method: str) -> float:
@@ -107,10 +248,15 @@ def _percents(values: Iterable[float]) -> str:
 
 
 def _names(methods: Iterable[str]) -> str:
-    return ", ".join({"homi": "HomI", "hom": "Hom", "het": "Het"}.get(method, method.upper()) for method in methods)
+    return ", ".join(
+        {"homi": "HomI", "hom": "Hom", "het": "Het"}.get(method, method.upper())
+        for method in methods
+    )
 
 
 def _in_order(methods: list[str]) -> bool:
-    return [method for method in methods if method not in ("hom", "homi")] == ["orroml", "bmm", "ommoml"] and set(
-        methods[1:3]
-    ) == {"hom", "homi"}
+    return [method for method in methods if method not in ("hom", "homi")] == [
+        "orroml",
+        "bmm",
+        "ommoml",
+    ] and set(methods[1:3]) == {"hom", "homi"}

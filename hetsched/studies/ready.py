@@ -40,9 +40,14 @@ def star2008(ratio: float, columns: int, seed: int) -> Rows:
     usual = datasets.ppopp2008("real2007").workers[0]
     assert usual.memory is not None
     platform = datasets.random(
-        "uniform", 8, seed=seed, ratio=ratio, cycle_time=usual.cycle_time, link_costs=(usual.link_cost, ratio * usual.link_cost),
+        "uniform",
+        8,
+        seed=seed,
+        ratio=ratio,
+        cycle_time=usual.cycle_time,
+        link_costs=(usual.link_cost, ratio * usual.link_cost),
         memory=(int(usual.memory / ratio), usual.memory),
-    )  # fmt: skip
+    )
     plans = {method: plan_product(100, columns, 100, platform, method) for method in PAPER}
     least = min(plan.makespan for plan in plans.values())
     return [
@@ -66,7 +71,14 @@ def partition2001(kind: str, p: int, seed: int) -> Rows:
     rows = []
     for method in _PARTITIONS:
         plan = partition(areas, method)
-        rows.append({"method": method, "cost": plan.cost, "bound": plan.lower_bound, "ratio": plan.cost / plan.lower_bound})
+        rows.append(
+            {
+                "method": method,
+                "cost": plan.cost,
+                "bound": plan.lower_bound,
+                "ratio": plan.cost / plan.lower_bound,
+            }
+        )
     return rows
 
 
@@ -76,10 +88,18 @@ def ring2003(work: float, p: int, seed: int) -> Rows:
     work is the work per volume. The heuristic of the 2003 paper is compared with the best ring.
     """
     platform = datasets.random("uniform", p, seed=seed, topology="complete", link_costs=(0.1, 1.0))
-    plans = {method: slice_ring(platform, work=work, volume=1.0, method=method) for method in ("greedy", "exact")}
+    plans = {
+        method: slice_ring(platform, work=work, volume=1.0, method=method)
+        for method in ("greedy", "exact")
+    }
     best = plans["exact"].makespan
     return [
-        {"method": method, "makespan": plan.makespan, "relative": plan.makespan / best, "enrolled": len(plan.ring)}
+        {
+            "method": method,
+            "makespan": plan.makespan,
+            "relative": plan.makespan / best,
+            "enrolled": len(plan.ring),
+        }
         for method, plan in plans.items()
     ]
 
@@ -110,19 +130,22 @@ def layers(p: int, seed: int) -> Rows:
 #: The studies by name.
 READY = {
     "partition2001": Ready(
-        "cost of partitions over the lower bound, by method, number of workers and distribution of their speeds",
+        "cost of partitions over the lower bound, by method, number of workers and distribution of"
+        " their speeds",
         partition2001,
         {"kind": ("equal", "uniform", "lognormal", "two-kinds", "zipf"), "p": (4, 8, 16, 32)},
         10,
     ),
     "ring2003": Ready(
-        "workers that take part in a ring, and the heuristic over the best ring, by work per volume",
+        "workers that take part in a ring, and the heuristic over the best ring, by work per"
+        " volume",
         ring2003,
         {"work": (1.0, 3.0, 10.0, 30.0, 100.0), "p": (4, 8, 12)},
         10,
     ),
     "star2008": Ready(
-        "makespans of the seven methods on stars of equal workers (ratio 1) and of more and more unequal ones",
+        "makespans of the seven methods on stars of equal workers (ratio 1) and of more and more"
+        " unequal ones",
         star2008,
         {"ratio": (1.0, 2.0, 4.0, 8.0), "columns": (400, 800)},
         10,

@@ -53,7 +53,12 @@ class Design(NamedTuple):
     def fingerprint(self) -> dict[str, Scalar]:
         """A dict that is equal for equal studies. Functions are told apart by their names only."""
         digest = hashlib.sha256("\n".join(cell.key for cell in self.cells).encode()).hexdigest()
-        return {"function": self.function, "grid": digest, "repeats": self.repeats, "seed": self.seed}
+        return {
+            "function": self.function,
+            "grid": digest,
+            "repeats": self.repeats,
+            "seed": self.seed,
+        }
 
     def parameters(self) -> list[str]:
         """Names of the parameters, in the order in which they are met."""
@@ -75,9 +80,20 @@ def frame(design: Design, runs: dict[int, Run]) -> DataFrame:
         run = runs[number]
         for own in run.rows:
             measures.update(dict.fromkeys(own))
-            rows.append({**cell.shown, "repeat": repeat, "seed": seed, **own, "seconds": run.seconds, "error": run.error})
+            rows.append(
+                {
+                    **cell.shown,
+                    "repeat": repeat,
+                    "seed": seed,
+                    **own,
+                    "seconds": run.seconds,
+                    "error": run.error,
+                }
+            )
     names = [*design.parameters(), "repeat", "seed", *measures, "seconds", "error"]
-    return pandas.DataFrame({name: _column(pandas, name, [row.get(name) for row in rows]) for name in names})
+    return pandas.DataFrame(
+        {name: _column(pandas, name, [row.get(name) for row in rows]) for name in names}
+    )
 
 
 def _column(pandas: Any, name: str, values: list[Scalar]) -> Any:
@@ -135,7 +151,10 @@ def read(path: Path, design: Design) -> dict[int, Run]:
     for i, row in enumerate(rows):
         if number < 0 or (row.get("repeat"), row.get("seed")) != design.place(number)[1:]:
             number += 1
-            if number == len(design.seeds) or (row.get("repeat"), row.get("seed")) != design.place(number)[1:]:
+            if (
+                number == len(design.seeds)
+                or (row.get("repeat"), row.get("seed")) != design.place(number)[1:]
+            ):
                 raise _other(path, "other rows")
             seconds, error = row.get("seconds"), row.get("error")
             if not isinstance(seconds, int | float):
@@ -148,7 +167,9 @@ def read(path: Path, design: Design) -> dict[int, Run]:
 
 
 def _other(path: Path, what: str) -> ValueError:
-    return ValueError(f"path: {path} is of another study, with {what}; remove it or give another path")
+    return ValueError(
+        f"path: {path} is of another study, with {what}; remove it or give another path"
+    )
 
 
 def _damaged(path: Path, what: str, do: str = _ANEW) -> ValueError:
@@ -185,7 +206,9 @@ def _parquet_rows(path: Path, design: Design) -> list[dict[str, Scalar]]:
 
 def _csv_rows(path: Path) -> list[dict[str, Scalar]]:
     try:
-        names, *rows = list(csv.reader(io.StringIO(read_text(path, sys.maxsize), newline=""))) or [[]]
+        names, *rows = list(csv.reader(io.StringIO(read_text(path, sys.maxsize), newline=""))) or [
+            []
+        ]
         for i, row in enumerate(rows):
             if len(row) != len(names):
                 raise ValueError(f"row {i + 1} has {len(row)} entries, not {len(names)}")
@@ -238,7 +261,9 @@ class Journal:
                     return
             except BlockingIOError:
                 self._file.close()
-                raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing it", str(self.path)) from None
+                raise BlockingIOError(
+                    errno.EWOULDBLOCK, "another process is writing it", str(self.path)
+                ) from None
             except FileNotFoundError:
                 pass
             except OSError:
@@ -263,7 +288,9 @@ class Journal:
             number, run = _run_of(content_of(line))
             if run is None or number in runs or not 0 <= number < len(design.seeds):
                 raise _damaged(
-                    self.path, f"line {i} is not what was written", f"remove that line to do its call again, or {_ANEW}"
+                    self.path,
+                    f"line {i} is not what was written",
+                    f"remove that line to do its call again, or {_ANEW}",
                 )
             runs[number] = run
         self._file.truncate(whole)
@@ -272,11 +299,17 @@ class Journal:
     def _require_header(self, line: bytes, header: dict[str, Any]) -> None:
         """Raise unless the first line is this header."""
         if not line.startswith(_START):
-            raise FileExistsError(errno.EEXIST, "is in the way, and no earlier call wrote it; remove it", str(self.path))
+            raise FileExistsError(
+                errno.EEXIST,
+                "is in the way, and no earlier call wrote it; remove it",
+                str(self.path),
+            )
         content = content_of(line)
         found = _decoded(line if content is None else content)
         if found is not None and found.get("version") != _VERSION:
-            raise ValueError(f"path: {self.path} is the journal of another version of hetsched; {_ANEW}")
+            raise ValueError(
+                f"path: {self.path} is the journal of another version of hetsched; {_ANEW}"
+            )
         if content is None or found is None:
             raise _damaged(self.path, "line 1 is not what was written")
         for name, value in header.items():
@@ -316,7 +349,12 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
 def _run_of(line: bytes | None) -> tuple[int, Run | None]:
     """The number and the result of a run, from the content of a line; None if there is none."""
     match None if line is None else _decoded(line):
-        case {"run": int(number), "rows": [*rows], "seconds": float(seconds), "error": str() | None as error}:
+        case {
+            "run": int(number),
+            "rows": [*rows],
+            "seconds": float(seconds),
+            "error": str() | None as error,
+        }:
             if rows and all(isinstance(row, dict) for row in rows):
                 return number, Run(rows, seconds, error)
     return -1, None

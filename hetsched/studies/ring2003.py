@@ -62,7 +62,10 @@ class Row(NamedTuple):
     @property
     def verdict(self) -> str:
         """What the row cannot be; empty if nothing is ruled out."""
-        return " and ".join(text for text, out in ((LENGTH, self.length), (TIME, self.time)) if out) or OPEN
+        return (
+            " and ".join(text for text, out in ((LENGTH, self.length), (TIME, self.time)) if out)
+            or OPEN
+        )
 
 
 @dataclass(frozen=True)
@@ -140,38 +143,80 @@ class Ring2003(Study):
             )
             found = campus.search_length / least
             claims.append(
-                Claim(f"6.4: {name}, local search of all workers", "optimal", f"{found:.6f} of the optimum",
-                      "ours; the paper's is LKH", "to rounding", abs(found - 1) <= 1e-12)
-            )  # fmt: skip
-            lengths, slow = sum(row.length for row in campus.rows), sum(row.time for row in campus.rows)
+                Claim(
+                    f"6.4: {name}, local search of all workers",
+                    "optimal",
+                    f"{found:.6f} of the optimum",
+                    "ours; the paper's is LKH",
+                    "to rounding",
+                    abs(found - 1) <= 1e-12,
+                )
+            )
+            lengths, slow = (
+                sum(row.length for row in campus.rows),
+                sum(row.time for row in campus.rows),
+            )
             claims.append(
-                Claim(f"Table {number}: {name}, rows that are the time of a step", "all", f"not {slow} of {len(campus.rows)}",
-                      f"as lengths not {lengths}", "no row below every ring", slow == 0)
-            )  # fmt: skip
+                Claim(
+                    f"Table {number}: {name}, rows that are the time of a step",
+                    "all",
+                    f"not {slow} of {len(campus.rows)}",
+                    f"as lengths not {lengths}",
+                    "no row below every ring",
+                    slow == 0,
+                )
+            )
         rising = all((np.diff(campus.profile.sizes) > 0).all() for campus in self.campuses.values())
         turns = all(
-            any(_turns([best.times[k] for best in campus.best]) for k in range(len(RATIOS))) for campus in self.campuses.values()
+            any(_turns([best.times[k] for best in campus.best]) for k in range(len(RATIOS)))
+            for campus in self.campuses.values()
         )
         return [
             *claims,
-            Claim("6.4: more workers as W/H grows", "yes", "yes" if rising else "no", "", "the best rings", rising),
-            Claim("6.2: time not monotone in the workers", "may be", "yes" if turns else "no", "", "at some ratio", turns),
-        ]  # fmt: skip
+            Claim(
+                "6.4: more workers as W/H grows",
+                "yes",
+                "yes" if rising else "no",
+                "",
+                "the best rings",
+                rising,
+            ),
+            Claim(
+                "6.2: time not monotone in the workers",
+                "may be",
+                "yes" if turns else "no",
+                "",
+                "at some ratio",
+                turns,
+            ),
+        ]
 
     def tables(self) -> str:
         """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds instead of them."""
         lines = ["Figure 3: workers of the best ring, and from which work / volume on"]
         for name, campus in self.campuses.items():
             profile = campus.profile
-            places = [f"{size} from {ratio:.6g}" for size, ratio in zip(profile.sizes, profile.ratios, strict=True)]
+            places = [
+                f"{size} from {ratio:.6g}"
+                for size, ratio in zip(profile.sizes, profile.ratios, strict=True)
+            ]
             lines.append(f"  {name}: {', '.join(places)}")
         for name, campus in self.campuses.items():
             lines += [
                 "",
-                f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be where all workers have PIP's",
+                (
+                    f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be"
+                    " where all workers have PIP's"
+                ),
             ]
             lines.append(table([_ROWS, *printed_rows(campus)], ">", (4, 8)))
-            lines += ["", f"{name}: the least length D(q), and the least time of a step, volume 1, for work / volume below"]
+            lines += [
+                "",
+                (
+                    f"{name}: the least length D(q), and the least time of a step, volume 1, for"
+                    " work / volume below"
+                ),
+            ]
             lines.append(table([_BEST, *best_rows(campus)], ">", (4, 10)))
         return "\n".join(lines)
 
@@ -191,7 +236,10 @@ def best_rows(campus: Campus) -> list[tuple[str, ...]]:
         (
             str(best.q),
             f"{best.length:.4f}",
-            *(("" if sure else "≥ ") + f"{time:.5f}" for time, sure in zip(best.times, best.proven, strict=True)),
+            *(
+                ("" if sure else "≥ ") + f"{time:.5f}"
+                for time, sure in zip(best.times, best.proven, strict=True)
+            ),
             " ".join(map(str, best.ring)),
         )
         for best in campus.best
@@ -212,12 +260,22 @@ def _campus(name: str, platform: Platform, points: int) -> Campus:
     times, links, p = profile.cycle_times, profile.links, len(profile.cycle_times)
     backwards = np.arange(p)[::-1]
     greedy, second = (
-        np.array([len(slice_ring(times[o], links[np.ix_(o, o)], ratio, 1, "greedy").ring) for ratio in ratios.tolist()])
+        np.array(
+            [
+                len(slice_ring(times[o], links[np.ix_(o, o)], ratio, 1, "greedy").ring)
+                for ratio in ratios.tolist()
+            ]
+        )
         for o in (np.arange(p), backwards)
     )
     best = _best(times, links)
-    longest, found = (slice_ring(platform, work=_LARGE, volume=1, method=method).length for method in ("greedy", "search"))
-    return Campus(platform, profile, ratios, greedy, second, longest, found, best, _rows(name, times, best))
+    longest, found = (
+        slice_ring(platform, work=_LARGE, volume=1, method=method).length
+        for method in ("greedy", "search")
+    )
+    return Campus(
+        platform, profile, ratios, greedy, second, longest, found, best, _rows(name, times, best)
+    )
 
 
 def _best(times: NDArray[np.float64], links: NDArray[np.float64]) -> tuple[Best, ...]:
@@ -235,18 +293,26 @@ def _best(times: NDArray[np.float64], links: NDArray[np.float64]) -> tuple[Best,
             ends = (ratio + lengths[subsets]) / speeds[subsets]
             fastest = int(np.argmin(ends))
             ring = _ring(times, links, int(subsets[fastest]))
-            paid = np.zeros(1) if q == 1 else links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
+            paid = (
+                np.zeros(1)
+                if q == 1
+                else links[ring, np.roll(ring, -1)] + links[ring, np.roll(ring, 1)]
+            )
             steps.append(float(ends[fastest]))
             proven.append(bool(ends[fastest] > paid.max() * (1 - 1e-12)))
         ring = _ring(times, links, shortest)
-        found.append(Best(q, tuple(ring.tolist()), float(lengths[shortest]), tuple(steps), tuple(proven)))
+        found.append(
+            Best(q, tuple(ring.tolist()), float(lengths[shortest]), tuple(steps), tuple(proven))
+        )
     return tuple(found)
 
 
 def _ring(times: NDArray[np.float64], links: NDArray[np.float64], subset: int) -> NDArray[np.int64]:
     """The shortest ring of a subset of the workers."""
     members = np.flatnonzero(subset >> np.arange(len(times)) & 1)
-    order = Ring(times[members], np.ascontiguousarray(links[np.ix_(members, members)]), 1.0, 1.0).shortest()
+    order = Ring(
+        times[members], np.ascontiguousarray(links[np.ix_(members, members)]), 1.0, 1.0
+    ).shortest()
     return members[order]
 
 

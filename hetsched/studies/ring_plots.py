@@ -27,7 +27,14 @@ def plot_ring2003(study: Ring2003, figure: Figure | None = None) -> Figure:
             zorder=3,
             label="greedy heuristic",
         )
-        ax.step(campus.ratios, campus.exact(), where="mid", color="#0072b2", linewidth=1.8, label="best ring")
+        ax.step(
+            campus.ratios,
+            campus.exact(),
+            where="mid",
+            color="#0072b2",
+            linewidth=1.8,
+            label="best ring",
+        )
         ax.set(xscale="log", xlabel="work / volume", ylabel="workers")
         ax.set_ylim(bottom=0.0)
         ax.set_title(f"3: {name}", loc="left", fontsize=10)

@@ -117,7 +117,9 @@ def study(
     seed = check.integer("seed", seed, low=0)
     jobs = check.integer("n_jobs", n_jobs, low=-_PROCESSES, high=_PROCESSES)
     if jobs == 0:
-        raise ValueError("n_jobs must be the number of processes, or -1 for one on each core, got 0")
+        raise ValueError(
+            "n_jobs must be the number of processes, or -1 for one on each core, got 0"
+        )
     need("pandas", "study")
     output = None if path is None else results.require_output(path)
     with reporting(progress) as tell:
@@ -126,12 +128,16 @@ def study(
         seeds = [seed_of(cell, repeat, seed) for cell in cells for repeat in range(repeats)]
         design = Design(_name(function), cells, repeats, seeds, seed)
         if output is None:
-            return results.frame(design, _completed(design, function, with_seed, jobs, tell, {}, None))
+            return results.frame(
+                design, _completed(design, function, with_seed, jobs, tell, {}, None)
+            )
         if output.exists() and not os.path.exists(f"{output}.journal"):
             return results.frame(design, results.read(output, design))
         require_replaceable(output)
         with closing(Journal(output, design)) as journal:
-            table = results.frame(design, _completed(design, function, with_seed, jobs, tell, journal.runs, journal))
+            table = results.frame(
+                design, _completed(design, function, with_seed, jobs, tell, journal.runs, journal)
+            )
             results.write(output, table, design)
             journal.remove()
         return table
@@ -149,13 +155,21 @@ def _takes_seed(function: Callable[..., Any], cells: Iterable[Cell]) -> bool:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature
         return False
-    named = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    with_seed = "seed" in named or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    named = [
+        p.name
+        for p in signature.parameters.values()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    with_seed = "seed" in named or any(
+        p.kind is p.VAR_KEYWORD for p in signature.parameters.values()
+    )
     for names in dict.fromkeys(tuple(cell.given) for cell in cells):
         try:
             signature.bind(**dict.fromkeys((*names, "seed") if with_seed else names))
         except TypeError as error:
-            raise TypeError(f"function {_name(function)} does not take what grid gives: {error}") from None
+            raise TypeError(
+                f"function {_name(function)} does not take what grid gives: {error}"
+            ) from None
     return with_seed
 
 
@@ -186,7 +200,9 @@ def _completed(
     return runs
 
 
-def _results(run: Callable[[_Call], tuple[int, Run]], calls: list[_Call], jobs: int) -> Generator[tuple[int, Run]]:
+def _results(
+    run: Callable[[_Call], tuple[int, Run]], calls: list[_Call], jobs: int
+) -> Generator[tuple[int, Run]]:
     """The results, in the order in which the calls end."""
     if jobs != 1 and len(calls) > 1:
         joblib = need("joblib", "n_jobs")
@@ -231,7 +247,12 @@ def _rows(result: Any, given: dict[str, Any]) -> list[dict[str, Scalar]]:
     if isinstance(result, list):
         return [_measures(row, given) for row in result] or [{}]
     if isinstance(result, Plan):
-        return [_measures({name: getattr(result, name) for name in ("value", "bound", "gap", "optimal")}, given)]
+        return [
+            _measures(
+                {name: getattr(result, name) for name in ("value", "bound", "gap", "optimal")},
+                given,
+            )
+        ]
     if not isinstance(result, Mapping) and not hasattr(result, "_asdict"):
         result = {} if result is None else {"value": result}
     return [_measures(result, given)]
@@ -240,10 +261,19 @@ def _rows(result: Any, given: dict[str, Any]) -> list[dict[str, Scalar]]:
 def _measures(result: Any, given: dict[str, Any]) -> dict[str, Scalar]:
     found = result._asdict() if hasattr(result, "_asdict") else result
     if not isinstance(found, Mapping):
-        raise TypeError(f"a list that the function returns must have mappings, got {type(found).__name__}")
+        raise TypeError(
+            f"a list that the function returns must have mappings, got {type(found).__name__}"
+        )
     for name in found:
         if not isinstance(name, str):
-            raise TypeError(f"the name of a measure must be a string, got {name!r} from the function")
+            raise TypeError(
+                f"the name of a measure must be a string, got {name!r} from the function"
+            )
         if name in given or name in RESERVED:
-            raise ValueError(f"the function returned a measure {name!r}, but the table has another column of that name")
-    return {text(name): value_of(f"the measure {name!r}", value).shown for name, value in found.items()}
+            raise ValueError(
+                f"the function returned a measure {name!r}, but the table has another column of"
+                " that name"
+            )
+    return {
+        text(name): value_of(f"the measure {name!r}", value).shown for name, value in found.items()
+    }

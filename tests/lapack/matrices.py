@@ -1,6 +1,8 @@
-"""Types of test matrices, named after what is special about them, as LAPACK's test programs draw them (xLATB4, xQRT13, xQRT15).
+"""Types of test matrices, named after what is special about them, as LAPACK's test programs draw
+them (xLATB4, xQRT13, xQRT15).
 
-The same matrix every time: what is drawn depends on the arguments only. All are read-only, in C order.
+The same matrix every time: what is drawn depends on the arguments only. All are read-only, in C
+order.
 """
 
 from __future__ import annotations
@@ -14,14 +16,47 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
-#: xGE: "half zero" has its last columns zero; "ill" has condition sqrt(0.1/eps), "worst" 0.1/eps; "small" and "large" are at the
-#: edges of the range.
-GENERAL = ("diagonal", "upper", "lower", "well", "first zero", "last zero", "half zero", "ill", "worst", "small", "large")
+#: xGE: "half zero" has its last columns zero; "ill" has condition sqrt(0.1/eps), "worst" 0.1/eps;
+#: "small" and "large" are at the edges of the range.
+GENERAL = (
+    "diagonal",
+    "upper",
+    "lower",
+    "well",
+    "first zero",
+    "last zero",
+    "half zero",
+    "ill",
+    "worst",
+    "small",
+    "large",
+)
 #: xPO: "zero" are row and column.
-POSITIVE = ("diagonal", "well", "first zero", "last zero", "middle zero", "ill", "worst", "small", "large")
+POSITIVE = (
+    "diagonal",
+    "well",
+    "first zero",
+    "last zero",
+    "middle zero",
+    "ill",
+    "worst",
+    "small",
+    "large",
+)
 #: xQR, xTR
 PLAIN = ("diagonal", "upper", "lower", "well", "ill", "worst", "small", "large")
-TRIANGULAR = ("diagonal", "well", "ill", "worst", "small", "large", "identity", "unit well", "unit ill", "unit worst")
+TRIANGULAR = (
+    "diagonal",
+    "well",
+    "ill",
+    "worst",
+    "small",
+    "large",
+    "identity",
+    "unit well",
+    "unit ill",
+    "unit worst",
+)
 #: xLS: the norm is about 1, or the largest element is near underflow or overflow.
 SCALES = ("usual", "small", "large")
 
@@ -89,17 +124,27 @@ def general(kind: str, m: int, n: int, dtype: str) -> Array:
     else:
         a = with_singular_values(values, m, n, dtype)
     if kind == "upper":
-        a = np.linalg.qr(a, "r") if m <= n else np.vstack([np.linalg.qr(a, "r"), np.zeros((m - n, n))])
+        a = (
+            np.linalg.qr(a, "r")
+            if m <= n
+            else np.vstack([np.linalg.qr(a, "r"), np.zeros((m - n, n))])
+        )
     elif kind == "lower":
         a = general("upper", n, m, dtype).T
     elif "zero" in kind and n:
-        a[:, {"first zero": slice(1), "last zero": slice(n - 1, n), "half zero": slice(k // 2, n)}[kind]] = 0
+        a[
+            :,
+            {"first zero": slice(1), "last zero": slice(n - 1, n), "half zero": slice(k // 2, n)}[
+                kind
+            ],
+        ] = 0
     return _frozen(a, dtype)
 
 
 @cache
 def positive(kind: str, n: int, dtype: str) -> Array:
-    """A Hermitian matrix of one of the types POSITIVE: definite, or with a row and a column of zeros."""
+    """A Hermitian matrix of one of the types POSITIVE: definite, or with a row and a column of
+    zeros."""
     values = singular_values(kind, n, dtype)
     if kind == "diagonal":
         a = np.diag(values)
@@ -121,7 +166,8 @@ def zero_row(kind: str, n: int) -> int:
 
 @cache
 def triangular(kind: str, n: int, dtype: str, lower: bool) -> Array:
-    """One of the types TRIANGULAR, zeros in the other triangle; those of "unit" and the identity have ones on the diagonal."""
+    """One of the types TRIANGULAR, zeros in the other triangle; those of "unit" and the identity
+    have ones on the diagonal."""
     if lower:
         return _frozen(triangular(kind, n, dtype, False).T, dtype)
     if kind == "diagonal":
@@ -129,10 +175,18 @@ def triangular(kind: str, n: int, dtype: str, lower: bool) -> Array:
     if kind == "identity":
         return _frozen(np.eye(n), dtype)
     if not kind.startswith("unit"):
-        return _frozen(np.linalg.qr(with_singular_values(singular_values(kind, n, dtype), n, n, dtype), "r"), dtype)
+        return _frozen(
+            np.linalg.qr(with_singular_values(singular_values(kind, n, dtype), n, n, dtype), "r"),
+            dtype,
+        )
     rng = random(kind, n, dtype)
-    chain = np.eye(n) + np.diag(np.full(max(n - 1, 0), condition(kind, dtype) ** (1 / max(n, 1))), 1)[:n, :n]
-    mixed = np.eye(n) + np.triu(uniform(rng, (n, n), "c16" if np.dtype(dtype).kind == "c" else "f8"), 1) / max(n, 1)
+    chain = (
+        np.eye(n)
+        + np.diag(np.full(max(n - 1, 0), condition(kind, dtype) ** (1 / max(n, 1))), 1)[:n, :n]
+    )
+    mixed = np.eye(n) + np.triu(
+        uniform(rng, (n, n), "c16" if np.dtype(dtype).kind == "c" else "f8"), 1
+    ) / max(n, 1)
     a = chain @ mixed
     np.fill_diagonal(a, 1)
     return _frozen(a, dtype)
@@ -142,7 +196,14 @@ def rescaled(a: Array, scale: str, dtype: str) -> Array:
     """With the largest element at the edge of the range that the scale names."""
     size = np.abs(a).max(initial=0)
     small, large = edges(dtype)
-    return _frozen(a if scale == "usual" or size == 0 else a / size * {"small": 4 * small, "large": large / 4}[scale], dtype)
+    return _frozen(
+        (
+            a
+            if scale == "usual" or size == 0
+            else a / size * {"small": 4 * small, "large": large / 4}[scale]
+        ),
+        dtype,
+    )
 
 
 @cache

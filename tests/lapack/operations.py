@@ -26,12 +26,23 @@ def _gram(a: Array, *, of: Literal["rows", "columns"] = "rows") -> Array:
 PEERS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(scipy.linalg, name)
-        for name in ("lu_factor", "lu_solve", "solve", "det", "cholesky", "cho_factor", "cho_solve", "solve_triangular", "qr",
-                     "lstsq", "inv")
+        for name in (
+            "lu_factor",
+            "lu_solve",
+            "solve",
+            "det",
+            "cholesky",
+            "cho_factor",
+            "cho_solve",
+            "solve_triangular",
+            "qr",
+            "lstsq",
+            "inv",
+        )
     },
     "slogdet": np.linalg.slogdet,
     "gram": _gram,
-}  # fmt: skip
+}
 
 
 def plain(x: Any) -> Any:
@@ -42,7 +53,8 @@ def plain(x: Any) -> Any:
 
 
 def kept(options: dict[str, Any]) -> dict[str, Any]:
-    """For a peer: without leave to overwrite, which ends SciPy 1.17's inv in a segmentation fault."""
+    """For a peer: without leave to overwrite, which ends SciPy 1.17's inv in a segmentation
+    fault."""
     return {name: value for name, value in options.items() if not name.startswith("overwrite")}
 
 
@@ -56,11 +68,14 @@ def standing_in(peer: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-OURS: dict[str, Callable[..., Any]] = {name: getattr(hs, name, None) or standing_in(peer) for name, peer in PEERS.items()}
+OURS: dict[str, Callable[..., Any]] = {
+    name: getattr(hs, name, None) or standing_in(peer) for name, peer in PEERS.items()
+}
 
 
 def call(functions: dict[str, Callable[..., Any]], name: str, *args: Any, **options: Any) -> Any:
-    """One of OURS or PEERS, without its warnings of singular and ill-conditioned matrices and of what leaves the range."""
+    """One of OURS or PEERS, without its warnings of singular and ill-conditioned matrices and of
+    what leaves the range."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
         return functions[name](*args, **options)

@@ -1,8 +1,9 @@
-"""LAPACK's test ratios, each named after what it judges and, in its comment, after LAPACK's routine.
+"""LAPACK's test ratios, each named after what it judges and, in its comment, after LAPACK's
+routine.
 
-Residuals are computed in a wider precision than what is judged where that is cheap: float32 in float64, small float64 in long
-double. Matrices are scaled by powers of two first, so norms at the edges of the range are no trouble. NaN anywhere gives NaN
-or infinity, never a good ratio.
+Residuals are computed in a wider precision than what is judged where that is cheap: float32 in
+float64, small float64 in long double. Matrices are scaled by powers of two first, so norms at the
+edges of the range are no trouble. NaN anywhere gives NaN or infinity, never a good ratio.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Array = np.ndarray[Any, Any]
 
 #: LAPACK's own: what is below has passed.
 THRESHOLD = 30.0
-#: Multiplications up to which double precision is judged in long double, which has no fast products.
+#: Multiplications up to which double precision is judged in long double, which has no fast
+#: products.
 SLOW = 100_000
 
 
@@ -32,7 +34,9 @@ def wider(*arrays: Array) -> tuple[Array, ...]:
     work = max(a.size for a in arrays) * max(max(a.shape, default=1) for a in arrays)
     narrow = any(a.dtype in (np.float32, np.complex64) for a in arrays)
     real: Any = np.float64 if narrow or work > SLOW else np.longdouble
-    kind: Any = np.result_type(real, np.complex64) if any(a.dtype.kind == "c" for a in arrays) else real
+    kind: Any = (
+        np.result_type(real, np.complex64) if any(a.dtype.kind == "c" for a in arrays) else real
+    )
     return tuple(a.astype(kind) for a in arrays)
 
 
@@ -74,7 +78,7 @@ def ratio(error: Any, *sizes: Any, eps: float) -> float:
     return value / eps
 
 
-# ---- LU, and what is solved by it ---------------------------------------------------------------------------------
+# ---- LU, and what is solved by it ----------------------------------------------------------------
 
 
 def lu_factors(a: Array, lu: Array, piv: Array) -> float:
@@ -100,7 +104,9 @@ def residual(a: Array, x: Array, b: Array, trans: int = 0) -> float:
     first, powers = exponent(A), exponent(X, 0)
     A, X, B = shifted(A, -first), shifted(X, -powers), shifted(B, -first - powers)
     errors, sizes, size = np.abs(B - A @ X).sum(0), np.abs(X).sum(0), norm(A)
-    return largest(ratio(error, size, own, eps=eps) for error, own in zip(errors, sizes, strict=True))
+    return largest(
+        ratio(error, size, own, eps=eps) for error, own in zip(errors, sizes, strict=True)
+    )
 
 
 def largest(values: Iterable[float]) -> float:
@@ -137,10 +143,12 @@ def forward(x: Array, true: Array, rcond: float) -> float:
     power = -exponent(T)
     X, T = shifted(X, power), shifted(T, power)
     errors, sizes = np.abs(X - T).max(0, initial=0), np.abs(T).max(0, initial=0)
-    return largest(ratio(error * rcond, size, eps=eps) for error, size in zip(errors, sizes, strict=True))
+    return largest(
+        ratio(error * rcond, size, eps=eps) for error, size in zip(errors, sizes, strict=True)
+    )
 
 
-# ---- Cholesky -----------------------------------------------------------------------------------------------------
+# ---- Cholesky ------------------------------------------------------------------------------------
 
 
 def cholesky_factor(a: Array, factor: Array, lower: bool) -> float:
@@ -160,7 +168,7 @@ def hermitian(a: Array, lower: bool) -> Array:
     return part + part.conj().T + np.diag(a.diagonal().real)
 
 
-# ---- QR -----------------------------------------------------------------------------------------------------------
+# ---- QR ------------------------------------------------------------------------------------------
 
 
 def qr_factors(a: Array, q: Array, r: Array) -> float:
@@ -187,7 +195,9 @@ def qr_triangle(a: Array, r: Array) -> float:
     A, R = wider(a, r)
     power = -exponent(A)
     A, R = shifted(A, power), shifted(R, power)
-    return ratio(norm(R.conj().T @ R - A.conj().T @ A), max(len(a), 1), norm(A), norm(A.conj().T), eps=eps)
+    return ratio(
+        norm(R.conj().T @ R - A.conj().T @ A), max(len(a), 1), norm(A), norm(A.conj().T), eps=eps
+    )
 
 
 def orthonormal(q: Array) -> float:
@@ -209,10 +219,12 @@ def reflected(packed: Array, tau: Array, c: Array) -> Array:
 def applied(packed: Array, tau: Array, q: Array, c: Array) -> float:
     """QRT03: |Q C - Q C| / (m |C| eps), by the reflectors and by the matrix."""
     Q, C = wider(q, c)
-    return ratio(norm(reflected(packed, tau, c) - Q @ C), max(len(q), 1), norm(C), eps=epsilon(q.dtype))
+    return ratio(
+        norm(reflected(packed, tau, c) - Q @ C), max(len(q), 1), norm(C), eps=epsilon(q.dtype)
+    )
 
 
-# ---- least squares ------------------------------------------------------------------------------------------------
+# ---- least squares -------------------------------------------------------------------------------
 
 
 def least_residual(a: Array, x: Array, b: Array) -> float:
@@ -241,7 +253,7 @@ def row_space(a: Array, x: Array, rank: int) -> float:
     return ratio(norm(outside), norm(X), max(*a.shape, X.shape[1]), eps=epsilon(x.dtype))
 
 
-# ---- determinants -------------------------------------------------------------------------------------------------
+# ---- determinants --------------------------------------------------------------------------------
 
 
 def _exact(a: Array) -> tuple[Fraction, Fraction]:
@@ -295,7 +307,7 @@ def logarithm(a: Array, sign: Any, log: Any) -> float:
     return ratio(error * reciprocal_condition(a), max(n, 1), eps=eps)
 
 
-# ---- products -----------------------------------------------------------------------------------------------------
+# ---- products ------------------------------------------------------------------------------------
 
 
 def gram(a: Array, product: Array, of_columns: bool = False) -> float:

@@ -23,13 +23,26 @@ def numbers_in(value: Any) -> Iterator[float]:
         for part in value:
             yield from numbers_in(part)
     elif isinstance(value, np.ndarray):
-        yield from numbers_in(value.tolist()) if value.dtype.kind == "O" else map(float, np.asarray(value).ravel())
+        yield from (
+            numbers_in(value.tolist())
+            if value.dtype.kind == "O"
+            else map(float, np.asarray(value).ravel())
+        )
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
         yield float(value)
 
 
-def _platform(old: hs.Platform, times: Any, costs: Any, links: Any, memory: Sequence[Any], domains: Sequence[Any]) -> hs.Platform:
-    columns = zip(np.asarray(times).tolist(), np.asarray(costs).tolist(), memory, domains, strict=True)
+def _platform(
+    old: hs.Platform,
+    times: Any,
+    costs: Any,
+    links: Any,
+    memory: Sequence[Any],
+    domains: Sequence[Any],
+) -> hs.Platform:
+    columns = zip(
+        np.asarray(times).tolist(), np.asarray(costs).tolist(), memory, domains, strict=True
+    )
     workers = [hs.Worker(time, cost, room, domain=domain) for time, cost, room, domain in columns]
     return hs.Platform(workers, links, unit=old.unit)
 
@@ -39,7 +52,14 @@ def scaled(value: Any, factor: float) -> Any:
         return value
     if isinstance(value, hs.Platform):
         links = None if value.links is None else value.links * factor
-        return _platform(value, value.cycle_times * factor, value.link_costs * factor, links, value.memory, value.domains)
+        return _platform(
+            value,
+            value.cycle_times * factor,
+            value.link_costs * factor,
+            links,
+            value.memory,
+            value.domains,
+        )
     if isinstance(value, Members):
         return Members(value.cycle_times * factor, value.links * factor, value.names)
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -49,7 +69,8 @@ def scaled(value: Any, factor: float) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(scaled(part, factor) for part in value)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return np.asarray(value, np.result_type(value, float)) * factor  # in half precision it might overflow
+        # in half precision it might overflow
+        return np.asarray(value, np.result_type(value, float)) * factor
     return np.asarray(value) * factor if np.ndim(value) else value * factor
 
 
@@ -58,11 +79,20 @@ def permuted(value: Any, order: np.ndarray) -> Any:
         links = None if value.links is None else value.links[np.ix_(order, order)]
         memory = [value.memory[i] for i in order]
         domains = [value.domains[i] for i in order]
-        return _platform(value, value.cycle_times[order], value.link_costs[order], links, memory, domains)
+        return _platform(
+            value, value.cycle_times[order], value.link_costs[order], links, memory, domains
+        )
     if isinstance(value, Members):
-        return Members(value.cycle_times[order], value.links[np.ix_(order, order)], tuple(value.names[i] for i in order))
+        return Members(
+            value.cycle_times[order],
+            value.links[np.ix_(order, order)],
+            tuple(value.names[i] for i in order),
+        )
     if isinstance(value, list | tuple) and len(value) == len(order):
-        return [permuted(value[i], order) if np.ndim(value[i]) and len(value[i]) == 0 else value[i] for i in order]
+        return [
+            permuted(value[i], order) if np.ndim(value[i]) and len(value[i]) == 0 else value[i]
+            for i in order
+        ]
     if np.ndim(value) == 0:
         return value
     array = np.asarray(value)
@@ -71,7 +101,11 @@ def permuted(value: Any, order: np.ndarray) -> Any:
 
 def as_matrix(name: str, value: Any) -> Any:
     """Links given as rows are one matrix, others' rows are not."""
-    rows = name in ("links", "link_costs", "latencies") and isinstance(value, list | tuple) and np.ndim(value) == 2
+    rows = (
+        name in ("links", "link_costs", "latencies")
+        and isinstance(value, list | tuple)
+        and np.ndim(value) == 2
+    )
     return np.asarray(value, float) if rows else value
 
 
@@ -81,7 +115,12 @@ def extended(value: Any, extra: float, dear: float) -> Any:
         links = None if value.links is None else np.pad(value.links, (0, 1), constant_values=dear)
         memory = [*value.memory, None if None in value.memory else max(value.memory)]
         return _platform(
-            value, [*value.cycle_times, dear], [*value.link_costs, dear], links, memory, [*value.domains, value.domains[0]]
+            value,
+            [*value.cycle_times, dear],
+            [*value.link_costs, dear],
+            links,
+            memory,
+            [*value.domains, value.domains[0]],
         )
     if isinstance(value, Members):
         links = np.pad(value.links, (0, 1), constant_values=dear)

@@ -22,9 +22,10 @@ Arguments = dict[str, Any]
 class Call:
     """A planner, and what its arguments mean.
 
-    times: scaled together, the value follows (or, with `free`, does not); rates: scaled the other way. workers: arguments with an
-    entry, or a row and a column, for each worker. useless: the entries of a worker of no use; two sets of them with a Platform.
-    ranking: methods, each no worse than the next ones; `rank` says in what. others: methods without a rank.
+    times: scaled together, the value follows (or, with `free`, does not); rates: scaled the other
+    way. workers: arguments with an entry, or a row and a column, for each worker. useless: the
+    entries of a worker of no use; two sets of them with a Platform. ranking: methods, each no worse
+    than the next ones; `rank` says in what. others: methods without a rank.
     """
 
     run: Callable[..., Any]
@@ -45,7 +46,9 @@ class Call:
 def _sum_of(name: str) -> Callable[[Arguments, Any], None]:
     def honours(given: Arguments, plan: Any) -> None:
         wanted = np.asarray(given[name])
-        assert (plan.counts.sum(-1) == wanted).all(), f"counts {plan.counts.tolist()} are not {name} = {given[name]}"
+        assert (plan.counts.sum(-1) == wanted).all(), (
+            f"counts {plan.counts.tolist()} are not {name} = {given[name]}"
+        )
 
     return honours
 
@@ -62,10 +65,13 @@ def _blocks_are(given: Arguments, plan: Any) -> None:
 
 
 def _size_of_product(given: Arguments, plan: Any) -> None:
-    """On a star of workers with limited memory it is in blocks, whose side the platform's unit tells where nobody else does."""
+    """On a star of workers with limited memory it is in blocks, whose side the platform's unit
+    tells where nobody else does."""
     side = 1 if not isinstance(plan, hs.StarPlan) else given["block"]
     if side is not None:
-        assert list(plan.shape) == [-(-given[name] // side) for name in ("m", "n", "k")], f"the shape is {plan.shape}"
+        assert list(plan.shape) == [-(-given[name] // side) for name in ("m", "n", "k")], (
+            f"the shape is {plan.shape}"
+        )
 
 
 def _owners(given: Arguments, plan: Any) -> None:
@@ -85,10 +91,14 @@ def _like_costs(given: Arguments, plan: hs.Assignment) -> None:
     costs = np.asarray(given["costs"])
     sign = -1 if given["maximize"] else 1
     chosen = costs[plan.rows, plan.cols].tolist()
-    assert plan.cost == (sum(chosen) if isinstance(plan.cost, int) else math.fsum(chosen)), "cost is not the sum of the pairs"
+    assert plan.cost == (sum(chosen) if isinstance(plan.cost, int) else math.fsum(chosen)), (
+        "cost is not the sum of the pairs"
+    )
     from fractions import Fraction
 
-    rows, cols = [[Fraction(x) for x in prices.tolist()] for prices in (plan.row_prices, plan.col_prices)]
+    rows, cols = [
+        [Fraction(x) for x in prices.tolist()] for prices in (plan.row_prices, plan.col_prices)
+    ]
     for i, row in enumerate(costs.tolist()):
         for j, cost in enumerate(row):
             over = not math.isinf(cost) and sign * (rows[i] + cols[j]) > sign * Fraction(cost)
@@ -114,11 +124,16 @@ def _asked_layers(given: Arguments, plan: Any) -> None:
 
 
 def _asked_ring(given: Arguments, plan: hs.SliceRing) -> None:
-    assert (plan.work, plan.volume) == (float(given["work"]), float(given["volume"])), "another work or volume"
+    assert (plan.work, plan.volume) == (
+        float(given["work"]),
+        float(given["volume"]),
+    ), "another work or volume"
 
 
 def _asked_sides(given: Arguments, plan: Any) -> None:
-    assert plan.shape == (None if given["shape"] is None else tuple(given["shape"])), f"the shape is {plan.shape}"
+    assert plan.shape == (None if given["shape"] is None else tuple(given["shape"])), (
+        f"the shape is {plan.shape}"
+    )
 
 
 def _without_limits(given: Arguments) -> bool:
@@ -134,114 +149,221 @@ _RECTANGLES = ("columns", "rows", "recursive", "nagamochi-abe", "kalinov-lastove
 
 CALLS: dict[str, Call] = {
     "distribute": Call(
-        hs.distribute, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds", "counts"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "counts": 0}, honours=_sum_of("n"),
+        hs.distribute,
+        ("cycle_times",),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "counts"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "counts": 0},
+        honours=_sum_of("n"),
     ),
     "distribute_profile": Call(
-        hs.distribute_profile, ("profiles",), workers=("profiles", "min_chunk", "memory"), honours=_in_profile
+        hs.distribute_profile,
+        ("profiles",),
+        workers=("profiles", "min_chunk", "memory"),
+        honours=_in_profile,
     ),
     "lu_pattern": Call(
-        hs.lu_pattern, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds"),
-        useless={"cycle_times": math.inf, "speeds": 0.0}, rankings=(("pattern", "cyclic"), ("pattern", "contiguous")),
+        hs.lu_pattern,
+        ("cycle_times",),
+        ("speeds",),
+        workers=("cycle_times", "speeds"),
+        useless={"cycle_times": math.inf, "speeds": 0.0},
+        rankings=(("pattern", "cyclic"), ("pattern", "contiguous")),
         honours=_owners,
     ),
     "lu_grid": Call(
-        hs.lu_grid, ("cycle_times", "link_cost"), ("speeds",), workers=("cycle_times", "speeds"),
-        useless={"cycle_times": math.inf, "speeds": 0.0}, rank="cost", honours=_owners,
+        hs.lu_grid,
+        ("cycle_times", "link_cost"),
+        ("speeds",),
+        workers=("cycle_times", "speeds"),
+        useless={"cycle_times": math.inf, "speeds": 0.0},
+        rank="cost",
+        honours=_owners,
         rankings=tuple(("best", other) for other in ("1d1d", "nested", "columns", "cyclic")),
     ),
     "plan_lu": Call(
-        hs.plan_lu, ("cycle_times", "panel_times", "link_costs"), ("speeds",), selector="owner",
-        workers=("cycle_times", "speeds", "panel_times", "link_costs"), others=("pattern", "cyclic", "contiguous"),
+        hs.plan_lu,
+        ("cycle_times", "panel_times", "link_costs"),
+        ("speeds",),
+        selector="owner",
+        workers=("cycle_times", "speeds", "panel_times", "link_costs"),
+        others=("pattern", "cyclic", "contiguous"),
         useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0, "link_costs": 0.0},
         honours=_size_is(("m", "n")),
     ),
     "plan_factor": Call(
-        hs.plan_factor, ("cycle_times", "panel_times", "link_costs"), ("speeds",), selector="owner",
-        workers=("cycle_times", "speeds", "panel_times", "link_costs"), others=("pattern", "cyclic", "contiguous"),
+        hs.plan_factor,
+        ("cycle_times", "panel_times", "link_costs"),
+        ("speeds",),
+        selector="owner",
+        workers=("cycle_times", "speeds", "panel_times", "link_costs"),
+        others=("pattern", "cyclic", "contiguous"),
         useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0, "link_costs": 0.0},
         honours=_size_is(("m", "n")),
     ),
     "wavefront": Call(
-        hs.wavefront, ("cycle_times",), ("speeds",), workers=("cycle_times", "speeds"), others=("panels", "cyclic"),
-        useless={"cycle_times": math.inf, "speeds": 0.0}, honours=_size_is(("rows", "cols")),
+        hs.wavefront,
+        ("cycle_times",),
+        ("speeds",),
+        workers=("cycle_times", "speeds"),
+        others=("panels", "cyclic"),
+        useless={"cycle_times": math.inf, "speeds": 0.0},
+        honours=_size_is(("rows", "cols")),
     ),
     "partition": Call(
-        hs.partition, ("link_costs",), free=("areas",), workers=("areas", "cycle_times", "speeds", "link_costs", "groups"),
-        useless={"areas": 0.0, "cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0, "groups": 0}, comparable=_in_square,
+        hs.partition,
+        ("link_costs",),
+        free=("areas",),
+        workers=("areas", "cycle_times", "speeds", "link_costs", "groups"),
+        useless={
+            "areas": 0.0,
+            "cycle_times": math.inf,
+            "speeds": 0.0,
+            "link_costs": 1.0,
+            "groups": 0,
+        },
+        comparable=_in_square,
         honours=_asked_sides,
         rankings=(
-            *(("best", other) for other in (*_RECTANGLES, "interval", "guillotine", "nonrectangular", "snrpp")),
+            *(
+                ("best", other)
+                for other in (*_RECTANGLES, "interval", "guillotine", "nonrectangular", "snrpp")
+            ),
             *(("guillotine", other) for other in (*_RECTANGLES, "interval")),
         ),
     ),
     "cuboids": Call(
-        hs.cuboids, ("alpha", "beta", "gamma"), free=("volumes",),
-        workers=("volumes", "cycle_times", "speeds"), useless={"volumes": 0.0, "cycle_times": math.inf, "speeds": 0.0},
-        comparable=_in_square, honours=_asked_sides,
-        rankings=tuple(("best", other) for other in ("guillotine", "interval", "layers", "rectangles")),
+        hs.cuboids,
+        ("alpha", "beta", "gamma"),
+        free=("volumes",),
+        workers=("volumes", "cycle_times", "speeds"),
+        useless={"volumes": 0.0, "cycle_times": math.inf, "speeds": 0.0},
+        comparable=_in_square,
+        honours=_asked_sides,
+        rankings=tuple(
+            ("best", other) for other in ("guillotine", "interval", "layers", "rectangles")
+        ),
     ),
     "assign": Call(hs.assign, ("costs",), honours=_like_costs),
     "max_tasks": Call(
-        hs.max_tasks, ("T", "cycle_times", "send", "receive"), ("speeds",), workers=("cycle_times", "speeds", "send", "receive"),
+        hs.max_tasks,
+        ("T", "cycle_times", "send", "receive"),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "send", "receive"),
         useless={"cycle_times": math.inf, "speeds": 0.0, "send": 0.0, "receive": 0.0},
-        others=("best", "paper", "fastest"), honours=_asked_time,
+        others=("best", "paper", "fastest"),
+        honours=_asked_time,
     ),
     "min_time": Call(
-        hs.min_time, ("cycle_times", "send", "receive"), ("speeds",), workers=("cycle_times", "speeds", "send", "receive"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "send": 0.0, "receive": 0.0}, honours=_asked_tasks,
+        hs.min_time,
+        ("cycle_times", "send", "receive"),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "send", "receive"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "send": 0.0, "receive": 0.0},
+        honours=_asked_tasks,
     ),
     "divisible_load": Call(
-        hs.divisible_load, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0}, honours=_asked_load, tolerance=CLOSE,
+        hs.divisible_load,
+        ("cycle_times", "link_costs"),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "link_costs"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0},
+        honours=_asked_load,
+        tolerance=CLOSE,
         rankings=(("best", "fifo"), ("best", "lifo")),
     ),
     "slice_ring": Call(
-        hs.slice_ring, ("cycle_times", "links", "latencies"), ("speeds",),
+        hs.slice_ring,
+        ("cycle_times", "links", "latencies"),
+        ("speeds",),
         workers=("cycle_times", "speeds", "links", "latencies"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0, "latencies": 1.0}, honours=_asked_ring, tolerance=CLOSE,
+        useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0, "latencies": 1.0},
+        honours=_asked_ring,
+        tolerance=CLOSE,
         rankings=(("exact", "best", "search", "multistart", "greedy"), ("exact", "all")),
     ),
     "ring_profile": Call(
-        hs.ring_profile, ("cycle_times", "links"), ("speeds",), workers=("cycle_times", "speeds", "links"),
+        hs.ring_profile,
+        ("cycle_times", "links"),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "links"),
         useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0},
     ),
     "plan_product": Call(
-        hs.plan_product, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("r", "s", "t")),
-        rankings=tuple(("best", other) for other in ("search", "hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")),
+        hs.plan_product,
+        ("platform",),
+        workers=("platform",),
+        useless={"platform": 0.0},
+        honours=_size_is(("r", "s", "t")),
+        rankings=tuple(
+            ("best", other)
+            for other in ("search", "hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
+        ),
     ),
     "plan_star_lu": Call(
-        hs.plan_star_lu, ("platform", "master_time"), workers=("platform",), useless={"platform": 0.0},
+        hs.plan_star_lu,
+        ("platform", "master_time"),
+        workers=("platform",),
+        useless={"platform": 0.0},
         honours=_blocks_are,
     ),
     "layers_star": Call(
-        hs.layers_star, ("cycle_times", "link_costs"), ("speeds",), workers=("cycle_times", "speeds", "link_costs", "memory"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0, "memory": math.inf}, honours=_asked_layers,
+        hs.layers_star,
+        ("cycle_times", "link_costs"),
+        ("speeds",),
+        workers=("cycle_times", "speeds", "link_costs", "memory"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "link_costs": 1.0, "memory": math.inf},
+        honours=_asked_layers,
         rankings=(("best", "exact", "paper"),),
     ),
     "layers_mesh": Call(
-        hs.layers_mesh, ("cycle_times", "right", "down"), ("speeds",), honours=_asked_layers, tolerance=SOLVED,
+        hs.layers_mesh,
+        ("cycle_times", "right", "down"),
+        ("speeds",),
+        honours=_asked_layers,
+        tolerance=SOLVED,
         rankings=(("relaxed", "milp", "neighbours", "pmft"), ("milp", "heuristic")),
     ),
     "layers_network": Call(
-        hs.layers_network, ("cycle_times",), ("speeds",), honours=_asked_layers, tolerance=SOLVED,
+        hs.layers_network,
+        ("cycle_times",),
+        ("speeds",),
+        honours=_asked_layers,
+        tolerance=SOLVED,
         rankings=(("relaxed", "milp", "neighbours", "pmft"), ("milp", "heuristic")),
     ),
     "plan_boxes": Call(
-        plan_boxes, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
+        plan_boxes,
+        ("platform",),
+        workers=("platform",),
+        useless={"platform": 0.0},
+        honours=_size_of_product,
         rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")),
         others=("layers", "cuboids", "domains", "best"),
     ),
     "plan_matmul": Call(
-        hs.plan_matmul, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_of_product,
-        rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")), others=("layers", "cuboids", "domains"),
+        hs.plan_matmul,
+        ("platform",),
+        workers=("platform",),
+        useless={"platform": 0.0},
+        honours=_size_of_product,
+        rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")),
+        others=("layers", "cuboids", "domains"),
         comparable=_without_limits,
     ),
     "plan_stencil": Call(
-        plan_stencil, ("members",), workers=("members",), useless={"members": 0.0}, honours=_size_is(("rows", "cols")),
+        plan_stencil,
+        ("members",),
+        workers=("members",),
+        useless={"members": 0.0},
+        honours=_size_is(("rows", "cols")),
         tolerance=CLOSE,
     ),
     "workers_worth": Call(
-        hs.workers_worth, ("platform",), workers=("platform",), useless={"platform": 0.0}, honours=_size_is(("m", "n", "k"))
+        hs.workers_worth,
+        ("platform",),
+        workers=("platform",),
+        useless={"platform": 0.0},
+        honours=_size_is(("m", "n", "k")),
     ),
-}  # fmt: skip
+}

@@ -25,12 +25,14 @@ DEAR = 2.0**60  # times the longest of all: who is so slow, or so far, is of no 
 
 
 def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -> None:
-    """Assert what relates a planner's result to those of other inputs; nothing is said where the first takes long.
+    """Assert what relates a planner's result to those of other inputs; nothing is said where the
+    first takes long.
 
     Parameters
     ----------
     call : str
-        A name in CALLS: that of the public function, or "plan_boxes" and "plan_stencil" for what pools plan.
+        A name in CALLS: that of the public function, or "plan_boxes" and "plan_stencil" for what
+        pools plan.
     args, kwargs
         As of the call that returned `plan`.
     """
@@ -58,11 +60,16 @@ def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -
         try:
             relation(call, rules, given, again, plan)
         except ValueError as error:  # of the changed input, not of the given one
-            if not any(word in str(error) for word in ("overflow", "underflow", "too far apart", "is for equal messages")):
+            if not any(
+                word in str(error)
+                for word in ("overflow", "underflow", "too far apart", "is for equal messages")
+            ):
                 raise
 
 
-def _scaling(call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any) -> None:
+def _scaling(
+    call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any
+) -> None:
     for names, free in (((*rules.times, *rules.rates), False), (rules.free, True)):
         used = {name: given[name] for name in names if given[name] is not None}
         if not used:
@@ -84,7 +91,10 @@ def _scaling(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
                 if factor < 1:
                     continue
                 factor = int(factor)
-            changes = {name: scaled(value, 1 / factor if name in rules.rates else factor) for name, value in used.items()}
+            changes = {
+                name: scaled(value, 1 / factor if name in rules.rates else factor)
+                for name, value in used.items()
+            }
             if call == "distribute_profile":
                 changes["profiles"] = _scaled_profiles(used["profiles"], factor)
             if call == "layers_network":
@@ -100,8 +110,16 @@ def _scaled_profiles(profiles: Any, factor: float) -> Any:
         return scaled(profiles, factor)
     result = []
     for profile in profiles:
-        pair = isinstance(profile, list | tuple) and len(profile) == 2 and all(np.ndim(x) == 1 for x in profile)
-        result.append((profile[0], np.asarray(profile[1]) * factor) if pair else np.asarray(profile, float) * factor)
+        pair = (
+            isinstance(profile, list | tuple)
+            and len(profile) == 2
+            and all(np.ndim(x) == 1 for x in profile)
+        )
+        result.append(
+            (profile[0], np.asarray(profile[1]) * factor)
+            if pair
+            else np.asarray(profile, float) * factor
+        )
     return result
 
 
@@ -115,13 +133,21 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         agree(plan, other, "rows and columns in another order")
         agree(plan, again(costs=costs.T), "rows and columns swapped")
         turned = again(costs=-costs, maximize=not given["maximize"])
-        assert turned.cost == -plan.cost or not isinstance(plan.cost, int), "minus the costs, maximised"
+        assert turned.cost == -plan.cost or not isinstance(plan.cost, int), (
+            "minus the costs, maximised"
+        )
         return
     if call == "layers_mesh":
         in_turn = given.get("mode") in ("scss", "sccs")  # to the right first
         if not in_turn and not isinstance(given["cycle_times"], hs.Platform):
-            turned = {name: None if given[name] is None else np.asarray(given[name]).T for name in ("cycle_times", "speeds")}
-            flipped = {a: None if given[b] is None else np.asarray(given[b]).T for a, b in (("right", "down"), ("down", "right"))}
+            turned = {
+                name: None if given[name] is None else np.asarray(given[name]).T
+                for name in ("cycle_times", "speeds")
+            }
+            flipped = {
+                a: None if given[b] is None else np.asarray(given[b]).T
+                for a, b in (("right", "down"), ("down", "right"))
+            }
             other = again(**turned, **flipped, source=tuple(given["source"])[::-1])
             validate(other)
             agree(plan, other, "rows and columns swapped", rules.tolerance)
@@ -132,7 +158,10 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         place = np.argsort(order)
         links = np.asarray(given["links"], float).reshape(-1, 3)
         moved = np.column_stack((place[links[:, :2].astype(int)], links[:, 2]))
-        changes = {name: None if given[name] is None else np.asarray(given[name])[order] for name in ("cycle_times", "speeds")}
+        changes = {
+            name: None if given[name] is None else np.asarray(given[name])[order]
+            for name in ("cycle_times", "speeds")
+        }
         other = again(**changes, links=moved, source=int(place[int(given["source"])]))
         validate(other)
         agree(plan, other, "nodes in another order", rules.tolerance)
@@ -141,7 +170,11 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
     if p < 2 or isinstance(plan, hs.DistributionStack) or given.get("ring") is not None:
         return
     order = rng.permutation(p)
-    changes = {name: permuted(as_matrix(name, given[name]), order) for name in rules.workers if given[name] is not None}
+    changes = {
+        name: permuted(as_matrix(name, given[name]), order)
+        for name in rules.workers
+        if given[name] is not None
+    }
     if call in ("plan_lu", "plan_factor") and not isinstance(given["owner"], str):
         if isinstance(given["owner"], hs.LuPattern | hs.LuGrid):
             return
@@ -155,23 +188,35 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
     if rules.comparable(given):
         agree(plan, other, f"workers in the order {order.tolist()}", rules.tolerance)
     if call in ("distribute", "distribute_profile") or (call == "lu_pattern" and plan.optimal):
-        assert plan.value == other.value or call == "lu_pattern", f"{plan.value!r} and {other.value!r} in another order"
+        assert plan.value == other.value or call == "lu_pattern", (
+            f"{plan.value!r} and {other.value!r} in another order"
+        )
 
 
-def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any) -> None:
+def _useless(
+    call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any
+) -> None:
     if call == "assign":
         _useless_row(given, again, plan)
         return
     if call == "distribute_profile":
         if isinstance(given["profiles"], hs.Platform):
             return
-        more = {name: [*given[name], 0] if np.ndim(given[name]) else given[name] for name in ("min_chunk", "memory")}
+        more = {
+            name: [*given[name], 0] if np.ndim(given[name]) else given[name]
+            for name in ("min_chunk", "memory")
+        }
         other = again(profiles=[*given["profiles"], [1.0]], **more)
         validate(other)
-        assert other.value == plan.value, f"a worker without a profile: {plan.value!r} becomes {other.value!r}"
+        assert other.value == plan.value, (
+            f"a worker without a profile: {plan.value!r} becomes {other.value!r}"
+        )
         return
     if call == "layers_network":
-        links = [*np.asarray(given["links"], float).reshape(-1, 3).tolist(), (int(given["source"]), len(plan.names), 1e-3)]
+        links = [
+            *np.asarray(given["links"], float).reshape(-1, 3).tolist(),
+            (int(given["source"]), len(plan.names), 1e-3),
+        ]
         worth = {"cycle_times": math.inf, "speeds": 0.0}
         more = {name: extended(given[name], extra, 0.0) for name, extra in worth.items()}
         other = again(**more, links=links)
@@ -185,13 +230,19 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
     if call == "partition" and given["rects"] is not None:
         return
     if call in ("partition", "cuboids") and any(isinstance(x, hs.Platform) for x in given.values()):
-        return  # a worker of a platform has a speed, and so a zone: the smallest one has a side in common with another
+        # a worker of a platform has a speed, and so a zone: the smallest one has a side in common
+        # with another
+        return
     if given.get("method") == "cannon":
         return  # the number of workers would be no square
-    if call in ("plan_lu", "plan_factor") and (not isinstance(given["owner"], str) or given["block"] is None):
+    if call in ("plan_lu", "plan_factor") and (
+        not isinstance(given["owner"], str) or given["block"] is None
+    ):
         return  # the block depends on the number of workers
     numbers = [x for name in rules.workers for x in numbers_in(given[name]) if not math.isinf(x)]
-    if not numbers or (isinstance(given.get("cycle_times"), hs.Platform) and given.get("links") is not None):
+    if not numbers or (
+        isinstance(given.get("cycle_times"), hs.Platform) and given.get("links") is not None
+    ):
         return
     dear = DEAR * max(numbers)
     if dear > MOST_TIME:
@@ -200,7 +251,11 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
     if call == "slice_ring" and given["cycle_times"] is not None and given["method"] != "all":
         ways.append(({name: dear for name in rules.useless}, CLOSE, "no use, with a finite time"))
     for entries, tolerance, what in ways:
-        changes = {name: extended(given[name], extra, dear) for name, extra in entries.items() if given[name] is not None}
+        changes = {
+            name: extended(given[name], extra, dear)
+            for name, extra in entries.items()
+            if given[name] is not None
+        }
         if call == "partition" and given["link_costs"] is None:
             changes.pop("link_costs", None)
         try:
@@ -212,7 +267,9 @@ def _useless(call: str, rules: Call, given: Arguments, again: Callable[..., Any]
         if call in ("partition", "cuboids") and plan.optimal:
             for name in ("value", "bound"):  # sums of one more number, 0
                 old, new = getattr(plan, name), getattr(other, name)
-                assert math.isclose(old, new, rel_tol=EXACT), f"a worker of {what}: {name} {old!r} becomes {new!r}"
+                assert math.isclose(old, new, rel_tol=EXACT), (
+                    f"a worker of {what}: {name} {old!r} becomes {new!r}"
+                )
         elif not isinstance(plan, hs.WorkersWorth):
             agree(plan, other, f"a worker of {what}", max(tolerance, rules.tolerance))
 
@@ -233,7 +290,9 @@ def _useless_row(given: Arguments, again: Callable[..., Any], plan: hs.Assignmen
     agree(plan, other, "a row that is not allowed")
 
 
-def _methods(call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any) -> None:
+def _methods(
+    call: str, rules: Call, given: Arguments, again: Callable[..., Any], plan: Any
+) -> None:
     if getattr(plan, "method", "") == "given":
         return
     names = dict.fromkeys(name for ranking in (*rules.rankings, rules.others) for name in ranking)
@@ -269,13 +328,19 @@ def in_order(call: str, given: Arguments, found: dict[str, Any]) -> None:
     """No method is better than those that rank before it."""
     rules = CALLS[call]
     for ranking in rules.rankings:
-        present = [name for name in ranking if name in found and _ranked(call, given, name, found[name])]
+        present = [
+            name for name in ranking if name in found and _ranked(call, given, name, found[name])
+        ]
         for better, worse in pairwise(present):
             one, two = getattr(found[better], rules.rank), getattr(found[worse], rules.rank)
-            assert one <= two * (1 + rules.tolerance), f"{better!r} finds {one!r}, {worse!r} {two!r}"
+            assert one <= two * (1 + rules.tolerance), (
+                f"{better!r} finds {one!r}, {worse!r} {two!r}"
+            )
     if call == "max_tasks":
         for name in set(found) - {"best"}:
-            assert "best" not in found or found["best"].tasks >= found[name].tasks, f"'best' does less than {name!r}"
+            assert "best" not in found or found["best"].tasks >= found[name].tasks, (
+                f"'best' does less than {name!r}"
+            )
 
 
 def _ranked(call: str, given: Arguments, name: str, plan: Any) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 
 def differences(suite: str) -> list[tuple[str, str]]:
-    """Patterns of tests and the reasons, of a suite: blocks of "suite: reason" and the patterns below it, indented."""
+    """Patterns of tests and the reasons, of a suite: blocks of "suite: reason" and the patterns
+    below it, indented."""
     found, mine, reason = [], False, ""
     for line in Path(__file__).with_name("known.txt").read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
@@ -36,6 +37,8 @@ def deselect(suite: str) -> Callable[[Any, list[Any]], None]:
         if out:
             items[:] = [item for item in items if not is_known(item)]
             config.hook.pytest_deselected(items=out)
-            Path(os.environ["HETSCHED_LEFT_OUT"]).write_text("".join(f"{item.nodeid}\n" for item in out), encoding="utf-8")
+            Path(os.environ["HETSCHED_LEFT_OUT"]).write_text(
+                "".join(f"{item.nodeid}\n" for item in out), encoding="utf-8"
+            )
 
     return pytest_collection_modifyitems

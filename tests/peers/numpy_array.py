@@ -1,4 +1,5 @@
-"""The functions of NumPy that make arrays give hs.Array; all products, systems and determinants of these are taken over."""
+"""The functions of NumPy that make arrays give hs.Array; all products, systems and determinants of
+these are taken over."""
 
 import functools
 
@@ -9,12 +10,15 @@ import hetsched as hs
 import hetsched.runners.array_linalg
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array_linalg.FEW_ROWS = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = (
+    hetsched.runners.array_linalg.FEW_ROWS
+) = 0
 pytest_collection_modifyitems = deselect("numpy_array")
 
 
 class GivenAsArray:
-    """A function that is no method where a class has it as an attribute, as NumPy's own are none."""
+    """A function that is no method where a class has it as an attribute, as NumPy's own are
+    none."""
 
     def __init__(self, own):
         functools.update_wrapper(self, own)

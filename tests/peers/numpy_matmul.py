@@ -11,7 +11,8 @@ pytest_collection_modifyitems = deselect("numpy_matmul")
 
 
 class Matmul:
-    """A ufunc in all but the products of plain arrays; subclasses, and objects with protocols, are NumPy's to judge."""
+    """A ufunc in all but the products of plain arrays; subclasses, and objects with protocols, are
+    NumPy's to judge."""
 
     own = np.matmul
     inside = False  # of hs.matmul, which hands small products and other dtypes to NumPy
@@ -19,7 +20,9 @@ class Matmul:
     def __call__(self, a, b, *args, **kwargs):
         out = kwargs.get("out", args[0] if args else None)
         out = out[0] if isinstance(out, tuple) else out
-        plain = all(type(x) in (np.ndarray, list, float, int, np.float64) for x in (a, b)) and type(out) in (
+        plain = all(type(x) in (np.ndarray, list, float, int, np.float64) for x in (a, b)) and type(
+            out
+        ) in (
             np.ndarray,
             type(None),
         )

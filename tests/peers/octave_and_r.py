@@ -1,11 +1,12 @@
-"""Runs Octave's own tests and R's own examples of linear algebra with the drop-in library, every call of which is the engine's,
-and without it; see docs/peers.md.
+"""Runs Octave's own tests and R's own examples of linear algebra with the drop-in library, every
+call of which is the engine's, and without it; see docs/peers.md.
 
 python tests/peers/octave_and_r.py [--write FILE]
 
-What is not installed is skipped. Exits with 1 if something that known.txt does not name passes without the library and not with
-it, or an example's output has other numbers. An example whose output changes from run to run without the library is not compared.
---write puts the counts into the table of a page.
+What is not installed is skipped. Exits with 1 if something that known.txt does not name passes
+without the library and not with it, or an example's output has other numbers. An example whose
+output changes from run to run without the library is not compared. --write puts the counts into the
+table of a page.
 """
 
 from __future__ import annotations
@@ -47,45 +48,69 @@ class Result:
 
 
 def environment(dropin: bool) -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if name not in LIMITS} | {"LC_ALL": "C.UTF-8", "R_ENVIRON_USER": ""}
+    env = {name: value for name, value in os.environ.items() if name not in LIMITS} | {
+        "LC_ALL": "C.UTF-8",
+        "R_ENVIRON_USER": "",
+    }
     return preloaded(env) if dropin else env
 
 
 def output(command: list[str], dropin: bool) -> tuple[str, int]:
-    """What it prints, and how many calls the engine took: the first column of the table that the library prints in the end."""
+    """What it prints, and how many calls the engine took: the first column of the table that the
+    library prints in the end."""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(command, cwd=folder, env=environment(dropin), capture_output=True, text=True, timeout=3600)
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment(dropin),
+            capture_output=True,
+            text=True,
+            timeout=3600,
+        )
     taken, _ = calls(done.stderr)
     if not re.search(r"^@ (?:topic )?end\b", done.stdout, re.M) or (dropin and not taken):
         raise SystemExit(
-            f"{command[0]} ended with {done.returncode}, {taken} calls taken\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            f"{command[0]} ended with {done.returncode}, {taken} calls"
+            f" taken\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
         )
     return done.stdout, taken
 
 
 def octave(dropin: bool) -> Result:
-    text, taken = output(["octave-cli", "--no-init-file", "--no-history", str(HERE / "suite.m")], dropin)
+    text, taken = output(
+        ["octave-cli", "--no-init-file", "--no-history", str(HERE / "suite.m")], dropin
+    )
     found = re.findall(r"^@ (\S+) (\d+) (\d+)$", text, re.M)
-    return Result({f"octave::{name}": (int(passed), int(count)) for name, passed, count in found}, {}, taken)
+    return Result(
+        {f"octave::{name}": (int(passed), int(count)) for name, passed, count in found}, {}, taken
+    )
 
 
 def r(dropin: bool) -> Result:
     text, taken = output(["Rscript", "--vanilla", str(HERE / "suite.R")], dropin)
     topics = re.findall(r"^@ topic (\S+) \n(.*?)^@ (passed|failed)$", text, re.M | re.S)
-    return Result({name: (int(end == "passed"), 1) for name, _, end in topics}, {name: said for name, said, _ in topics}, taken)
+    return Result(
+        {name: (int(end == "passed"), 1) for name, _, end in topics},
+        {name: said for name, said, _ in topics},
+        taken,
+    )
 
 
 def agree(a: str, b: str) -> bool:
-    """Whether two texts have the same words, and numbers as good as the same: six digits are printed, rounded."""
+    """Whether two texts have the same words, and numbers as good as the same: six digits are
+    printed, rounded."""
     a, b = ADDRESS.sub("", a), ADDRESS.sub("", b)
     if NUMBER.sub("#", a).split() != NUMBER.sub("#", b).split():
         return False
-    pairs = ((float(x), float(y)) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True))
+    pairs = (
+        (float(x), float(y)) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True)
+    )
     return all(abs(x - y) <= 1e-4 * max(abs(x), abs(y)) + 1e-12 for x, y in pairs)
 
 
 def differences(alone: Result, again: Result, dropin: Result) -> list[str]:
-    """Files with other counts than without the library, topics with other output where that is the same each time without."""
+    """Files with other counts than without the library, topics with other output where that is the
+    same each time without."""
     found = []
     for name, before in alone.tests.items():
         passed, count = dropin.tests.get(name, (0, 0))
@@ -99,7 +124,11 @@ def differences(alone: Result, again: Result, dropin: Result) -> list[str]:
 
 def write(page: Path, rows: list[str]) -> None:
     start, end = MARKS
-    head = ["", "| program | passed with the library | without | of | other results | calls taken |", "|---|---|---|---|---|---|"]
+    head = [
+        "",
+        "| program | passed with the library | without | of | other results | calls taken |",
+        "|---|---|---|---|---|---|",
+    ]
     before, _, rest = page.read_text(encoding="utf-8").partition(start)
     if end not in rest:
         raise SystemExit(f"{page} has no {start}")
@@ -113,7 +142,10 @@ def main() -> int:
     options = parser.parse_args()
     rows, wrong = [], False
     known = {line for line, _ in known_differences("octave_and_r")}
-    for program, what, suite in (("octave-cli", "Octave: tests", octave), ("Rscript", "R: examples", r)):
+    for program, what, suite in (
+        ("octave-cli", "Octave: tests", octave),
+        ("Rscript", "R: examples", r),
+    ):
         if not shutil.which(program):
             print(f"{what}: {program} is not installed")
             continue
@@ -123,9 +155,13 @@ def main() -> int:
         found = differences(alone, again, dropin)
         new = [line for line in found if line not in known]
         wrong |= bool(new)
-        rows.append(f"| {what} | {dropin.passed} | {alone.passed} | {alone.all} | {len(found)} | {dropin.taken} |")
+        rows.append(
+            f"| {what} | {dropin.passed} | {alone.passed} | {alone.all} | {len(found)} |"
+            f" {dropin.taken} |"
+        )
         print(
-            f"{what}: {dropin.passed} passed, {alone.passed} without the library, of {alone.all}; {dropin.taken} calls taken",
+            f"{what}: {dropin.passed} passed, {alone.passed} without the library, of {alone.all};"
+            f" {dropin.taken} calls taken",
             flush=True,
         )
         for line in found:

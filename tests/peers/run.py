@@ -1,10 +1,11 @@
-"""Runs the test suites of NumPy, SciPy and scikit-learn with hetsched's functions in place of theirs, or with the drop-in library
-before their BLAS; see docs/peers.md.
+"""Runs the test suites of NumPy, SciPy and scikit-learn with hetsched's functions in place of
+theirs, or with the drop-in library before their BLAS; see docs/peers.md.
 
 python tests/peers/run.py [--jobs N] [--write FILE] [suite ...]
 
-Prints one line for each suite and those of its failures that known.txt does not name; exits with 1 if there are any. --write puts
-the counts into the table of a page, where those of other suites stay as long as the versions are the same.
+Prints one line for each suite and those of its failures that known.txt does not name; exits with 1
+if there are any. --write puts the counts into the table of a page, where those of other suites stay
+as long as the versions are the same.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ SUITES = {
     "numpy_matmul": Suite(
         "numpy",
         "`hs.matmul` for numpy.matmul",
-        ("numpy._core.tests.test_multiarray", "numpy._core.tests.test_ufunc", "numpy.linalg.tests.test_linalg"),
+        (
+            "numpy._core.tests.test_multiarray",
+            "numpy._core.tests.test_ufunc",
+            "numpy.linalg.tests.test_linalg",
+        ),
         "matmul or matvec or vecmat or dot or inner or test_linalg",
     ),
     "numpy_array": Suite(
@@ -59,7 +64,9 @@ SUITES = {
         ),
     ),
     "scipy_linalg": Suite(
-        "scipy", "`hs.lu_factor`, `solve`, `cholesky`, `qr`, `lstsq`, `inv`, ... for those of scipy.linalg", ("scipy.linalg",)
+        "scipy",
+        "`hs.lu_factor`, `solve`, `cholesky`, `qr`, `lstsq`, `inv`, ... for those of scipy.linalg",
+        ("scipy.linalg",),
     ),
     "sklearn_array": Suite(
         "scikit-learn",
@@ -87,7 +94,9 @@ SUITES = {
         ("numpy.linalg.tests.test_linalg", "numpy._core.tests.test_multiarray"),
         dropin=True,
     ),
-    "scipy_dropin": Suite("scipy", "`libhetsched_blas.so` before OpenBLAS", ("scipy.linalg",), dropin=True),
+    "scipy_dropin": Suite(
+        "scipy", "`libhetsched_blas.so` before OpenBLAS", ("scipy.linalg",), dropin=True
+    ),
     "sklearn_dropin": Suite(
         "scikit-learn",
         "`libhetsched_blas.so` before OpenBLAS",
@@ -111,21 +120,43 @@ class Counts:
     failures: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped, {self.known} known differences"
+        return (
+            f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped, {self.known}"
+            " known differences"
+        )
 
 
 def run(name: str, jobs: int) -> Counts:
     suite = SUITES[name]
     with tempfile.TemporaryDirectory() as folder:
         report, left_out = Path(folder, "report.xml"), Path(folder, "left-out")
-        jobs = 0 if suite.dropin else jobs  # beside other jobs the suites limit the BLAS to one thread, and all is forwarded
+        # beside other jobs the suites limit the BLAS to one thread, and all is forwarded
+        jobs = 0 if suite.dropin else jobs
         command = [
-            sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", name, "-p", "no:cacheprovider", "-n", str(jobs),
-            "-k", suite.chosen,
-            "-c", str(HERE / "pytest.ini"), "--rootdir", str(root(suite)), f"--junitxml={report}", "--pyargs", *suite.modules,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=no",
+            "-p",
+            name,
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            str(jobs),
+            "-k",
+            suite.chosen,
+            "-c",
+            str(HERE / "pytest.ini"),
+            "--rootdir",
+            str(root(suite)),
+            f"--junitxml={report}",
+            "--pyargs",
+            *suite.modules,
+        ]
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-        memory = {"NPY_AVAILABLE_MEM": "4 GB", "SCIPY_AVAILABLE_MEM": "4 GB"}  # tests that need more skip themselves
+        # tests that need more skip themselves
+        memory = {"NPY_AVAILABLE_MEM": "4 GB", "SCIPY_AVAILABLE_MEM": "4 GB"}
         env = os.environ | memory | {"PYTHONPATH": path, "HETSCHED_LEFT_OUT": str(left_out)}
         if suite.dropin:
             from dropin import preloaded
@@ -133,7 +164,10 @@ def run(name: str, jobs: int) -> Counts:
             env = preloaded(env)
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not report.exists():
-            raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+            raise SystemExit(
+                f"{name}: pytest ended with"
+                f" {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+            )
         if suite.dropin:
             require_taken(name, done.stderr)
         known = len(left_out.read_text().splitlines()) if left_out.exists() else 0
@@ -164,8 +198,13 @@ def counted(report: Path, known: int) -> Counts:
     for case in ElementTree.parse(report).iter("testcase"):
         kinds = {child.tag for child in case}
         if kinds & {"failure", "error"}:
-            text = next(child.get("message", "") for child in case if child.tag in ("failure", "error"))
-            failures.append(f"{case.get('classname')}::{case.get('name')}  {text.splitlines()[0][:160] if text else ''}")
+            text = next(
+                child.get("message", "") for child in case if child.tag in ("failure", "error")
+            )
+            failures.append(
+                f"{case.get('classname')}::{case.get('name')} "
+                f" {text.splitlines()[0][:160] if text else ''}"
+            )
         elif "skipped" in kinds:
             skipped += 1
         else:
@@ -174,9 +213,13 @@ def counted(report: Path, known: int) -> Counts:
 
 
 def table(counts: dict[str, Counts], before: str = "") -> str:
-    """Of the suites that have been run, and what the table before has of others, if it is of the same versions."""
+    """Of the suites that have been run, and what the table before has of others, if it is of the
+    same versions."""
     head = [
-        f"Python {platform.python_version()}, hetsched {importlib.metadata.version('hetsched')}, {platform.machine()}:",
+        (
+            f"Python {platform.python_version()}, hetsched"
+            f" {importlib.metadata.version('hetsched')}, {platform.machine()}:"
+        ),
         "",
         "| suite | in place | passed | failed | skipped | known differences |",
         "|---|---|---|---|---|---|",
@@ -186,7 +229,9 @@ def table(counts: dict[str, Counts], before: str = "") -> str:
     for name, suite in SUITES.items():
         start = f"| {suite.peer} {importlib.metadata.version(suite.peer)} | {suite.what} |"
         if found := counts.get(name):
-            lines.append(f"{start} {found.passed} | {found.failed} | {found.skipped} | {found.known} |")
+            lines.append(
+                f"{start} {found.passed} | {found.failed} | {found.skipped} | {found.known} |"
+            )
         else:
             lines += [line for line in old if line.startswith(start)]
     return "\n".join(head + lines)
@@ -199,7 +244,9 @@ def write(page: Path, counts: dict[str, Counts]) -> None:
     found = pattern.search(text)
     if found is None:
         raise SystemExit(f"{page} has no {start}")
-    page.write_text(pattern.sub(lambda _: f"{start}\n{table(counts, found[1])}\n{end}", text), encoding="utf-8")
+    page.write_text(
+        pattern.sub(lambda _: f"{start}\n{table(counts, found[1])}\n{end}", text), encoding="utf-8"
+    )
 
 
 def main() -> int:

@@ -1,4 +1,5 @@
-"""Estimators work on hs.Array inside: sklearn.utils.check_array returns it. Small products and systems are taken over too."""
+"""Estimators work on hs.Array inside: sklearn.utils.check_array returns it. Small products and
+systems are taken over too."""
 
 import functools
 
@@ -11,7 +12,9 @@ import hetsched as hs
 import hetsched.runners.array_linalg
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = hetsched.runners.array_linalg.FEW_ROWS = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.THIN = (
+    hetsched.runners.array_linalg.FEW_ROWS
+) = 0
 pytest_collection_modifyitems = deselect("sklearn_array")
 
 _own = sklearn.utils.validation.check_array

@@ -1,4 +1,5 @@
-"""A plugin for pytest: scikit-learn's tests with the drop-in library, without what known.txt names; see run.py."""
+"""A plugin for pytest: scikit-learn's tests with the drop-in library, without what known.txt names;
+see run.py."""
 
 from __future__ import annotations
 

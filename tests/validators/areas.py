@@ -34,12 +34,15 @@ def tiled(boxes: list[list[float]], sides: Sequence[float], tolerance: float) ->
     volumes = [math.prod(box[dims:]) for box in boxes]
     whole = math.prod(sides)
     total = sum(volumes) if tolerance == 0 else math.fsum(volumes)
-    assert abs(total - whole) <= tolerance * whole, f"the zones are {total} together, the whole is {whole}"
+    assert abs(total - whole) <= tolerance * whole, (
+        f"the zones are {total} together, the whole is {whole}"
+    )
     if len(boxes) ** 2 > 100 * TILES:
         return
     for one, two in itertools.combinations(boxes, 2):
         common = [
-            min(a + x, b + y) - max(a, b) for a, x, b, y in zip(one[:dims], one[dims:], two[:dims], two[dims:], strict=True)
+            min(a + x, b + y) - max(a, b)
+            for a, x, b, y in zip(one[:dims], one[dims:], two[:dims], two[dims:], strict=True)
         ]
         over = any(c <= tolerance * side for c, side in zip(common, sides, strict=True))
         assert over, f"{one} and {two} overlap"
@@ -80,7 +83,8 @@ def _partition(plan: hs.Partition) -> None:
         if plan.shape is None:
             same(f"area of worker {w}", area, plan.areas[w], CLOSE, 1e-6)
         assert plan.areas[w] > 0 or not own, f"worker {w} has a zone and no area"
-    several = [w for w in set(owners) if owners.count(w) > 1]  # lengths of unions are differences of places
+    # lengths of unions are differences of places
+    several = [w for w in set(owners) if owners.count(w) > 1]
     same("spans", np.delete(plan.spans, several, 0), np.delete(spans, several, 0))
     same("spans of several pieces", plan.spans[several], spans[several], EXACT, 1e-3 * max(whole))
     costs = plan.link_costs * spans.sum(axis=1)
@@ -91,9 +95,13 @@ def _partition(plan: hs.Partition) -> None:
         if plan.groups is not None:
             for group in set(plan.groups.tolist()):
                 own = [piece[1:] for piece in pieces if plan.groups[int(piece[0])] == group]
-                cost += plan.group_cost * math.fsum(span((piece[a], piece[a + 2]) for piece in own) for a in (0, 1))
+                cost += plan.group_cost * math.fsum(
+                    span((piece[a], piece[a + 2]) for piece in own) for a in (0, 1)
+                )
                 if plan.shape is None and own:  # a rectangle
-                    box = math.prod(max(x[a] + x[a + 2] for x in own) - min(x[a] for x in own) for a in (0, 1))
+                    box = math.prod(
+                        max(x[a] + x[a + 2] for x in own) - min(x[a] for x in own) for a in (0, 1)
+                    )
                     same("area of a group's rectangle", sum(x[2] * x[3] for x in own), box, CLOSE)
     same("cost", plan.cost, cost, EXACT * 10)
     given = [i for i in range(p) if plan.areas[i] > 0]
@@ -104,11 +112,17 @@ def _partition(plan: hs.Partition) -> None:
         if len(there) == 3 and len(set(weights)) == 1:
             least = max(least, weights[0] * oracles_floorplan.bound_of_three(sizes, whole))
         same("lower_bound", plan.lower_bound, min(least, plan.cost), CLOSE)
-    same("imbalance", plan.imbalance, max(plan.actual_areas[i] / plan.areas[i] for i in given), EXACT)
+    same(
+        "imbalance", plan.imbalance, max(plan.actual_areas[i] / plan.areas[i] for i in given), EXACT
+    )
     if plan.floorplan:
-        assert sorted(_postfix(plan.floorplan)) == given, "the floorplan has other workers than those with an area"
+        assert sorted(_postfix(plan.floorplan)) == given, (
+            "the floorplan has other workers than those with an area"
+        )
     if plan.columns:
-        assert sorted(itertools.chain(*plan.columns)) == sorted(set(owners)), "columns have other workers than pieces"
+        assert sorted(itertools.chain(*plan.columns)) == sorted(set(owners)), (
+            "columns have other workers than pieces"
+        )
     if len(set(owners)) == len(owners):
         rects = np.zeros((p, 4))
         rects[owners] = [piece[1:] for piece in pieces]
@@ -123,18 +137,30 @@ def _cuboids(plan: hs.Cuboids) -> None:
     boxes = ints("boxes", plan.boxes, (p, 6), kind)
     same("sum of volumes", plan.volumes.sum(), 1.0, EXACT)
     used = [i for i in range(p) if any(boxes[i][3:])]
-    assert all(boxes[i] == [0] * 6 for i in range(p) if i not in used), "an empty box that is somewhere"
+    assert all(boxes[i] == [0] * 6 for i in range(p) if i not in used), (
+        "an empty box that is somewhere"
+    )
     assert all(plan.volumes[i] > 0 for i in used), "a box for a worker without volume"
     tiled([boxes[i] for i in used], whole, 0.0 if plan.shape else CLOSE)
     alpha, beta, gamma = plan.weights
     sizes = [boxes[i][3:] for i in used]
-    same("cost", plan.cost, math.fsum(alpha * h * k + beta * k * w + gamma * h * w for h, w, k in sizes), EXACT * 10)
+    same(
+        "cost",
+        plan.cost,
+        math.fsum(alpha * h * k + beta * k * w + gamma * h * w for h, w, k in sizes),
+        EXACT * 10,
+    )
     actual = [math.prod(box[3:]) / math.prod(whole) for box in boxes]
     same("actual_volumes", plan.actual_volumes, actual, EXACT)
     if plan.shape is None:
         same("volumes of the boxes", actual, plan.volumes, CLOSE, 1e-6)
     given = [i for i in range(p) if plan.volumes[i] > 0]
-    same("imbalance", plan.imbalance, max(plan.actual_volumes[i] / plan.volumes[i] for i in given), EXACT)
+    same(
+        "imbalance",
+        plan.imbalance,
+        max(plan.actual_volumes[i] / plan.volumes[i] for i in given),
+        EXACT,
+    )
     replayed(plan, end=None)
 
 
@@ -148,11 +174,23 @@ def _recut(found: hs.Recut) -> None:
         kept = 0.0
         for one, two in itertools.product(found.old.pieces.tolist(), new.pieces.tolist()):
             if one[0] == two[0]:
-                across = [min(one[a] + one[a + 2], two[a] + two[a + 2]) - max(one[a], two[a]) for a in (1, 2)]
+                across = [
+                    min(one[a] + one[a + 2], two[a] + two[a + 2]) - max(one[a], two[a])
+                    for a in (1, 2)
+                ]
                 kept += max(across[0], 0.0) * max(across[1], 0.0)
-        same(name, getattr(found, name), 1.0 - kept / math.prod(found.old.shape or (1, 1)), CLOSE, 1.0)
+        same(
+            name,
+            getattr(found, name),
+            1.0 - kept / math.prod(found.old.shape or (1, 1)),
+            CLOSE,
+            1.0,
+        )
         least = np.abs(new.actual_areas - found.old.actual_areas).sum() / 2
         assert getattr(found, name) >= least - CLOSE, f"{name} is less than the areas change"
-    changes = [np.abs(new.actual_areas - found.old.actual_areas).sum() / 2 for new in (found.plan, found.fresh)]
+    changes = [
+        np.abs(new.actual_areas - found.old.actual_areas).sum() / 2
+        for new in (found.plan, found.fresh)
+    ]
     same("moved_bound", found.moved_bound, min(changes), CLOSE, 1.0)
     assert found.moved_bound <= min(found.moved, found.fresh_moved), "moved less than its bound"

@@ -16,7 +16,8 @@ import hetsched as hs
 from hetsched.plan import Plan
 from hetsched.planners.compare import Comparison
 
-EXACT, CLOSE = 1e-12, 1e-9  # relative: of sums of a few doubles; of long chains and of what solvers leave
+# relative: of sums of a few doubles; of long chains and of what solvers leave
+EXACT, CLOSE = 1e-12, 1e-9
 TILES = 600  # work up to which the slow oracles are asked: tiles, blocks, pairs of boxes
 FLOPS = {"float32": 2.0, "float64": 2.0, "complex64": 8.0, "complex128": 8.0}
 BYTES = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
@@ -51,7 +52,9 @@ def validate(plan: Any) -> None:
         if str(error):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]  # an oracle's, without words
-        raise AssertionError(f"the replay of a {kind.__name__} fails in {place.name}: {place.line}") from error
+        raise AssertionError(
+            f"the replay of a {kind.__name__} fails in {place.name}: {place.line}"
+        ) from error
 
 
 def same(name: str, given: Any, wanted: Any, tolerance: float = 0.0, scale: float = 0.0) -> None:
@@ -88,16 +91,37 @@ def _certificate(plan: Plan) -> None:
     assert isinstance(bound, int | float), f"the bound is {bound!r}"
     assert math.isfinite(bound), f"the bound is {bound}"
     assert bound >= 0, f"the bound {bound} is negative"
-    assert bound <= value if plan.sense == "min" else value <= bound, f"the bound {bound!r} is not one of the value {value!r}"
+    assert bound <= value if plan.sense == "min" else value <= bound, (
+        f"the bound {bound!r} is not one of the value {value!r}"
+    )
     assert plan.gap >= 0, f"gap {plan.gap}"
     if not isinstance(plan, hs.MaxTasks):
-        same("gap", plan.gap, 0.0 if value == bound else (value - bound) / bound if bound else math.inf, EXACT)
-        assert not plan.optimal or value <= bound * (1 + EXACT), f"optimal, but the value {value!r} is above its bound {bound!r}"
+        same(
+            "gap",
+            plan.gap,
+            0.0 if value == bound else (value - bound) / bound if bound else math.inf,
+            EXACT,
+        )
+        assert not plan.optimal or value <= bound * (1 + EXACT), (
+            f"optimal, but the value {value!r} is above its bound {bound!r}"
+        )
         own = plan.method == "given" and plan.scope.endswith("that they have")
-        assert plan.optimal or value > bound or own, "the value is its own bound, but optimal is False"
+        assert plan.optimal or value > bound or own, (
+            "the value is its own bound, but optimal is False"
+        )
     certificate = plan.certificate
-    assert certificate[:7] == (plan._value, plan.sense, value, bound, plan.gap, plan.optimal, plan.scope), "another certificate"
-    assert isinstance(plan, hs.DistributionStack) or str(certificate) in repr(plan), "repr without the certificate"
+    assert certificate[:7] == (
+        plan._value,
+        plan.sense,
+        value,
+        bound,
+        plan.gap,
+        plan.optimal,
+        plan.scope,
+    ), "another certificate"
+    assert isinstance(plan, hs.DistributionStack) or str(certificate) in repr(plan), (
+        "repr without the certificate"
+    )
     names = plan.names
     assert isinstance(names, tuple), "names are no tuple"
     assert names, "nobody has a name"
@@ -119,8 +143,14 @@ def ints(name: str, array: Any, shape: tuple[int, ...] | None = None, kind: str 
 def dealt(counts: list[int], displs: list[int] | None, times: Sequence[float]) -> None:
     assert all(count >= 0 for count in counts), f"counts {counts} have a negative one"
     if displs is not None:
-        assert displs == [sum(counts[:i]) for i in range(len(counts))], f"displs {displs} do not follow from counts {counts}"
-    idle = [i for i, (count, time) in enumerate(zip(counts, times, strict=True)) if count and math.isinf(time)]
+        assert displs == [sum(counts[:i]) for i in range(len(counts))], (
+            f"displs {displs} do not follow from counts {counts}"
+        )
+    idle = [
+        i
+        for i, (count, time) in enumerate(zip(counts, times, strict=True))
+        if count and math.isinf(time)
+    ]
     assert not idle, f"worker {idle} has something to do and an infinite cycle-time"
 
 
@@ -134,7 +164,11 @@ def fastest_division(n: int, times: Sequence[float]) -> Fraction:
         low, high = 1, n
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if sum(middle * t // other for other in finite) >= n else (middle + 1, high)
+            low, high = (
+                (low, middle)
+                if sum(middle * t // other for other in finite) >= n
+                else (middle + 1, high)
+            )
         if sum(low * t // other for other in finite) >= n:
             best = low * t if best is None else min(best, low * t)
     assert best is not None
@@ -142,7 +176,8 @@ def fastest_division(n: int, times: Sequence[float]) -> Fraction:
 
 
 def replayed(plan: Plan, *, end: float | None, shared: bool = False, scale: float = 0.0) -> None:
-    """The steps: inside the plan, the last one at its end, no worker computes two things at a time (unless shared)."""
+    """The steps: inside the plan, the last one at its end, no worker computes two things at a time
+    (unless shared)."""
     own: dict[int, list[tuple[float, float]]] = {}
     last = 0.0
     for worker, kind, start, stop, what in plan.steps():

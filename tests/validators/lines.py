@@ -15,7 +15,20 @@ import oracles_wavefront
 
 import hetsched as hs
 
-from .common import BYTES, CLOSE, EXACT, FLOPS, TILES, dealt, fastest_division, ints, judges, replayed, same, validate
+from .common import (
+    BYTES,
+    CLOSE,
+    EXACT,
+    FLOPS,
+    TILES,
+    dealt,
+    fastest_division,
+    ints,
+    judges,
+    replayed,
+    same,
+    validate,
+)
 
 
 @judges(hs.Distribution)
@@ -23,7 +36,11 @@ def _distribution(plan: hs.Distribution) -> None:
     times = plan.cycle_times.tolist()
     counts = ints("counts", plan.counts, (len(times),))
     dealt(counts, ints("displs", plan.displs, (len(times),)), times)
-    same("makespan", plan.makespan, max([0.0, *(c * t for c, t in zip(counts, times, strict=True) if c)]))
+    same(
+        "makespan",
+        plan.makespan,
+        max([0.0, *(c * t for c, t in zip(counts, times, strict=True) if c)]),
+    )
     assert plan.optimal or plan.method == "given", "a distribution is always optimal"
     least = float(fastest_division(sum(counts), times))
     same("lower_bound, of the best counts", plan.lower_bound, least, EXACT)
@@ -36,7 +53,10 @@ def _distribution(plan: hs.Distribution) -> None:
 def _stack(plan: hs.DistributionStack) -> None:
     shape, p = plan.makespan.shape, len(plan.names)
     for name in ("counts", "displs", "cycle_times"):
-        assert getattr(plan, name).shape == (*shape, p), f"{name} has shape {getattr(plan, name).shape}"
+        assert getattr(plan, name).shape == (
+            *shape,
+            p,
+        ), f"{name} has shape {getattr(plan, name).shape}"
     for index in itertools.islice(np.ndindex(shape), TILES):
         one = plan[index]
         assert isinstance(one, hs.Distribution), f"plan[{index}] is a {type(one).__name__}"
@@ -55,7 +75,11 @@ def _profile(plan: hs.ProfileDistribution) -> None:
         assert (time > 0) == (count > 0), f"worker {i} needs {time} for {count} chunks"
     same("makespan", plan.makespan, max(times))
     assert plan.optimal or plan.method == "given", "always optimal"
-    mean = [t / c if c else math.inf for c, t in zip(counts, times, strict=True)] if any(counts) else [1.0] * p
+    mean = (
+        [t / c if c else math.inf for c, t in zip(counts, times, strict=True)]
+        if any(counts)
+        else [1.0] * p
+    )
     same("cycle_times", plan.cycle_times, mean)
     replayed(plan, end=plan.makespan)
 
@@ -66,11 +90,15 @@ def _lu_pattern(plan: hs.LuPattern) -> None:
     p, n = len(times), len(owner)
     assert all(0 <= w < p for w in owner), "an owner that does not exist"
     counts = ints("counts", plan.counts, (p,))
-    assert counts == [owner.count(w) for w in range(p)], f"counts {counts} are not those of owner {owner}"
+    assert counts == [owner.count(w) for w in range(p)], (
+        f"counts {counts} are not those of owner {owner}"
+    )
     dealt(counts, None, times)
     if plan.period is not None:
         assert 1 <= plan.period < n, f"period {plan.period} of {n}"
-        assert all(a == b for a, b in zip(owner[::-1], owner[::-1][plan.period :], strict=False)), "the period is another"
+        assert all(a == b for a, b in zip(owner[::-1], owner[::-1][plan.period :], strict=False)), (
+            "the period is another"
+        )
     if n > TILES:
         return
     costs, left, bounds = [], [0] * p, [0.0]
@@ -85,7 +113,9 @@ def _lu_pattern(plan: hs.LuPattern) -> None:
         greedy[i] += 1
         bounds.append(max(bounds[-1], greedy[i] * times[i]))
     same("lower_bound", plan.lower_bound, math.fsum(bounds), EXACT)
-    assert plan.method != "pattern" or plan.period or plan.optimal, "the pattern of one slice is optimal"
+    assert plan.method != "pattern" or plan.period or plan.optimal, (
+        "the pattern of one slice is optimal"
+    )
     if n <= 100:
         replayed(plan, end=plan.cost)
 
@@ -114,13 +144,17 @@ def _lu_grid(plan: hs.LuGrid) -> None:
         assert received == gets, f"received {received}, counted {gets}"
         least = sum(fastest_division((n - 1 - k) ** 2, times) for k in range(n))
         if plan.link_cost > 0:
-            least = sum(max(fastest_division(m * m, times), _least_with_messages(m, times, plan.link_cost)) for m in range(n))
+            least = sum(
+                max(fastest_division(m * m, times), _least_with_messages(m, times, plan.link_cost))
+                for m in range(n)
+            )
         same("lower_bound", plan.lower_bound, min(float(least), plan.cost), EXACT)
         replayed(plan, end=plan.makespan)
 
 
 def _least_with_messages(m: int, times: Sequence[float], link_cost: float) -> float:
-    """No step with m x m updates costs less: over the numbers of workers that do all they can within the load."""
+    """No step with m x m updates costs less: over the numbers of workers that do all they can
+    within the load."""
     speeds = sorted((1 / t for t in times if not math.isinf(t)), reverse=True)
     costs = []
     for q in range(1, len(speeds) + 1):
@@ -130,8 +164,11 @@ def _least_with_messages(m: int, times: Sequence[float], link_cost: float) -> fl
     return min(costs)
 
 
-def _divides(T: float, updates: float, panels: float, times: Sequence[float], panel_times: Sequence[float]) -> bool:
-    """Whether workers can do so much of both kinds in time T: panels go to whoever is best at them, in comparison."""
+def _divides(
+    T: float, updates: float, panels: float, times: Sequence[float], panel_times: Sequence[float]
+) -> bool:
+    """Whether workers can do so much of both kinds in time T: panels go to whoever is best at them,
+    in comparison."""
     workers = [(t, q) for t, q in zip(times, panel_times, strict=True) if not math.isinf(t)]
     done = 0.0
     for t, q in sorted(workers, key=lambda w: w[1] / w[0]):
@@ -161,9 +198,15 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
     steps = plan.tasks["panel"] == plan.tasks["block"]
     updates, panels = (float(plan.tasks["flops"][which].sum()) / 1e9 for which in (~steps, steps))
     if plan.ideal > 1e-290:  # of a denormal number a rounding is much
-        assert _divides(plan.ideal * (1 + CLOSE), updates, panels, times, panel_times), "ideal is too short"
-        assert not _divides(plan.ideal * (1 - CLOSE), updates, panels, times, panel_times), "ideal is too long"
-    assert plan.lower_bound >= min(plan.ideal, plan.makespan) * (1 - EXACT), "the bound is below the ideal"
+        assert _divides(plan.ideal * (1 + CLOSE), updates, panels, times, panel_times), (
+            "ideal is too short"
+        )
+        assert not _divides(plan.ideal * (1 - CLOSE), updates, panels, times, panel_times), (
+            "ideal is too long"
+        )
+    assert plan.lower_bound >= min(plan.ideal, plan.makespan) * (1 - EXACT), (
+        "the bound is below the ideal"
+    )
     same("efficiency", plan.efficiency, plan.ideal / plan.makespan, EXACT)
     if blocks > 24:
         return
@@ -172,24 +215,48 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         rows, late = len(oracles_lu.edges(n, m, plan.block)) - 1, not plan.look_ahead
         assert len(owner) == rows, f"{len(owner)} rows of owners of {rows} rows of blocks"
         assert plan.links is None, "links of a grid"
-        end, work = oracles_factor_grid.simulated(plan.kind, m, n, plan.block, plan.owner, times, panel_times, late)
+        end, work = oracles_factor_grid.simulated(
+            plan.kind, m, n, plan.block, plan.owner, times, panel_times, late
+        )
         same("makespan", plan.makespan, end * flops / 1e9, CLOSE)
         same("flops", float(plan.tasks["flops"].sum()), work * flops, CLOSE)
         replayed(plan, end=None)
         return
     unit = Fraction(10) ** 9
     rates = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in times]
-    slow = [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in panel_times]
-    links = None if plan.links is None else [[Fraction(c) * data / unit for c in row] for row in plan.links.tolist()]
-    tasks, messages = oracles_lu.schedule(m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind)
+    slow = [
+        Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in panel_times
+    ]
+    links = (
+        None
+        if plan.links is None
+        else [[Fraction(c) * data / unit for c in row] for row in plan.links.tolist()]
+    )
+    tasks, messages = oracles_lu.schedule(
+        m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind
+    )
     assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks, there are {len(tasks)}"
     for worker, panel, block, start, end, _ in plan.tasks.tolist():
         assert (worker, panel, block) in tasks, f"worker {worker} does panel {panel}, block {block}"
-        same("a task's times", (start, end), [float(x) for x in tasks[worker, panel, block]], CLOSE, plan.makespan)
-    assert len(plan.messages) == len(messages), f"{len(plan.messages)} messages, there are {len(messages)}"
+        same(
+            "a task's times",
+            (start, end),
+            [float(x) for x in tasks[worker, panel, block]],
+            CLOSE,
+            plan.makespan,
+        )
+    assert len(plan.messages) == len(messages), (
+        f"{len(plan.messages)} messages, there are {len(messages)}"
+    )
     for panel, sender, receiver, start, end in plan.messages.tolist():
         assert owner[panel] == sender, "a panel that another worker sends"
-        same("a message's times", (start, end), [float(x) for x in messages[panel, receiver]], CLOSE, plan.makespan)
+        same(
+            "a message's times",
+            (start, end),
+            [float(x) for x in messages[panel, receiver]],
+            CLOSE,
+            plan.makespan,
+        )
     same("makespan", plan.makespan, float(max(end for _, end in tasks.values())), CLOSE)
     replayed(plan, end=None)
 
@@ -207,14 +274,20 @@ def _wavefront(plan: hs.Wavefront) -> None:
     assert plan.reach == int(bool({"NE", "SW"} & set(plan.mask))), "reach is not that of the mask"
     assert plan.period >= 1, f"period {plan.period}"
     if plan.method == "panels" and not plan.redistributed:
-        assert all(a == b for a, b in zip(owner, owner[plan.period :], strict=False)), "the panels differ"
+        assert all(a == b for a, b in zip(owner, owner[plan.period :], strict=False)), (
+            "the panels differ"
+        )
     if rows * cols > TILES:
         return
     exact = [Fraction(0) if math.isinf(t) else Fraction(t) for t in times]
-    makespan, _ = oracles_wavefront.schedule(plan.shape, exact, owner, plan.mask, plan.order, plan.axis)
+    makespan, _ = oracles_wavefront.schedule(
+        plan.shape, exact, owner, plan.mask, plan.order, plan.axis
+    )
     same("makespan", plan.makespan, float(makespan), EXACT * (rows + cols))
     oracles_wavefront.validate(plan.steps(), plan.shape, owner, plan.mask, plan.axis)
     replayed(plan, end=plan.makespan)
     if rows * cols <= 6 and p <= 2 and plan.axis == 1 and all(exact):
         least = float(oracles_wavefront.least_makespan(plan.shape, exact, plan.mask))
-        assert plan.lower_bound <= least * (1 + EXACT), f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
+        assert plan.lower_bound <= least * (1 + EXACT), (
+            f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
+        )

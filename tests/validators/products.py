@@ -24,21 +24,31 @@ def _star(plan: hs.StarPlan) -> None:
     assert sum(updates) == r * s * t, f"{sum(updates)} updates of {r * s * t}"
     assert sum(columns) == s, f"{sum(columns)} columns of {s}"
     assert min(columns) >= 0, "a negative number of columns"
-    assert ints("enrolled", plan.enrolled) == [i for i in range(p) if updates[i]], "enrolled are others than work"
+    assert ints("enrolled", plan.enrolled) == [i for i in range(p) if updates[i]], (
+        "enrolled are others than work"
+    )
     own = [0] * p
     for worker, _, _, _, _, height, width, *_ in chunks:
         own[worker] += height * width * t
     assert own == updates, f"updates {updates}, by the chunks {own}"
     for name in ("work", "traffic", "transfer", "re-use"):
-        assert plan.bounds[name] <= plan.makespan * (1 + EXACT), f"the bound {name} {plan.bounds[name]} is above the makespan"
+        assert plan.bounds[name] <= plan.makespan * (1 + EXACT), (
+            f"the bound {name} {plan.bounds[name]} is above the makespan"
+        )
     same(
         "lower_bound",
         plan.lower_bound,
         min(plan.makespan, max(plan.bounds[x] for x in ("work", "traffic", "transfer", "re-use"))),
     )
-    able = [1 / Fraction(x) for x, room in zip(plan.cycle_times.tolist(), plan.memory.tolist(), strict=True) if room >= 3]
+    able = [
+        1 / Fraction(x)
+        for x, room in zip(plan.cycle_times.tolist(), plan.memory.tolist(), strict=True)
+        if room >= 3
+    ]
     speed = sum(able)  # of those that can hold a block of each operand
-    assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), "the bound of the work is above the work"
+    assert plan.bounds["work"] <= float(r * s * t / speed) * (1 + EXACT), (
+        "the bound of the work is above the work"
+    )
     if len(messages) <= 100 * TILES and r * s <= 10 * TILES:
         same("makespan", plan.makespan, _port(plan, chunks, messages), EXACT)
         replayed(plan, end=plan.makespan)
@@ -48,11 +58,14 @@ def _star(plan: hs.StarPlan) -> None:
 
 
 def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
-    """Replay the port's log: one message at a time, panels in order, results after the work, memory never above its limit."""
+    """Replay the port's log: one message at a time, panels in order, results after the work, memory
+    never above its limit."""
     (r, s, t), costs, times = plan.shape, plan.link_costs.tolist(), plan.cycle_times.tolist()
     owner = np.full((r, s), -1)
     for index, (_, _, _, row, col, height, width, *_) in enumerate(chunks):
-        assert (owner[row : row + height, col : col + width] == -1).all(), "a block of C in two chunks"
+        assert (owner[row : row + height, col : col + width] == -1).all(), (
+            "a block of C in two chunks"
+        )
         owner[row : row + height, col : col + width] = index
     assert (owner >= 0).all(), "a block of C in no chunk"
     assert sum(chunk[5] * chunk[6] for chunk in chunks) == r * s, "a chunk outside C"
@@ -60,12 +73,18 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
     inside: list[int] = [0] * len(costs)
     leaving: list[list[tuple[float, int]]] = [[] for _ in costs]
     layers, back, loaded = [0] * len(chunks), [0] * len(chunks), [False] * len(chunks)
-    done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]  # of each panel: end of its update, layers
+    # of each panel: end of its update, layers
+    done: list[dict[int, tuple[float, int]]] = [{} for _ in chunks]
     for worker, kind, chunk, layer, start, end, begin, stop in messages:
         own, held, buffers, _, _, h, w, depth, ahead = chunks[chunk]
-        stays, comes, goes, length = [(h * w, h + w, 0, t), (h * t, h + t, h, w), (w * t, w + t, w, h)][held]
+        stays, comes, goes, length = [
+            (h * w, h + w, 0, t),
+            (h * t, h + t, h, w),
+            (w * t, w + t, w, h),
+        ][held]
         each, few = h * w * t // length, 0
-        if buffers < 1:  # blocks of A come one by one, and w of B with the first of a layer; or the other way about
+        # blocks of A come one by one, and w of B with the first of a layer; or the other way about
+        if buffers < 1:
             many, few = (h, w) if buffers == 0 else (w, h)
             comes, length, each, few = 1, t * many, few, 0 if layer % many else few
         assert worker == own, "a message to another worker than the chunk's"
@@ -76,7 +95,9 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
         leaving[worker] = [gone for gone in leaving[worker] if gone[0] > start]
         if kind == 0:
             assert not loaded[chunk], "a chunk that is sent twice"
-            assert open_chunks[worker] == ahead, "a chunk before the result of the one before, or one ahead that is not"
+            assert open_chunks[worker] == ahead, (
+                "a chunk before the result of the one before, or one ahead that is not"
+            )
             open_chunks[worker] += 1
             loaded[chunk], blocks = True, stays
             inside[worker] += blocks
@@ -86,7 +107,13 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
             deep = min(depth, length - layer)
             layers[chunk], blocks = layer + deep, deep * comes + few
             assert begin >= max(end, free[worker]), "an update before its panel, or two at a time"
-            same("an update's length", stop - begin, each * deep * times[worker], CLOSE, plan.makespan)
+            same(
+                "an update's length",
+                stop - begin,
+                each * deep * times[worker],
+                CLOSE,
+                plan.makespan,
+            )
             free[worker], done[chunk][layer] = stop, (stop, deep)
             inside[worker] += blocks
             leaving[worker].append((stop, deep * (comes - goes)))
@@ -94,7 +121,9 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
                 leaving[worker].append((stop, w if buffers == 0 else h))
         elif held == 0:
             assert layers[chunk] == length, "a result before the last panel"
-            assert start >= max(x for x, _ in done[chunk].values()), "a result before the last update"
+            assert start >= max(x for x, _ in done[chunk].values()), (
+                "a result before the last update"
+            )
             blocks, back[chunk] = stays, length
             leaving[worker].append((end, stays))
         else:
@@ -104,9 +133,14 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
             back[chunk] += done[chunk][layer][1]
             leaving[worker].append((end, blocks + (stays if back[chunk] == length else 0)))
         open_chunks[worker] -= kind == 2 and back[chunk] == length
-        assert 0 <= inside[worker] <= plan.memory[worker], f"{inside[worker]} blocks with worker {worker}"
+        assert 0 <= inside[worker] <= plan.memory[worker], (
+            f"{inside[worker]} blocks with worker {worker}"
+        )
         same("a message's length", end - start, blocks * costs[worker], CLOSE, plan.makespan)
-    wanted = [(t, w, h)[held] * (1 if buffers > 0 else w if buffers else h) for _, held, buffers, _, _, h, w, *_ in chunks]
+    wanted = [
+        (t, w, h)[held] * (1 if buffers > 0 else w if buffers else h)
+        for _, held, buffers, _, _, h, w, *_ in chunks
+    ]
     assert layers == back == wanted, "a chunk that is not done"
     return port
 
@@ -128,15 +162,22 @@ def _star_lu(plan: hs.StarLuPlan) -> None:
             product = plan.products[k]
             assert product.shape == (h - w, h - w, w), f"step {k} is a product of {product.shape}"
             for name in ("cycle_times", "link_costs"):
-                assert (getattr(product, name) == getattr(plan, name)).all(), f"{name} of step {k} are others"
-            assert (product.memory <= plan.memory).all(), "more memory than there is"  # without a limit: what the step needs
+                assert (getattr(product, name) == getattr(plan, name)).all(), (
+                    f"{name} of step {k} are others"
+                )
+            # without a limit: what the step needs
+            assert (product.memory <= plan.memory).all(), "more memory than there is"
             _star(product)
             now += Fraction(product.makespan)
             updates = [x + y for x, y in zip(updates, product.updates.tolist(), strict=True)]
     same("makespan", plan.makespan, float(now), CLOSE)
-    assert ints("updates", plan.updates, (len(plan.names),)) == updates, "updates are not those of the products"
+    assert ints("updates", plan.updates, (len(plan.names),)) == updates, (
+        "updates are not those of the products"
+    )
     speed = sum(1 / Fraction(x) for x in plan.cycle_times.tolist()) + 1 / Fraction(plan.master_time)
-    assert plan.bound <= float(Fraction(n) ** 3 / 3 / speed) * (1 + EXACT), "the bound is above the work"
+    assert plan.bound <= float(Fraction(n) ** 3 / 3 / speed) * (1 + EXACT), (
+        "the bound is above the work"
+    )
     replayed(plan, end=plan.makespan)
     assert plan.planning_time >= 0, "a negative time"
 
@@ -151,17 +192,24 @@ def _layers(plan: hs.LayersPlan) -> None:
     busy = [i for i in range(p) if counts[i]]
     assert sorted(order) == busy, f"messages go to {order}, layers are with {busy}"
     beside = n if plan.disk else n * n
-    assert ints("elements_held", plan.elements_held, (p,)) == [2 * n * c + beside if c else 0 for c in counts], "elements held"
+    assert ints("elements_held", plan.elements_held, (p,)) == [
+        2 * n * c + beside if c else 0 for c in counts
+    ], "elements held"
     assert (plan.elements_held <= plan.memory).all(), "more elements than there is memory for"
     on_disk = [n * n if c and plan.disk else 0 for c in counts]
     assert ints("elements_on_disk", plan.elements_on_disk, (p,)) == on_disk, "elements on disk"
     assert plan.volume == 2 * n * n, f"volume {plan.volume}"
-    assert plan.volume_with_sum == (2 + max(len(busy) - 1, 0)) * n * n, f"volume_with_sum {plan.volume_with_sum}"
+    assert plan.volume_with_sum == (2 + max(len(busy) - 1, 0)) * n * n, (
+        f"volume_with_sum {plan.volume_with_sum}"
+    )
     able = [i for i in range(p) if not math.isinf(times[i])]
     work, message = oracles_layers.per_layer(n, [times[i] for i in able], [costs[i] for i in able])
     place = {i: k for k, i in enumerate(able)}
     own = [counts[i] for i in able]
-    room = [(Fraction(plan.memory[i]) - beside) // (2 * n) if n and math.isfinite(plan.memory[i]) else n for i in able]
+    room = [
+        (Fraction(plan.memory[i]) - beside) // (2 * n) if n and math.isfinite(plan.memory[i]) else n
+        for i in able
+    ]
     most = [max(0, min(n, int(layers))) for layers in room]
     end = oracles_layers.last_end(plan.mode, work, message, [place[i] for i in order], own)
     same("makespan", plan.makespan, float(end), EXACT * 10)
@@ -176,19 +224,30 @@ def _layers(plan: hs.LayersPlan) -> None:
         same("a message's length", stop - begin, 2 * n * counts[i] * costs[i], CLOSE, plan.makespan)
         same("start of the work", start, begin if plan.mode in ("scss", "pcss") else stop, EXACT)
         same("end of the work", done, max(stop, start + n * n * counts[i] * times[i]), CLOSE)
-    assert not plan.receive[[i for i in range(p) if i not in order]].any(), "a message without layers"
+    assert not plan.receive[[i for i in range(p) if i not in order]].any(), (
+        "a message without layers"
+    )
     same("sum of shares", math.fsum(plan.shares.tolist()), float(n), CLOSE)
     assert (plan.shares >= 0).all(), "a negative share"
     if n and plan.method == "exact" and min(most) == n:
-        same("relaxed", plan.relaxed, float(oracles_layers.relaxed_end(plan.mode, work, message, n, range(len(able)))), CLOSE)
+        same(
+            "relaxed",
+            plan.relaxed,
+            float(oracles_layers.relaxed_end(plan.mode, work, message, n, range(len(able)))),
+            CLOSE,
+        )
     if plan.method == "exact":
         assert plan.relaxed <= plan.makespan * (1 + CLOSE), "whole layers are faster than any"
     if len(able) <= 3 and n <= 7:
         best = oracles_layers.least_of_all(plan.mode, work, message, n, most)
         assert best is not None, "more layers than there is memory for"
         least = float(best)
-        assert plan.lower_bound <= least * (1 + EXACT * 10), f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
-        assert not plan.optimal or plan.makespan <= least * (1 + EXACT * 10), f"optimal, but {least!r} is possible"
+        assert plan.lower_bound <= least * (1 + EXACT * 10), (
+            f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
+        )
+        assert not plan.optimal or plan.makespan <= least * (1 + EXACT * 10), (
+            f"optimal, but {least!r} is possible"
+        )
     replayed(plan, end=plan.makespan, shared=False)
 
 
@@ -197,7 +256,9 @@ def _installments(plan: hs.InstallmentPlan) -> None:
     oracles_mesh.replay_installments(plan)
     assert plan.source == plan.sources[0], "source is not the first of sources"
     rounds, p, m = plan.installments, len(plan.cycle_times), len(plan.links)
-    assert plan.round_counts.shape == plan.round_start.shape == plan.round_finish.shape == (rounds, p), "shapes differ"
+    assert (
+        plan.round_counts.shape == plan.round_start.shape == plan.round_finish.shape == (rounds, p)
+    ), "shapes differ"
     assert plan.round_flows.shape == (rounds, m), "flows are not for each link"
     same("counts", plan.counts.ravel(), plan.round_counts.sum(axis=0), CLOSE)
     same("flows", plan.flows, plan.round_flows.sum(axis=0), CLOSE)
@@ -210,7 +271,12 @@ def _installments(plan: hs.InstallmentPlan) -> None:
 
 @judges(hs.MeshPlan)
 def _mesh(plan: hs.MeshPlan) -> None:
-    assert plan.counts.shape == plan.start.shape == plan.finish.shape == (plan.shape or plan.cycle_times.shape), "shapes differ"
+    assert (
+        plan.counts.shape
+        == plan.start.shape
+        == plan.finish.shape
+        == (plan.shape or plan.cycle_times.shape)
+    ), "shapes differ"
     kinds = {"relaxed": "f", "given": "if"}.get(plan.method, "i")
     assert plan.counts.dtype.kind in kinds, f"counts have dtype {plan.counts.dtype}"
     oracles_mesh.replay(plan)
@@ -220,9 +286,18 @@ def _mesh(plan: hs.MeshPlan) -> None:
     np.add.at(held, plan.links[:, 1], plan.flows)
     held[plan.source] = 2.0 * plan.n**2
     beside = float(plan.n if plan.disk else plan.n**2)
-    same("elements_held", plan.elements_held.ravel(), held + (plan.counts.ravel() > 0) * beside, CLOSE)
-    assert (plan.elements_held.ravel() <= plan.memory * (1 + CLOSE)).all(), "more elements than there is memory for"
-    assert plan.elements_on_disk.sum() == plan.disk * float((plan.counts > 0).sum()) * plan.n**2, "elements on disk"
+    same(
+        "elements_held",
+        plan.elements_held.ravel(),
+        held + (plan.counts.ravel() > 0) * beside,
+        CLOSE,
+    )
+    assert (plan.elements_held.ravel() <= plan.memory * (1 + CLOSE)).all(), (
+        "more elements than there is memory for"
+    )
+    assert plan.elements_on_disk.sum() == plan.disk * float((plan.counts > 0).sum()) * plan.n**2, (
+        "elements on disk"
+    )
     same("volume", plan.volume, math.fsum(plan.flows.tolist()), CLOSE)
     assert plan.volume <= plan.volume_with_sum, "a sum that is sent by itself"
     assert plan.lp_solves > 0, "no linear program was solved"
@@ -230,9 +305,14 @@ def _mesh(plan: hs.MeshPlan) -> None:
 
 
 MODES = {  # in steps, at the same time, work from the start of the transfer on
-    "once": (False, False, False), "sequential": (True, False, False), "parallel": (True, True, False),
-    "scss": (False, False, True), "sccs": (False, False, False), "pccs": (False, True, False), "pcss": (False, True, True),
-}  # fmt: skip
+    "once": (False, False, False),
+    "sequential": (True, False, False),
+    "parallel": (True, True, False),
+    "scss": (False, False, True),
+    "sccs": (False, False, False),
+    "pccs": (False, True, False),
+    "pcss": (False, True, True),
+}
 
 
 @judges(hs.ProductPlan)
@@ -261,10 +341,15 @@ def _product(plan: hs.ProductPlan) -> None:
     port, ready = 0.0, [0.0] * p
     sent, receive = plan.sent.tolist(), plan.receive.tolist()
     assert len(sent) == len(receive) == len(boxes), "sent or receive are not for each box"
-    lengths, before = [data * costs[box[0]] / 1e9 for box, data in zip(boxes, sent, strict=True)], [0.0] * len(boxes)
+    lengths, before = (
+        [data * costs[box[0]] / 1e9 for box, data in zip(boxes, sent, strict=True)],
+        [0.0] * len(boxes),
+    )
     if plan.messages is not None:
         lengths, before = _messages(plan, boxes)
-    for box, volume, length, earliest, (start, end) in zip(boxes, volumes, lengths, before, receive, strict=True):
+    for box, volume, length, earliest, (start, end) in zip(
+        boxes, volumes, lengths, before, receive, strict=True
+    ):
         worker = box[0]
         wanted = max(ready[worker], earliest, 0.0 if parallel or not length else port)
         same("start of a transfer", start, wanted, CLOSE, plan.makespan)
@@ -287,7 +372,8 @@ def _product(plan: hs.ProductPlan) -> None:
 
 
 def _messages(plan: hs.ProductPlan, boxes: list[list[int]]) -> tuple[list[float], list[float]]:
-    """How long each box's messages take, and when all of them are with their senders; nobody sends himself something."""
+    """How long each box's messages take, and when all of them are with their senders; nobody sends
+    himself something."""
     lengths, before, data = [0.0] * len(boxes), [0.0] * len(boxes), [0.0] * len(boxes)
     for box, sender, size, after in plan.messages.tolist():
         worker = boxes[box][0]
@@ -304,12 +390,19 @@ def _messages(plan: hs.ProductPlan, boxes: list[list[int]]) -> tuple[list[float]
 
 
 def _below(boxes: list[list[int]], shape: tuple[int, int, int]) -> list[int]:
-    """The iterations of each box, which must be columns of the lower triangle side by side, from the diagonal down."""
+    """The iterations of each box, which must be columns of the lower triangle side by side, from
+    the diagonal down."""
     n, _, k = shape
     assert shape[0] == shape[1], "a triangle of a matrix that is not square"
     next_col, volumes = 0, []
     for _, row, col, depth, height, width, length in boxes:
-        assert (row, col, depth, height, length) == (next_col, next_col, 0, n - next_col, k), "a box out of place"
+        assert (row, col, depth, height, length) == (
+            next_col,
+            next_col,
+            0,
+            n - next_col,
+            k,
+        ), "a box out of place"
         assert 0 < width <= n - col, "a box outside of C"
         next_col += width
         volumes.append((height * width - width * (width - 1) // 2) * k)
@@ -318,7 +411,8 @@ def _below(boxes: list[list[int]], shape: tuple[int, int, int]) -> list[int]:
 
 
 def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> None:
-    """Each worker gets the rows of A and the columns of B that its zone spans, all of them with its first box."""
+    """Each worker gets the rows of A and the columns of B that its zone spans, all of them with its
+    first box."""
     size = None
     for worker in {box[0] for box in boxes}:
         own = [i for i, box in enumerate(boxes) if box[0] == worker]
@@ -333,8 +427,8 @@ def _sent(plan: hs.ProductPlan, boxes: list[list[int]], sent: list[float]) -> No
 
 
 def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -> None:
-    """Each domain's boxes are a rectangle of C; what it packs and how often it meets follows from panels of
-    256 x 4096; it reads no more from elsewhere than it packs."""
+    """Each domain's boxes are a rectangle of C; what it packs and how often it meets follows from
+    panels of 256 x 4096; it reads no more from elsewhere than it packs."""
     found, k = plan.domains, plan.shape[2]
     assert found is not None
     d = len(found.names)
@@ -349,7 +443,9 @@ def _domains(plan: hs.ProductPlan, boxes: list[list[int]], workers: list[int]) -
             area = sum(box[4] * box[5] * box[6] for box in own)
             assert area == height * width * k, "a domain's zones are no rectangle"
         panels = -(-width // 4096)
-        assert found.synchronisations[domain] == panels * -(-k // 256) * len({box[0] for box in own}), "synchronisations"
+        assert found.synchronisations[domain] == panels * -(-k // 256) * len(
+            {box[0] for box in own}
+        ), "synchronisations"
         spans = height * panels + width
         if spans * k:
             sizes.add(found.packed[domain] / (spans * k))
@@ -385,10 +481,20 @@ def _layer_sum(plan: hs.ProductPlan, boxes: list[list[int]], rate: float, last: 
             size = layers.sent[w] / foreign if size is None else size
             assert size in (4, 8, 16), f"elements of {size} bytes"
         same(f"bytes of the sum for worker {w}", layers.sent[w], (size or 0) * foreign)
-        same(f"additions of worker {w}", layers.flops[w], adds * max(0, held - (rows[w + 1] - rows[w]) * n))
+        same(
+            f"additions of worker {w}",
+            layers.flops[w],
+            adds * max(0, held - (rows[w + 1] - rows[w]) * n),
+        )
         length = float(layers.sent[w] * plan.link_costs[w] / 1e9)
         start = port if length and not parallel else 0.0
-        same(f"sum's transfer to worker {w}", layers.receive[w], (start, start + length), CLOSE, plan.makespan)
+        same(
+            f"sum's transfer to worker {w}",
+            layers.receive[w],
+            (start, start + length),
+            CLOSE,
+            plan.makespan,
+        )
         port = max(port, start + length) if length else port
         work = float(layers.flops[w] * plan.cycle_times[w] / 1e9)
         longest = max(longest, (start if overlap else start + length) + work, start + length)
@@ -405,7 +511,10 @@ def _files(plan: hs.FilesPlan) -> None:
     assert plan.peak <= plan.memory, f"needs {plan.peak} bytes of {plan.memory}"
     rows, cols = len(range(0, m, h)), len(range(0, n, v))
     assert plan.grid == (rows, cols, max(1, len(range(0, k, plan.depth)))), f"grid {plan.grid}"
-    passes = (min(cols, 1) if plan.stationary == "A" else cols, min(rows, 1) if plan.stationary == "B" else rows)
+    passes = (
+        min(cols, 1) if plan.stationary == "A" else cols,
+        min(rows, 1) if plan.stationary == "B" else rows,
+    )
     sizes = []
     for what, elements, times in (("A", m * k, passes[0]), ("B", k * n, passes[1])):
         read = plan.read["AB".index(what)]
@@ -418,13 +527,20 @@ def _files(plan: hs.FilesPlan) -> None:
             assert read == 0, f"{read} bytes of {what}, which has none"
     assert plan.written == m * n * BYTES[plan.dtype], f"{plan.written} bytes written"
     assert plan.traffic == sum(plan.read) + plan.written, "traffic is not the sum of its parts"
-    assert plan.compulsory == sum(size * elements for size, elements in sizes) + plan.written, "compulsory"
+    assert plan.compulsory == sum(size * elements for size, elements in sizes) + plan.written, (
+        "compulsory"
+    )
     if len(sizes) == 2:
         least = min(BYTES[plan.dtype], *(size for size, _ in sizes))
         elements = plan.memory / least
         wanted = max(0.0, least * (2.0 * m * n * k / math.sqrt(elements) - 2.0 * elements))
         same("io_bound", plan.io_bound, wanted, EXACT)
-    same("lower_bound", plan.lower_bound, min(plan.traffic, max(plan.compulsory, plan.io_bound)), EXACT)
+    same(
+        "lower_bound",
+        plan.lower_bound,
+        min(plan.traffic, max(plan.compulsory, plan.io_bound)),
+        EXACT,
+    )
     held = BYTES[plan.dtype] * (h * plan.depth + plan.depth * v + h * v)
     assert plan.peak >= held, f"a peak of {plan.peak} bytes for tiles of {held}"
 
@@ -435,11 +551,17 @@ def _worth(plan: hs.WorkersWorth) -> None:
     assert len(times) == len(bounds) == p, "not a time for each number of workers"
     assert 1 <= plan.workers <= p, f"{plan.workers} of {p} workers"
     enough = [i + 1 for i, time in enumerate(times) if time <= 1.02 * min(times)]
-    assert plan.workers == enough[0] or plan.method == "given", f"{plan.workers} workers, {enough[0]} are within 2 %"
-    assert len(set(plan.enrolled)) == len(plan.enrolled) == plan.workers, f"enrolled {plan.enrolled}"
+    assert plan.workers == enough[0] or plan.method == "given", (
+        f"{plan.workers} workers, {enough[0]} are within 2 %"
+    )
+    assert len(set(plan.enrolled)) == len(plan.enrolled) == plan.workers, (
+        f"enrolled {plan.enrolled}"
+    )
     assert set(plan.enrolled) <= set(range(p)), f"enrolled {plan.enrolled}"
     same("makespan", plan.makespan, times[plan.workers - 1])
-    assert all(bound <= time for bound, time in zip(bounds, times, strict=True)), "a time below its bound"
+    assert all(bound <= time for bound, time in zip(bounds, times, strict=True)), (
+        "a time below its bound"
+    )
     same("lower_bound", plan.lower_bound, min(min(bounds), plan.makespan))
     assert str(plan.workers) in plan.describe(), "describe"
     replayed(plan, end=plan.makespan)

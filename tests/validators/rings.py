@@ -19,7 +19,10 @@ def _paid(links: np.ndarray, ring: list[int]) -> list[float]:
     """What each member pays for a unit of volume."""
     if len(ring) == 1:
         return [0.0]
-    return [float(links[i, ring[(k + 1) % len(ring)]]) + float(links[i, ring[k - 1]]) for k, i in enumerate(ring)]
+    return [
+        float(links[i, ring[(k + 1) % len(ring)]]) + float(links[i, ring[k - 1]])
+        for k, i in enumerate(ring)
+    ]
 
 
 def _ring_order(ring: list[int], p: int) -> None:
@@ -48,19 +51,24 @@ def _slice_ring(plan: hs.SliceRing) -> None:
     ends = [shares[i] * plan.work * times[i] + x for i, x in zip(ring, paid, strict=True)]
     same("makespan", plan.makespan, max(ends), CLOSE)
     working = [end for i, end in zip(ring, ends, strict=True) if shares[i] > 0]
-    together = plan.makespan if len(working) == len(ring) else max(working)  # a relay's messages may take longer
+    # a relay's messages may take longer
+    together = plan.makespan if len(working) == len(ring) else max(working)
     for i, end in zip(ring, ends, strict=True):
         if shares[i] > 0 and plan.method != "given":
             same(f"end of worker {i}", end, together, CLOSE)
     able = [i for i in range(p) if not math.isinf(times[i])]
     if len(able) <= 3:
         extra = np.zeros((p, p)) if plan.latencies is None else plan.latencies
-        links = [[plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able]
+        links = [
+            [plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able
+        ]
         least = oracles_ring.best_time([times[i] for i in able], links, plan.work, 1.0, plan.relays)
         assert plan.lower_bound <= float(least) * (1 + CLOSE), (
             f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
         )
-        assert not plan.optimal or plan.makespan <= float(least) * (1 + CLOSE), f"optimal, but {float(least)!r} is possible"
+        assert not plan.optimal or plan.makespan <= float(least) * (1 + CLOSE), (
+            f"optimal, but {float(least)!r} is possible"
+        )
     replayed(plan, end=plan.makespan)
 
 
@@ -72,7 +80,9 @@ def _ring_profile(profile: hs.RingProfile) -> None:
     assert len(ratios) == len(lengths) == len(profile.proven) == k > 0, "parts of different lengths"
     assert ratios[0] == 0, "the first ratio is not 0"
     assert all(a < b for a, b in itertools.pairwise(ratios)), f"ratios {ratios} do not ascend"
-    assert profile.sizes.tolist() == [len(ring) for ring in profile.rings], "sizes are not those of the rings"
+    assert profile.sizes.tolist() == [len(ring) for ring in profile.rings], (
+        "sizes are not those of the rings"
+    )
     assert len(profile.names) == p, "a name for each worker"
     able = sum(not math.isinf(t) for t in times)
     speeds = []
@@ -80,10 +90,14 @@ def _ring_profile(profile: hs.RingProfile) -> None:
         members = ints("ring", ring)
         assert not ring.flags.writeable, "a ring can be written to"
         _ring_order(members, p)
-        length = math.fsum(x / times[i] for i, x in zip(members, _paid(profile.links, members), strict=True))
+        length = math.fsum(
+            x / times[i] for i, x in zip(members, _paid(profile.links, members), strict=True)
+        )
         same(f"lengths[{at}]", lengths[at], length, EXACT * 10)
         least = float(profile.least_lengths[len(members) - 1])
-        assert least <= lengths[at] * (1 + EXACT * 10), "a ring is shorter than the least length of its size"
+        assert least <= lengths[at] * (1 + EXACT * 10), (
+            "a ring is shorter than the least length of its size"
+        )
         speeds.append(math.fsum(1 / times[i] for i in members))
     assert all(a < b for a, b in itertools.pairwise(speeds)), "more work for less speed"
     for at in range(1, k):  # two lines meet where they change
@@ -97,12 +111,19 @@ def _ring_profile(profile: hs.RingProfile) -> None:
 @judges(hs.StencilPlan)
 def _stencil(plan: hs.StencilPlan) -> None:
     (rows, cols), times = plan.shape, plan.cycle_times.tolist()
-    p, ring, counts, displs = len(times), ints("ring", plan.ring), ints("counts", plan.counts), ints("displs", plan.displs)
+    p, ring, counts, displs = (
+        len(times),
+        ints("ring", plan.ring),
+        ints("counts", plan.counts),
+        ints("displs", plan.displs),
+    )
     _ring_order(ring, p)
     assert len(counts) == len(displs) == p, "counts or displs are not for each worker"
     dealt(counts, None, times)
     assert sum(counts) == cols, f"{sum(counts)} columns are dealt, there are {cols}"
-    assert all((counts[i] > 0) == (i in ring) for i in range(p)), "a member without columns, or columns without a member"
+    assert all((counts[i] > 0) == (i in ring) for i in range(p)), (
+        "a member without columns, or columns without a member"
+    )
     first = 0
     for i in ring:
         assert displs[i] == first, f"displs[{i}] is {displs[i]}, not {first}"
@@ -112,11 +133,15 @@ def _stencil(plan: hs.StencilPlan) -> None:
     busy = [counts[i] * times[i] * inner * 7.0 / 1e9 for i in ring]
     same("update_times", plan.update_times, busy, EXACT * 10)
     same("exchange_times", plan.exchange_times.sum(axis=1), paid, EXACT * 10)
-    same("step_time", plan.step_time, max(a + b for a, b in zip(busy, paid, strict=True)), EXACT * 10)
+    same(
+        "step_time", plan.step_time, max(a + b for a, b in zip(busy, paid, strict=True)), EXACT * 10
+    )
     same("makespan", plan.makespan, plan.iterations * plan.step_time, EXACT)
     assert plan.lower_bound <= plan.makespan, "bound"
     if plan.iterations * len(ring) <= TILES:
-        ends = oracles_stencil.ends(plan.iterations, [Fraction(a) + Fraction(b) for a, b in zip(busy, paid, strict=True)])
+        ends = oracles_stencil.ends(
+            plan.iterations, [Fraction(a) + Fraction(b) for a, b in zip(busy, paid, strict=True)]
+        )
         finish = [0.0] * p
         for i, end in zip(ring, ends, strict=True):
             finish[i] = float(end)
