@@ -190,7 +190,7 @@ def lyon() -> Platform:
     Examples
     --------
     >>> import hetsched as hs
-    >>> hs.datasets.lyon()
+    >>> hs.datasets.lyon()  # doctest: +NORMALIZE_WHITESPACE
     <Platform: complete, 14 workers, cycle-times 0.0291, 0.00874, 0.0206, 0.0451, 0.0206, 0.0291,
     ...>
     """

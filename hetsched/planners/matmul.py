@@ -69,7 +69,10 @@ def plan_matmul(
     Examples
     --------
     >>> import hetsched as hs
-    >>> hs.plan_matmul(1000, 1000, 1000, hs.Platform.star([3, 5, 8]), method="columns")
+    >>> platform = hs.Platform.star([3, 5, 8])
+    >>> hs.plan_matmul(
+    ...     1000, 1000, 1000, platform, method="columns"
+    ... )  # doctest: +NORMALIZE_WHITESPACE
     <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block
     columns (columns)>
     >>> platform = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])

@@ -267,11 +267,11 @@ def plan_product(
         A star, with cycle_times per block update, link_costs per block, and memory in blocks. A
         worker without a memory limit can hold any chunk. Several platforms with the same number of
         workers are a stack: one plan for each, computed on all cores.
-    method : {"best", "search", "exact", "het", "hom", "homi", "orroml", "ommoml", "oddoml", "bmm",
-    "maxreuse", "overlap"}
-        The paper's seven algorithms: incremental selection ("het"); the best homogeneous platform
-        for a memory size ("hom"), or for memory, link cost and cycle-time ("homi"); all workers in
-        turn ("orroml"); min-min ("ommoml"); demand driven ("oddoml"); Toledo's blocks ("bmm").
+    method : str
+        "best", "search", "exact", "overlap", "maxreuse", or one of the paper's seven algorithms:
+        incremental selection ("het"); the best homogeneous platform for a memory size ("hom"), or
+        for memory, link cost and cycle-time ("homi"); all workers in turn ("orroml"); min-min
+        ("ommoml"); demand driven ("oddoml"); Toledo's blocks ("bmm").
         "maxreuse" is the paper's maximum re-use, demand driven. Blocks of A come one by one, so
         chunks are larger, but a worker does not compute while it receives.
         "overlap" is "oddoml" with room for two chunks of C, a remark of the paper. The next chunk
@@ -331,7 +331,8 @@ def plan_product(
     >>> plan = hs.plan_product(4, 8, 3, platform)
     >>> plan.makespan, plan.columns.tolist(), plan.method
     (195.0, [4, 4], 'search')
-    >>> print(hs.plan_product(4, 8, 3, platform, "exact").certificate)
+    >>> plan = hs.plan_product(4, 8, 3, platform, "exact")
+    >>> print(plan.certificate)  # doctest: +NORMALIZE_WHITESPACE
     makespan 220, lower bound 131.507, gap 67.29%, optimal among panels of full columns, one chunk
     at a time (exact)
     """

@@ -466,8 +466,7 @@ class Pool:
 
         Parameters
         ----------
-        plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan, StarPlan, MaxTasks, MinTime or
-        DivisibleLoad
+        plan : Plan
             For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
             square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
             `layers_network`, with n elements or blocks of the inner dimension. For Python

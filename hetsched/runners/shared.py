@@ -219,8 +219,7 @@ def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> 
 
     See Also
     --------
-    matmul : `matmul(A, A.T)` is recognised and takes half the work, too. For complex numbers it is
-    A Aᵀ.
+    matmul : `matmul(A, A.T)` also takes half the work. For complex numbers it is A Aᵀ.
 
     Examples
     --------
