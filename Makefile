@@ -67,8 +67,8 @@ $(CTESTS): $(BIN)/cmake
 # process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
 # have the usual engine) or says whether the host keeps up. The C++ library is there from the start for others' exceptions. The engine is
 # that of the tests in C: their folder once more, with the extension.
-SANITIZED := tests/test_dropin_lapack.py tests/test_dropin_products.py tests/test_edges.py tests/test_plan_files.py \
-             tests/test_pool.py tests/test_product_layers.py tests/test_star_run.py tests/test_stencil.py tests/test_sweep.py
+SANITIZED := tests/dropin/test_dropin_lapack.py tests/dropin/test_dropin_products.py tests/runners/test_edges.py tests/files/test_plan_files.py \
+             tests/runners/test_pool.py tests/planners/test_product_layers.py tests/runners/test_star_run.py tests/runners/test_stencil.py tests/runners/test_sweep.py
 UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast or host or rings_and_divisions
 
 pytest-address: $(VENV)/installed-test build/ctest-address
@@ -134,7 +134,7 @@ peers: $(VENV)/installed-test
 docs: $(VENV)/installed-test $(VENV)/installed-docs build/reproduction/reproduction.html
 	@rm -rf build/docs docs/api/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
-	$(BIN)/python -m pytest -q tests/test_site.py tests/test_api.py
+	$(BIN)/python -m pytest -q tests/project/test_site.py tests/project/test_api.py
 
 # The papers' numbers again, on one page of the site: two minutes.
 build/reproduction/reproduction.html: $(VENV)/installed-test $(wildcard hetsched/studies/*.py hetsched/planners/*.py)

@@ -53,7 +53,7 @@ LEFT_OUT = {
         ("Array.var", "Array.std"),
         "NumPy's, of a NumPy array, with its arguments, errors and warnings",
     ),
-    "thread_limit": "a context, whose one argument tests/test_threads.py has",
+    "thread_limit": "a context, whose one argument tests/runners/test_threads.py has",
     "coverage": "a context without arguments",
     "datasets": "a module, whose functions are fuzzed",
     **dict.fromkeys(

@@ -41,5 +41,5 @@ unset CC VIRTUAL_ENV
 if command -v cc gcc g++ clang; then echo "test-wheel.sh: these are compilers" >&2; exit 1; fi
 python -c 'import hetsched, sys; sys.exit(not hetsched.__file__.startswith(sys.prefix))' || { echo "test-wheel.sh: another hetsched is imported" >&2; exit 1; }
 hetsched info
-python -m pytest -q "$@" --ignore=tests/test_blis.py --ignore=tests/test_c_library.py --ignore=tests/test_layout.py --ignore=tests/test_packaging.py \
-    --ignore=tests/test_matlab.py --deselect=tests/test_api.py::test_c_pages
+python -m pytest -q "$@" --ignore=tests/_engine/test_blis.py --ignore=tests/_engine/test_c_library.py --ignore=tests/project/test_layout.py --ignore=tests/project/test_packaging.py \
+    --ignore=tests/project/test_matlab.py --deselect=tests/project/test_api.py::test_c_pages

@@ -1,5 +1,5 @@
 /* Certificates of plans with a known optimum and of plans made by hand. The bounds of Python are
- * compared in tests/test_certificates.py. */
+ * compared in tests/planners/test_certificates.py. */
 #include <math.h>
 #include <string.h>
 

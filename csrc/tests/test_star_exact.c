@@ -54,7 +54,7 @@ static void golden(void)
 }
 
 /* Cases found among random ones: an error in the pruning breaks these most often. Each value is
- * from the brute force in tests/oracles_star.py. */
+ * from the brute force in tests/oracles/star.py. */
 static void pruning(void)
 {
     static const struct {

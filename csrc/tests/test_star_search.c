@@ -1,6 +1,6 @@
 /* The search over shares: cut and simulated again they give its makespan, no bound is above it,
  * refusals, cancels, failing allocations. The schedules themselves are checked in
- * tests/test_star.py. */
+ * tests/planners/test_star.py. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -135,7 +135,12 @@ def tried(
         opened = [folder / f"lib{re.sub('[^a-z0-9]', '', library.what.lower())}.so"]
         compiled("-shared", "-o", opened[0], "-Wl,--no-as-needed", *rpaths, *paths)
     said, taken, _ = ran(
-        [sys.executable, str(TESTS / "dropin_widths.py"), library.width, *map(str, opened)],
+        [
+            sys.executable,
+            str(TESTS / "dropin" / "dropin_widths.py"),
+            library.width,
+            *map(str, opened),
+        ],
         variables,
     )
     count = re.fullmatch(r"(\d+) calls\n", said)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import oracles_floorplan
+import oracles.floorplan
 
 import hetsched as hs
 
@@ -108,9 +108,9 @@ def _partition(plan: hs.Partition) -> None:
     if plan.objective == "sum" and plan.groups is None:
         there = [i for i in range(p) if plan.actual_areas[i] > 0]
         sizes, weights = plan.actual_areas[there].tolist(), plan.link_costs[there].tolist()
-        least = oracles_floorplan.bound(sizes, whole, weights)
+        least = oracles.floorplan.bound(sizes, whole, weights)
         if len(there) == 3 and len(set(weights)) == 1:
-            least = max(least, weights[0] * oracles_floorplan.bound_of_three(sizes, whole))
+            least = max(least, weights[0] * oracles.floorplan.bound_of_three(sizes, whole))
         same("lower_bound", plan.lower_bound, min(least, plan.cost), CLOSE)
     same(
         "imbalance", plan.imbalance, max(plan.actual_areas[i] / plan.areas[i] for i in given), EXACT

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracles_divisible
-import oracles_tasks
+import oracles.divisible
+import oracles.tasks
 
 import hetsched as hs
 
@@ -113,7 +113,7 @@ def _tasks(plan: Any) -> None:
 
 
 def _most(T: float | Fraction, times: list[float], send: list[float], receive: list[float]) -> int:
-    return oracles_tasks.most_tasks_linked(T, times, send, receive) if T > 0 else 0
+    return oracles.tasks.most_tasks_linked(T, times, send, receive) if T > 0 else 0
 
 
 @judges(hs.DivisibleLoad)
@@ -143,7 +143,7 @@ def _divisible(plan: hs.DivisibleLoad) -> None:
     finite = [i for i, t in enumerate(times) if not math.isinf(t)]
     if 0 < len(finite) <= 2 and plan.return_ratio:
         t, c = [Fraction(times[i]) for i in finite], [Fraction(costs[i]) for i in finite]
-        least = Fraction(plan.amount) * oracles_divisible.exact_makespan(
+        least = Fraction(plan.amount) * oracles.divisible.exact_makespan(
             t, c, [Fraction(plan.return_ratio) * x for x in c]
         )
         slack = 1 + Fraction(1, 10**9)

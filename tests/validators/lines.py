@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import oracles_factor_grid
-import oracles_grid
-import oracles_lu
-import oracles_wavefront
+import oracles.factor_grid
+import oracles.grid
+import oracles.lu
+import oracles.wavefront
 
 import hetsched as hs
 
@@ -138,7 +138,7 @@ def _lu_grid(plan: hs.LuGrid) -> None:
     speed = sum(1 / Fraction(t) for t in times if not math.isinf(t))
     same("ideal", plan.ideal, [float((n - 1 - k) ** 2 / speed) for k in range(n)], EXACT)
     if n <= 12:
-        loads, sends, gets = oracles_grid.recount(owner, times)
+        loads, sends, gets = oracles.grid.recount(owner, times)
         same("loads", plan.loads, [float(load) for load in loads], EXACT)
         assert traffic == sends, f"traffic {traffic}, counted {sends}"
         assert received == gets, f"received {received}, counted {gets}"
@@ -192,7 +192,7 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
     if min(m, n) == 0:
         same("makespan", plan.makespan, 0.0)
         return
-    cuts = oracles_lu.edges(m, n, plan.block)
+    cuts = oracles.lu.edges(m, n, plan.block)
     assert len(cuts) - 1 == blocks, f"{blocks} owners of {len(cuts) - 1} blocks"
     assert plan.makespan > 0, "work that takes no time"
     steps = plan.tasks["panel"] == plan.tasks["block"]
@@ -212,10 +212,10 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         return
     flops, data = FLOPS[plan.dtype], BYTES[plan.dtype]
     if grid:
-        rows, late = len(oracles_lu.edges(n, m, plan.block)) - 1, not plan.look_ahead
+        rows, late = len(oracles.lu.edges(n, m, plan.block)) - 1, not plan.look_ahead
         assert len(owner) == rows, f"{len(owner)} rows of owners of {rows} rows of blocks"
         assert plan.links is None, "links of a grid"
-        end, work = oracles_factor_grid.simulated(
+        end, work = oracles.factor_grid.simulated(
             plan.kind, m, n, plan.block, plan.owner, times, panel_times, late
         )
         same("makespan", plan.makespan, end * flops / 1e9, CLOSE)
@@ -232,7 +232,7 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         if plan.links is None
         else [[Fraction(c) * data / unit for c in row] for row in plan.links.tolist()]
     )
-    tasks, messages = oracles_lu.schedule(
+    tasks, messages = oracles.lu.schedule(
         m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind
     )
     assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks, there are {len(tasks)}"
@@ -270,7 +270,7 @@ def _wavefront(plan: hs.Wavefront) -> None:
     counts = ints("counts", plan.counts, (p,))
     assert counts == [owner.count(w) for w in range(p)], "counts are not those of owner"
     dealt(counts, None, times)
-    assert {"W", "N"} <= set(plan.mask) <= set(oracles_wavefront.OFFSETS), f"mask {plan.mask}"
+    assert {"W", "N"} <= set(plan.mask) <= set(oracles.wavefront.OFFSETS), f"mask {plan.mask}"
     assert plan.reach == int(bool({"NE", "SW"} & set(plan.mask))), "reach is not that of the mask"
     assert plan.period >= 1, f"period {plan.period}"
     if plan.method == "panels" and not plan.redistributed:
@@ -280,14 +280,14 @@ def _wavefront(plan: hs.Wavefront) -> None:
     if rows * cols > TILES:
         return
     exact = [Fraction(0) if math.isinf(t) else Fraction(t) for t in times]
-    makespan, _ = oracles_wavefront.schedule(
+    makespan, _ = oracles.wavefront.schedule(
         plan.shape, exact, owner, plan.mask, plan.order, plan.axis
     )
     same("makespan", plan.makespan, float(makespan), EXACT * (rows + cols))
-    oracles_wavefront.validate(plan.steps(), plan.shape, owner, plan.mask, plan.axis)
+    oracles.wavefront.validate(plan.steps(), plan.shape, owner, plan.mask, plan.axis)
     replayed(plan, end=plan.makespan)
     if rows * cols <= 6 and p <= 2 and plan.axis == 1 and all(exact):
-        least = float(oracles_wavefront.least_makespan(plan.shape, exact, plan.mask))
+        least = float(oracles.wavefront.least_makespan(plan.shape, exact, plan.mask))
         assert plan.lower_bound <= least * (1 + EXACT), (
             f"lower_bound {plan.lower_bound!r} is above the optimum {least!r}"
         )

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracles_layers
-import oracles_mesh
+import oracles.layers
+import oracles.mesh
 
 import hetsched as hs
 
@@ -203,7 +203,7 @@ def _layers(plan: hs.LayersPlan) -> None:
         f"volume_with_sum {plan.volume_with_sum}"
     )
     able = [i for i in range(p) if not math.isinf(times[i])]
-    work, message = oracles_layers.per_layer(n, [times[i] for i in able], [costs[i] for i in able])
+    work, message = oracles.layers.per_layer(n, [times[i] for i in able], [costs[i] for i in able])
     place = {i: k for k, i in enumerate(able)}
     own = [counts[i] for i in able]
     room = [
@@ -211,7 +211,7 @@ def _layers(plan: hs.LayersPlan) -> None:
         for i in able
     ]
     most = [max(0, min(n, int(layers))) for layers in room]
-    end = oracles_layers.last_end(plan.mode, work, message, [place[i] for i in order], own)
+    end = oracles.layers.last_end(plan.mode, work, message, [place[i] for i in order], own)
     same("makespan", plan.makespan, float(end), EXACT * 10)
     link = 0.0
     for i in order:
@@ -233,13 +233,13 @@ def _layers(plan: hs.LayersPlan) -> None:
         same(
             "relaxed",
             plan.relaxed,
-            float(oracles_layers.relaxed_end(plan.mode, work, message, n, range(len(able)))),
+            float(oracles.layers.relaxed_end(plan.mode, work, message, n, range(len(able)))),
             CLOSE,
         )
     if plan.method == "exact":
         assert plan.relaxed <= plan.makespan * (1 + CLOSE), "whole layers are faster than any"
     if len(able) <= 3 and n <= 7:
-        best = oracles_layers.least_of_all(plan.mode, work, message, n, most)
+        best = oracles.layers.least_of_all(plan.mode, work, message, n, most)
         assert best is not None, "more layers than there is memory for"
         least = float(best)
         assert plan.lower_bound <= least * (1 + EXACT * 10), (
@@ -253,7 +253,7 @@ def _layers(plan: hs.LayersPlan) -> None:
 
 @judges(hs.InstallmentPlan)
 def _installments(plan: hs.InstallmentPlan) -> None:
-    oracles_mesh.replay_installments(plan)
+    oracles.mesh.replay_installments(plan)
     assert plan.source == plan.sources[0], "source is not the first of sources"
     rounds, p, m = plan.installments, len(plan.cycle_times), len(plan.links)
     assert (
@@ -279,7 +279,7 @@ def _mesh(plan: hs.MeshPlan) -> None:
     ), "shapes differ"
     kinds = {"relaxed": "f", "given": "if"}.get(plan.method, "i")
     assert plan.counts.dtype.kind in kinds, f"counts have dtype {plan.counts.dtype}"
-    oracles_mesh.replay(plan)
+    oracles.mesh.replay(plan)
     idle = np.isinf(plan.cycle_times)
     assert not (plan.counts.ravel()[idle] > 0).any(), "layers for a node that cannot compute"
     held = np.zeros(len(plan.cycle_times))

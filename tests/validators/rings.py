@@ -7,8 +7,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import oracles_ring
-import oracles_stencil
+import oracles.ring
+import oracles.stencil
 
 import hetsched as hs
 
@@ -62,7 +62,7 @@ def _slice_ring(plan: hs.SliceRing) -> None:
         links = [
             [plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able
         ]
-        least = oracles_ring.best_time([times[i] for i in able], links, plan.work, 1.0, plan.relays)
+        least = oracles.ring.best_time([times[i] for i in able], links, plan.work, 1.0, plan.relays)
         assert plan.lower_bound <= float(least) * (1 + CLOSE), (
             f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
         )
@@ -139,7 +139,7 @@ def _stencil(plan: hs.StencilPlan) -> None:
     same("makespan", plan.makespan, plan.iterations * plan.step_time, EXACT)
     assert plan.lower_bound <= plan.makespan, "bound"
     if plan.iterations * len(ring) <= TILES:
-        ends = oracles_stencil.ends(
+        ends = oracles.stencil.ends(
             plan.iterations, [Fraction(a) + Fraction(b) for a, b in zip(busy, paid, strict=True)]
         )
         finish = [0.0] * p

@@ -1,0 +1,20 @@
+"""The example of a plan on Dask's workers, run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="no dask.distributed")
+
+
+def test_example():
+    program = Path(__file__).parents[2] / "examples" / "dask_product.py"
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"makespan .* \(rectangles\); largest error (\S+)$", done.stdout.strip())
+    assert float(found[1]) < 1e-10
