@@ -115,8 +115,8 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
  * perfectly. By duality it is the largest value, over all r, of (updates + r panels) / sum
  * max(rate, r panel rate), and the only candidates for r are the workers' own ratios, 0 and
  * infinity. unit: the time of the fastest worker, so that no sum of rates overflows. */
-static hs_status divided(int32_t p, const double *times, const double *panel_times, double updates,
-                         double panels, double unit, double *least)
+static hs_status perfect_division_time(int32_t p, const double *times, const double *panel_times,
+                                       double updates, double panels, double unit, double *least)
 {
     double *ratio = malloc((size_t)p * sizeof *ratio);
     double rest = 0.0;
@@ -157,8 +157,8 @@ static hs_status divided(int32_t p, const double *times, const double *panel_tim
  * updates of the next panel, each by the worker that is fastest at it, and the rest of these
  * updates, divided perfectly. all: the combined rate of the workers, in units of the rate of a
  * worker with cycle-time `unit`. */
-static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double *times,
-                             const double *panel_times, double unit)
+static double critical_path_of_parts(const hs__factor_blocks *b, int32_t p, const double *times,
+                                     const double *panel_times, double unit)
 {
     const hs__factor_map map = {.blocks = *b};
     double panel_time = INFINITY;
@@ -180,8 +180,8 @@ static double chain_of_parts(const hs__factor_blocks *b, int32_t p, const double
 /* Critical path with owners of columns. It starts with the first panel, by the fastest worker.
  * Then, one after another, follow the further panels with their last updates. Both are done by the
  * same worker, so each pair is taken by the worker that is fastest at both together. */
-static double chain(const hs__factor_blocks *b, int32_t p, const double *times,
-                    const double *panel_times, const int *cancel)
+static double critical_path_of_columns(const hs__factor_blocks *b, int32_t p, const double *times,
+                                       const double *panel_times, const int *cancel)
 {
     double sum = INFINITY;
     for (int32_t i = 0; i < p; i++) sum = fmin(sum, panel_times[i]);
@@ -219,11 +219,12 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
         panels += hs__panel_work(&b, k);
         updates += hs__updates_work(&b, k);
     }
-    hs_status status = b.count ? divided(p, cycle_times, panel_times, updates, panels, unit, &least)
-                               : (least = 0.0, HS_OK);
+    hs_status status =
+        b.count ? perfect_division_time(p, cycle_times, panel_times, updates, panels, unit, &least)
+                : (least = 0.0, HS_OK);
     if (status) return status;
-    *bound = fmax(least, grid ? chain_of_parts(&b, p, cycle_times, panel_times, unit)
-                              : chain(&b, p, cycle_times, panel_times, cancel));
+    *bound = fmax(least, grid ? critical_path_of_parts(&b, p, cycle_times, panel_times, unit)
+                              : critical_path_of_columns(&b, p, cycle_times, panel_times, cancel));
     if (ideal) *ideal = least;
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }

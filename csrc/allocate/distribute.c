@@ -17,10 +17,10 @@ enum {
 
 /* Bounds on the number of chunks that a worker ends by some time. share = time * relative speed is
  * that number as a real number; it is computed with 3 roundings, i.e. with an error below 2^-51 of
- * it. So the exact count is at least the floor of surely(share) and at most the floor of
- * perhaps(share). */
-static double surely(double share) { return share - share * 0x1p-49; }
-static double perhaps(double share) { return share + share * 0x1p-49; }
+ * it. So the exact count is at least the floor of share_at_least(share) and at most the floor of
+ * share_at_most(share). */
+static double share_at_least(double share) { return share - share * 0x1p-49; }
+static double share_at_most(double share) { return share + share * 0x1p-49; }
 
 /* Computes the sums of these counts over the workers at `time`. A sum above 2^53 is rounded, but
  * stays above it. */
@@ -30,8 +30,8 @@ static void count_by(double time, int32_t p, const double *speeds, double *least
     double high = 0.0;
     for (int32_t i = 0; i < p; i++) {
         const double share = time * speeds[i];
-        low += (double)(int64_t)surely(share);
-        high += (double)(int64_t)perhaps(share);
+        low += (double)(int64_t)share_at_least(share);
+        high += (double)(int64_t)share_at_most(share);
     }
     *least = low;
     *most = high;
@@ -44,8 +44,8 @@ static void count_by(double time, int32_t p, const double *speeds, double *least
  * one less if the share is whole. Each guess adds the time in which all workers together do what is
  * missing, and a little more, so that the end lies between two guesses; if that leaves the
  * interval, its midpoint is taken. */
-static void enclose(int64_t n, int32_t p, const double *speeds, double total, double *early,
-                    double *late)
+static void enclose_last_end(int64_t n, int32_t p, const double *speeds, double total,
+                             double *early, double *late)
 {
     const double wanted = (double)n, few = p / 64.0;
     double least, most;
@@ -81,20 +81,20 @@ static double relative_speeds(int32_t p, const double *cycle_times, double faste
  * optimal counts from any start below the optimum: the counts of the n chunks that end first. So
  * the chunks that end by the earlier of two times that enclose the end of the last chunk are dealt
  * at once, and only workers with a chunk between the two times may get one more. */
-static hs_status distribute(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
-                            hs__timed *heap, double *speeds, int64_t *counts)
+static hs_status distribute_row(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
+                                hs__timed *heap, double *speeds, int64_t *counts)
 {
     const double fastest = fastest_of(p, cycle_times);
     const double total = relative_speeds(p, cycle_times, fastest, speeds);
     const int unit = unit_of(fastest);
     double early, late;
-    enclose(n, p, speeds, total, &early, &late);
+    enclose_last_end(n, p, speeds, total, &early, &late);
     int64_t left = n;
     int32_t size = 0;
     for (int32_t i = 0; i < p; i++) {
-        counts[i] = (int64_t)surely(early * speeds[i]);
+        counts[i] = (int64_t)share_at_least(early * speeds[i]);
         left -= counts[i];
-        if (perhaps(late * speeds[i]) >= (double)(counts[i] + 1))
+        if (share_at_most(late * speeds[i]) >= (double)(counts[i] + 1))
             heap[size++] = end_of(counts[i] + 1, cycle_times[i], unit, i);
     }
     hs__heap_order(heap, size);
@@ -135,8 +135,8 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     hs_status status = HS_OK;
     for (int64_t row = 0; row < rows && !status; row++) {
         status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : distribute(n[row], p, cycle_times + row * p, cancel, heap,
-                                                    speeds, counts + row * p);
+                                       : distribute_row(n[row], p, cycle_times + row * p, cancel,
+                                                        heap, speeds, counts + row * p);
         if (makespans && !status)
             makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }

@@ -156,7 +156,7 @@ typedef struct {
 } schedule;
 
 /* Adds a task that starts at `ready` at the earliest; returns its end. */
-static double add(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
+static double add_task(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
 {
     const double start = fmax(s->now[worker], ready);
     const double end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
@@ -172,7 +172,7 @@ static double add(schedule *s, int32_t k, int32_t j, int32_t worker, double work
 
 static double factor_panel(schedule *s, int32_t k)
 {
-    return add(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]);
+    return add_task(s, k, k, s->map.column[k], hs__panel_work(&s->map.blocks, k), s->changed[k]);
 }
 
 /* Adds the head of update k of column j, if it has one. */
@@ -181,7 +181,7 @@ static void add_head(schedule *s, int32_t k, int32_t j)
     const int32_t worker = hs__head_owner(&s->map, k, j);
     s->headed[j] = fmax(s->changed[j], s->ready[s->ports.links ? worker : 0]);
     if (!hs__is_whole(&s->map, k, j) && s->map.blocks.kind != HS_CHOLESKY)
-        s->headed[j] = add(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
+        s->headed[j] = add_task(s, k, j, worker, hs__head_work(&s->map, k, j), s->headed[j]);
 }
 
 /* Adds the parts of update k of column j, or the whole update. */
@@ -189,19 +189,19 @@ static void add_parts(schedule *s, int32_t k, int32_t j)
 {
     const double headed = s->headed[j];
     if (hs__is_whole(&s->map, k, j))
-        s->changed[j] = add(s, k, j, hs__head_owner(&s->map, k, j),
-                            hs__update_work(&s->map.blocks, k, j), headed);
+        s->changed[j] = add_task(s, k, j, hs__head_owner(&s->map, k, j),
+                                 hs__update_work(&s->map.blocks, k, j), headed);
     else {
         for (int32_t w = 0; w < s->map.p; w++)
             if (hs__rows_of_part(&s->map, j, w))
-                s->changed[j] =
-                    fmax(s->changed[j], add(s, k, j, w, hs__part_work(&s->map, k, j, w), headed));
+                s->changed[j] = fmax(s->changed[j],
+                                     add_task(s, k, j, w, hs__part_work(&s->map, k, j, w), headed));
     }
 }
 
 /* Sends panel k to the workers that need it, after all updates of the step before are in the
  * schedule. */
-static void spread(schedule *s, int32_t k, double ready)
+static void send_panel(schedule *s, int32_t k, double ready)
 {
     if (!s->ports.links) {
         s->ready[0] = ready;
@@ -239,7 +239,7 @@ static void add_step(schedule *s, int32_t k, int late)
     for (int32_t j = first; k >= 0 && j < s->map.blocks.count; j++) add_head(s, k, j);
     for (int32_t j = first; k >= 0 && j < s->map.blocks.count; j++) add_parts(s, k, j);
     if (panel && !early) factored = factor_panel(s, next);
-    if (panel) spread(s, next, factored);
+    if (panel) send_panel(s, next, factored);
 }
 
 static int owns_nothing_infinite(const hs__factor_map *map, const double *cycle_times)

@@ -28,8 +28,8 @@ typedef struct box {
 
 /* Returns HS_ERROR_VALUE if the plan is not a tree of straight cuts, has a worker twice, or has no
  * worker with a finite cycle-time. */
-static hs_status parse(int32_t p, const double *cycle_times, const int32_t *plan, int32_t length,
-                       part *parts)
+static hs_status parse_plan(int32_t p, const double *cycle_times, const int32_t *plan,
+                            int32_t length, part *parts)
 {
     double fastest = INFINITY;
     char *seen = calloc((size_t)p, 1);
@@ -97,7 +97,7 @@ typedef struct {
 
 /* Deals the lines of a box across its cuts, the last line first. Adds a box to *pending for each
  * part that gets lines. */
-static hs_status deal(dealing *d, const box *self, box **pending)
+static hs_status deal_lines(dealing *d, const box *self, box **pending)
 {
     const int beside = d->plan[self->node] == HS_BESIDE;
     const int32_t q = parts_of(d->plan, d->parts, self->node, d->found, d->work);
@@ -139,7 +139,7 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
     int32_t *indices = malloc((3 * size + (size_t)n) * sizeof *indices);
     double *times = malloc(size * sizeof *times);
     box *pending = parts && indices && times ? box_of(length - 1, n, n, NULL) : NULL;
-    hs_status status = pending ? parse(p, cycle_times, plan, length, parts) : HS_ERROR_MEMORY;
+    hs_status status = pending ? parse_plan(p, cycle_times, plan, length, parts) : HS_ERROR_MEMORY;
     dealing d = {.plan = plan, .parts = parts, .times = times, .found = indices};
     if (indices) {
         d.work = indices + size;
@@ -156,7 +156,8 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
             done = self;
             continue;
         }
-        if (!status) status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : deal(&d, self, &pending);
+        if (!status)
+            status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : deal_lines(&d, self, &pending);
         free(self);
     }
     while (done) {

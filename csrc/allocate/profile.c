@@ -25,17 +25,17 @@ typedef struct {
     int64_t most;      /* the sum of `last` */
     uint64_t *own;     /* the possible counts of one worker within that limit */
     uint64_t *reach;   /* [p + 1] sets: the sums that the first i workers can have */
-    uint64_t *spread;  /* [levels] sets: level j is one set plus 0 .. 2^j - 1 */
+    uint64_t *spread;  /* [powers] sets: entry j is one set plus 0 .. 2^j - 1 */
     const int *cancel; /* after it is set, results are meaningless */
 } search;
 
-/* Returns the number of levels: one for each power of two up to the longest run, which is all bits
- * of a set. */
-static size_t levels_of(size_t words)
+/* Returns the number of powers of two up to the length of the longest run, which is all bits of a
+ * set. */
+static size_t count_powers(size_t words)
 {
-    size_t levels = 1;
-    while (words * WORD >> levels) levels++;
-    return levels;
+    size_t powers = 1;
+    while (words * WORD >> powers) powers++;
+    return powers;
 }
 
 static const double *times_of(const search *s, int32_t i)
@@ -43,7 +43,7 @@ static const double *times_of(const search *s, int32_t i)
     return s->times + (size_t)i * ((size_t)s->n + 1);
 }
 
-static bool has(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
+static bool has_count(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
 
 /* Returns the first position from x on with a bit equal to `value`, or the end of the set. */
 static int64_t next_bit(const uint64_t *set, size_t words, int64_t x, bool value)
@@ -103,17 +103,17 @@ static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint
          (first = next_bit(b, words, first, true)) < end && !hs__cancelled(s->cancel);
          first = stop) {
         stop = next_bit(b, words, first, false);
-        size_t level = 0;
-        while ((stop - first) >> (level + 1)) level++;
-        for (; known < level; known++) {
+        size_t power = 0;
+        while ((stop - first) >> (power + 1)) power++;
+        for (; known < power; known++) {
             uint64_t *wide = s->spread + (known + 1) * words;
             memcpy(wide, wide - words, words * sizeof *wide);
             add_shifted(wide, wide - words, words, INT64_C(1) << known);
         }
-        const uint64_t *wide = s->spread + level * words;
+        const uint64_t *wide = s->spread + power * words;
         add_shifted(out, wide, words, first);
-        if ((stop - first) != INT64_C(1) << level)
-            add_shifted(out, wide, words, stop - (INT64_C(1) << level));
+        if ((stop - first) != INT64_C(1) << power)
+            add_shifted(out, wide, words, stop - (INT64_C(1) << power));
     }
 }
 
@@ -150,8 +150,8 @@ static void counts_within(const search *s, int32_t i, double limit)
     s->own[0] |= 1;
 }
 
-/* Fills reach; stops as soon as n is reached, unless `all`. */
-static bool reaches(search *s, double limit, bool all)
+/* Fills reach; stops as soon as n is reached, unless `all`. Returns whether n is reached. */
+static bool fill_reach(search *s, double limit, bool all)
 {
     if (!has_room(s, limit)) return false;
     memset(s->reach, 0, s->words * sizeof *s->reach);
@@ -161,12 +161,12 @@ static bool reaches(search *s, double limit, bool all)
         uint64_t *before = s->reach + (size_t)i * s->words;
         counts_within(s, i, limit);
         add_sets(s, before, s->own, before + s->words);
-        done = has(before + s->words, s->n);
+        done = has_count(before + s->words, s->n);
     }
     return done;
 }
 
-static bool feasible(search *s, double limit) { return reaches(s, limit, false); }
+static bool is_feasible(search *s, double limit) { return fill_reach(s, limit, false); }
 
 /* Finds up to SAMPLE of the times strictly between low and high, sorted; *complete says whether
  * these are all of them. */
@@ -228,8 +228,8 @@ static double least_makespan(search *s, double *sample)
 {
     double bound = least_time(s, sample, 0.0, has_room, false);
     for (int32_t i = 0; i < s->p; i++) s->top[i] = s->n;
-    return isinf(bound) || feasible(s, bound) ? bound
-                                              : least_time(s, sample, bound, feasible, true);
+    return isinf(bound) || is_feasible(s, bound) ? bound
+                                                 : least_time(s, sample, bound, is_feasible, true);
 }
 
 /* Chooses counts from the last worker to the first: as many chunks as the worker can do in less
@@ -243,9 +243,9 @@ static void choose_counts(const search *s, double makespan, int64_t *counts)
         const uint64_t *before = s->reach + (size_t)i * s->words;
         int64_t most = s->last[i] < rest ? s->last[i] : rest;
         int64_t x = most;
-        while (x >= 0 && !((x == 0 || times[x] < makespan) && has(before, rest - x))) x--;
+        while (x >= 0 && !((x == 0 || times[x] < makespan) && has_count(before, rest - x))) x--;
         if (x < 0)
-            for (x = most; !(times[x] == makespan && has(before, rest - x));) x--;
+            for (x = most; !(times[x] == makespan && has_count(before, rest - x));) x--;
         counts[i] = x;
         rest -= x;
     }
@@ -261,7 +261,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
             if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;
 
     search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1, .cancel = cancel};
-    size_t sets = (size_t)p + 2 + levels_of(s.words);
+    size_t sets = (size_t)p + 2 + count_powers(s.words);
     if (s.words > SIZE_MAX / sizeof *s.own / sets) return HS_ERROR_MEMORY;
     uint64_t *bits = malloc(sets * s.words * sizeof *bits);
     int64_t *limits = malloc(2 * (size_t)p * sizeof *limits);
@@ -275,7 +275,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
         s.last = limits + p;
         for (int32_t i = 0; i < p; i++) s.top[i] = n;
         double least = n ? least_makespan(&s, sample) : 0.0;
-        if (isfinite(least)) reaches(&s, least, true);
+        if (isfinite(least)) fill_reach(&s, least, true);
         if (hs__cancelled(cancel)) {
             status = HS_ERROR_CANCELLED;
         } else if (isinf(least)) {

@@ -120,10 +120,10 @@ static hs_status simulate_chunk(hs__walk walk, double cycle_time, int64_t first,
 /* Simulates all chunks; ready [p] and arrival [rows] are workspace. A chunk waits only for chunks
  * to its left, so one pass from the left suffices. The simulation stops as soon as the makespan is
  * known to be above `enough`, with some value above it. */
-static hs_status simulate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
-                          const hs__chunk *chunk, int32_t chunks, int64_t reach, int32_t order,
-                          double enough, const int *cancel, double *ready, double *arrival,
-                          double *makespan, double *start, double *end)
+static hs_status simulate_chunks(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                                 const hs__chunk *chunk, int32_t chunks, int64_t reach,
+                                 int32_t order, double enough, const int *cancel, double *ready,
+                                 double *arrival, double *makespan, double *start, double *end)
 {
     double last = 0.0;
     memset(ready, 0, (size_t)p * sizeof *ready);
@@ -157,8 +157,9 @@ hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const dou
     hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         hs__wavefront_chunks(cols, owner, chunk);
-        status = simulate(rows, cols, p, cycle_times, chunk, chunks, hs__min(reach, rows - 1),
-                          order, INFINITY, cancel, ready, arrival, makespan, start, end);
+        status =
+            simulate_chunks(rows, cols, p, cycle_times, chunk, chunks, hs__min(reach, rows - 1),
+                            order, INFINITY, cancel, ready, arrival, makespan, start, end);
     }
     free(chunk);
     free(ready);
@@ -263,7 +264,7 @@ static hs_status lay_panels(planner *x, const candidate *by, int32_t *chunks)
  * the right needs for its first tile. As many lie between the last tile of the chunk to the left
  * and the last tile of this chunk. Column k contributes reach + 1 + k reach tiles, but at most as
  * many as there are rows. */
-static double passage(const planner *x, int32_t width)
+static double lag_of_chunk(const planner *x, int32_t width)
 {
     if (x->reach == 0) return width;
     const double reach = (double)x->reach;
@@ -285,13 +286,13 @@ static double bound_of_chunks(planner *x, int32_t chunks)
         const int32_t i = x->chunk[c].worker;
         if (x->load[i] < 0.0) x->load[i] = total; /* its wait at the start */
         x->load[i] += (double)x->rows * (double)x->chunk[c].width * x->cycle_times[i];
-        total += passage(x, x->chunk[c].width) * x->cycle_times[i];
+        total += lag_of_chunk(x, x->chunk[c].width) * x->cycle_times[i];
     }
     for (int32_t c = chunks; c-- > 0;) { /* from the right: a worker's last chunk comes first */
         const int32_t i = x->chunk[c].worker;
         if (x->load[i] >= 0.0) bound = fmax(bound, x->load[i] + passed);
         x->load[i] = -1.0;
-        passed += passage(x, x->chunk[c].width) * x->cycle_times[i];
+        passed += lag_of_chunk(x, x->chunk[c].width) * x->cycle_times[i];
     }
     return bound;
 }
@@ -324,8 +325,9 @@ static hs_status best_of(planner *x, candidate *list, int64_t count, const int *
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((status = lay_panels(x, &list[i], &chunks))) return status;
         double time;
-        status = simulate(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach,
-                          x->order, *makespan, cancel, x->load, x->arrival, &time, NULL, NULL);
+        status =
+            simulate_chunks(x->rows, x->cols, x->p, x->cycle_times, x->chunk, chunks, x->reach,
+                            x->order, *makespan, cancel, x->load, x->arrival, &time, NULL, NULL);
         if (status) return status;
         const int longer =
             list[i].period > best->period ||
