@@ -138,7 +138,7 @@ static inline TARGET int32_t NAME(reduce_rows)(const PROBLEM *x, int32_t unassig
 /* dist[j] = min(dist[j], c[i][j] - v[j] - base), with from[j] = i where it decreased; returns the
  * least dist. Columns that are done have the price DONE, so that their dist stays LARGEST
  * (integers: at least above the dist of every column that is not done). */
-static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base)
+static inline TARGET cost_t NAME(relax_row)(const PROBLEM *x, int32_t i, cost_t base)
 {
     const cost_t *restrict c = x->costs + i * x->stride;
     const cost_t *restrict v = x->v;
@@ -183,7 +183,7 @@ static inline TARGET cost_t NAME(relax)(const PROBLEM *x, int32_t i, cost_t base
 
 /* Finds a shortest path from a free row to a free column, by Dijkstra, and reassigns along it;
  * returns false if there is no path. */
-static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
+static inline TARGET bool NAME(augment_path)(const PROBLEM *x, int32_t row)
 {
     for (int32_t j = 0; j < x->cols; j++) x->dist[j] = LARGEST;
     int32_t i = row;
@@ -192,7 +192,7 @@ static inline TARGET bool NAME(augment)(const PROBLEM *x, int32_t row)
     cost_t base = 0;
     cost_t lowest;
     for (;;) {
-        lowest = NAME(relax)(x, i, base);
+        lowest = NAME(relax_row)(x, i, base);
         if (lowest == LARGEST || hs__cancelled(x->cancel)) break;
         int32_t j = -1;
         for (int32_t start = 0; start < x->cols && end < 0; start += BLOCK) {
@@ -315,7 +315,7 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
     for (int pass = 0; pass < PASSES && left > 0; pass++)
         left = NAME(reduce_rows)(x, left, &effort);
     for (int32_t k = 0; k < left; k++)
-        if (!NAME(augment)(x, x->free_rows[k]))
+        if (!NAME(augment_path)(x, x->free_rows[k]))
             return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
     for (int32_t i = 0; i < rows; i++) {
         cost_t second;

@@ -33,8 +33,8 @@ typedef struct {
     double *gain; /* [p] size of the own unit in units of load, <= 1 */
 } star;
 
-static hs_status load(int32_t p, const double *cycle_times, const double *sends,
-                      const double *receives, star *x)
+static hs_status open_star(int32_t p, const double *cycle_times, const double *sends,
+                           const double *receives, star *x)
 {
     int unit = INT_MAX;
     int own;
@@ -61,11 +61,11 @@ static hs_status load(int32_t p, const double *cycle_times, const double *sends,
     return HS_OK;
 }
 
-static double alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
+static double time_alone(const star *x, int32_t i) { return x->send[i] + x->cycle[i] + x->back[i]; }
 
 /* Returns the largest load that counts as equal to `load`: it allows for the roundings and the
  * negligible parts of p workers, less than 1e-12 of the load for six workers. */
-static double equal(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
+static double largest_equal_load(int32_t p, double load) { return load * (1 + 5e-13 + p * 5e-14); }
 
 /* ---- given orders: maximise the load done in time 1 ---- */
 
@@ -83,7 +83,8 @@ typedef struct {
     const int *cancel;
 } tableau;
 
-static void fill(const star *x, const int32_t *send_order, const int32_t *receive_order, tableau *t)
+static void fill_tableau(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                         tableau *t)
 {
     int32_t p = x->p;
     int32_t width = p + 1;
@@ -93,7 +94,7 @@ static void fill(const star *x, const int32_t *send_order, const int32_t *receiv
         for (int32_t d = 0; send_order[d] != a; d++) row[send_order[d]] += x->send[send_order[d]];
         for (int32_t d = p - 1; receive_order[d] != a; d--)
             row[receive_order[d]] += x->back[receive_order[d]];
-        row[a] += alone(x, a);
+        row[a] += time_alone(x, a);
         row[p] = 1.0;
     }
     double *bus = t->rows + (size_t)p * (size_t)width;
@@ -107,7 +108,7 @@ static void fill(const star *x, const int32_t *send_order, const int32_t *receiv
     for (int32_t r = 0; r <= p; r++) t->basic[r] = p + r;
 }
 
-static void pivot(tableau *t, int32_t row, int32_t column)
+static void pivot_tableau(tableau *t, int32_t row, int32_t column)
 {
     int32_t width = t->p + 1;
     double *own = t->rows + (size_t)row * (size_t)width;
@@ -128,8 +129,8 @@ static void pivot(tableau *t, int32_t row, int32_t column)
 
 /* Computes the tableau of the same basis afresh. Taking the largest pivots first keeps the rounding
  * errors small, whatever path the simplex method took to this basis. */
-static void refresh(const star *x, const int32_t *send_order, const int32_t *receive_order,
-                    tableau *t)
+static void rebuild_tableau(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                            tableau *t)
 {
     int32_t p = t->p;
     int32_t width = p + 1;
@@ -139,7 +140,7 @@ static void refresh(const star *x, const int32_t *send_order, const int32_t *rec
         t->is_basic[t->basic[r]] = 1;
         pivots += t->basic[r] < p;
     }
-    fill(x, send_order, receive_order, t);
+    fill_tableau(x, send_order, receive_order, t);
     for (; pivots > 0 && !hs__cancelled(t->cancel); pivots--) {
         int32_t row = -1;
         int32_t column = -1;
@@ -154,13 +155,13 @@ static void refresh(const star *x, const int32_t *send_order, const int32_t *rec
                 }
             }
         if (row < 0) return;
-        pivot(t, row, column);
+        pivot_tableau(t, row, column);
     }
 }
 
 /* Runs the simplex method. It takes the column of the largest gain, and after many pivots the first
  * one (Bland's rule), which cannot cycle in exact arithmetic. */
-static void improve(tableau *t)
+static void run_simplex(tableau *t)
 {
     int32_t p = t->p;
     int32_t width = p + 1;
@@ -186,14 +187,14 @@ static void improve(tableau *t)
             }
         }
         if (row < 0) break;
-        pivot(t, row, column);
+        pivot_tableau(t, row, column);
     }
 }
 
 /* Returns the time at which the work of these shares ends, with everything as early as the orders
  * allow. */
-static double ends(const star *x, const double *shares, const int32_t *send_order,
-                   const int32_t *receive_order, double *ready)
+static double end_of_work(const star *x, const double *shares, const int32_t *send_order,
+                          const int32_t *receive_order, double *ready)
 {
     double bus = 0.0;
     double last = 0.0;
@@ -216,8 +217,8 @@ static double ends(const star *x, const double *shares, const int32_t *send_orde
 /* Returns the load that the tableau's shares do in time 1. It is computed from the shares, not
  * taken from the objective of the tableau: all sums have terms of one sign, so the error is p
  * roundings. */
-static double done(const star *x, const int32_t *send_order, const int32_t *receive_order,
-                   tableau *t, double *shares)
+static double load_of_shares(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                             tableau *t, double *shares)
 {
     double sum = 0.0;
     memset(shares, 0, (size_t)x->p * sizeof *shares);
@@ -226,13 +227,13 @@ static double done(const star *x, const int32_t *send_order, const int32_t *rece
         if (t->basic[r] < x->p && share > NEGLIGIBLE) shares[t->basic[r]] = share;
     }
     for (int32_t i = 0; i < x->p; i++) sum += shares[i] * x->gain[i];
-    return sum > 0.0 ? sum / ends(x, shares, send_order, receive_order, t->ends) : 0.0;
+    return sum > 0.0 ? sum / end_of_work(x, shares, send_order, receive_order, t->ends) : 0.0;
 }
 
 /* Returns an upper bound on the load in time 1 for these orders, valid for any prices >= 0 (weak
  * duality). A unit of load of worker i uses constraints that are worth worth[i] at these prices;
- * any gain beyond that counts in full, as the share is at most 1 / alone. So errors in the prices
- * do not matter, and all sums have terms of one sign; `safe` covers their roundings. */
+ * any gain beyond that counts in full, as the share is at most 1 / time_alone. So errors in the
+ * prices do not matter, and all sums have terms of one sign; `safe` covers their roundings. */
 static double most_at_prices(const star *x, const int32_t *send_order, const int32_t *receive_order,
                              const tableau *t, double *worth)
 {
@@ -254,7 +255,7 @@ static double most_at_prices(const star *x, const int32_t *send_order, const int
         int32_t i = receive_order[d];
         after += t->price[i];
         worth[i] += after * x->back[i];
-        if (worth[i] < x->gain[i]) beyond += (x->gain[i] - worth[i]) / alone(x, i);
+        if (worth[i] < x->gain[i]) beyond += (x->gain[i] - worth[i]) / time_alone(x, i);
     }
     return (sum + beyond) * safe;
 }
@@ -270,30 +271,30 @@ static void take_prices(tableau *t)
 /* Solves the program for given orders. Returns the load of the best shares found, and in *most an
  * upper bound for all shares. While the two differ, and the difference matters to a search that
  * already has orders for the load `known`, the tableau is computed afresh. */
-static double solve(const star *x, const int32_t *send_order, const int32_t *receive_order,
-                    double known, tableau *t, double *shares, double *most)
+static double solve_orders(const star *x, const int32_t *send_order, const int32_t *receive_order,
+                           double known, tableau *t, double *shares, double *most)
 {
     double best = 0.0;
     double *tried = t->ends + x->p;
     double *worth = tried + x->p;
     *most = INFINITY;
-    fill(x, send_order, receive_order, t);
+    fill_tableau(x, send_order, receive_order, t);
     for (int32_t attempt = 0; attempt < 4 && !hs__cancelled(t->cancel); attempt++) {
-        if (attempt > 0) refresh(x, send_order, receive_order, t);
-        improve(t);
-        double found = done(x, send_order, receive_order, t, tried);
+        if (attempt > 0) rebuild_tableau(x, send_order, receive_order, t);
+        run_simplex(t);
+        double found = load_of_shares(x, send_order, receive_order, t, tried);
         if (found > best) {
             best = found;
             memcpy(shares, tried, (size_t)x->p * sizeof *shares);
         }
         take_prices(t);
         *most = fmin(*most, most_at_prices(x, send_order, receive_order, t, worth));
-        if (*most <= equal(x->p, fmax(best, known))) break;
+        if (*most <= largest_equal_load(x->p, fmax(best, known))) break;
     }
     return best;
 }
 
-static hs_status allocate(int32_t p, const int *cancel, tableau *t)
+static hs_status allocate_tableau(int32_t p, const int *cancel, tableau *t)
 {
     size_t size = (size_t)p;
     *t = (tableau){.p = p,
@@ -318,28 +319,28 @@ typedef struct {
     int64_t work;
 } searcher;
 
-static double loaded(searcher *s, const int32_t *out, const int32_t *in, double known)
+static double load_of_orders(searcher *s, const int32_t *out, const int32_t *in, double known)
 {
     s->work--;
-    return solve(s->x, out, in, known, s->t, s->shares, &s->most);
+    return solve_orders(s->x, out, in, known, s->t, s->shares, &s->most);
 }
 
 /* Descends: moves one worker at a time within one of the orders while the load grows. Returns the
  * load. */
-static double descend(searcher *s, int32_t *out, int32_t *in, double most, double enough)
+static double move_workers(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
     int32_t p = s->x->p;
     for (bool improved = true; improved && most < enough;) {
         improved = false;
-        for (int32_t side = 0; side < 2; side++) {
-            int32_t *order = side ? in : out;
+        for (int32_t inward = 0; inward < 2; inward++) {
+            int32_t *order = inward ? in : out;
             for (int32_t a = 0; a < p; a++)
                 for (int32_t b = 0; b < p; b++) {
                     /* the exchange of two neighbours is tried once, from the left one */
                     if (a == b || a == b + 1) continue;
                     if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
                     hs__shift(order, a, b);
-                    double found = loaded(s, out, in, most);
+                    double found = load_of_orders(s, out, in, most);
                     if (found > most * (1 + 1e-12)) {
                         most = found;
                         improved = true;
@@ -365,7 +366,7 @@ static bool next_order(int32_t *order, int32_t p)
 /* Enumerates all pairs of orders. The prices of the pair before often prove that the next pair is
  * no better, without solving its program. Returns whether it is proven that no pair is better: the
  * load found meets the bound of every pair. */
-static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, double enough)
+static bool enumerate_orders(searcher *s, int32_t *out, int32_t *in, double most, double enough)
 {
     int32_t p = s->x->p;
     int32_t a[MOST_PROVEN], b[MOST_PROVEN];
@@ -377,8 +378,8 @@ static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, doubl
         do {
             if (hs__cancelled(s->t->cancel)) return false;
             double here = most_at_prices(s->x, a, b, s->t, worth);
-            if (here > equal(p, most)) {
-                double found = loaded(s, a, b, most);
+            if (here > largest_equal_load(p, most)) {
+                double found = load_of_orders(s, a, b, most);
                 here = fmin(here, s->most);
                 if (found > most * (1 + 1e-13)) {
                     most = found;
@@ -389,7 +390,7 @@ static bool enumerate(searcher *s, int32_t *out, int32_t *in, double most, doubl
             bound = fmax(bound, here);
         } while (most < enough && next_order(b, p));
     } while (most < enough && next_order(a, p));
-    return most >= enough || bound <= equal(p, most);
+    return most >= enough || bound <= largest_equal_load(p, most);
 }
 
 hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends,
@@ -402,12 +403,12 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
         return HS_ERROR_VALUE;
     star x;
     if (!(enough >= 0.0) || work < 0) return HS_ERROR_VALUE;
-    hs_status status = load(p, cycle_times, sends, receives, &x);
+    hs_status status = open_star(p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     tableau t = {0};
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     double *own = malloc((size_t)p * sizeof *own);
-    status = orders && own ? allocate(p, cancel, &t) : HS_ERROR_MEMORY;
+    status = orders && own ? allocate_tableau(p, cancel, &t) : HS_ERROR_MEMORY;
     if (status == HS_OK) status = hs__check_order(p, p, send_order, NULL);
     if (status == HS_OK) status = hs__check_order(p, p, receive_order, NULL);
     if (status == HS_OK) {
@@ -417,24 +418,25 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
         memcpy(out, send_order, (size_t)p * sizeof *out);
         memcpy(in, receive_order, (size_t)p * sizeof *in);
-        double most = loaded(&s, out, in, 0.0);
+        double most = load_of_orders(&s, out, in, 0.0);
         double goal = enough > 0.0 ? ldexp(1 / enough, x.unit) * (1 - 1e-13) : INFINITY;
         bool proves = work > 0 && p <= MOST_PROVEN;
-        bool proven = proves && enumerate(&s, out, in, most, goal);
-        if (work > 0 && !proves) most = descend(&s, out, in, most, goal);
+        bool proven = proves && enumerate_orders(&s, out, in, most, goal);
+        if (work > 0 && !proves) most = move_workers(&s, out, in, most, goal);
         while (!proves && s.work > 0 && most < goal && p > 1 && !hs__cancelled(cancel)) {
             memcpy(now[0], out, 2 * (size_t)p * sizeof *out);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t from = hs__pick(&seed, p);
                 hs__shift(now[hs__random_below(&seed, 2)], from, hs__pick(&seed, p));
             }
-            double found = descend(&s, now[0], now[1], loaded(&s, now[0], now[1], most), goal);
+            double found =
+                move_workers(&s, now[0], now[1], load_of_orders(&s, now[0], now[1], most), goal);
             if (found > most * (1 + 1e-12)) {
                 most = found;
                 memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
             }
         }
-        most = loaded(&s, out, in, 0.0);
+        most = load_of_orders(&s, out, in, 0.0);
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         else {
             double sum = 0.0;
@@ -486,7 +488,7 @@ static hs_status most_relaxed(const star *x, int way, double *messages, int32_t 
     double left = 1.0;
     *most = 0.0;
     for (int32_t d = 0; d < x->p && !status; d++) {
-        const double own = alone(x, order[d]), message = messages[order[d]];
+        const double own = time_alone(x, order[d]), message = messages[order[d]];
         const double share =
             way < 2 ? left / own : fmin(1.0 / own, message > 0.0 ? left / message : INFINITY);
         *most += share;
@@ -495,7 +497,7 @@ static hs_status most_relaxed(const star *x, int way, double *messages, int32_t 
     return status;
 }
 
-static double product(const star *x, int32_t i, int32_t j)
+static double second_derivative(const star *x, int32_t i, int32_t j)
 {
     return i == j ? 2 * x->cycle[i] + 2 * x->send[i] + 2 * x->back[i]
                   : fmin(x->send[i], x->send[j]) + fmin(x->back[i], x->back[j]);
@@ -516,14 +518,14 @@ static double least_product(const star *x, const int *cancel, double *share, dou
     double best = 0.0;
     double sum = 0.0;
     double error = (p + 10) * 0x1p-51;
-    for (int32_t i = 0; i < p; i++) sum += 1 / alone(x, i);
-    for (int32_t i = 0; i < p; i++) share[i] = 1 / alone(x, i) / sum;
+    for (int32_t i = 0; i < p; i++) sum += 1 / time_alone(x, i);
+    for (int32_t i = 0; i < p; i++) share[i] = 1 / time_alone(x, i) / sum;
     for (int32_t left = 100 + 20 * p, before = left + 1; left < before && !hs__cancelled(cancel);) {
         double value = 0.0;
         double least = INFINITY;
         for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
             slope[i] = 0.0;
-            for (int32_t j = 0; j < p; j++) slope[i] += share[j] * product(x, i, j);
+            for (int32_t j = 0; j < p; j++) slope[i] += share[j] * second_derivative(x, i, j);
             value += share[i] * slope[i] / 2;
             least = fmin(least, slope[i]);
         }
@@ -539,12 +541,13 @@ static double least_product(const star *x, const int *cancel, double *share, dou
             }
             double fall = slope[high] - slope[low];
             if (fall <= 1e-9 * value) break;
-            double curve = alone(x, low) + alone(x, high) - product(x, low, high);
+            double curve =
+                time_alone(x, low) + time_alone(x, high) - second_derivative(x, low, high);
             double step = fmin(share[high], fall / (2 * curve));
             share[low] += step;
             share[high] = step < share[high] ? share[high] - step : 0.0;
             for (int32_t i = 0; i < p; i++)
-                slope[i] += step * (product(x, i, low) - product(x, i, high));
+                slope[i] += step * (second_derivative(x, i, low) - second_derivative(x, i, high));
         }
     }
     return best;
@@ -555,7 +558,7 @@ hs_status hs_divisible_bound(int32_t p, const double *cycle_times, const double 
 {
     if (!cycle_times || !sends || !receives || !bound) return HS_ERROR_VALUE;
     star x;
-    hs_status status = load(p, cycle_times, sends, receives, &x);
+    hs_status status = open_star(p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     double *work = malloc(2 * (size_t)p * sizeof *work);
     if (!work) {

@@ -28,14 +28,14 @@ typedef struct {
     bool returns;
 } bus;
 
-static wide fixed(double time, int exponent)
+static wide to_fixed_point(double time, int exponent)
 {
     double scaled = ceil(fmin(ldexp(time, 120 - exponent), 0x1p121));
     return time > 0.0 && scaled == 0.0 ? 1 : (wide)scaled;
 }
 
-static hs_status load(double bound, int32_t p, const double *cycle_times, const double *sends,
-                      const double *receives, bus *x)
+static hs_status open_bus(double bound, int32_t p, const double *cycle_times, const double *sends,
+                          const double *receives, bus *x)
 {
     if (!(bound > 0.0) || isinf(bound) || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
@@ -46,16 +46,16 @@ static hs_status load(double bound, int32_t p, const double *cycle_times, const 
         return HS_ERROR_VALUE;
     int exponent;
     frexp(bound, &exponent);
-    *x = (bus){.p = p, .bound = fixed(bound, exponent), .returns = receives};
+    *x = (bus){.p = p, .bound = to_fixed_point(bound, exponent), .returns = receives};
     x->cycle = malloc((size_t)p * (3 * sizeof *x->cycle + sizeof *x->inverse));
     if (!x->cycle) return HS_ERROR_MEMORY;
     x->send = x->cycle + p;
     x->back = x->send + p;
     x->inverse = (double *)(x->back + p);
     for (int32_t i = 0; i < p; i++) {
-        x->cycle[i] = fixed(cycle_times[i], exponent);
-        x->send[i] = fixed(sends[i], exponent);
-        x->back[i] = receives ? fixed(receives[i], exponent) : 0;
+        x->cycle[i] = to_fixed_point(cycle_times[i], exponent);
+        x->send[i] = to_fixed_point(sends[i], exponent);
+        x->back[i] = receives ? to_fixed_point(receives[i], exponent) : 0;
         x->inverse[i] = 1.0 / (double)x->cycle[i];
     }
     return HS_OK;
@@ -78,7 +78,7 @@ static int64_t tasks_in(const bus *x, int32_t i, wide messages)
 
 /* Computes ends[i] = bound - (the time when worker i starts to answer); ends may be NULL. Returns
  * the total time of the answers, or some value above the bound if they are too long. */
-static wide answers(const bus *x, int32_t q, const int32_t *from_last, wide *ends)
+static wide sum_answers(const bus *x, int32_t q, const int32_t *from_last, wide *ends)
 {
     wide sum = 0;
     for (int32_t d = 0; d < q; d++) {
@@ -98,7 +98,7 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
         return HS_ERROR_VALUE;
     bus x;
     if (q < 0 || q > p) return HS_ERROR_VALUE;
-    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     wide *ends = calloc((size_t)p, sizeof *ends);
     int32_t *from_last = calloc((size_t)p, sizeof *from_last);
@@ -110,7 +110,7 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
         if (!ends[receive_order[d]]) status = HS_ERROR_VALUE;
     if (status == HS_OK && receives) {
         for (int32_t d = 0; d < q; d++) from_last[d] = receive_order[q - 1 - d];
-        if (answers(&x, q, from_last, ends) > x.bound) status = HS_ERROR_INFEASIBLE;
+        if (sum_answers(&x, q, from_last, ends) > x.bound) status = HS_ERROR_INFEASIBLE;
     }
     if (status == HS_OK) {
         wide sent = 0;
@@ -133,7 +133,7 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     return status;
 }
 
-static int ascending(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const wide x = *(const wide *)a, y = *(const wide *)b;
     return (x > y) - (x < y);
@@ -164,7 +164,7 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
     if (!cycle_times || !sends || !weights) return HS_ERROR_VALUE;
     bus x;
     if (depth < 1 || depth > p) return HS_ERROR_VALUE;
-    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     wide *work = malloc(4 * (size_t)p * sizeof *work);
     if (!work) {
@@ -175,8 +175,8 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
     wide *least[2] = {work + 2 * p, work + 3 * p};
     memcpy(sorted[0], x.send, (size_t)p * sizeof *work);
     memcpy(sorted[1], x.back, (size_t)p * sizeof *work);
-    qsort(sorted[0], (size_t)p, sizeof *work, ascending);
-    qsort(sorted[1], (size_t)p, sizeof *work, ascending);
+    qsort(sorted[0], (size_t)p, sizeof *work, by_time);
+    qsort(sorted[1], (size_t)p, sizeof *work, by_time);
     int32_t served = 0;
     for (wide sum = 0; served < p && (sum += sorted[0][served] + sorted[1][served]) <= x.bound;
          served++) {}
@@ -212,14 +212,14 @@ typedef struct {
     const int *cancel;
 } searcher;
 
-static bool assess(searcher *s, solution *y)
+static bool assess_solution(searcher *s, solution *y)
 {
     const bus *x = s->x;
     s->work -= y->q;
     if (hs__cancelled(s->cancel)) s->work = 0;
     y->tasks = -1;
     y->real = -INFINITY;
-    wide all = answers(x, y->q, y->back, s->ends);
+    wide all = sum_answers(x, y->q, y->back, s->ends);
     wide sent = 0;
     if (all > x->bound) return false;
     int64_t tasks = 0;
@@ -236,7 +236,7 @@ static bool assess(searcher *s, solution *y)
     return true;
 }
 
-static bool better(const solution *a, const solution *b)
+static bool is_better(const solution *a, const solution *b)
 {
     if (a->tasks != b->tasks) return a->tasks > b->tasks;
     return a->real > b->real + 1e-12 * fabs(b->real);
@@ -251,10 +251,10 @@ static int32_t place_of(const int32_t *order, int32_t i)
 
 /* Returns whether y is better than before a change. If not, its value is restored, and the caller
  * undoes the change. */
-static bool gains(searcher *s, solution *y)
+static bool keep_if_better(searcher *s, solution *y)
 {
     const solution old = *y;
-    if (assess(s, y) && better(y, &old)) return true;
+    if (assess_solution(s, y) && is_better(y, &old)) return true;
     y->tasks = old.tasks;
     y->real = old.real;
     return false;
@@ -269,14 +269,14 @@ static bool move_within(searcher *s, solution *y, int32_t *order)
         for (int32_t b = first; b <= last && s->work > 0; b++) {
             if (a == b) continue;
             hs__shift(order, a, b);
-            if (gains(s, y)) improved = true;
+            if (keep_if_better(s, y)) improved = true;
             else hs__shift(order, b, a);
         }
     }
     return improved;
 }
 
-static bool leave(searcher *s, solution *y)
+static bool drop_workers(searcher *s, solution *y)
 {
     bool improved = false;
     for (int32_t a = 0; a < y->q && s->work > 0; a++) {
@@ -285,7 +285,7 @@ static bool leave(searcher *s, solution *y)
         hs__shift(y->send, a, end);
         hs__shift(y->back, b, end);
         y->q--;
-        if (gains(s, y)) {
+        if (keep_if_better(s, y)) {
             improved = true;
             a--;
             continue;
@@ -308,7 +308,7 @@ static int32_t place_by_rule(const solution *y, const bus *x, int32_t i)
     return d;
 }
 
-static bool join(searcher *s, solution *y)
+static bool enrol_workers(searcher *s, solution *y)
 {
     const bus *x = s->x;
     bool improved = false;
@@ -323,7 +323,7 @@ static bool join(searcher *s, solution *y)
                 hs__shift(y->send, from, b);
                 hs__shift(y->back, other, c);
                 y->q++;
-                if (gains(s, y)) {
+                if (keep_if_better(s, y)) {
                     improved = in = true;
                     continue;
                 }
@@ -335,18 +335,18 @@ static bool join(searcher *s, solution *y)
     return improved;
 }
 
-static void descend(searcher *s, solution *y)
+static void improve_solution(searcher *s, solution *y)
 {
     bool improved = true;
     while (improved && s->work > 0) {
-        improved = join(s, y);
-        improved |= leave(s, y);
+        improved = enrol_workers(s, y);
+        improved |= drop_workers(s, y);
         improved |= move_within(s, y, y->send);
         if (s->x->returns) improved |= move_within(s, y, y->back);
     }
 }
 
-static void copy(solution *to, const solution *from, int32_t p)
+static void copy_solution(solution *to, const solution *from, int32_t p)
 {
     memcpy(to->send, from->send, (size_t)p * sizeof *to->send);
     memcpy(to->back, from->back, (size_t)p * sizeof *to->back);
@@ -442,7 +442,7 @@ static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
 
 /* Enumerates all orders of answers from the last one on: the chosen workers have the last q
  * answers, and each other worker has an answer before them or is not enrolled. */
-static void extend(exact *e, int32_t q, wide all)
+static void enumerate_answers(exact *e, int32_t q, wide all)
 {
     const bus *x = e->x;
     int64_t chosen = 0;
@@ -465,11 +465,11 @@ static void extend(exact *e, int32_t q, wide all)
         if (in >> i & 1 || end > x->bound) continue;
         e->chosen[q] = i;
         e->ends[q] = end;
-        extend(e, q + 1, end);
+        enumerate_answers(e, q + 1, end);
     }
 }
 
-static hs_status prove(const bus *x, solution *best, const int *cancel, int *optimal)
+static hs_status prove_optimum(const bus *x, solution *best, const int *cancel, int *optimal)
 {
     *optimal = 0;
     if (x->p > (x->returns ? MOST_BOTH : MOST_FORWARD)) return HS_OK;
@@ -483,7 +483,7 @@ static hs_status prove(const bus *x, solution *best, const int *cancel, int *opt
     if (status == HS_OK) {
         *optimal = 1;
         for (int32_t i = 0; i < x->p; i++) e.chosen[i] = i;
-        if (x->returns) extend(&e, 0, 0);
+        if (x->returns) enumerate_answers(&e, 0, 0);
         else order_sends(&e, x->p, 0);
         if (e.stopped) status = HS_ERROR_CANCELLED;
     }
@@ -500,7 +500,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal)
         return HS_ERROR_VALUE;
     bus x;
-    hs_status status = load(bound, p, cycle_times, sends, receives, &x);
+    hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
@@ -514,19 +514,20 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
         solution best = {.send = orders, .back = orders + p};
         solution now = {.send = orders + 2 * p, .back = orders + 3 * p};
         memcpy(best.back, best.send, (size_t)p * sizeof *orders);
-        descend(&s, &best);
+        improve_solution(&s, &best);
         while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {
-            copy(&now, &best, p);
+            copy_solution(&now, &best, p);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t *order = x.returns && hs__random_below(&seed, 2) ? now.back : now.send;
                 int32_t from = hs__pick(&seed, now.q);
                 hs__shift(order, from, hs__pick(&seed, now.q));
             }
-            if (!assess(&s, &now)) continue;
-            descend(&s, &now);
-            if (better(&now, &best)) copy(&best, &now, p);
+            if (!assess_solution(&s, &now)) continue;
+            improve_solution(&s, &now);
+            if (is_better(&now, &best)) copy_solution(&best, &now, p);
         }
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove(&x, &best, cancel, optimal);
+        status =
+            hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove_optimum(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
             for (int32_t d = 0; d < best.q; d++) {
