@@ -13,8 +13,8 @@ enum { WIDE = 4096 };
 
 /* Returns by how much both curves together exceed the time if `left` layers are left to the workers
  * after. */
-static double lateness(double layers, double time, const hs__layer_curve *before,
-                       const hs__layer_curve *after, double left)
+static double excess_time(double layers, double time, const hs__layer_curve *before,
+                          const hs__layer_curve *after, double left)
 {
     const double most = before->layers[before->count - 1];
     const double possible = after->layers[after->count - 1];
@@ -44,7 +44,7 @@ hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *
             const double left = fmax(least, fmin(most, point));
             if (pass && left < low) below = fmax(below, left);
             else if (pass && left > high) above = fmin(above, left);
-            else if (!pass && lateness(layers, time, before, after, left) <= 0.0) {
+            else if (!pass && excess_time(layers, time, before, after, left) <= 0.0) {
                 low = fmin(low, left);
                 high = fmax(high, left);
             }
@@ -52,13 +52,13 @@ hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *
         if (low > high) return (hs__layer_table){0, -1, NULL};
     }
     if (isfinite(below)) {
-        const double early = -lateness(layers, time, before, after, low);
-        const double late = lateness(layers, time, before, after, below);
+        const double early = -excess_time(layers, time, before, after, low);
+        const double late = excess_time(layers, time, before, after, below);
         low += (below - low) * (early / (early + late));
     }
     if (isfinite(above)) {
-        const double early = -lateness(layers, time, before, after, high);
-        const double late = lateness(layers, time, before, after, above);
+        const double early = -excess_time(layers, time, before, after, high);
+        const double late = excess_time(layers, time, before, after, above);
         high += (above - high) * (early / (early + late));
     }
     low = ceil(low - slack);
@@ -214,8 +214,8 @@ static hs_status curves_after(const hs__layer_solver *s, int32_t q, const hs__la
 
 /* Computes the windows of all schedules that end by the time; HS_ERROR_UNSUPPORTED if the windows
  * are too large. */
-static hs_status within(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
-                        double time)
+static hs_status find_windows(hs__layer_solver *s, int32_t q, const hs__layer_worker *workers,
+                              double time)
 {
     const double end = time * (1.0 + 0x1p-40);
     hs__layer_curve *after = calloc((size_t)q + 1, sizeof *after);
@@ -305,7 +305,7 @@ hs_status hs__layer_solve(hs__layer_solver *s, int32_t q, const hs__layer_worker
         *end = hs__layers_end(q, workers, counts);
         *optimal = *end <= bound * (1.0 + (double)(q + 8) * 0x1p-51);
         if (*optimal) return HS_OK;
-        status = within(s, q, workers, *end);
+        status = find_windows(s, q, workers, *end);
         if (status == HS_ERROR_UNSUPPORTED) continue;
         if (!status) status = hs__layer_fill(s, q, workers, &time);
         if (status) return status;

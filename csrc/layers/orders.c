@@ -12,7 +12,7 @@
 enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3, CLOSED = -1 };
 
 /* Moves the worker at place `from` to place `to`. */
-static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
+static void move_worker(hs__layer_worker *workers, int32_t from, int32_t to)
 {
     const hs__layer_worker moved = workers[from];
     if (from < to)
@@ -21,7 +21,7 @@ static void shift(hs__layer_worker *workers, int32_t from, int32_t to)
     workers[to] = moved;
 }
 
-static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
+static void exchange_workers(hs__layer_worker *workers, int32_t a, int32_t b)
 {
     const hs__layer_worker kept = workers[a];
     workers[a] = workers[b];
@@ -30,8 +30,8 @@ static void exchange(hs__layer_worker *workers, int32_t a, int32_t b)
 
 /* Exchanges two workers, or moves one to the place of the other, as long as that helps; the times
  * come from narrow windows. */
-static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t work,
-                         double *best)
+static hs_status improve_order(hs__layer_solver *s, int32_t q, hs__layer_worker *workers,
+                               int64_t work, double *best)
 {
     const int32_t far = q <= MOST_FAR ? q : NEAR;
     hs__layer_relax(s, q, workers);
@@ -43,8 +43,8 @@ static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *worke
             for (int32_t b = a + 1; b < q && b <= a + far; b++)
                 for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
                     if ((work -= cost) < 0) return HS_OK;
-                    if (move == 0) exchange(workers, a, b);
-                    else shift(workers, move == 1 ? a : b, move == 1 ? b : a);
+                    if (move == 0) exchange_workers(workers, a, b);
+                    else move_worker(workers, move == 1 ? a : b, move == 1 ? b : a);
                     hs__layer_relax(s, q, workers);
                     hs__layer_around(s, q, workers, HS__LAYERS_NARROW);
                     double time;
@@ -53,8 +53,8 @@ static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *worke
                     if (time < *best * (1.0 - 0x1p-45)) {
                         better = true;
                         *best = time;
-                    } else if (move == 0) exchange(workers, a, b);
-                    else shift(workers, move == 1 ? b : a, move == 1 ? a : b);
+                    } else if (move == 0) exchange_workers(workers, a, b);
+                    else move_worker(workers, move == 1 ? b : a, move == 1 ? a : b);
                 }
     }
     return HS_OK;
@@ -62,7 +62,8 @@ static hs_status improve(hs__layer_solver *s, int32_t q, hs__layer_worker *worke
 
 /* Splits the workers into those not in the set, which come first, and those in it, each in their
  * order; returns the number of the former. */
-static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs__layer_worker *out)
+static int32_t split_workers(int32_t q, const hs__layer_worker *sorted, int32_t set,
+                             hs__layer_worker *out)
 {
     int32_t before = 0;
     int32_t end = q;
@@ -73,7 +74,7 @@ static int32_t split(int32_t q, const hs__layer_worker *sorted, int32_t set, hs_
     return before;
 }
 
-static bool alike(const hs__layer_worker *x, const hs__layer_worker *y)
+static bool are_alike(const hs__layer_worker *x, const hs__layer_worker *y)
 {
     return x->send == y->send && x->hold == y->hold && x->most == y->most;
 }
@@ -108,8 +109,8 @@ static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q
 
 /* Computes the windows of every set of workers that may come last if all end by the time. Any order
  * is allowed within the set and before it. HS_ERROR_UNSUPPORTED if there are too many. */
-static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__layer_worker *parts,
-                             hs__layer_table *tables)
+static hs_status find_set_windows(hs__layer_solver *s, int32_t q, double time,
+                                  hs__layer_worker *parts, hs__layer_table *tables)
 {
     const int32_t all = (int32_t)((UINT32_C(1) << q) - 1);
     const double end = time * (1.0 + 0x1p-40);
@@ -120,11 +121,11 @@ static hs_status within_sets(hs__layer_solver *s, int32_t q, double time, hs__la
     for (int32_t set = 1; set < all; set++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         tables[set] = (hs__layer_table){0, -1, NULL};
-        bool twin = false; /* of two equal workers, only the first may come first */
-        for (int32_t d = 0; d + 1 < q && !twin; d++)
-            twin = (set >> d & 3) == 1 && alike(&s->sorted[d], &s->sorted[d + 1]);
-        if (twin) continue;
-        tables[set] = set_window(s, split(q, s->sorted, set, parts), q, end, parts);
+        bool duplicate = false; /* of two equal workers, only the first may come first */
+        for (int32_t d = 0; d + 1 < q && !duplicate; d++)
+            duplicate = (set >> d & 3) == 1 && are_alike(&s->sorted[d], &s->sorted[d + 1]);
+        if (duplicate) continue;
+        tables[set] = set_window(s, split_workers(q, s->sorted, set, parts), q, end, parts);
         if (hs__table_empty(&tables[set])) continue;
         states += hs__table_size(&tables[set]);
         if (++sets > MOST_SETS || states > HS__LAYERS_STATES / 2) return HS_ERROR_UNSUPPORTED;
@@ -183,13 +184,14 @@ static void read_order(const hs__layer_solver *s, int32_t q, const hs__layer_tab
 
 /* Solves over all orders of up to MOST_ALL workers, by the sets of workers that come last; replaces
  * the order if a better one is found. */
-static hs_status prove(hs__layer_solver *s, int32_t q, hs__layer_worker *workers, int64_t *counts,
-                       double *end, bool *optimal)
+static hs_status prove_order(hs__layer_solver *s, int32_t q, hs__layer_worker *workers,
+                             int64_t *counts, double *end, bool *optimal)
 {
     if (q > MOST_ALL) return HS_OK;
     hs__layer_table *tables = malloc(((size_t)1 << q) * sizeof *tables);
     hs__layer_worker *parts = malloc((size_t)q * sizeof *parts);
-    hs_status status = tables && parts ? within_sets(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
+    hs_status status =
+        tables && parts ? find_set_windows(s, q, *end, parts, tables) : HS_ERROR_MEMORY;
     if (status == HS_OK) status = fill_sets(s, q, tables);
     if (status == HS_OK) {
         *optimal = true;
@@ -236,7 +238,7 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
         memcpy(other, start == LINKS ? s->sorted : workers, (size_t)q * sizeof *other);
         if (start == TAILS) status = sort_tails(s, q, workers, counts, other);
         if (start == MOVES) {
-            status = improve(s, q, other, work, &best);
+            status = improve_order(s, q, other, work, &best);
             if (status || !(best < *end)) break;
         }
         if (!status) status = hs__layer_solve(s, q, other, layers, &best, &known);
@@ -246,7 +248,7 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
         *end = best;
     }
     *optimal = q == 1 && proven;
-    if (!status) status = prove(s, q, workers, counts, end, optimal);
+    if (!status) status = prove_order(s, q, workers, counts, end, optimal);
     free(other);
     free(layers);
     return status;
@@ -281,8 +283,8 @@ static void close_solver(hs__layer_solver *s)
 }
 
 /* Does the work of hs_layers_exact, or, with chosen [p], of hs_layers_best. */
-static hs_status optimise(const hs_layers *problem, const int32_t *order, int64_t work,
-                          const int *cancel, int32_t *chosen, int64_t *counts, int *optimal)
+static hs_status optimise_layers(const hs_layers *problem, const int32_t *order, int64_t work,
+                                 const int *cancel, int32_t *chosen, int64_t *counts, int *optimal)
 {
     hs_status status = hs__layers_check(problem, order);
     if (status) return status;
@@ -322,12 +324,12 @@ hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order, const 
                           int64_t *counts, int *optimal)
 {
     if (!counts || !optimal) return HS_ERROR_VALUE;
-    return optimise(problem, order, 0, cancel, NULL, counts, optimal);
+    return optimise_layers(problem, order, 0, cancel, NULL, counts, optimal);
 }
 
 hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel, int32_t *order,
                          int64_t *counts, int *optimal)
 {
     if (!order || !counts || !optimal) return HS_ERROR_VALUE;
-    return optimise(problem, NULL, work, cancel, order, counts, optimal);
+    return optimise_layers(problem, NULL, work, cancel, order, counts, optimal);
 }

@@ -11,8 +11,8 @@
 
 /* Deals layers one by one to the workers with room, round-robin in this order; whole rounds are
  * dealt at once. */
-static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, const int32_t *place,
-                 int64_t *counts)
+static void deal_layers(int64_t layers, int32_t q, const hs__layer_worker *workers,
+                        const int32_t *place, int64_t *counts)
 {
     while (layers > 0) {
         int64_t open = 0;
@@ -37,8 +37,8 @@ static void deal(int64_t layers, int32_t q, const hs__layer_worker *workers, con
 
 /* Adjusts counts to sum to n: the workers that end first get one more layer each, or those that end
  * last lose one. end, place [q]: workspace. */
-static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *workers, bool sequential,
-                        double *end, int32_t *place, int64_t *counts)
+static hs_status adjust_counts(int64_t excess, int32_t q, const hs__layer_worker *workers,
+                               bool sequential, double *end, int32_t *place, int64_t *counts)
 {
     double now = 0.0;
     for (int32_t d = 0; d < q; d++) {
@@ -48,7 +48,7 @@ static hs_status adjust(int64_t excess, int32_t q, const hs__layer_worker *worke
     }
     const hs_status status = hs__sort(q, end, place);
     if (status) return status;
-    deal(-excess, q, workers, place, counts);
+    deal_layers(-excess, q, workers, place, counts);
     for (int32_t d = q - 1; excess > 0; d = d > 0 ? d - 1 : q - 1)
         if (counts[place[d]] > 0) {
             counts[place[d]]--;
@@ -99,7 +99,8 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
         whole[d] = hs__min((int64_t)below + (own[d] - below > half), workers[d].most);
         excess += whole[d];
     }
-    status = adjust(excess, q, workers, hs__layers_sequential(problem), own + p, place, whole);
+    status =
+        adjust_counts(excess, q, workers, hs__layers_sequential(problem), own + p, place, whole);
     if (!status) memset(counts, 0, p * sizeof *counts);
     if (!status && shares) memset(shares, 0, p * sizeof *shares);
     for (int32_t d = 0; d < q && !status; d++) {

@@ -46,14 +46,14 @@ double hs__layers_time(const hs__layer_curve *curve, double layers)
 
 /* Appends a point, unless it has no more layers than the last point: then it would only be
  * later. */
-static void emit(hs__layer_curve *curve, double layers, double time)
+static void append_point(hs__layer_curve *curve, double layers, double time)
 {
     if (curve->count > 0 && !(layers > curve->layers[curve->count - 1])) return;
     curve->layers[curve->count] = layers;
     curve->time[curve->count++] = time;
 }
 
-static bool reaches(const hs__layer_curve *curve, double layers)
+static bool has_layers(const hs__layer_curve *curve, double layers)
 {
     return curve->layers[curve->count - 1] >= layers;
 }
@@ -74,27 +74,27 @@ static double add_worker(const hs__layer_curve *from, const hs__layer_worker *wo
     const double *y = from->time;
     int32_t turn = 0;
     sum->count = 0;
-    emit(sum, x[0], y[0]);
+    append_point(sum, x[0], y[0]);
     while (turn + 1 < from->count && y[turn + 1] - y[turn] < send * (x[turn + 1] - x[turn]) &&
-           !reaches(sum, layers)) {
+           !has_layers(sum, layers)) {
         turn++;
-        emit(sum, x[turn], y[turn]);
+        append_point(sum, x[turn], y[turn]);
     }
     double before = 0.0;
-    for (int32_t i = turn; i < from->count && !reaches(sum, layers); i++) {
+    for (int32_t i = turn; i < from->count && !has_layers(sum, layers); i++) {
         const double given = last ? fmax(end - y[i], 0.0) : y[i];
         /* from here on the worker's limit binds, or binds no more */
         if (i > turn && (before < enough) != (given < enough)) {
             const double part = (enough - before) / (given - before);
-            emit(sum, x[i - 1] + part * (x[i] - x[i - 1]) + most,
-                 y[i - 1] + part * (y[i] - y[i - 1]) + send * most);
+            append_point(sum, x[i - 1] + part * (x[i] - x[i - 1]) + most,
+                         y[i - 1] + part * (y[i] - y[i - 1]) + send * most);
         }
         const double more = each > 0.0 ? fmin(most, given / each) : most;
-        emit(sum, x[i] + more, y[i] + send * more);
+        append_point(sum, x[i] + more, y[i] + send * more);
         before = given;
     }
-    if (!last && before < enough && !reaches(sum, layers))
-        emit(sum, x[from->count - 1] + most, enough + send * most);
+    if (!last && before < enough && !has_layers(sum, layers))
+        append_point(sum, x[from->count - 1] + most, enough + send * most);
     return y[turn];
 }
 
@@ -138,7 +138,7 @@ double hs__layers_shares(double layers, int32_t q, const hs__layer_worker *worke
     hs__layer_curve *now = &room[0];
     hs__layer_curve *next = &room[1];
     now->count = 0;
-    emit(now, 0.0, 0.0);
+    append_point(now, 0.0, 0.0);
     for (int32_t d = q; d-- > 0;) {
         shares[d] = hs__layers_put_first(now, &workers[d], layers, next);
         hs__layer_curve *other = now;
@@ -158,7 +158,7 @@ typedef struct {
     double used, left;
 } busy_set;
 
-static void join(busy_set *set, const hs__layer_worker *w)
+static void add_busy_worker(busy_set *set, const hs__layer_worker *w)
 {
     set->used += set->left * fmin(w->send * w->rate, 1.0);
     set->left *= w->keep;
@@ -175,7 +175,7 @@ static int32_t worth_joining(busy_set set, double end, int32_t count, const int3
     int32_t best = 0;
     for (int32_t k = 0; k < count; k++) {
         const hs__layer_worker *w = &sorted[pool[k]];
-        join(&set, w);
+        add_busy_worker(&set, w);
         limits += (double)w->most * w->send;
         const double change = end * (set.used - now) - limits;
         if (change < least) {
@@ -203,7 +203,7 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
     double slope = 0.0;
     int32_t count = 0; /* of the pool: workers with limits that are not in A */
     front->count = 0;
-    emit(front, 0.0, 0.0);
+    append_point(front, 0.0, 0.0);
     for (int32_t i = 0; i < q; i++) {
         const hs__layer_worker *w = &sorted[i];
         const double most = (double)w->most, used = set.used, busy = end * w->rate;
@@ -215,9 +215,9 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
                      k > 0 && key[pool[k - 1]] < key[i]; k--)
                     pool[k] = pool[k - 1];
                 pool[k] = i;
-            } else join(&set, w);
+            } else add_busy_worker(&set, w);
             const int32_t joining = count ? worth_joining(set, end, count, pool, sorted) : 0;
-            for (int32_t k = 0; k < joining; k++) join(&set, &sorted[pool[k]]);
+            for (int32_t k = 0; k < joining; k++) add_busy_worker(&set, &sorted[pool[k]]);
             if (joining) memmove(pool, pool + joining, (size_t)(count -= joining) * sizeof *pool);
             double rank = end * set.used;
             for (int32_t k = 0; k < count; k++)
@@ -227,7 +227,7 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
             now = fmax(now, rank);
         } else if (busy <= most) slope += w->rate;
         if (shares) shares[i] = own;
-        emit(front, layers += own, now);
+        append_point(front, layers += own, now);
     }
     return slope;
 }
@@ -330,8 +330,8 @@ hs_status hs__layers_apart(int64_t layers, int32_t q, const hs__layer_worker *wo
 
 /* Solves the relaxation for open workers; for any order it first sorts them. Shares are by
  * place. */
-static hs_status relaxed(const hs_layers *problem, bool any, int32_t q, hs__layer_worker *workers,
-                         double *shares, double *time)
+static hs_status solve_relaxation(const hs_layers *problem, bool any, int32_t q,
+                                  hs__layer_worker *workers, double *shares, double *time)
 {
     const double layers = (double)problem->layers;
     if (!hs__layers_sequential(problem)) {
@@ -364,7 +364,7 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
     status = workers && own ? HS_OK : HS_ERROR_MEMORY;
     if (!status) {
         const int32_t q = hs__layers_open(problem, order, workers);
-        status = relaxed(problem, !order, q, workers, own, &time);
+        status = solve_relaxation(problem, !order, q, workers, own, &time);
         if (!status && shares) memset(shares, 0, p * sizeof *shares);
         for (int32_t d = 0; d < q && !status && shares; d++) shares[workers[d].index] = own[d];
         if (!status) *makespan = time;
