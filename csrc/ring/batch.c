@@ -4,7 +4,7 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
-static int32_t fastest(const hs_ring *problem)
+static int32_t find_fastest(const hs_ring *problem)
 {
     int32_t found = 0;
     for (int32_t i = 1; i < problem->p; i++)
@@ -30,7 +30,7 @@ static hs_status ring_of(hs_ring_method method, const hs_ring *problem, int64_t 
     const int each = method == HS_RING_METHOD_MULTISTART ||
                      (method == HS_RING_METHOD_SEARCH && problem->p <= ALL_STARTS);
     hs_status status =
-        hs_ring_greedy(problem, each ? -1 : fastest(problem), cancel, ring, size, &makespan);
+        hs_ring_greedy(problem, each ? -1 : find_fastest(problem), cancel, ring, size, &makespan);
     if (!status && method == HS_RING_METHOD_SEARCH)
         status = hs_ring_search(problem, rounds, cancel, ring, size, &seed, &makespan);
     return status;

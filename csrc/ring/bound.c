@@ -19,7 +19,7 @@ typedef struct {
     double time, speed; /* the bound, and the total speed of the workers that take part in it */
 } relaxation;
 
-static hs_status choose(relaxation *r, const int *cancel)
+static hs_status choose_edges(relaxation *r, const int *cancel)
 {
     const size_t p = (size_t)r->x->p;
     for (size_t i = 0; i < p; i++) {
@@ -46,7 +46,7 @@ static hs_status choose(relaxation *r, const int *cancel)
 }
 
 /* Computes the least T with sum max(0, T speed - paid) = 1; infinite if no worker can take part. */
-static void solve(relaxation *r)
+static void solve_time(relaxation *r)
 {
     const int32_t p = r->x->p;
     r->time = INFINITY;
@@ -65,7 +65,7 @@ static void solve(relaxation *r)
     }
 }
 
-static bool takes(const relaxation *r, int32_t i, int32_t j)
+static bool takes_edge(const relaxation *r, int32_t i, int32_t j)
 {
     return r->time * r->x->speed[i] > r->paid[i] &&
            (r->cheapest[2 * i] == j || r->cheapest[2 * i + 1] == j);
@@ -73,7 +73,7 @@ static bool takes(const relaxation *r, int32_t i, int32_t j)
 
 /* Makes an edge that only one end takes more expensive for this end and cheaper for the other
  * end. */
-static void shift(relaxation *r, double goal, double pace)
+static void shift_costs(relaxation *r, double goal, double pace)
 {
     const int32_t p = r->x->p;
     for (int pass = 0, odd = 0; pass < 2; pass++) {
@@ -82,7 +82,7 @@ static void shift(relaxation *r, double goal, double pace)
         for (int32_t i = 0; i < p; i++) {
             for (int32_t c = 0; c < 2; c++) {
                 const int32_t j = r->cheapest[2 * i + c];
-                if (!takes(r, i, j) || takes(r, j, i)) continue;
+                if (!takes_edge(r, i, j) || takes_edge(r, j, i)) continue;
                 odd++;
                 if (pass) {
                     r->half[(size_t)i * (size_t)p + (size_t)j] += step;
@@ -93,13 +93,13 @@ static void shift(relaxation *r, double goal, double pace)
     }
 }
 
-static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *cancel,
-                         double *bound)
+static hs_status improve_bound(relaxation *r, double goal, int32_t rounds, const int *cancel,
+                               double *bound)
 {
     double pace = 1.0;
     for (int32_t round = 0, stale = 0; round <= rounds; round++) {
-        if (choose(r, cancel)) return HS_ERROR_CANCELLED;
-        solve(r);
+        if (choose_edges(r, cancel)) return HS_ERROR_CANCELLED;
+        solve_time(r);
         if (r->time > *bound * (1.0 + 1e-6)) stale = 0;
         else if (++stale == PATIENCE) {
             stale = 0;
@@ -107,7 +107,7 @@ static hs_status improve(relaxation *r, double goal, int32_t rounds, const int *
         }
         *bound = fmax(*bound, r->time);
         if (!(*bound < goal)) break;
-        shift(r, goal, pace);
+        shift_costs(r, goal, pace);
     }
     return HS_OK;
 }
@@ -137,8 +137,8 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
         for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
             for (size_t j = 0; j < p; j++)
                 r.half[i * p + j] =
-                    i == j || gone[i * p + j] ? INFINITY : x.side[i * p + j] * x.speed[i];
-        status = improve(&r, goal, rounds, cancel, &least);
+                    i == j || gone[i * p + j] ? INFINITY : x.payment[i * p + j] * x.speed[i];
+        status = improve_bound(&r, goal, rounds, cancel, &least);
     }
     if (!status) *bound = fmin(goal, least) * x.unit * SAFE;
     free(gone);

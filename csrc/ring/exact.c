@@ -12,10 +12,10 @@ enum { BRIEF = 1 << 12, ROUNDS = 20 };
 /* Workers are renumbered by `node`; bit k of a mask is the worker base + 1 + k. */
 typedef struct {
     const hs__ring *x;
-    int32_t n;           /* number of workers that remain */
-    int32_t *node;       /* [n] their indices in the problem */
-    double *edge, *side; /* [n * n]; infinite for an edge that is in no better ring */
-    double *speed;       /* [n] */
+    int32_t n;              /* number of workers that remain */
+    int32_t *node;          /* [n] their indices in the problem */
+    double *edge, *payment; /* [n * n]; infinite for an edge that is in no better ring */
+    double *speed;          /* [n] */
     /* row `mask` of m entries: the shortest path from the base through mask, by its end; infinite
      * for ends outside of mask */
     double *path;
@@ -28,7 +28,7 @@ typedef struct {
     int64_t walked;
 } search;
 
-static void close(search *s)
+static void close_search(search *s)
 {
     free(s->node);
     free(s->edge);
@@ -39,7 +39,7 @@ static void close(search *s)
 
 /* Keeps the workers that have at least two edges left: the best ring of three or more consists of
  * these. */
-static hs_status reduce(search *s, const hs__ring *x)
+static hs_status reduce_workers(search *s, const hs__ring *x)
 {
     const size_t p = (size_t)x->p;
     bool *gone = calloc(p * p, sizeof *gone);
@@ -68,14 +68,14 @@ static hs_status reduce(search *s, const hs__ring *x)
         s->path = malloc(rows * n * sizeof *s->path);
         if (!s->edge || !s->speed || !s->path) status = HS_ERROR_MEMORY;
         else {
-            s->side = s->edge + n * n;
+            s->payment = s->edge + n * n;
             s->total = s->path + rows * (n - 1);
             for (size_t a = 0; a < n; a++) {
                 const size_t i = (size_t)s->node[a];
                 s->speed[a] = x->speed[i];
                 for (size_t b = 0; b < n; b++) {
                     const size_t at = i * p + (size_t)s->node[b];
-                    s->side[a * n + b] = x->side[at];
+                    s->payment[a * n + b] = x->payment[at];
                     s->edge[a * n + b] = a == b || gone[at] ? INFINITY : x->edge[at];
                 }
             }
@@ -140,7 +140,7 @@ static double ring_length(const search *s, uint32_t mask, int32_t *last)
 }
 
 /* Writes the members of that ring, as indices of the problem. */
-static void trace(const search *s, uint32_t mask, int32_t last, int32_t *ring)
+static void write_ring(const search *s, uint32_t mask, int32_t last, int32_t *ring)
 {
     const size_t n = (size_t)s->n, m = (size_t)s->m, first = (size_t)s->base + 1;
     int32_t size = 0;
@@ -161,7 +161,7 @@ static void trace(const search *s, uint32_t mask, int32_t last, int32_t *ring)
     }
 }
 
-static void consider(search *s, int32_t size, int32_t *ring)
+static void consider_ring(search *s, int32_t size, int32_t *ring)
 {
     hs__ring_turn(size, ring);
     const double value = hs__ring_value(s->x, size, ring);
@@ -179,25 +179,25 @@ static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, d
 {
     if (++s->walked % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
     const size_t n = (size_t)s->n, first = (size_t)s->base + 1, own = first + (size_t)j;
-    const double *side = s->side + own * n;
-    const double paid = side[after];
+    const double *payment = s->payment + own * n;
+    const double paid = payment[after];
     s->walk[s->depth++] = (int32_t)own;
     const uint32_t others = mask ^ (UINT32_C(1) << j);
     hs_status status = HS_OK;
     if (!others) {
-        const double *base = s->side + (size_t)s->base * n;
-        if (paid + side[s->base] < s->value && base[own] + base[s->walk[1]] < s->value &&
+        const double *base = s->payment + (size_t)s->base * n;
+        if (paid + payment[s->base] < s->value && base[own] + base[s->walk[1]] < s->value &&
             (int32_t)own < s->walk[1]) {
             int32_t ring[HS_RING_EXACT];
             for (int32_t k = 0; k < s->depth; k++) ring[k] = s->node[s->walk[k]];
-            consider(s, s->depth, ring);
+            consider_ring(s, s->depth, ring);
         }
     } else {
         const double *edge = s->edge + own * n + first;
         const double *path = s->path + others * (size_t)s->m;
         for (int32_t k = 0; k < s->m && !status; k++)
             if (1.0 + (done + edge[k] + path[k]) < s->value * speed &&
-                paid + side[first + (size_t)k] < s->value)
+                paid + payment[first + (size_t)k] < s->value)
                 status = walk_back(s, others, k, (int32_t)own, done + edge[k], speed);
     }
     s->depth--;
@@ -216,8 +216,8 @@ static hs_status find_rings(search *s)
         if (mask % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         if (!(mask & (mask - 1)) || 1.0 + ring_length(s, mask, &last) >= s->value * s->total[mask])
             continue;
-        trace(s, mask, last, ring);
-        consider(s, __builtin_popcount(mask) + 1, ring);
+        write_ring(s, mask, last, ring);
+        consider_ring(s, __builtin_popcount(mask) + 1, ring);
         more = more || 1.0 + ring_length(s, mask, &last) < s->value * s->total[mask];
     }
     s->walk[0] = s->base;
@@ -239,9 +239,9 @@ static hs_status find_rings(search *s)
 static void find_small(search *s)
 {
     const int32_t p = s->x->p;
-    for (int32_t i = 0; i < p; i++) consider(s, 1, &(int32_t){i});
+    for (int32_t i = 0; i < p; i++) consider_ring(s, 1, &(int32_t){i});
     for (int32_t i = 0; i < p && !hs__cancelled(s->cancel); i++)
-        for (int32_t j = i + 1; j < p; j++) consider(s, 2, (int32_t[]){i, j});
+        for (int32_t j = i + 1; j < p; j++) consider_ring(s, 2, (int32_t[]){i, j});
 }
 
 static hs_status first_ring(search *s)
@@ -267,7 +267,7 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
     if (!s.best) status = HS_ERROR_MEMORY;
     if (!status) find_small(&s);
     if (!status) status = first_ring(&s);
-    if (!status) status = reduce(&s, &x);
+    if (!status) status = reduce_workers(&s, &x);
     for (int32_t base = 0; base + 3 <= s.n && !status; base++) {
         status = find_paths(&s, base);
         if (!status) status = find_rings(&s);
@@ -277,7 +277,7 @@ hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring
         *size = s.best_size;
         *makespan = s.value * x.unit;
     }
-    close(&s);
+    close_search(&s);
     hs__ring_close(&x);
     return status;
 }
@@ -289,9 +289,9 @@ static hs_status open_all(const hs_ring *problem, const int *cancel, hs__ring *x
     hs_status status = hs__ring_open(x, problem, cancel);
     if (status) return status;
     *s = (search){.x = x, .value = INFINITY, .cancel = cancel};
-    status = x->p > HS_RING_EXACT ? HS_ERROR_UNSUPPORTED : reduce(s, x);
+    status = x->p > HS_RING_EXACT ? HS_ERROR_UNSUPPORTED : reduce_workers(s, x);
     if (status) {
-        close(s);
+        close_search(s);
         hs__ring_close(x);
     }
     return status;
@@ -319,7 +319,7 @@ hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *len
             if (mask & (mask - 1))
                 lengths[(size_t)(2 * mask + 1) << base] = ring_length(&s, mask, &last);
     }
-    close(&s);
+    close_search(&s);
     hs__ring_close(&x);
     return status;
 }
@@ -337,12 +337,12 @@ hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *r
         const uint32_t all = (UINT32_C(1) << (x.p - 1)) - 1;
         if (x.p >= 3) {
             ring_length(&s, all, &last);
-            trace(&s, all, last, ring);
+            write_ring(&s, all, last, ring);
         } else
             for (int32_t i = 0; i < x.p; i++) ring[i] = i;
         hs__ring_turn(x.p, ring);
     }
-    close(&s);
+    close_search(&s);
     hs__ring_close(&x);
     return status;
 }

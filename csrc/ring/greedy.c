@@ -17,15 +17,15 @@ typedef struct {
     double *paid;     /* [p] */
 } growth;
 
-static double insertion(const growth *g, int32_t i, int32_t a)
+static double insertion_cost(const growth *g, int32_t i, int32_t a)
 {
     const size_t p = (size_t)g->x->p, u = (size_t)i, from = (size_t)a, to = (size_t)g->next[a];
     return g->x->edge[u * p + from] + g->x->edge[u * p + to] - g->x->edge[from * p + to];
 }
 
-static void offer(growth *g, int32_t i, int32_t a)
+static void offer_place(growth *g, int32_t i, int32_t a)
 {
-    const double cost = insertion(g, i, a);
+    const double cost = insertion_cost(g, i, a);
     if (cost < g->cost[i]) {
         g->cost[i] = cost;
         g->place[i] = a;
@@ -34,7 +34,7 @@ static void offer(growth *g, int32_t i, int32_t a)
 
 /* Inserts worker i after member a. Only the two new edges and the one that vanishes can change the
  * cheapest places of other workers. */
-static void insert(growth *g, int32_t i, int32_t a)
+static void insert_worker(growth *g, int32_t i, int32_t a)
 {
     const int32_t b = g->next[a];
     g->next[a] = i;
@@ -46,18 +46,18 @@ static void insert(growth *g, int32_t i, int32_t a)
         if (g->next[u] >= 0) continue;
         if (g->place[u] == a) {
             g->cost[u] = INFINITY;
-            for (int32_t k = 0; k < g->size; k++) offer(g, u, g->members[k]);
+            for (int32_t k = 0; k < g->size; k++) offer_place(g, u, g->members[k]);
         } else {
-            offer(g, u, a);
-            offer(g, u, i);
+            offer_place(g, u, a);
+            offer_place(g, u, i);
         }
     }
 }
 
 static double paid_by(const growth *g, int32_t i)
 {
-    const double *side = g->x->side + (size_t)i * (size_t)g->x->p;
-    return side[g->next[i]] + side[g->before[i]];
+    const double *payment = g->x->payment + (size_t)i * (size_t)g->x->p;
+    return payment[g->next[i]] + payment[g->before[i]];
 }
 
 hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int32_t *ring,
@@ -85,7 +85,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
     for (int32_t i = 0; i < x->p; i++)
         if (i != first) {
             g.place[i] = first;
-            g.cost[i] = insertion(&g, i, first);
+            g.cost[i] = insertion_cost(&g, i, first);
         }
     g.paid[first] = 0.0;
     double length = 0.0;
@@ -116,7 +116,7 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
         const int32_t a = g.place[chosen], b = g.next[a];
         length += g.cost[chosen];
         speed += x->speed[chosen];
-        insert(&g, chosen, a);
+        insert_worker(&g, chosen, a);
         g.paid[a] = paid_by(&g, a);
         g.paid[b] = paid_by(&g, b);
         g.paid[chosen] = paid_by(&g, chosen);

@@ -15,7 +15,7 @@ static bool in_range(double value, bool zero)
 
 /* Returns whether the numbers are in range; after a cancellation only some rows have been
  * checked. */
-static bool valid(const hs_ring *problem, const int *cancel)
+static bool is_valid(const hs_ring *problem, const int *cancel)
 {
     if (!problem || !problem->cycle_times || !problem->links) return false;
     const int32_t p = problem->p;
@@ -32,13 +32,13 @@ static bool valid(const hs_ring *problem, const int *cancel)
 
 hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
 {
-    if (!valid(problem, cancel)) return HS_ERROR_VALUE;
+    if (!is_valid(problem, cancel)) return HS_ERROR_VALUE;
     const size_t p = (size_t)problem->p;
     *x = (hs__ring){.p = problem->p, .relays = problem->relays != 0, .work = 1.0};
     x->speed = malloc(p * sizeof *x->speed);
-    x->side = malloc(p * p * sizeof *x->side);
+    x->payment = malloc(p * p * sizeof *x->payment);
     x->edge = malloc(p * p * sizeof *x->edge);
-    if (!x->speed || !x->side || !x->edge) {
+    if (!x->speed || !x->payment || !x->edge) {
         hs__ring_close(x);
         return HS_ERROR_MEMORY;
     }
@@ -49,12 +49,12 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         x->speed[i] = fastest / problem->cycle_times[i];
         for (size_t j = 0; j < p; j++)
-            x->side[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
+            x->payment[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
     }
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (size_t j = 0; j < p; j++)
             x->edge[i * p + j] =
-                x->side[i * p + j] * x->speed[i] + x->side[j * p + i] * x->speed[j];
+                x->payment[i * p + j] * x->speed[i] + x->payment[j * p + i] * x->speed[j];
     if (!hs__cancelled(cancel)) return HS_OK;
     hs__ring_close(x);
     return HS_ERROR_CANCELLED;
@@ -63,7 +63,7 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
 void hs__ring_close(hs__ring *x)
 {
     free(x->speed);
-    free(x->side);
+    free(x->payment);
     free(x->edge);
     *x = (hs__ring){0};
 }
@@ -78,7 +78,7 @@ double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, d
     size_t own = (size_t)ring[0];
     for (int32_t k = 0; k < size; k++) {
         const size_t next = (size_t)ring[k + 1 < size ? k + 1 : 0];
-        const double paid = x->side[own * p + before] + x->side[own * p + next];
+        const double paid = x->payment[own * p + before] + x->payment[own * p + next];
         length += x->edge[own * p + next];
         speed += x->speed[own];
         dearest = paid > dearest ? paid : dearest;
@@ -125,7 +125,7 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
             double second = INFINITY;
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
-                const double paid = x->side[i * p + j];
+                const double paid = x->payment[i * p + j];
                 if (paid < least) {
                     second = least;
                     least = paid;
@@ -133,7 +133,7 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
             }
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
-                const double paid = x->side[i * p + j], other = paid > least ? least : second;
+                const double paid = x->payment[i * p + j], other = paid > least ? least : second;
                 if (paid + other >= value) gone[i * p + j] = gone[j * p + i] = again = true;
             }
         }
@@ -168,7 +168,7 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
             const size_t before = (size_t)ring[(k + size - 1) % size];
             const size_t next = (size_t)ring[(k + 1) % size];
             member[own] = true;
-            paid[own] = x.side[own * p + before] + x.side[own * p + next];
+            paid[own] = x.payment[own * p + before] + x.payment[own * p + next];
         }
         const bool balanced = time > most;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;

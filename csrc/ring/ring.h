@@ -15,11 +15,11 @@
 typedef struct hs__ring {
     int32_t p;
     bool relays;
-    double unit;   /* the time that counts as 1 */
-    double work;   /* 1; larger values lead to rings of more workers */
-    double *speed; /* [p] at most 1 */
-    double *side;  /* [p * p] what i pays if j is its neighbour; 0 on the diagonal */
-    double *edge;  /* [p * p] side[i][j] speed[i] + side[j][i] speed[j] */
+    double unit;     /* the time that counts as 1 */
+    double work;     /* 1; larger values lead to rings of more workers */
+    double *speed;   /* [p] at most 1 */
+    double *payment; /* [p * p] what i pays if j is its neighbour; 0 on the diagonal */
+    double *edge;    /* [p * p] payment[i][j] speed[i] + payment[j][i] speed[j] */
 } hs__ring;
 
 hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel);

@@ -35,33 +35,39 @@ typedef struct {
     const int *cancel;
 } search;
 
-static double edge(const search *s, int32_t i, int32_t j)
+static double edge_cost(const search *s, int32_t i, int32_t j)
 {
     return s->x->edge[(size_t)i * (size_t)s->x->p + (size_t)j];
 }
-static int32_t after(const search *s, int32_t k) { return s->at[k + 1 < s->size ? k + 1 : 0]; }
-static int32_t before(const search *s, int32_t k) { return s->at[k > 0 ? k - 1 : s->size - 1]; }
+static int32_t member_after(const search *s, int32_t k)
+{
+    return s->at[k + 1 < s->size ? k + 1 : 0];
+}
+static int32_t member_before(const search *s, int32_t k)
+{
+    return s->at[k > 0 ? k - 1 : s->size - 1];
+}
 
-static void look(search *s, int32_t i)
+static void queue_worker(search *s, int32_t i)
 {
     if (s->queued[i]) return;
     s->queued[i] = true;
     s->queue[(s->first + s->waiting++) % s->x->p] = i;
 }
 
-static void look_around(search *s, int32_t i)
+static void queue_neighbours(search *s, int32_t i)
 {
-    look(s, i);
+    queue_worker(s, i);
     if (s->place[i] >= 0) {
-        look(s, before(s, s->place[i]));
-        look(s, after(s, s->place[i]));
+        queue_worker(s, member_before(s, s->place[i]));
+        queue_worker(s, member_after(s, s->place[i]));
     }
     if (s->nearby >= s->x->p - 1)
-        for (int32_t j = 0; j < s->x->p; j++) look(s, j);
+        for (int32_t j = 0; j < s->x->p; j++) queue_worker(s, j);
 }
 
 /* Makes the ring the current one, whatever its cost. */
-static void adopt(search *s, int32_t size, const int32_t *ring, double time)
+static void adopt_ring(search *s, int32_t size, const int32_t *ring, double time)
 {
     for (int32_t k = 0; k < s->size; k++) s->place[s->at[k]] = -1;
     memmove(s->at, ring, (size_t)size * sizeof *ring);
@@ -71,12 +77,12 @@ static void adopt(search *s, int32_t size, const int32_t *ring, double time)
     for (int32_t k = 0; k < size; k++) {
         s->place[s->at[k]] = k;
         s->speed += s->x->speed[s->at[k]];
-        if (size > 1) s->length += edge(s, s->at[k], after(s, k));
+        if (size > 1) s->length += edge_cost(s, s->at[k], member_after(s, k));
     }
 }
 
 /* Drops the members that pay most until all have a share; returns the time. */
-static double repair(const search *s, int32_t *size, int32_t *ring)
+static double repair_ring(const search *s, int32_t *size, int32_t *ring)
 {
     const size_t p = (size_t)s->x->p;
     double most;
@@ -84,8 +90,9 @@ static double repair(const search *s, int32_t *size, int32_t *ring)
     while (!(time > most)) {
         int32_t worst = 0;
         for (int32_t k = 0; k < *size; k++) {
-            const double *side = s->x->side + (size_t)ring[k] * p;
-            if (side[ring[k > 0 ? k - 1 : *size - 1]] + side[ring[k + 1 < *size ? k + 1 : 0]] >=
+            const double *payment = s->x->payment + (size_t)ring[k] * p;
+            if (payment[ring[k > 0 ? k - 1 : *size - 1]] +
+                    payment[ring[k + 1 < *size ? k + 1 : 0]] >=
                 most)
                 worst = k;
         }
@@ -97,7 +104,7 @@ static double repair(const search *s, int32_t *size, int32_t *ring)
 
 /* Keeps a ring if it is the best one. The value is computed in the order in which the ring is
  * returned: another order may round differently. */
-static void keep(search *s, int32_t size, const int32_t *ring)
+static void keep_best(search *s, int32_t size, const int32_t *ring)
 {
     memcpy(s->turned, ring, (size_t)size * sizeof *ring);
     hs__ring_turn(size, s->turned);
@@ -110,58 +117,58 @@ static void keep(search *s, int32_t size, const int32_t *ring)
 }
 
 /* Makes the trial the current ring if it is better. */
-static bool take(search *s, int32_t size)
+static bool accept_trial(search *s, int32_t size)
 {
     double most;
     double time = hs__ring_balanced(s->x, size, s->trial, &most);
-    if (s->x->relays && !(time > most)) keep(s, size, s->trial);
+    if (s->x->relays && !(time > most)) keep_best(s, size, s->trial);
     if (!(time > most)) {
         int32_t left = size;
-        time = repair(s, &left, s->trial);
+        time = repair_ring(s, &left, s->trial);
         size = left;
     }
     if (!(time < s->time * (1.0 - 1e-12))) return false;
-    adopt(s, size, s->trial, time);
+    adopt_ring(s, size, s->trial, time);
     return true;
 }
 
-static bool better(const search *s, double length, double speed)
+static bool is_better(const search *s, double length, double speed)
 {
     return s->x->work + (s->length + length) < s->time * (s->speed + speed) * (1.0 - 1e-12);
 }
 
 /* ---- moves of the member at place k, or of worker u outside ---------------------------------- */
 
-static double without(const search *s, int32_t k)
+static double removal_cost(const search *s, int32_t k)
 {
     if (s->size < 2) return INFINITY;
-    const int32_t a = s->at[k], x = before(s, k), y = after(s, k);
-    return (s->size > 2 ? edge(s, x, y) : 0.0) - edge(s, x, a) - edge(s, a, y);
+    const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
+    return (s->size > 2 ? edge_cost(s, x, y) : 0.0) - edge_cost(s, x, a) - edge_cost(s, a, y);
 }
 
-static bool drop(search *s, int32_t k)
+static bool drop_member(search *s, int32_t k)
 {
-    if (!better(s, without(s, k), -s->x->speed[s->at[k]])) return false;
+    if (!is_better(s, removal_cost(s, k), -s->x->speed[s->at[k]])) return false;
     memcpy(s->trial, s->at, (size_t)k * sizeof *s->at);
     memcpy(s->trial + k, s->at + k + 1, (size_t)(s->size - 1 - k) * sizeof *s->at);
-    return take(s, s->size - 1);
+    return accept_trial(s, s->size - 1);
 }
 
 /* Exchanges a member for a worker outside that has a cheap edge to one of the neighbours. */
-static bool exchange(search *s, int32_t k)
+static bool exchange_member(search *s, int32_t k)
 {
-    const int32_t a = s->at[k], x = before(s, k), y = after(s, k);
-    const double old = s->size > 1 ? edge(s, x, a) + edge(s, a, y) : 0.0;
+    const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
+    const double old = s->size > 1 ? edge_cost(s, x, a) + edge_cost(s, a, y) : 0.0;
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         const int32_t u = s->near[(c < s->nearby ? x : y) * s->nearby + c % s->nearby];
         if (s->place[u] >= 0) continue;
-        if (!better(s, (s->size > 1 ? edge(s, x, u) + edge(s, u, y) : 0.0) - old,
-                    s->x->speed[u] - s->x->speed[a]))
+        if (!is_better(s, (s->size > 1 ? edge_cost(s, x, u) + edge_cost(s, u, y) : 0.0) - old,
+                       s->x->speed[u] - s->x->speed[a]))
             continue;
         memcpy(s->trial, s->at, (size_t)s->size * sizeof *s->at);
         s->trial[k] = u;
-        if (take(s, s->size)) {
-            look_around(s, u);
+        if (accept_trial(s, s->size)) {
+            queue_neighbours(s, u);
             return true;
         }
     }
@@ -170,32 +177,32 @@ static bool exchange(search *s, int32_t k)
 
 /* Inserts u between the member at place k and the next one; `gone`: a place to be dropped, or
  * -1. */
-static bool put(search *s, int32_t u, int32_t k, int32_t gone)
+static bool try_insertion(search *s, int32_t u, int32_t k, int32_t gone)
 {
     int32_t size = 0;
     for (int32_t i = 0; i < s->size; i++) {
         if (i != gone) s->trial[size++] = s->at[i];
         if (i == k) s->trial[size++] = u;
     }
-    return take(s, size);
+    return accept_trial(s, size);
 }
 
-static double insertion(const search *s, int32_t u, int32_t k)
+static double insertion_cost(const search *s, int32_t u, int32_t k)
 {
-    const int32_t a = s->at[k], b = after(s, k);
-    return edge(s, a, u) + edge(s, u, b) - (s->size > 1 ? edge(s, a, b) : 0.0);
+    const int32_t a = s->at[k], b = member_after(s, k);
+    return edge_cost(s, a, u) + edge_cost(s, u, b) - (s->size > 1 ? edge_cost(s, a, b) : 0.0);
 }
 
 /* Finds the cheapest place for u next to members that are near it, or among all members if none is
  * near. */
-static int32_t cheapest(const search *s, int32_t u, double *cost)
+static int32_t find_cheapest_place(const search *s, int32_t u, double *cost)
 {
     int32_t found = -1;
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         int32_t k = s->place[s->near[u * s->nearby + c / 2]];
         if (k < 0) continue;
         if (c % 2) k = k > 0 ? k - 1 : s->size - 1;
-        const double length = insertion(s, u, k);
+        const double length = insertion_cost(s, u, k);
         if (found < 0 || length < *cost) {
             found = k;
             *cost = length;
@@ -203,7 +210,7 @@ static int32_t cheapest(const search *s, int32_t u, double *cost)
     }
     for (int32_t k = 0; found < 0 || (s->nearby < s->x->p - 1 && s->size <= SMALL && k < s->size);
          k++) {
-        const double length = insertion(s, u, k);
+        const double length = insertion_cost(s, u, k);
         if (found < 0 || length < *cost) {
             found = k;
             *cost = length;
@@ -212,19 +219,19 @@ static int32_t cheapest(const search *s, int32_t u, double *cost)
     return found;
 }
 
-static bool insert(search *s, int32_t u)
+static bool insert_worker(search *s, int32_t u)
 {
     double cost = 0.0;
-    const int32_t k = cheapest(s, u, &cost);
+    const int32_t k = find_cheapest_place(s, u, &cost);
     const double speed = s->x->speed[u];
-    if (better(s, cost, speed) && put(s, u, k, -1)) return true;
+    if (is_better(s, cost, speed) && try_insertion(s, u, k, -1)) return true;
     if (s->x->p > SMALL || s->size < 3) return false;
     for (int32_t from = 0; from < s->size; from++) {
-        const double length = insertion(s, u, from);
+        const double length = insertion_cost(s, u, from);
         for (int32_t gone = 0; gone < s->size; gone++) {
             if (gone == from || gone == (from + 1) % s->size) continue;
-            if (better(s, length + without(s, gone), speed - s->x->speed[s->at[gone]]) &&
-                put(s, u, from, gone))
+            if (is_better(s, length + removal_cost(s, gone), speed - s->x->speed[s->at[gone]]) &&
+                try_insertion(s, u, from, gone))
                 return true;
         }
     }
@@ -232,12 +239,12 @@ static bool insert(search *s, int32_t u)
 }
 
 /* Reverses the members at the places from .. from + count - 1, around the end of the array. */
-static bool turn(search *s, int32_t from, int32_t count)
+static bool reverse_part(search *s, int32_t from, int32_t count)
 {
     for (int32_t k = 0; k < s->size; k++) s->trial[k] = s->at[k];
     for (int32_t k = 0; k < count; k++)
         s->trial[(from + k) % s->size] = s->at[(from + count - 1 - k) % s->size];
-    return take(s, s->size);
+    return accept_trial(s, s->size);
 }
 
 static bool two_opt(search *s, int32_t k)
@@ -247,20 +254,22 @@ static bool two_opt(search *s, int32_t k)
     for (int32_t c = 0; c < s->nearby; c++) {
         const int32_t other = s->near[a * s->nearby + c], l = s->place[other];
         if (l < 0) continue;
-        const double joined = edge(s, a, other);
+        const double joined = edge_cost(s, a, other);
         /* number of steps from a to the other */
         const int32_t between = (l - k + s->size) % s->size;
-        if (better(s,
-                   joined + edge(s, after(s, k), after(s, l)) - edge(s, a, after(s, k)) -
-                       edge(s, other, after(s, l)),
-                   0.0) &&
-            turn(s, (k + 1) % s->size, between))
+        if (is_better(s,
+                      joined + edge_cost(s, member_after(s, k), member_after(s, l)) -
+                          edge_cost(s, a, member_after(s, k)) -
+                          edge_cost(s, other, member_after(s, l)),
+                      0.0) &&
+            reverse_part(s, (k + 1) % s->size, between))
             return true;
-        if (better(s,
-                   joined + edge(s, before(s, k), before(s, l)) - edge(s, a, before(s, k)) -
-                       edge(s, other, before(s, l)),
-                   0.0) &&
-            turn(s, k, between))
+        if (is_better(s,
+                      joined + edge_cost(s, member_before(s, k), member_before(s, l)) -
+                          edge_cost(s, a, member_before(s, k)) -
+                          edge_cost(s, other, member_before(s, l)),
+                      0.0) &&
+            reverse_part(s, k, between))
             return true;
     }
     return false;
@@ -268,7 +277,7 @@ static bool two_opt(search *s, int32_t k)
 
 /* Moves `count` members from place k on, forward or backward, between two other members, the first
  * next to a member that is near it. */
-static bool move(search *s, int32_t k, int32_t count, bool forward)
+static bool move_segment(search *s, int32_t k, int32_t count, bool forward)
 {
     const int32_t n = s->size, a = s->at[k];
     if (n < count + 3) return false;
@@ -276,7 +285,7 @@ static bool move(search *s, int32_t k, int32_t count, bool forward)
     const int32_t far = (int32_t)((k + (int64_t)(count - 1) * step) % n);
     const int32_t z = s->at[far];
     const int32_t x = s->at[(k + n - step) % n], y = s->at[(far + step) % n];
-    const double gain = edge(s, x, y) - edge(s, x, a) - edge(s, z, y);
+    const double gain = edge_cost(s, x, y) - edge_cost(s, x, a) - edge_cost(s, z, y);
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         const int32_t near = s->near[a * s->nearby + c / 2], l = s->place[near];
         if (l < 0) continue;
@@ -284,7 +293,10 @@ static bool move(search *s, int32_t k, int32_t count, bool forward)
         /* the first place of the segment in forward direction */
         const int32_t from = forward ? k : far;
         if ((l - from + n) % n < count || (m - from + n) % n < count) continue;
-        if (!better(s, gain + edge(s, near, a) + edge(s, z, other) - edge(s, near, other), 0.0))
+        if (!is_better(s,
+                       gain + edge_cost(s, near, a) + edge_cost(s, z, other) -
+                           edge_cost(s, near, other),
+                       0.0))
             continue;
         int32_t size = 0;
         /* all other members, in order */
@@ -296,27 +308,27 @@ static bool move(search *s, int32_t k, int32_t count, bool forward)
                 s->trial[size++] = s->at[(int32_t)((k + (int64_t)q * step) % n)];
             }
         }
-        if (take(s, size)) return true;
+        if (accept_trial(s, size)) return true;
     }
     return false;
 }
 
-static bool improve(search *s, int32_t i)
+static bool improve_worker(search *s, int32_t i)
 {
     const int32_t k = s->place[i];
-    if (k < 0) return insert(s, i);
-    const int32_t x = before(s, k), y = after(s, k);
-    bool found = drop(s, k) || exchange(s, k) || two_opt(s, k);
+    if (k < 0) return insert_worker(s, i);
+    const int32_t x = member_before(s, k), y = member_after(s, k);
+    bool found = drop_member(s, k) || exchange_member(s, k) || two_opt(s, k);
     for (int32_t count = 1; count <= SEGMENT && !found; count++)
-        found = move(s, k, count, true) || (count > 1 && move(s, k, count, false));
+        found = move_segment(s, k, count, true) || (count > 1 && move_segment(s, k, count, false));
     if (found) {
-        look_around(s, x);
-        look_around(s, y);
+        queue_neighbours(s, x);
+        queue_neighbours(s, y);
     }
     return found;
 }
 
-static hs_status descend(search *s)
+static hs_status improve_queued(search *s)
 {
     while (s->waiting > 0) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
@@ -324,24 +336,24 @@ static hs_status descend(search *s)
         s->first = (s->first + 1) % s->x->p;
         s->waiting--;
         s->queued[i] = false;
-        while (improve(s, i)) look_around(s, i);
+        while (improve_worker(s, i)) queue_neighbours(s, i);
     }
-    keep(s, s->size, s->at);
+    keep_best(s, s->size, s->at);
     return HS_OK;
 }
 
 /* Starts from the ring of the trial with much work, which then becomes less, so that members drop
  * out. */
-static hs_status shrink(search *s, int32_t size, double much)
+static hs_status shrink_work(search *s, int32_t size, double much)
 {
     hs_status status = HS_OK;
     for (double work = much; work >= 1.0 && !status; work *= 0.5) {
         s->x->work = work;
         if (work < much) memcpy(s->trial, s->at, (size_t)(size = s->size) * sizeof *s->trial);
-        const double time = repair(s, &size, s->trial);
-        adopt(s, size, s->trial, time);
-        for (int32_t i = 0; i < s->x->p; i++) look(s, i);
-        status = descend(s);
+        const double time = repair_ring(s, &size, s->trial);
+        adopt_ring(s, size, s->trial, time);
+        for (int32_t i = 0; i < s->x->p; i++) queue_worker(s, i);
+        status = improve_queued(s);
     }
     return status;
 }
@@ -361,10 +373,10 @@ static void swap_parts(search *s, uint64_t *state)
         s->trial[k] = s->at[(from + old) % n];
     }
     for (int32_t k = 0; k < a + b; k++)
-        if (k == 0 || k == b - 1 || k == b || k == a + b - 1) look(s, s->trial[k]);
+        if (k == 0 || k == b - 1 || k == b || k == a + b - 1) queue_worker(s, s->trial[k]);
 }
 
-static int32_t disturb(search *s, uint64_t *state)
+static int32_t disturb_ring(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p, outside = p - s->size;
     int32_t size = s->size;
@@ -390,24 +402,24 @@ static int32_t disturb(search *s, uint64_t *state)
         if (move == 2 && u >= 0) {
             memmove(s->trial + k + 1, s->trial + k, (size_t)(size++ - k) * sizeof *s->trial);
             s->trial[k] = u;
-            look(s, u);
+            queue_worker(s, u);
         } else if (u >= 0) {
-            look(s, s->trial[k]);
+            queue_worker(s, s->trial[k]);
             s->trial[k] = u;
-            look(s, u);
+            queue_worker(s, u);
         } else if (size > 1) {
-            look(s, s->trial[k]);
+            queue_worker(s, s->trial[k]);
             memmove(s->trial + k, s->trial + k + 1, (size_t)(--size - k) * sizeof *s->trial);
         }
-        look(s, s->trial[k % size]);
-        look(s, s->trial[(k + size - 1) % size]);
+        queue_worker(s, s->trial[k % size]);
+        queue_worker(s, s->trial[(k + size - 1) % size]);
     }
     return size;
 }
 
 /* Removes workers and edges that are in no better ring of three or more workers, so that they
  * cannot mislead the search. */
-static hs_status prune(search *s)
+static hs_status prune_edges(search *s)
 {
     const size_t p = (size_t)s->x->p;
     if (!(s->value < s->pruned)) return HS_OK;
@@ -420,7 +432,7 @@ static hs_status prune(search *s)
 
 /* Starts anew: a random ring of a random number of workers, improved for much work, then for less
  * and less, so that workers that do not pay off drop out. */
-static hs_status anew(search *s, uint64_t *state)
+static hs_status start_anew(search *s, uint64_t *state)
 {
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) s->trial[i] = i;
@@ -429,11 +441,12 @@ static hs_status anew(search *s, uint64_t *state)
         s->trial[i] = s->trial[j];
         s->trial[j] = kept;
     }
-    const hs_status status = prune(s);
-    return status ? status : shrink(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
+    const hs_status status = prune_edges(s);
+    return status ? status
+                  : shrink_work(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
 }
 
-static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_t *old)
+static hs_status run_rounds(search *s, int64_t rounds, uint64_t *state, int32_t *old)
 {
     hs_status status = HS_OK;
     for (int64_t round = 0, stale = 0; round < rounds && s->x->p > 1 && !status; round++) {
@@ -441,17 +454,17 @@ static hs_status disturbances(search *s, int64_t rounds, uint64_t *state, int32_
         const double old_time = s->time;
         memcpy(old, s->at, (size_t)old_size * sizeof *old);
         if (s->x->p <= SMALL && stale >= STALE) {
-            status = anew(s, state);
+            status = start_anew(s, state);
             stale = 0;
             continue;
         }
-        int32_t size = disturb(s, state);
-        const double time = repair(s, &size, s->trial);
-        adopt(s, size, s->trial, time);
-        if (s->nearby >= s->x->p - 1) look_around(s, s->at[0]);
-        status = descend(s);
+        int32_t size = disturb_ring(s, state);
+        const double time = repair_ring(s, &size, s->trial);
+        adopt_ring(s, size, s->trial, time);
+        if (s->nearby >= s->x->p - 1) queue_neighbours(s, s->at[0]);
+        status = improve_queued(s);
         stale = s->time < old_time * (1.0 - 1e-12) ? 0 : stale + 1;
-        if (s->time > old_time) adopt(s, old_size, old, old_time);
+        if (s->time > old_time) adopt_ring(s, old_size, old, old_time);
     }
     return status;
 }
@@ -465,10 +478,12 @@ static hs_status find_near(search *s)
         int32_t *own = s->near + (size_t)i * (size_t)s->nearby;
         int32_t count = 0;
         for (int32_t j = 0; j < p; j++) {
-            if (j == i || (count == s->nearby && edge(s, i, j) >= edge(s, i, own[count - 1])))
+            if (j == i ||
+                (count == s->nearby && edge_cost(s, i, j) >= edge_cost(s, i, own[count - 1])))
                 continue;
             int32_t k = count < s->nearby ? count++ : count - 1;
-            for (; k > 0 && edge(s, i, own[k - 1]) > edge(s, i, j); k--) own[k] = own[k - 1];
+            for (; k > 0 && edge_cost(s, i, own[k - 1]) > edge_cost(s, i, j); k--)
+                own[k] = own[k - 1];
             own[k] = j;
         }
     }
@@ -504,8 +519,8 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
         s.near = numbers + 7 * count;
         memcpy(s.best, ring, (size_t)*size * sizeof *ring);
         for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
-            for (int32_t j = 0; j <= i; j++) keep(&s, i == j ? 1 : 2, (int32_t[]){j, i});
-        status = prune(&s);
+            for (int32_t j = 0; j <= i; j++) keep_best(&s, i == j ? 1 : 2, (int32_t[]){j, i});
+        status = prune_edges(&s);
         if (!status) status = find_near(&s);
         if (status) {
             free(numbers);
@@ -517,11 +532,11 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
         for (int32_t i = 0; i < p; i++) s.place[i] = -1;
         int32_t left = s.best_size;
         memcpy(s.trial, s.best, (size_t)left * sizeof *ring);
-        const double time = repair(&s, &left, s.trial);
-        adopt(&s, left, s.trial, time);
-        for (int32_t i = 0; i < p; i++) look(&s, i);
-        status = descend(&s);
-        if (!status) status = disturbances(&s, rounds, &random, numbers + 5 * count);
+        const double time = repair_ring(&s, &left, s.trial);
+        adopt_ring(&s, left, s.trial, time);
+        for (int32_t i = 0; i < p; i++) queue_worker(&s, i);
+        status = improve_queued(&s);
+        if (!status) status = run_rounds(&s, rounds, &random, numbers + 5 * count);
         if (!status) {
             memcpy(ring, s.best, (size_t)s.best_size * sizeof *ring);
             *size = s.best_size;

@@ -36,21 +36,21 @@ typedef struct {
     const int *cancel;
 } tour;
 
-static double edge(const tour *s, int32_t i, int32_t j)
+static double edge_cost(const tour *s, int32_t i, int32_t j)
 {
     return s->edge[(size_t)i * (size_t)s->p + (size_t)j];
 }
 
-static int32_t step(const tour *s, int32_t i, bool back)
+static int32_t neighbour_of(const tour *s, int32_t i, bool back)
 {
     const int32_t k = s->place[i] + (back != s->mirrored ? -1 : 1);
     return s->at[k < 0 ? s->p - 1 : k == s->p ? 0 : k];
 }
 
-static int32_t after(const tour *s, int32_t i) { return step(s, i, false); }
-static int32_t before(const tour *s, int32_t i) { return step(s, i, true); }
+static int32_t worker_after(const tour *s, int32_t i) { return neighbour_of(s, i, false); }
+static int32_t worker_before(const tour *s, int32_t i) { return neighbour_of(s, i, true); }
 
-static void look(tour *s, int32_t i)
+static void queue_worker(tour *s, int32_t i)
 {
     if (s->queued[i]) return;
     s->queued[i] = true;
@@ -59,7 +59,7 @@ static void look(tour *s, int32_t i)
 
 /* Reverses the path from one worker to the other in reading direction: the path itself or, which is
  * the same for a ring, the rest of the ring. */
-static void turn(tour *s, int32_t from, int32_t to)
+static void reverse_path(tour *s, int32_t from, int32_t to)
 {
     int32_t i = s->place[s->mirrored ? to : from];
     int32_t j = s->place[s->mirrored ? from : to];
@@ -82,7 +82,7 @@ static void turn(tour *s, int32_t from, int32_t to)
     }
 }
 
-static void reverse(tour *s, int32_t from, int32_t to)
+static void make_reversal(tour *s, int32_t from, int32_t to)
 {
     if (s->count == s->room) {
         reversal *more = realloc(s->done, 2 * s->room * sizeof *more);
@@ -94,36 +94,36 @@ static void reverse(tour *s, int32_t from, int32_t to)
         }
     }
     if (s->count == s->room) return;
-    turn(s, from, to);
+    reverse_path(s, from, to);
     s->done[s->count++] = s->facing ? (reversal){to, from} : (reversal){from, to};
 }
 
-static void undo(tour *s, size_t count)
+static void undo_reversals(tour *s, size_t count)
 {
     while (s->count > count) {
         const reversal last = s->done[--s->count];
-        if (s->facing) turn(s, last.from, last.to);
-        else turn(s, last.to, last.from);
+        if (s->facing) reverse_path(s, last.from, last.to);
+        else reverse_path(s, last.to, last.from);
     }
 }
 
 /* Makes a Lin-Kernighan move. It removes the edge between `one` and the next worker, adds another
  * edge from the next worker, removes an edge at its far end, and so on, as long as more is removed
  * than added. It leaves the shortest tour on the way; returns the gain, or 0. */
-static double deepen(tour *s, int32_t one, double gain, int32_t depth)
+static double deepen_move(tour *s, int32_t one, double gain, int32_t depth)
 {
-    const int32_t next = after(s, one);
+    const int32_t next = worker_after(s, one);
     const int32_t wide = depth < (int32_t)(sizeof BREADTH / sizeof *BREADTH) ? BREADTH[depth] : 1;
     int32_t choice[5];
     double value[5];
     int32_t count = 0;
     for (int32_t c = 0; c < s->nearby; c++) {
         const int32_t far = s->near[(size_t)next * (size_t)s->nearby + (size_t)c];
-        const double rest = gain - edge(s, next, far);
+        const double rest = gain - edge_cost(s, next, far);
         if (!(rest > s->least)) break;
-        const int32_t end = before(s, far);
+        const int32_t end = worker_before(s, far);
         if (far == one || end == next) continue;
-        const double worth = rest + edge(s, end, far);
+        const double worth = rest + edge_cost(s, end, far);
         int32_t k = count < wide ? count++ : wide;
         for (; k > 0 && worth > value[k - 1]; k--)
             if (k < wide) {
@@ -136,56 +136,57 @@ static double deepen(tour *s, int32_t one, double gain, int32_t depth)
         }
     }
     for (int32_t k = 0; k < count; k++) {
-        const int32_t far = choice[k], end = before(s, far);
+        const int32_t far = choice[k], end = worker_before(s, far);
         const size_t mark = s->count;
-        reverse(s, next, end); /* one end ... next far */
+        make_reversal(s, next, end); /* one end ... next far */
         if (s->count == mark) return 0.0;
-        double found = value[k] - edge(s, one, end);
+        double found = value[k] - edge_cost(s, one, end);
         const size_t own = s->count;
         if (!(found > s->least)) found = 0.0;
         if (depth + 1 < DEEPEST) {
-            const double deeper = deepen(s, one, value[k], depth + 1);
+            const double deeper = deepen_move(s, one, value[k], depth + 1);
             if (deeper > found) found = deeper;
-            else undo(s, own);
+            else undo_reversals(s, own);
         }
         if (found > 0.0) {
-            look(s, next);
-            look(s, far);
-            look(s, end);
+            queue_worker(s, next);
+            queue_worker(s, far);
+            queue_worker(s, end);
             return found;
         }
-        undo(s, mark);
+        undo_reversals(s, mark);
     }
     return 0.0;
 }
 
 /* Moves the path of up to three workers from `one` on elsewhere, with `one` next to a near worker,
  * in either direction: between x and y, one of which is the near worker. */
-static double shift(tour *s, int32_t one)
+static double move_path(tour *s, int32_t one)
 {
-    const int32_t left = before(s, one), *near = s->near + (size_t)one * (size_t)s->nearby;
+    const int32_t left = worker_before(s, one), *near = s->near + (size_t)one * (size_t)s->nearby;
     int32_t last = one;
-    for (int32_t size = 1; size <= 3 && size + 3 <= s->p; size++, last = after(s, last)) {
-        const int32_t right = after(s, last), inner = size > 2 ? after(s, one) : last;
-        const double taken = edge(s, left, one) + edge(s, last, right) - edge(s, left, right);
-        for (int32_t c = 0; c < s->nearby && taken - edge(s, one, near[c]) > s->least; c++) {
+    for (int32_t size = 1; size <= 3 && size + 3 <= s->p; size++, last = worker_after(s, last)) {
+        const int32_t right = worker_after(s, last), inner = size > 2 ? worker_after(s, one) : last;
+        const double taken =
+            edge_cost(s, left, one) + edge_cost(s, last, right) - edge_cost(s, left, right);
+        for (int32_t c = 0; c < s->nearby && taken - edge_cost(s, one, near[c]) > s->least; c++) {
             if (near[c] == inner || near[c] == last) continue;
             for (int turned = 0; turned < 2; turned++) {
                 if (near[c] == (turned ? right : left)) continue;
-                const int32_t x = turned ? before(s, near[c]) : near[c];
-                const int32_t y = turned ? near[c] : after(s, near[c]);
-                const double shorter =
-                    taken + edge(s, x, y) - edge(s, one, near[c]) - edge(s, last, turned ? x : y);
+                const int32_t x = turned ? worker_before(s, near[c]) : near[c];
+                const int32_t y = turned ? near[c] : worker_after(s, near[c]);
+                const double shorter = taken + edge_cost(s, x, y) - edge_cost(s, one, near[c]) -
+                                       edge_cost(s, last, turned ? x : y);
                 if (!(shorter > s->least)) continue;
-                reverse(s, one, x);
+                make_reversal(s, one, x);
                 /* left [one last] [right x] y becomes left [right x] [last one] y */
-                reverse(s, x, right);
-                if (!turned) reverse(s, last, one);
-                look(s, left);
-                look(s, right);
-                look(s, last);
-                look(s, x);
-                look(s, y);
+                make_reversal(s, x, right);
+                if (!turned) make_reversal(s, last, one);
+                queue_worker(s, left);
+                queue_worker(s, right);
+                queue_worker(s, last);
+                queue_worker(s, x);
+                queue_worker(s, y);
                 return shorter;
             }
         }
@@ -193,14 +194,14 @@ static double shift(tour *s, int32_t one)
     return 0.0;
 }
 
-static void face(tour *s)
+static void flip_direction(tour *s)
 {
     s->facing = !s->facing;
     s->mirrored = !s->mirrored;
 }
 
 /* Improves until no move of a worker in the queue makes the tour shorter; returns the gain. */
-static double improve(tour *s)
+static double improve_tour(tour *s)
 {
     double all = 0.0;
     while (s->waiting && !hs__cancelled(s->cancel) && !s->short_of_memory) {
@@ -209,41 +210,41 @@ static double improve(tour *s)
         s->waiting--;
         s->queued[i] = false;
         double found = 0.0;
-        for (int way = 0; way < 2 && !(found > 0.0); way++, face(s)) {
-            found = deepen(s, i, edge(s, i, after(s, i)), 0);
-            if (!(found > 0.0)) found = shift(s, i);
+        for (int way = 0; way < 2 && !(found > 0.0); way++, flip_direction(s)) {
+            found = deepen_move(s, i, edge_cost(s, i, worker_after(s, i)), 0);
+            if (!(found > 0.0)) found = move_path(s, i);
         }
-        if (s->facing) face(s);
+        if (s->facing) flip_direction(s);
         if (found > 0.0) {
             all += found;
-            look(s, i);
+            queue_worker(s, i);
         }
     }
     return all;
 }
 
 /* Exchanges two short adjacent paths; returns by how much the tour is longer. */
-static double disturb(tour *s, uint64_t *state)
+static double disturb_tour(tour *s, uint64_t *state)
 {
     const int32_t longest = (s->p - 2) / 2 < BRIDGE ? (s->p - 2) / 2 : BRIDGE;
-    const int32_t x = hs__pick(state, s->p), one = after(s, x);
+    const int32_t x = hs__pick(state, s->p), one = worker_after(s, x);
     int32_t end = one;
-    for (int32_t k = hs__pick(state, longest); k > 0; k--) end = after(s, end);
-    const int32_t other = after(s, end);
+    for (int32_t k = hs__pick(state, longest); k > 0; k--) end = worker_after(s, end);
+    const int32_t other = worker_after(s, end);
     int32_t last = other;
-    for (int32_t k = hs__pick(state, longest); k > 0; k--) last = after(s, last);
-    const int32_t y = after(s, last);
-    const double longer = edge(s, x, other) + edge(s, last, one) + edge(s, end, y) -
-                          edge(s, x, one) - edge(s, end, other) - edge(s, last, y);
-    reverse(s, one, last);
-    reverse(s, last, other);
-    reverse(s, end, one);
-    look(s, x);
-    look(s, one);
-    look(s, end);
-    look(s, other);
-    look(s, last);
-    look(s, y);
+    for (int32_t k = hs__pick(state, longest); k > 0; k--) last = worker_after(s, last);
+    const int32_t y = worker_after(s, last);
+    const double longer = edge_cost(s, x, other) + edge_cost(s, last, one) + edge_cost(s, end, y) -
+                          edge_cost(s, x, one) - edge_cost(s, end, other) - edge_cost(s, last, y);
+    make_reversal(s, one, last);
+    make_reversal(s, last, other);
+    make_reversal(s, end, one);
+    queue_worker(s, x);
+    queue_worker(s, one);
+    queue_worker(s, end);
+    queue_worker(s, other);
+    queue_worker(s, last);
+    queue_worker(s, y);
     return longer;
 }
 
@@ -255,10 +256,12 @@ static hs_status find_near(tour *s)
         int32_t *own = s->near + (size_t)i * n;
         int32_t count = 0;
         for (int32_t j = 0; j < s->p; j++) {
-            if (j == i || (count == s->nearby && !(edge(s, i, j) < edge(s, i, own[count - 1]))))
+            if (j == i ||
+                (count == s->nearby && !(edge_cost(s, i, j) < edge_cost(s, i, own[count - 1]))))
                 continue;
             int32_t k = count < s->nearby ? count++ : count - 1;
-            for (; k > 0 && edge(s, i, j) < edge(s, i, own[k - 1]); k--) own[k] = own[k - 1];
+            for (; k > 0 && edge_cost(s, i, j) < edge_cost(s, i, own[k - 1]); k--)
+                own[k] = own[k - 1];
             own[k] = j;
         }
     }
@@ -272,15 +275,15 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
     double length = 0.0;
     for (int32_t k = 0; k < s->p; k++) {
         s->place[s->at[k]] = k;
-        length += edge(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
+        length += edge_cost(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
     }
     s->least = LEAST * length;
-    for (int32_t k = 0; k < s->p; k++) look(s, s->at[k]);
-    improve(s);
+    for (int32_t k = 0; k < s->p; k++) queue_worker(s, s->at[k]);
+    improve_tour(s);
     for (; rounds > 0 && s->p >= 8 && !hs__cancelled(s->cancel) && !s->short_of_memory; rounds--) {
         s->count = 0;
-        const double longer = disturb(s, state);
-        if (!(longer - improve(s) < -s->least)) undo(s, 0);
+        const double longer = disturb_tour(s, state);
+        if (!(longer - improve_tour(s) < -s->least)) undo_reversals(s, 0);
     }
     return s->short_of_memory         ? HS_ERROR_MEMORY
            : hs__cancelled(s->cancel) ? HS_ERROR_CANCELLED
