@@ -45,11 +45,11 @@ typedef struct {
  * chain. A chain has room for panels at the start of the arena; behind it is room for what two
  * neighbouring chunks hold, one at each end. */
 typedef struct {
-    int64_t first;      /* chunk that begins the chain */
-    hs__chain chain;    /* of that chunk: the whole chain */
-    int32_t odd;        /* non-zero: its place is the second end */
-    int32_t turn;       /* of two buffers, the index of the first panel's */
-    int64_t last_panel; /* message */
+    int64_t first;              /* chunk that begins the chain */
+    hs__pipelined_chunks chain; /* of that chunk: the whole chain */
+    int32_t odd;                /* non-zero: its place is the second end */
+    int32_t turn;               /* of two buffers, the index of the first panel's */
+    int64_t last_panel;         /* message */
 } place;
 
 typedef struct {
@@ -86,7 +86,7 @@ static const place *place_of(const job *j, const hs_star_chunk *chunk)
     return &j->places[chunk - j->x->chunks];
 }
 
-static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk)
+static const hs__pipelined_chunks *chain_of(const job *j, const hs_star_chunk *chunk)
 {
     return &j->places[place_of(j, chunk)->first].chain;
 }
@@ -94,9 +94,9 @@ static const hs__chain *chain_of(const job *j, const hs_star_chunk *chunk)
 /* Returns the block of the arena at which the held operand begins. */
 static int64_t held_at(const job *j, const hs_star_chunk *chunk)
 {
-    const hs__chain *chain = chain_of(j, chunk);
+    const hs__pipelined_chunks *chain = chain_of(j, chunk);
     return chain->passing + (place_of(j, chunk)->odd
-                                 ? chain->held - hs__star_passage(j->x->star->t, chunk).held
+                                 ? chain->held - hs__chunk_traffic_of(j->x->star->t, chunk).held
                                  : 0);
 }
 
@@ -133,7 +133,7 @@ static void locate(const job *j, const hs_star_chunk *chunk, int64_t first, piec
         return;
     }
     const int64_t t = j->x->star->t;
-    const hs__passage form = hs__star_passage(t, chunk);
+    const hs__chunk_traffic form = hs__chunk_traffic_of(t, chunk);
     const int64_t most = hs__min(chunk->depth, form.length);
     const int64_t deep = hs__min(most, form.length - first);
     const int64_t row = chunk->row + (chunk->held == B ? first : 0);
@@ -417,13 +417,13 @@ static hs_status place_chunks(job *j)
         own->first = k;
         if (chunk->ahead && last >= 0) {
             const place *other = &j->places[last];
-            const int64_t panels = panels_of(hs__star_passage(x->star->t, &x->chunks[last]).length,
-                                             x->chunks[last].depth);
+            const int64_t panels = panels_of(
+                hs__chunk_traffic_of(x->star->t, &x->chunks[last]).length, x->chunks[last].depth);
             own->first = other->first;
             own->odd = !other->odd;
             own->turn = (int32_t)((other->turn + panels) % 2);
         }
-        hs__chain_add(&j->places[own->first].chain, x->star->t, chunk);
+        hs__pipelined_chunks_add(&j->places[own->first].chain, x->star->t, chunk);
         before[chunk->worker] = k + 1;
     }
     return HS_OK;

@@ -37,7 +37,7 @@ static double most_updates(int32_t count, const item *items, double time)
 
 /* Returns a time by which `wanted` updates are not possible, the largest that bisection finds. A
  * margin covers the rounding of most_updates. */
-static double knapsack(int32_t count, item *items, double wanted, const int *cancel)
+static double solve_knapsack(int32_t count, item *items, double wanted, const int *cancel)
 {
     if (count == 0) return INFINITY;
     qsort(items, (size_t)count, sizeof *items, by_cost);
@@ -80,7 +80,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
     for (int32_t k = 0; k < count; k++) speed += fastest / items[k].cycle_time;
     bounds[HS_STAR_WORK] =
         count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
-    bounds[HS_STAR_TRAFFIC] = knapsack(count, items, updates, cancel);
+    bounds[HS_STAR_TRAFFIC] = solve_knapsack(count, items, updates, cancel);
 
     for (int32_t loomis = 0; loomis < 2; loomis++) {
         count = 0;
@@ -100,7 +100,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
                                         .cycle_time = star->cycle_times[i]};
         }
         bounds[loomis ? HS_STAR_LOOMIS : HS_STAR_TRANSFER] =
-            knapsack(count, items, updates, cancel);
+            solve_knapsack(count, items, updates, cancel);
     }
 
     for (int with_c = 0; with_c < 2; with_c++) {
@@ -115,7 +115,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
                                     .cycle_time = star->cycle_times[i]};
         }
         bounds[with_c ? HS_STAR_STEADY_C : HS_STAR_STEADY] =
-            knapsack(count, items, updates, cancel);
+            solve_knapsack(count, items, updates, cancel);
     }
     free(items);
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;

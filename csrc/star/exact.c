@@ -3,9 +3,10 @@
  * A state says how far every worker is, how many columns are not dealt yet, and when the port and
  * the workers are free. The future depends on these times only through sums and maxima. So if two
  * states differ only in their times, and one has no later time than the other, it dominates the
- * other. States are kept in layers by the number of messages sent; comparable states are in the
- * same layer. A layer keeps a limited number of states, those with the least lower bounds. The
- * search is repeated with wider layers until no state was left out that could matter. */
+ * other. States are kept in generations by the number of messages sent; comparable states are in
+ * the same generation. A generation keeps a limited number of states, those with the least lower
+ * bounds. The search is repeated with wider generations until no state was left out that could
+ * matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,74 +34,77 @@ typedef struct leg {
 } leg;
 
 /* A class of equal workers. */
-typedef struct breed {
+typedef struct worker_class {
     double link_cost, cycle_time;
     /* largest chunk, and the number of chunks one below the other */
     int64_t height, width, parts;
     leg *legs;
     double *alone; /* [s + 1] time for so many more columns if nothing else uses the port */
     double column; /* least time on the port for one column */
-} breed;
+} worker_class;
 
-typedef struct trace {
+/* The message that led to a state. */
+typedef struct choice {
     int32_t parent, slot, width; /* width: of the panel that begins, or 0 */
-} trace;
+} choice;
 
-/* States of a layer. Within a state, equal workers are sorted. */
-typedef struct layer {
+/* States of a generation. Within a state, equal workers are sorted. */
+typedef struct generation {
     int64_t count, room;
     /* [1 + 2 p] each: when the port is free; when each worker has computed the last panel but one,
      * and the last panel, neither earlier than the port's time */
     double *times;
     int32_t *place; /* [1 + p] each: columns left; the place of each worker, an index of legs */
     double *bound;  /* INFINITY: the state was removed */
-    trace *origin;
+    choice *origin;
     int32_t *next; /* chains of states with the same hash */
-} layer;
+} generation;
 
 typedef struct search {
     int64_t r, s, t;
-    /* number of workers that can hold a chunk; equal ones are adjacent, sorted by breed[].column */
+    /* number of workers that can hold a chunk; equal ones are adjacent, sorted by column of their
+     * class */
     int32_t p;
-    int32_t *ids, *kind; /* [p] index in the star; index in breed[] */
-    breed *breeds;
+    int32_t *ids, *kind; /* [p] index in the star; index in classes[] */
+    worker_class *classes;
     double *cheapest; /* [s + 1] least time on the port for so many columns */
-    layer front, after;
+    generation front, after;
     int32_t *heads;
     int64_t mask;
     double *times; /* times and place of the current state */
     int32_t *place;
-    /* origins of the states of all layers so far; the messages of the best plan */
-    trace *trail, *found;
+    /* origins of the states of all generations so far; the messages of the best plan */
+    choice *trail, *found;
     int64_t trail_count, trail_room, length;
     int64_t nodes;        /* number of messages that may still be tried */
     double best, dropped; /* least makespan found; least bound of the states left out */
     const int *cancel;
 } search;
 
-static int32_t leg_of(const search *x, const breed *kin, int64_t width, int64_t part, int64_t step)
+static int32_t leg_of(const search *x, const worker_class *class, int64_t width, int64_t part,
+                      int64_t step)
 {
-    return (int32_t)(1 + ((width - 1) * kin->parts + part) * (x->t + 2) + step);
+    return (int32_t)(1 + ((width - 1) * class->parts + part) * (x->t + 2) + step);
 }
 
 /* Computes the legs of a panel from its last message to the first. */
-static void lay_legs(const search *x, breed *kin, int64_t width)
+static void lay_legs(const search *x, worker_class *class, int64_t width)
 {
     double ahead = 0.0;
     double rest = 0.0;
-    for (int64_t part = kin->parts; part-- > 0;) {
+    for (int64_t part = class->parts; part-- > 0;) {
         const double h =
-            (double)(kin->height < x->r - part * kin->height ? kin->height
-                                                             : x->r - part * kin->height);
+            (double)(class->height < x->r - part * class->height ? class->height
+                                                                 : x->r - part * class->height);
         const double v = (double)width;
-        const double hold = h * v * kin->link_cost;
-        const double panel = (h + v) * kin->link_cost;
-        const double work = h * v * kin->cycle_time;
+        const double hold = h * v * class->link_cost;
+        const double panel = (h + v) * class->link_cost;
+        const double work = h * v * class->cycle_time;
         double from_port = hold;
         double from_last = hold;
         for (int64_t step = x->t + 1; step >= 0; step--) {
-            const int32_t at = leg_of(x, kin, width, part, step);
-            leg *y = &kin->legs[at];
+            const int32_t at = leg_of(x, class, width, part, step);
+            leg *y = &class->legs[at];
             *y = (leg){.kind = step == 0      ? HS_STAR_LOAD
                                : step <= x->t ? HS_STAR_PANEL
                                               : HS_STAR_RESULT,
@@ -115,7 +119,7 @@ static void lay_legs(const search *x, breed *kin, int64_t width)
                 from_last = fmax(before, work + from_last);
             } else if (y->kind == HS_STAR_LOAD) {
                 from_port = from_last = hold + fmax(from_port, from_last);
-            } else if (part + 1 == kin->parts) {
+            } else if (part + 1 == class->parts) {
                 y->next = 0;
             }
             ahead += y->port;
@@ -127,35 +131,36 @@ static void lay_legs(const search *x, breed *kin, int64_t width)
     }
 }
 
-static int breed_open(search *x, breed *kin)
+static int open_class(search *x, worker_class *class)
 {
-    const double r = (double)x->r, t = (double)x->t, v = (double)kin->width;
-    kin->legs = calloc((size_t)(1 + kin->width * kin->parts * (x->t + 2)), sizeof *kin->legs);
-    kin->alone = malloc((size_t)(x->s + 1) * sizeof *kin->alone);
-    if (!kin->legs || !kin->alone) return 0;
-    for (int64_t width = 1; width <= kin->width; width++) lay_legs(x, kin, width);
-    kin->alone[0] = 0.0;
+    const double r = (double)x->r, t = (double)x->t, v = (double)class->width;
+    class->legs =
+        calloc((size_t)(1 + class->width * class->parts * (x->t + 2)), sizeof *class->legs);
+    class->alone = malloc((size_t)(x->s + 1) * sizeof *class->alone);
+    if (!class->legs || !class->alone) return 0;
+    for (int64_t width = 1; width <= class->width; width++) lay_legs(x, class, width);
+    class->alone[0] = 0.0;
     for (int64_t n = 1; n <= x->s; n++) {
-        kin->alone[n] = INFINITY;
-        for (int64_t width = 1; width <= kin->width && width <= n; width++)
-            kin->alone[n] =
-                fmin(kin->alone[n],
-                     kin->alone[n - width] + kin->legs[leg_of(x, kin, width, 0, 0)].from_port);
+        class->alone[n] = INFINITY;
+        for (int64_t width = 1; width <= class->width && width <= n; width++)
+            class->alone[n] =
+                fmin(class->alone[n], class->alone[n - width] +
+                                          class->legs[leg_of(x, class, width, 0, 0)].from_port);
     }
-    kin->column = kin->link_cost * (2.0 * r + t * (r / v + (double)kin->parts));
+    class->column = class->link_cost * (2.0 * r + t * (r / v + (double)class->parts));
     return 1;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static int before(const double *times, const int32_t *place, int32_t i, int32_t j)
+static int goes_before(const double *times, const int32_t *place, int32_t i, int32_t j)
 {
     if (place[1 + i] != place[1 + j]) return place[1 + i] < place[1 + j];
     if (times[2 + 2 * i] != times[2 + 2 * j]) return times[2 + 2 * i] < times[2 + 2 * j];
     return times[1 + 2 * i] < times[1 + 2 * j];
 }
 
-static void exchange(double *times, int32_t *place, int32_t i, int32_t j, int32_t *ids)
+static void exchange_slots(double *times, int32_t *place, int32_t i, int32_t j, int32_t *ids)
 {
     const int32_t at = place[1 + i];
     place[1 + i] = place[1 + j];
@@ -173,8 +178,8 @@ static void exchange(double *times, int32_t *place, int32_t i, int32_t j, int32_
 
 static const leg *next_leg(const search *x, const int32_t *place, int32_t i, int32_t width)
 {
-    const breed *kin = &x->breeds[x->kind[i]];
-    return &kin->legs[width ? leg_of(x, kin, width, 0, 0) : place[1 + i]];
+    const worker_class *class = &x->classes[x->kind[i]];
+    return &class->legs[width ? leg_of(x, class, width, 0, 0) : place[1 + i]];
 }
 
 static double start_of(const double *times, int32_t i, const leg *y)
@@ -186,25 +191,25 @@ static double start_of(const double *times, int32_t i, const leg *y)
 
 /* Sends the next message of slot i. If width > 0, it is the first message of a new panel of
  * columns. */
-static void send(const search *x, double *times, int32_t *place, int32_t i, int32_t width,
-                 int32_t *ids)
+static void send_message(const search *x, double *times, int32_t *place, int32_t i, int32_t width,
+                         int32_t *ids)
 {
     const leg *y = next_leg(x, place, i, width);
     double *own = &times[1 + 2 * i];
     const double now = start_of(times, i, y) + y->port;
     own[0] = own[1];
     if (y->kind == HS_STAR_PANEL) own[1] = (now > own[1] ? now : own[1]) + y->work;
-    if (y->kind == HS_STAR_PANEL && x->breeds[x->kind[i]].legs[y->next].kind == HS_STAR_RESULT)
+    if (y->kind == HS_STAR_PANEL && x->classes[x->kind[i]].legs[y->next].kind == HS_STAR_RESULT)
         own[0] = own[1];
     place[0] -= width;
     place[1 + i] = y->next;
     times[0] = now;
     for (int32_t k = 1; k <= 2 * x->p; k++)
         if (times[k] < now) times[k] = now;
-    for (; i && x->kind[i - 1] == x->kind[i] && before(times, place, i, i - 1); i--)
-        exchange(times, place, i, i - 1, ids);
-    for (; i + 1 < x->p && x->kind[i + 1] == x->kind[i] && before(times, place, i + 1, i); i++)
-        exchange(times, place, i, i + 1, ids);
+    for (; i && x->kind[i - 1] == x->kind[i] && goes_before(times, place, i, i - 1); i--)
+        exchange_slots(times, place, i, i - 1, ids);
+    for (; i + 1 < x->p && x->kind[i + 1] == x->kind[i] && goes_before(times, place, i + 1, i); i++)
+        exchange_slots(times, place, i, i + 1, ids);
 }
 
 /* Returns a lower bound on the makespan of all plans from the current state; INFINITY if none ends
@@ -214,20 +219,20 @@ static double bound_of(const search *x, double goal)
     const double now = x->times[0];
     const int32_t left = x->place[0];
     double port = now;
-    double chain = now;
+    double latest = now;
     double dealt = 0.0;
     double idle = INFINITY;
     int64_t open = left;
     for (int32_t i = 0; i < x->p; i++) {
-        const breed *kin = &x->breeds[x->kind[i]];
+        const worker_class *class = &x->classes[x->kind[i]];
         const int32_t at = x->place[1 + i];
         double end = now;
         if (at) {
-            const leg *y = &kin->legs[at];
+            const leg *y = &class->legs[at];
             end = fmax(x->times[1 + 2 * i] + y->from_port, x->times[2 + 2 * i] + y->from_last);
             port += y->ahead;
             idle = fmin(idle, start_of(x->times, i, y));
-            chain = fmax(chain, end);
+            latest = fmax(latest, end);
         }
         if (open) {
             int64_t low = 0;
@@ -235,21 +240,21 @@ static double bound_of(const search *x, double goal)
             int64_t high = open;
             while (low < high) {
                 const int64_t middle = (low + high + 1) / 2;
-                if (end + kin->alone[middle] < goal) low = middle;
+                if (end + class->alone[middle] < goal) low = middle;
                 else high = middle - 1;
             }
-            dealt += (double)low * kin->column;
+            dealt += (double)low * class->column;
             open -= low;
         }
     }
     if (open) return INFINITY;
-    if (!left) return fmax(chain, idle < INFINITY ? port + (idle - now) : port);
-    return fmax(chain, port + fmax(dealt, x->cheapest[left]));
+    if (!left) return fmax(latest, idle < INFINITY ? port + (idle - now) : port);
+    return fmax(latest, port + fmax(dealt, x->cheapest[left]));
 }
 
-/* ---- layers ---------------------------------------------------------------------------------- */
+/* ---- generations ----------------------------------------------------------------------------- */
 
-static int layer_grow(layer *y, int32_t p, int64_t room)
+static int grow_generation(generation *y, int32_t p, int64_t room)
 {
     double *times = realloc(y->times, (size_t)room * (size_t)(1 + 2 * (int64_t)p) * sizeof *times);
     if (times) y->times = times;
@@ -257,7 +262,7 @@ static int layer_grow(layer *y, int32_t p, int64_t room)
     if (place) y->place = place;
     double *bound = realloc(y->bound, (size_t)room * sizeof *bound);
     if (bound) y->bound = bound;
-    trace *origin = realloc(y->origin, (size_t)room * sizeof *origin);
+    choice *origin = realloc(y->origin, (size_t)room * sizeof *origin);
     if (origin) y->origin = origin;
     int32_t *next = realloc(y->next, (size_t)room * sizeof *next);
     if (next) y->next = next;
@@ -266,7 +271,7 @@ static int layer_grow(layer *y, int32_t p, int64_t room)
     return 1;
 }
 
-static void layer_close(layer *y)
+static void close_generation(generation *y)
 {
     free(y->times);
     free(y->place);
@@ -275,7 +280,7 @@ static void layer_close(layer *y)
     free(y->next);
 }
 
-static int64_t hash(const search *x, const int32_t *place)
+static int64_t hash_places(const search *x, const int32_t *place)
 {
     uint64_t sum = 0;
     for (int32_t i = 0; i <= x->p; i++) {
@@ -287,16 +292,16 @@ static int64_t hash(const search *x, const int32_t *place)
 
 static int make_room(search *x)
 {
-    layer *y = &x->after;
+    generation *y = &x->after;
     if (y->count < y->room) return 1;
     const int64_t room = y->room ? 2 * y->room : 256;
     int32_t *heads = realloc(x->heads, 2 * (size_t)room * sizeof *heads);
     if (heads) x->heads = heads;
-    if (!heads || !layer_grow(y, x->p, room)) return 0;
+    if (!heads || !grow_generation(y, x->p, room)) return 0;
     x->mask = 2 * room - 1;
     memset(heads, -1, 2 * (size_t)room * sizeof *heads);
     for (int64_t k = 0; k < y->count; k++) {
-        const int64_t at = hash(x, &y->place[k * (1 + x->p)]);
+        const int64_t at = hash_places(x, &y->place[k * (1 + x->p)]);
         y->next[k] = heads[at];
         heads[at] = (int32_t)k;
     }
@@ -310,14 +315,14 @@ static int no_later(int32_t count, const double *a, const double *b)
     return 1;
 }
 
-/* Puts the current state into the next layer, in place of states that it dominates, unless a state
- * there dominates it. */
-static int put(search *x, double bound, trace origin)
+/* Puts the current state into the next generation, in place of states that it dominates, unless a
+ * state there dominates it. */
+static int put_state(search *x, double bound, choice origin)
 {
     if (!make_room(x)) return 0;
-    layer *y = &x->after;
+    generation *y = &x->after;
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
-    const int64_t bucket = hash(x, x->place);
+    const int64_t bucket = hash_places(x, x->place);
     int64_t at = -1;
     for (int32_t k = x->heads[bucket]; k >= 0; k = y->next[k]) {
         if (y->bound[k] == INFINITY ||
@@ -341,10 +346,11 @@ static int put(search *x, double bound, trace origin)
     return 1;
 }
 
-/* Makes the next layer the front: its `width` states of least bound, ties to the first found. */
-static hs_status turn(search *x, int64_t width)
+/* Makes the next generation the front: its `width` states of least bound, ties to the first
+ * found. */
+static hs_status advance_front(search *x, int64_t width)
 {
-    layer *y = &x->after;
+    generation *y = &x->after;
     const double goal = x->best * less;
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
     int64_t alive = 0;
@@ -367,7 +373,7 @@ static hs_status turn(search *x, int64_t width)
     }
     if (x->trail_count + y->count > x->trail_room) {
         const int64_t room = 2 * x->trail_room + y->count;
-        trace *trail = realloc(x->trail, (size_t)room * sizeof *trail);
+        choice *trail = realloc(x->trail, (size_t)room * sizeof *trail);
         if (!trail) return HS_ERROR_MEMORY;
         x->trail = trail;
         x->trail_room = room;
@@ -381,11 +387,11 @@ static hs_status turn(search *x, int64_t width)
         kept++;
     }
     y->count = kept;
-    const layer other = x->front;
+    const generation other = x->front;
     x->front = x->after;
     x->after = other;
     x->after.count = 0;
-    if (x->after.room < x->front.room && !layer_grow(&x->after, x->p, x->front.room))
+    if (x->after.room < x->front.room && !grow_generation(&x->after, x->p, x->front.room))
         return HS_ERROR_MEMORY;
     memset(x->heads, -1, (size_t)(x->mask + 1) * sizeof *x->heads);
     return HS_OK;
@@ -393,7 +399,7 @@ static hs_status turn(search *x, int64_t width)
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-static void keep_plan(search *x, trace last)
+static void keep_plan(search *x, choice last)
 {
     int64_t length = 1;
     for (int32_t k = last.parent; k > 0; k = x->trail[k].parent) length++;
@@ -404,12 +410,12 @@ static void keep_plan(search *x, trace last)
 }
 
 /* Sends one message of slot i from a state of the front. */
-static hs_status go(search *x, int64_t state, trace step)
+static hs_status try_message(search *x, int64_t state, choice step)
 {
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
     memcpy(x->times, &x->front.times[state * values], (size_t)values * sizeof *x->times);
     memcpy(x->place, &x->front.place[state * places], (size_t)places * sizeof *x->place);
-    send(x, x->times, x->place, step.slot, step.width, NULL);
+    send_message(x, x->times, x->place, step.slot, step.width, NULL);
     int done = 1;
     for (int32_t i = 0; i <= x->p; i++) done &= x->place[i] == 0;
     if (done) {
@@ -417,12 +423,12 @@ static hs_status go(search *x, int64_t state, trace step)
         return HS_OK;
     }
     const double goal = x->best * less, bound = bound_of(x, goal);
-    return bound >= goal || put(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
+    return bound >= goal || put_state(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
 }
 
 /* Tries every message that could come next, except a message that starts only when another message,
  * which is certainly needed, would already have ended. */
-static hs_status expand(search *x, int64_t state, int32_t parent)
+static hs_status expand_state(search *x, int64_t state, int32_t parent)
 {
     const double *times = &x->front.times[state * (1 + 2 * x->p)];
     const int32_t *place = &x->front.place[state * (1 + x->p)];
@@ -437,13 +443,13 @@ static hs_status expand(search *x, int64_t state, int32_t parent)
         }
     }
     for (int32_t i = 0; i < x->p; i++) {
-        const int alike = i && x->kind[i] == x->kind[i - 1] && !before(times, place, i - 1, i);
+        const int alike = i && x->kind[i] == x->kind[i - 1] && !goes_before(times, place, i - 1, i);
         if (alike) continue;
         int32_t width = place[1 + i] ? 0 : 1;
-        const int32_t most = place[1 + i] ? 0 : (int32_t)x->breeds[x->kind[i]].width;
+        const int32_t most = place[1 + i] ? 0 : (int32_t)x->classes[x->kind[i]].width;
         if (i != soonest && end <= start_of(times, i, next_leg(x, place, i, width))) continue;
         for (; width <= most && width <= place[0]; width++) {
-            const hs_status status = go(x, state, (trace){parent, i, width});
+            const hs_status status = try_message(x, state, (choice){parent, i, width});
             if (status) return status;
             x->nodes--;
         }
@@ -451,7 +457,7 @@ static hs_status expand(search *x, int64_t state, int32_t parent)
     return HS_OK;
 }
 
-static hs_status sweep(search *x, int64_t width)
+static hs_status search_generations(search *x, int64_t width)
 {
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
     x->dropped = INFINITY;
@@ -462,73 +468,74 @@ static hs_status sweep(search *x, int64_t width)
     x->place[0] = (int32_t)x->s;
     if (x->heads) memset(x->heads, -1, (size_t)(x->mask + 1) * sizeof *x->heads);
     const double bound = bound_of(x, x->best * less);
-    hs_status status = put(x, bound, (trace){.parent = -1}) ? turn(x, width) : HS_ERROR_MEMORY;
+    hs_status status =
+        put_state(x, bound, (choice){.parent = -1}) ? advance_front(x, width) : HS_ERROR_MEMORY;
     while (x->front.count && !status) {
         const int32_t base = (int32_t)(x->trail_count - x->front.count);
         for (int64_t k = 0; k < x->front.count && !status; k++) {
-            status = expand(x, k, base + (int32_t)k);
+            status = expand_state(x, k, base + (int32_t)k);
             if (!status && x->nodes < 0) status = HS_ERROR_UNSUPPORTED;
             if (!status && (k & 255) == 0 && hs__cancelled(x->cancel)) status = HS_ERROR_CANCELLED;
         }
-        if (!status) status = turn(x, width);
+        if (!status) status = advance_front(x, width);
     }
     return status;
 }
 
-static int same(const breed *a, const breed *b)
+static int is_same_class(const worker_class *a, const worker_class *b)
 {
     return a->link_cost == b->link_cost && a->cycle_time == b->cycle_time &&
            a->height == b->height && a->width == b->width;
 }
 
 /* Returns the class of worker i; it has no parts if the worker can hold no chunk. */
-static breed breed_of(const search *x, const hs_star *star, int32_t i)
+static worker_class class_of(const search *x, const hs_star *star, int32_t i)
 {
     const int64_t side = hs_star_side(star->memory[i], HS_STAR_DOUBLE);
     const int64_t height = hs__min(side, x->r);
-    return (breed){.link_cost = star->link_costs[i],
-                   .cycle_time = star->cycle_times[i],
-                   .height = height,
-                   .width = hs__min(side, x->s),
-                   .parts = side ? hs__ceil_div(x->r, height) : 0};
+    return (worker_class){.link_cost = star->link_costs[i],
+                          .cycle_time = star->cycle_times[i],
+                          .height = height,
+                          .width = hs__min(side, x->s),
+                          .parts = side ? hs__ceil_div(x->r, height) : 0};
 }
 
 /* Groups the workers into classes, sorted by the cost of a column. */
-static hs_status search_open(search *x, const hs_star *star)
+static hs_status open_search(search *x, const hs_star *star)
 {
     const size_t p = (size_t)star->p;
     x->ids = malloc(p * sizeof *x->ids);
     x->kind = malloc(p * sizeof *x->kind);
-    x->breeds = calloc(p, sizeof *x->breeds);
+    x->classes = calloc(p, sizeof *x->classes);
     x->cheapest = malloc((size_t)(star->s + 1) * sizeof *x->cheapest);
     x->times = malloc((1 + 2 * p) * sizeof *x->times);
     x->place = malloc((1 + p) * sizeof *x->place);
-    if (!x->ids || !x->kind || !x->breeds || !x->cheapest || !x->times || !x->place)
+    if (!x->ids || !x->kind || !x->classes || !x->cheapest || !x->times || !x->place)
         return HS_ERROR_MEMORY;
     int32_t count = 0;
     for (int32_t i = 0; i < star->p; i++) {
-        const breed new = breed_of(x, star, i);
+        const worker_class new = class_of(x, star, i);
         if (!new.parts) continue;
         if (new.parts * x->s > MOST_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
         int32_t k = 0;
-        while (k < count && !same(&x->breeds[k], &new)) k++;
+        while (k < count && !is_same_class(&x->classes[k], &new)) k++;
         if (k < count) continue;
-        x->breeds[count] = new;
-        if (!breed_open(x, &x->breeds[count++])) return HS_ERROR_MEMORY;
+        x->classes[count] = new;
+        if (!open_class(x, &x->classes[count++])) return HS_ERROR_MEMORY;
     }
     for (int32_t k = 1; k < count; k++)
-        for (int32_t j = k; j && x->breeds[j].column < x->breeds[j - 1].column; j--) {
-            const breed other = x->breeds[j];
-            x->breeds[j] = x->breeds[j - 1];
-            x->breeds[j - 1] = other;
+        for (int32_t j = k; j && x->classes[j].column < x->classes[j - 1].column; j--) {
+            const worker_class other = x->classes[j];
+            x->classes[j] = x->classes[j - 1];
+            x->classes[j - 1] = other;
         }
     int64_t parts = 0;
     for (int32_t k = 0; k < count; k++) {
-        const breed *own = &x->breeds[k];
+        const worker_class *own = &x->classes[k];
         parts = hs__max(parts, own->parts);
         for (int32_t i = 0; i < star->p; i++) {
-            const breed one = breed_of(x, star, i);
-            if (!same(own, &one)) continue;
+            const worker_class one = class_of(x, star, i);
+            if (!is_same_class(own, &one)) continue;
             x->kind[x->p] = k;
             x->ids[x->p++] = i;
         }
@@ -538,27 +545,27 @@ static hs_status search_open(search *x, const hs_star *star)
     for (int64_t n = 1; n <= x->s; n++) {
         x->cheapest[n] = INFINITY;
         for (int32_t k = 0; k < count; k++)
-            for (int64_t width = 1; width <= x->breeds[k].width && width <= n; width++)
+            for (int64_t width = 1; width <= x->classes[k].width && width <= n; width++)
                 x->cheapest[n] =
                     fmin(x->cheapest[n],
                          x->cheapest[n - width] +
-                             x->breeds[k].legs[leg_of(x, &x->breeds[k], width, 0, 0)].ahead);
+                             x->classes[k].legs[leg_of(x, &x->classes[k], width, 0, 0)].ahead);
     }
     x->found = malloc((size_t)(x->s * parts * (x->t + 2)) * sizeof *x->found);
     return x->found ? HS_OK : HS_ERROR_MEMORY;
 }
 
-static void search_close(search *x, int32_t p)
+static void close_search(search *x, int32_t p)
 {
-    for (int32_t k = 0; x->breeds && k < p; k++) {
-        free(x->breeds[k].legs);
-        free(x->breeds[k].alone);
+    for (int32_t k = 0; x->classes && k < p; k++) {
+        free(x->classes[k].legs);
+        free(x->classes[k].alone);
     }
-    layer_close(&x->front);
-    layer_close(&x->after);
+    close_generation(&x->front);
+    close_generation(&x->after);
     free(x->ids);
     free(x->kind);
-    free(x->breeds);
+    free(x->classes);
     free(x->cheapest);
     free(x->heads);
     free(x->times);
@@ -596,11 +603,11 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
                                          .width = width,
                                          .depth = 1};
             else chunk->row += chunk->height;
-            chunk->height = hs__min(x->breeds[x->kind[i]].height, x->r - chunk->row);
+            chunk->height = hs__min(x->classes[x->kind[i]].height, x->r - chunk->row);
             chunks[count++] = *chunk;
         }
         served[k] = x->ids[own];
-        send(x, x->times, x->place, i, width, slots);
+        send_message(x, x->times, x->place, i, width, slots);
     }
     *chunk_count = count;
     *length = x->length;
@@ -623,14 +630,14 @@ hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const
                 .nodes = hs__min(effort, INT32_MAX / 4),
                 .best = limit,
                 .cancel = cancel};
-    hs_status status = search_open(&x, star);
+    hs_status status = open_search(&x, star);
     for (int64_t width = FIRST_WIDTH; !status; width *= WIDEN) {
-        status = sweep(&x, width);
+        status = search_generations(&x, width);
         if (x.dropped >= x.best * less) break;
     }
     if (!status && x.length == 0) status = HS_ERROR_INFEASIBLE;
     if (!status) status = write_plan(&x, chunk_count, chunks, length, served);
     if (!status) *makespan = x.best;
-    search_close(&x, star->p);
+    close_search(&x, star->p);
     return status;
 }

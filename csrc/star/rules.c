@@ -29,7 +29,7 @@ int64_t hs_star_side(int64_t memory, int32_t layout)
     return side;
 }
 
-static double square(int64_t x) { return (double)x * (double)x; }
+static double square_of(int64_t x) { return (double)x * (double)x; }
 
 /* The outputs of a method. */
 typedef struct output {
@@ -53,8 +53,8 @@ static hs_status run_port(hs__port *port, int32_t order, int64_t length, const i
     return status;
 }
 
-static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_t eager,
-                      const int *cancel, const int64_t *sides, output *out)
+static hs_status plan_by_dealing(const hs_star *star, int32_t layout, int32_t order, int32_t eager,
+                                 const int *cancel, const int64_t *sides, output *out)
 {
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
@@ -62,8 +62,8 @@ static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_
     port.buffers = layout == HS_STAR_TOLEDO ? 1 : layout == HS_STAR_SINGLE ? HS_STAR_STREAM_A : 2;
     port.deals_ahead = layout == HS_STAR_PAIR;
     for (int32_t i = 0; i < star->p; i++) {
-        port.desk[i].side = sides[i];
-        port.desk[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
+        port.states[i].side = sides[i];
+        port.states[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
     }
     port.columns = out->columns;
     port.chunks = out->chunks;
@@ -75,26 +75,27 @@ static hs_status deal(const hs_star *star, int32_t layout, int32_t order, int32_
 /* ---- homogeneous ----------------------------------------------------------------------------- */
 
 /* Computes the makespan with `count` equal workers served in turn. */
-static hs_status estimate(const hs_star *star, int32_t count, int64_t side, double link_cost,
-                          double cycle_time, int32_t eager, const int *cancel, double *makespan)
+static hs_status estimate_makespan(const hs_star *star, int32_t count, int64_t side,
+                                   double link_cost, double cycle_time, int32_t eager,
+                                   const int *cancel, double *makespan)
 {
     hs__port port;
     hs_star_summary found;
     hs_status status = hs__port_open(&port, star, count, eager, cancel);
     if (status) return status;
     for (int32_t i = 0; i < count; i++)
-        port.desk[i] = (hs__desk){.link_cost = link_cost,
-                                  .cycle_time = cycle_time,
-                                  .side = side,
-                                  .depth = 1,
-                                  .chunk = -1};
+        port.states[i] = (hs__worker_state){.link_cost = link_cost,
+                                            .cycle_time = cycle_time,
+                                            .side = side,
+                                            .depth = 1,
+                                            .chunk = -1};
     status = run_port(&port, HS_STAR_ROUND_ROBIN, 0, NULL, &found);
     *makespan = found.makespan;
     return status;
 }
 
 /* Returns the least number of workers with panels that keep the port busy: 2 mu c P >= mu^2 w. */
-static int32_t enough(int32_t most, int64_t side, double link_cost, double cycle_time)
+static int32_t enough_workers(int32_t most, int64_t side, double link_cost, double cycle_time)
 {
     const double sending = 2.0 * link_cost, computing = (double)side * cycle_time;
     const double guess = ceil(computing / sending); /* infinite for a link without cost */
@@ -166,12 +167,12 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                     slow_c = most_c;
                     slow_w = most_w;
                 }
-                const int32_t count = enough(fit, side, slow_c, slow_w);
+                const int32_t count = enough_workers(fit, side, slow_c, slow_w);
                 if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9))
                     continue;
                 if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const hs_status status =
-                    estimate(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
+                    estimate_makespan(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
                 if (status == HS_ERROR_UNSUPPORTED || (!status && makespan >= best)) continue;
                 if (status) return status;
                 best = makespan;
@@ -187,15 +188,16 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
     return best < INFINITY ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
-static hs_status homogeneous(const hs_star *star, int improved, int32_t eager, const int *cancel,
-                             output *out)
+static hs_status plan_homogeneous(const hs_star *star, int improved, int32_t eager,
+                                  const int *cancel, output *out)
 {
     double *values = malloc(3 * (size_t)star->p * sizeof *values);
     if (!values) return HS_ERROR_MEMORY;
     const hs_status status = choose_equal(star, improved, eager, cancel, values, out->sides);
     free(values);
     return status ? status
-                  : deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
+                  : plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel,
+                                    out->sides, out);
 }
 
 /* ---- incremental selection ------------------------------------------------------------------- */
@@ -216,7 +218,7 @@ typedef struct selection {
     int64_t owned, owner_room;
 } selection;
 
-static int grow(int32_t **array, int64_t length, int64_t *room)
+static int grow_array(int32_t **array, int64_t length, int64_t *room)
 {
     if (length < *room) return 1;
     int32_t *larger = realloc(*array, (size_t)(*room * 2 + 64) * sizeof **array);
@@ -227,16 +229,16 @@ static int grow(int32_t **array, int64_t length, int64_t *room)
 }
 
 /* Returns when the next panel of worker i would have arrived. */
-static double arrival(const selection *x, int32_t i, double now, double ready, int first)
+static double arrival_time(const selection *x, int32_t i, double now, double ready, int first)
 {
     double blocks = 2.0 * (double)x->sides[i];
-    if (x->variant & HS_STAR_FIRST_C && first) blocks += square(x->sides[i]);
-    if (x->variant & HS_STAR_SPREAD_C) blocks += 2.0 * square(x->sides[i]) / (double)x->star->t;
+    if (x->variant & HS_STAR_FIRST_C && first) blocks += square_of(x->sides[i]);
+    if (x->variant & HS_STAR_SPREAD_C) blocks += 2.0 * square_of(x->sides[i]) / (double)x->star->t;
     return fmax(now + blocks * x->star->link_costs[i], ready);
 }
 
 /* Returns the work per time; infinite if it takes no time. */
-static double rate(const selection *x, double updates, double then)
+static double work_rate(const selection *x, double updates, double then)
 {
     return x->variant & HS_STAR_LOCAL ? updates / (then - x->now) : (x->work + updates) / then;
 }
@@ -248,18 +250,18 @@ static int32_t choose_next(const selection *x)
     double best = 0.0;
     for (int32_t i = 0; i < p; i++) {
         if (!x->sides[i]) continue;
-        const double updates = square(x->sides[i]);
-        const double then = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
+        const double updates = square_of(x->sides[i]);
+        const double then = arrival_time(x, i, x->now, x->ready[i], !x->picks[i]);
         const double end = then + updates * x->star->cycle_times[i];
         double value = x->variant == MIN_MIN        ? -end
                        : x->variant & HS_STAR_AHEAD ? -1.0
-                                                    : rate(x, updates, then);
+                                                    : work_rate(x, updates, then);
         if (x->variant != MIN_MIN && x->variant & HS_STAR_AHEAD)
             for (int32_t j = 0; j < p; j++) {
                 if (!x->sides[j]) continue;
                 const double second =
-                    arrival(x, j, then, j == i ? end : x->ready[j], j != i && !x->picks[j]);
-                value = fmax(value, rate(x, updates + square(x->sides[j]), second));
+                    arrival_time(x, j, then, j == i ? end : x->ready[j], j != i && !x->picks[j]);
+                value = fmax(value, work_rate(x, updates + square_of(x->sides[j]), second));
             }
         if (chosen < 0 || value > best) {
             best = value;
@@ -275,11 +277,12 @@ static hs_status select_workers(selection *x, const int *cancel)
     const hs_star *star = x->star;
     for (int64_t credited = 0; credited < star->s;) {
         const int32_t i = choose_next(x);
-        if (!grow(&x->served, x->length, &x->room) || !grow(&x->owner, x->owned, &x->owner_room))
+        if (!grow_array(&x->served, x->length, &x->room) ||
+            !grow_array(&x->owner, x->owned, &x->owner_room))
             return HS_ERROR_MEMORY;
-        x->now = arrival(x, i, x->now, x->ready[i], !x->picks[i]);
-        x->ready[i] = x->now + square(x->sides[i]) * star->cycle_times[i];
-        x->work += square(x->sides[i]);
+        x->now = arrival_time(x, i, x->now, x->ready[i], !x->picks[i]);
+        x->ready[i] = x->now + square_of(x->sides[i]) * star->cycle_times[i];
+        x->work += square_of(x->sides[i]);
         x->served[x->length++] = i;
         if (++x->picks[i] % (star->t * hs__ceil_div(star->r, x->sides[i])) == 0) {
             x->owner[x->owned++] = i;
@@ -294,7 +297,7 @@ static hs_status select_workers(selection *x, const int *cancel)
 
 /* Cuts the panels of columns into chunks, left to right in the order of `owner`, each from top to
  * bottom. */
-static void cut(const selection *x, hs_star_chunk *chunks, int64_t *columns)
+static void cut_panels(const selection *x, hs_star_chunk *chunks, int64_t *columns)
 {
     const hs_star *star = x->star;
     memset(columns, 0, (size_t)star->p * sizeof *columns);
@@ -325,7 +328,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     for (int64_t k = 0; k < x->owned; k++) count += hs__ceil_div(star->r, x->sides[x->owner[k]]);
     hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
     if (!chunks) return HS_ERROR_MEMORY;
-    cut(x, chunks, out->columns);
+    cut_panels(x, chunks, out->columns);
     hs__port port;
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (!status) {
@@ -338,8 +341,8 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     return status;
 }
 
-static hs_status incremental(const hs_star *star, int32_t variant, int32_t eager, const int *cancel,
-                             output *out)
+static hs_status plan_incremental(const hs_star *star, int32_t variant, int32_t eager,
+                                  const int *cancel, output *out)
 {
     selection x = {.star = star, .sides = out->sides, .variant = variant};
     x.ready = calloc((size_t)star->p, sizeof *x.ready);
@@ -361,12 +364,12 @@ static hs_status best_of_eight(const hs_star *star, int32_t eager, const int *ca
     silent.chunks = NULL;
     silent.messages = NULL;
     for (int32_t k = 0; k < 8; k++) {
-        const hs_status status = incremental(star, k, eager, cancel, &silent);
+        const hs_status status = plan_incremental(star, k, eager, cancel, &silent);
         if (status) return status;
         variants[k] = out->summary->makespan;
         if (variants[k] < variants[best]) best = k;
     }
-    const hs_status status = incremental(star, best, eager, cancel, out);
+    const hs_status status = plan_incremental(star, best, eager, cancel, out);
     memcpy(out->summary->variants, variants, sizeof variants);
     out->summary->variant = best;
     return status;
@@ -391,28 +394,32 @@ static int32_t layout_of(int32_t method)
     }
 }
 
-static hs_status run(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
-                     const int *cancel, output *out)
+static hs_status run_method(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
+                            const int *cancel, output *out)
 {
     switch (method) {
-    case HS_STAR_HOM: return homogeneous(star, 0, eager, cancel, out);
-    case HS_STAR_HOMI: return homogeneous(star, 1, eager, cancel, out);
+    case HS_STAR_HOM: return plan_homogeneous(star, 0, eager, cancel, out);
+    case HS_STAR_HOMI: return plan_homogeneous(star, 1, eager, cancel, out);
     case HS_STAR_ORROML:
-        return deal(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides, out);
-    case HS_STAR_OMMOML: return incremental(star, MIN_MIN, eager, cancel, out);
+        return plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides,
+                               out);
+    case HS_STAR_OMMOML: return plan_incremental(star, MIN_MIN, eager, cancel, out);
     case HS_STAR_ODDOML:
-        return deal(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+        return plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides,
+                               out);
     case HS_STAR_BMM:
-        return deal(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+        return plan_by_dealing(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides,
+                               out);
     case HS_STAR_OVERLAP:
-        return deal(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+        return plan_by_dealing(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
     case HS_STAR_REUSE:
-        return deal(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides, out);
+        return plan_by_dealing(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides,
+                               out);
     default: break;
     }
     if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, out);
     out->summary->variant = variant;
-    return incremental(star, variant, eager, cancel, out);
+    return plan_incremental(star, variant, eager, cancel, out);
 }
 
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
@@ -438,7 +445,7 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
                   .chunks = chunks,
                   .messages = messages};
     for (int32_t i = 0; i < star->p; i++) own[i] = hs_star_side(star->memory[i], layout);
-    const hs_status status = run(star, method, variant, eager, cancel, &out);
+    const hs_status status = run_method(star, method, variant, eager, cancel, &out);
     if (!status) {
         *summary = found;
         memcpy(sides, out.sides, size);

@@ -32,7 +32,7 @@ static const int32_t orders[ORDERS] = {HS_STAR_LAGGING, HS_STAR_STARVING, HS_STA
 
 /* Returns whether the largest chunk of a share fits, together with another chunk if it is loaded
  * ahead. */
-static int fits(const hs_star *star, int32_t i, const hs_star_share *share)
+static int share_fits(const hs_star *star, int32_t i, const hs_star_share *share)
 {
     const hs_star_chunk largest = {.held = share->held,
                                    .buffers = share->buffers,
@@ -52,7 +52,7 @@ static int valid_share(const hs_star *star, int32_t i, const hs_star_share *shar
            share->held >= HS_STAR_HOLD_C && share->held <= HS_STAR_HOLD_B &&
            share->buffers >= HS_STAR_STREAM_A && share->buffers <= 2 &&
            (share->buffers > 0 || share->held == HS_STAR_HOLD_C) && share->ahead >= 0 &&
-           share->ahead <= (share->held == HS_STAR_HOLD_C) && fits(star, i, share);
+           share->ahead <= (share->held == HS_STAR_HOLD_C) && share_fits(star, i, share);
 }
 
 static int64_t count_chunks(int32_t p, const hs_star_share *shares)
@@ -81,14 +81,14 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
 }
 
 /* Returns where part k of `count` equal parts begins. */
-static int64_t begin(int64_t whole, int64_t count, int64_t k)
+static int64_t begin_of_part(int64_t whole, int64_t count, int64_t k)
 {
     return whole / count * k + (k < whole % count ? k : whole % count);
 }
 
 /* Cuts shares into chunks. panels: the largest number of panels per chunk. */
-static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels,
-                hs_star_chunk *chunks)
+static void cut_shares(const hs_star *star, const hs_star_share *shares, int64_t panels,
+                       hs_star_chunk *chunks)
 {
     int64_t left = 0;
     for (int32_t i = 0; i < star->p; left += shares[i++].columns) {
@@ -96,24 +96,26 @@ static void cut(const hs_star *star, const hs_star_share *shares, int64_t panels
         for (int64_t k = 0; x->columns && k < x->rows * x->panels; k++) {
             const int64_t row = k % x->rows;
             const int64_t col = k / x->rows;
-            const int64_t top = begin(star->r, x->rows, row);
-            const int64_t from = begin(x->columns, x->panels, col);
-            *chunks = (hs_star_chunk){.worker = i,
-                                      .held = x->held,
-                                      .buffers = x->buffers,
-                                      .row = top,
-                                      .col = left + from,
-                                      .height = begin(star->r, x->rows, row + 1) - top,
-                                      .width = begin(x->columns, x->panels, col + 1) - from};
+            const int64_t top = begin_of_part(star->r, x->rows, row);
+            const int64_t from = begin_of_part(x->columns, x->panels, col);
+            *chunks =
+                (hs_star_chunk){.worker = i,
+                                .held = x->held,
+                                .buffers = x->buffers,
+                                .row = top,
+                                .col = left + from,
+                                .height = begin_of_part(star->r, x->rows, row + 1) - top,
+                                .width = begin_of_part(x->columns, x->panels, col + 1) - from};
             chunks->ahead = x->ahead && k;
-            chunks->depth =
-                x->buffers > 0 ? hs__ceil_div(hs__star_passage(star->t, chunks).length, panels) : 1;
+            chunks->depth = x->buffers > 0
+                                ? hs__ceil_div(hs__chunk_traffic_of(star->t, chunks).length, panels)
+                                : 1;
             chunks++;
         }
     }
 }
 
-static hs_star transpose(const hs_star *star)
+static hs_star transpose_star(const hs_star *star)
 {
     hs_star other = *star;
     other.r = star->s;
@@ -126,7 +128,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
 {
     if (!shares || !count) return HS_ERROR_VALUE;
     if (!hs__star_valid(star)) return HS_ERROR_VALUE;
-    const hs_star upright = by_rows ? transpose(star) : *star;
+    const hs_star upright = by_rows ? transpose_star(star) : *star;
     int64_t columns = 0;
     double total = 0.0;
     for (int32_t i = 0; i < star->p; i++) {
@@ -137,7 +139,7 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
     if (columns != upright.s || total > (double)PTRDIFF_MAX / sizeof *chunks) return HS_ERROR_VALUE;
     *count = count_chunks(star->p, shares);
     if (!chunks) return HS_OK;
-    cut(&upright, shares, INT32_MAX, chunks);
+    cut_shares(&upright, shares, INT32_MAX, chunks);
     for (int64_t k = 0; by_rows && k < *count; k++) {
         hs_star_chunk *x = &chunks[k];
         const int64_t row = x->col, height = x->width;
@@ -189,7 +191,7 @@ static void add_option(worker *w, const option *x)
 
 /* Returns the width of the widest chunk of C with so many rows, if a second one is loaded ahead
  * where `ahead` is set; 0: none fits. */
-static int64_t widest(int64_t memory, int64_t height, int32_t buffers, int32_t ahead)
+static int64_t widest_chunk(int64_t memory, int64_t height, int32_t buffers, int32_t ahead)
 {
     if (buffers == HS_STAR_STREAM_A) return (memory - 1) / (height + 1);
     const int64_t left = memory - buffers * height, column = (1 + ahead) * height + buffers;
@@ -221,7 +223,7 @@ static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t
     option best[2] = {{.column = INFINITY}, {.column = INFINITY}};
     const int64_t first = hs__ceil_div(star->r, side);
     for (int64_t rows = first > 2 ? first - 2 : 1; rows <= star->r && rows <= first + 3; rows++) {
-        const int64_t width = widest(m, hs__ceil_div(star->r, rows), buffers, ahead);
+        const int64_t width = widest_chunk(m, hs__ceil_div(star->r, rows), buffers, ahead);
         if (!width) continue;
         const double column = t * ((double)rows + r / (double)hs__min(width, star->s));
         const int worse = column >= best[0].column;
@@ -250,7 +252,7 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
     for (int32_t buffers = 2; buffers >= 1; buffers--) {
         if (!add_squarish(star, m, buffers, 0, w)) continue;
         /* chunks of A or B, with t on one side */
-        const int64_t other = widest(m, t, buffers, 0);
+        const int64_t other = widest_chunk(m, t, buffers, 0);
         if (!other) continue;
         const int64_t rows = hs__ceil_div(r, hs__min(other, r)), width = hs__min(other, s);
         const double a = (double)r * (double)t;
@@ -272,7 +274,7 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
     if (extras == AHEAD) add_squarish(star, m, 2, 1, w);
 }
 
-static void give(hs_star_share *share, const option *x, int64_t columns)
+static void set_share(hs_star_share *share, const option *x, int64_t columns)
 {
     *share = (hs_star_share){.columns = columns,
                              .rows = x->rows,
@@ -286,8 +288,8 @@ static void give(hs_star_share *share, const option *x, int64_t columns)
 
 /* Computes the makespan, or some value that is not below the limit; INFINITY for a plan with too
  * many messages. */
-static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order, double limit,
-                          double *makespan)
+static hs_status evaluate_plan(search *x, const hs_star_share *shares, int32_t order, double limit,
+                               double *makespan)
 {
     *makespan = INFINITY;
     if (count_messages(x->star, shares) > HS_STAR_MESSAGES) return HS_OK;
@@ -301,12 +303,12 @@ static hs_status evaluate(search *x, const hs_star_share *shares, int32_t order,
             return HS_ERROR_MEMORY;
         }
     }
-    cut(x->star, shares, x->panels, x->chunks);
+    cut_shares(x->star, shares, x->panels, x->chunks);
     hs_status status = hs__port_list(&x->port, count, x->chunks);
     if (status) return status;
     x->port.limit = limit;
     *makespan = x->port.coming;
-    for (int32_t i = 0; i < x->star->p; i++) *makespan = fmax(*makespan, x->port.desk[i].rest);
+    for (int32_t i = 0; i < x->star->p; i++) *makespan = fmax(*makespan, x->port.states[i].rest);
     x->effort -= count + x->star->p;
     if (*makespan >= limit) return HS_OK;
     status = hs__port_serve(&x->port, order, 0, NULL);
@@ -326,7 +328,7 @@ typedef struct draft {
 
 /* Assigns columns that can be done by the time T, first to workers with the cheapest columns for
  * the port; returns the time on the port, infinite if columns are left. */
-static double fill(const search *x, draft *d, double time)
+static double fill_draft(const search *x, draft *d, double time)
 {
     const hs_star *star = x->star;
     double left = (double)star->s;
@@ -348,7 +350,7 @@ static double fill(const search *x, draft *d, double time)
 
 /* Computes the least time of the relaxation: a worker waits only for its load, the port never
  * waits. */
-static double relax(const search *x, draft *d)
+static double relax_draft(const search *x, draft *d)
 {
     const hs_star *star = x->star;
     double low = 0.0;
@@ -369,13 +371,13 @@ static double relax(const search *x, draft *d)
             d->by_cost[at] = d->by_cost[at - 1];
         d->by_cost[at] = i;
     }
-    while (fill(x, d, high) > high) high *= 2.0;
+    while (fill_draft(x, d, high) > high) high *= 2.0;
     for (int step = 0; step < 50; step++) {
         const double middle = low + (high - low) / 2;
-        if (fill(x, d, middle) > middle) low = middle;
+        if (fill_draft(x, d, middle) > middle) low = middle;
         else high = middle;
     }
-    fill(x, d, high);
+    fill_draft(x, d, high);
     return high;
 }
 
@@ -383,7 +385,7 @@ static double relax(const search *x, draft *d)
  * options of that kind count, if there are any; ANY: all options. */
 enum { ANY = -1, ONLY_AHEAD = 3 };
 #define NEARLY 1.05 /* a search goes on from plans up to this factor above the best */
-static int32_t cheapest(const worker *w, double columns, int32_t held)
+static int32_t cheapest_option(const worker *w, double columns, int32_t held)
 {
     int32_t best = -1;
     for (int32_t k = 0; k < w->count; k++) {
@@ -393,7 +395,7 @@ static int32_t cheapest(const worker *w, double columns, int32_t held)
                             w->options[best].load + w->options[best].column * columns)
             best = k;
     }
-    return best < 0 && held != ANY ? cheapest(w, columns, ANY) : best;
+    return best < 0 && held != ANY ? cheapest_option(w, columns, ANY) : best;
 }
 
 /* Makes a draft by the relaxation: chooses options and columns, then options again for the columns
@@ -410,16 +412,16 @@ static double make_draft(const search *x, int32_t held, draft *d)
     for (int round = 0; round < 3; round++) {
         for (int32_t i = 0; i < star->p; i++)
             if (round == 0 || d->columns[i] > 0.0)
-                d->choice[i] =
-                    cheapest(&x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
-        best = relax(x, d);
+                d->choice[i] = cheapest_option(
+                    &x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
+        best = relax_draft(x, d);
     }
     for (int32_t k = star->p, trials = 64; k-- > 0 && trials > 0;) {
         const int32_t i = d->by_cost[k], kept = d->choice[i];
         if (kept < 0 || d->columns[i] == 0.0) continue;
         trials--;
         d->choice[i] = -1;
-        const double other = able > 1 ? relax(x, d) : INFINITY;
+        const double other = able > 1 ? relax_draft(x, d) : INFINITY;
         if (other < best) {
             best = other;
             able--;
@@ -427,7 +429,7 @@ static double make_draft(const search *x, int32_t held, draft *d)
             d->choice[i] = kept;
         }
     }
-    return relax(x, d);
+    return relax_draft(x, d);
 }
 
 /* Rounds the columns down and gives the rest to the largest fractions. */
@@ -453,13 +455,13 @@ static void round_draft(const search *x, const draft *d, hs_star_share *shares)
     }
     for (int32_t i = 0; i < p; i++)
         if (shares[i].columns)
-            give(&shares[i], &x->workers[i].options[d->choice[i]], shares[i].columns);
+            set_share(&shares[i], &x->workers[i].options[d->choice[i]], shares[i].columns);
 }
 
 /* ---- annealing ------------------------------------------------------------------------------- */
 
 /* Changes shares or the order at random; returns 0 if the change is void. */
-static int disturb(search *x, hs_star_share *shares, int32_t *order)
+static int disturb_plan(search *x, hs_star_share *shares, int32_t *order)
 {
     const int32_t p = x->star->p;
     const int32_t i = (int32_t)hs__random_below(&x->random, p);
@@ -477,13 +479,13 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
     if (!w->count) return 0;
     if (move < 4) { /* another option */
         if (!a->columns) return 0;
-        give(a, &w->options[hs__random_below(&x->random, w->count)], a->columns);
+        set_share(a, &w->options[hs__random_below(&x->random, w->count)], a->columns);
         return 1;
     }
     if (move < 6) { /* smaller or larger chunks */
         if (!a->columns || a->held == HS_STAR_HOLD_A) return 0;
         a->panels += move == 4 ? 1 : -1;
-        return a->panels >= 1 && a->panels <= a->columns && fits(x->star, i, a);
+        return a->panels >= 1 && a->panels <= a->columns && share_fits(x->star, i, a);
     }
     /* columns move from j to i */
     if (i == j || !b->columns) return 0;
@@ -491,14 +493,14 @@ static int disturb(search *x, hs_star_share *shares, int32_t *order)
     if (move < 15 && most > 1) most = most / (move < 11 ? 16 : 3) + 1;
     const int64_t moved = move == 15 ? b->columns : 1 + hs__random_below(&x->random, most);
     if (!a->columns) {
-        give(a, &w->options[cheapest(w, (double)moved, ANY)], moved);
+        set_share(a, &w->options[cheapest_option(w, (double)moved, ANY)], moved);
     } else {
         const int64_t width = hs__ceil_div(a->columns, a->panels);
         a->columns += moved;
         if (a->held != HS_STAR_HOLD_A && hs__ceil_div(a->columns, a->panels) > width &&
-            !fits(x->star, i, a))
+            !share_fits(x->star, i, a))
             a->panels++;
-        if (!fits(x->star, i, a)) return 0;
+        if (!share_fits(x->star, i, a)) return 0;
     }
     b->columns -= moved;
     if (b->panels > b->columns) b->panels = b->columns ? b->columns : 1;
@@ -511,7 +513,7 @@ typedef struct plan {
     double makespan;
 } plan;
 
-static void copy(int32_t p, plan *to, const plan *from)
+static void copy_plan(int32_t p, plan *to, const plan *from)
 {
     memcpy(to->shares, from->shares, (size_t)p * sizeof *to->shares);
     to->by_rows = from->by_rows;
@@ -519,8 +521,8 @@ static void copy(int32_t p, plan *to, const plan *from)
     to->makespan = from->makespan;
 }
 
-static hs_status anneal(search *x, double temperature, int64_t effort, plan *now, plan *trial,
-                        plan *best)
+static hs_status anneal_plan(search *x, double temperature, int64_t effort, plan *now, plan *trial,
+                             plan *best)
 {
     const int32_t p = x->star->p;
     const int64_t start = x->effort;
@@ -528,15 +530,15 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
         if (hs__cancelled(x->port.cancel)) return HS_ERROR_CANCELLED;
         const double hot = temperature * (1.0 - (double)(start - x->effort) / (double)effort);
         const double limit = now->makespan * (1.0 - hot * log(1.0 - hs__random_unit(&x->random)));
-        copy(p, trial, now);
+        copy_plan(p, trial, now);
         x->effort -= OVERHEAD + p;
-        if (!disturb(x, trial->shares, &trial->order)) continue;
-        const hs_status status =
-            evaluate(x, trial->shares, trial->order, nextafter(limit, INFINITY), &trial->makespan);
+        if (!disturb_plan(x, trial->shares, &trial->order)) continue;
+        const hs_status status = evaluate_plan(x, trial->shares, trial->order,
+                                               nextafter(limit, INFINITY), &trial->makespan);
         if (status) return status;
         if (trial->makespan > limit) continue;
-        copy(p, now, trial);
-        if (now->makespan < best->makespan) copy(p, best, now);
+        copy_plan(p, now, trial);
+        if (now->makespan < best->makespan) copy_plan(p, best, now);
     }
     return HS_OK;
 }
@@ -544,7 +546,7 @@ static hs_status anneal(search *x, double temperature, int64_t effort, plan *now
 /* ---- entry ----------------------------------------------------------------------------------- */
 
 /* Sets the orientation to search from now on. */
-static void face(search *x, const hs_star *star)
+static void set_orientation(search *x, const hs_star *star)
 {
     x->star = star;
     x->port.r = star->r;
@@ -561,26 +563,26 @@ static hs_status begin_with(search *x, int32_t held, draft *d, plan *now, plan *
     for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
         trial->order = orders[k];
         const hs_status status =
-            evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
+            evaluate_plan(x, trial->shares, trial->order, now->makespan, &trial->makespan);
         if (status) return status;
-        if (trial->makespan < now->makespan) copy(x->star->p, now, trial);
+        if (trial->makespan < now->makespan) copy_plan(x->star->p, now, trial);
     }
     return HS_OK;
 }
 
 /* Searches with extras among the options. This is a separate search, so that the search without
  * extras has the same result as before. */
-static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t effort, draft *d,
-                          plan *now, plan *trial, plan *other, plan *best)
+static hs_status run_with(search *x, int extras, const hs_star orientations[2], int64_t effort,
+                          draft *d, plan *now, plan *trial, plan *other, plan *best)
 {
-    const int32_t p = faces[0].p;
+    const int32_t p = orientations[0].p;
     int any = 0;
     if (best->makespan <= x->bound) return HS_OK;
     x->extras = extras;
     x->effort = effort;
     other->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
-        face(x, &faces[by_rows]);
+        set_orientation(x, &orientations[by_rows]);
         for (int32_t i = 0; i < p; i++)
             for (int32_t k = 0; k < x->workers[i].count; k++)
                 any |= x->workers[i].options[k].buffers == HS_STAR_STREAM_A ||
@@ -589,24 +591,24 @@ static hs_status run_with(search *x, int extras, const hs_star faces[2], int64_t
         trial->by_rows = by_rows;
         hs_status status = begin_with(x, extras == AHEAD ? ONLY_AHEAD : ANY, d, now, trial);
         if (status) return status;
-        if (now->makespan < other->makespan) copy(p, other, now);
-        if (now->makespan < INFINITY) status = anneal(x, 0.02, effort / 16, now, trial, other);
+        if (now->makespan < other->makespan) copy_plan(p, other, now);
+        if (now->makespan < INFINITY) status = anneal_plan(x, 0.02, effort / 16, now, trial, other);
         if (status) return status;
     }
     if (other->makespan > best->makespan * NEARLY) return HS_OK;
-    face(x, &faces[other->by_rows]);
-    copy(p, now, other);
-    const hs_status status = anneal(x, 0.005, x->effort, now, trial, other);
-    if (!status && other->makespan < best->makespan) copy(p, best, other);
+    set_orientation(x, &orientations[other->by_rows]);
+    copy_plan(p, now, other);
+    const hs_status status = anneal_plan(x, 0.005, x->effort, now, trial, other);
+    if (!status && other->makespan < best->makespan) copy_plan(p, best, other);
     return status;
 }
 
-static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *trial, plan *other,
-                     plan *best)
+static hs_status run_search(search *x, const hs_star *star, draft *d, plan *now, plan *trial,
+                            plan *other, plan *best)
 {
     const int32_t p = star->p;
     const int64_t effort = x->effort;
-    const hs_star faces[] = {*star, transpose(star)};
+    const hs_star orientations[] = {*star, transpose_star(star)};
     double bounds[HS_STAR_BOUNDS];
     hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
     if (status) return status;
@@ -614,7 +616,7 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
                (1.0 + 1e-12);
     best->makespan = INFINITY;
     for (int32_t by_rows = 0; by_rows < 2; by_rows++) {
-        face(x, &faces[by_rows]);
+        set_orientation(x, &orientations[by_rows]);
         trial->by_rows = by_rows;
         for (int32_t held = ANY;
              held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
@@ -622,31 +624,34 @@ static hs_status run(search *x, const hs_star *star, draft *d, plan *now, plan *
             round_draft(x, d, trial->shares);
             /* simulations are expensive with many workers */
             if (best->makespan == INFINITY &&
-                count_messages(&faces[0], trial->shares) * (1 + p / 64) > (double)effort / TRIALS)
+                count_messages(&orientations[0], trial->shares) * (1 + p / 64) >
+                    (double)effort / TRIALS)
                 x->panels = FEW_PANELS;
             now->makespan = INFINITY;
             for (int32_t k = 0; k < ORDERS && (x->effort > 0 || now->makespan == INFINITY); k++) {
                 trial->order = orders[k];
-                status = evaluate(x, trial->shares, trial->order, now->makespan, &trial->makespan);
+                status =
+                    evaluate_plan(x, trial->shares, trial->order, now->makespan, &trial->makespan);
                 if (status) return status;
-                if (trial->makespan < now->makespan) copy(p, now, trial);
+                if (trial->makespan < now->makespan) copy_plan(p, now, trial);
             }
-            if (now->makespan < best->makespan) copy(p, best, now);
+            if (now->makespan < best->makespan) copy_plan(p, best, now);
             if (now->makespan == INFINITY) continue;
-            status = anneal(x, 0.02, effort / 16, now, trial, best);
+            status = anneal_plan(x, 0.02, effort / 16, now, trial, best);
             if (status) return status;
         }
     }
     if (best->makespan == INFINITY) return HS_ERROR_UNSUPPORTED;
-    face(x, &faces[best->by_rows]);
-    copy(p, now, best);
-    status = anneal(x, 0.005, x->effort, now, trial, best);
+    set_orientation(x, &orientations[best->by_rows]);
+    copy_plan(p, now, best);
+    status = anneal_plan(x, 0.005, x->effort, now, trial, best);
     if (!status && x->panels < INT32_MAX) {
         x->panels = INT32_MAX;
-        status = evaluate(x, best->shares, best->order, INFINITY, &best->makespan);
+        status = evaluate_plan(x, best->shares, best->order, INFINITY, &best->makespan);
     }
-    if (!status) status = run_with(x, STREAMS, faces, effort, d, now, trial, other, best);
-    return status ? status : run_with(x, AHEAD, faces, effort / 2, d, now, trial, other, best);
+    if (!status) status = run_with(x, STREAMS, orientations, effort, d, now, trial, other, best);
+    return status ? status
+                  : run_with(x, AHEAD, orientations, effort / 2, d, now, trial, other, best);
 }
 
 static void end_search(search *x, draft *d)
@@ -691,7 +696,7 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
         plan now = {.shares = work};
         plan trial = {.shares = work + star->p};
         plan other = {.shares = work + 2 * (size_t)star->p};
-        status = run(&x, star, &d, &now, &trial, &other, best);
+        status = run_search(&x, star, &d, &now, &trial, &other, best);
     }
     free(work);
     end_search(&x, &d);
@@ -703,7 +708,7 @@ static hs_status search_all(const hs_star *star, int32_t eager, uint64_t seed, i
 static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *chosen,
                              int32_t *count)
 {
-    const hs_star faces[] = {*star, transpose(star)};
+    const hs_star orientations[] = {*star, transpose_star(star)};
     search x = {.panels = INT32_MAX};
     draft d;
     hs_status status = begin_search(star, 0, cancel, &x, &d);
@@ -711,7 +716,7 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
     int32_t wanted = 0;
     memset(chosen, 0, (size_t)star->p * sizeof *chosen);
     for (int32_t by_rows = 0; by_rows < 2 && !status; by_rows++) {
-        face(&x, &faces[by_rows]);
+        set_orientation(&x, &orientations[by_rows]);
         for (int32_t held = ANY; held <= HS_STAR_HOLD_B && !status; held++) {
             make_draft(&x, held, &d);
             for (int32_t i = 0; i < star->p; i++)

@@ -1,4 +1,4 @@
-/* Simulation of the master's port. A desk is the state of one worker: its next message, and when
+/* Simulation of the master's port. The state of a worker says what its next message is, and when
  * that can start. Serving a worker sends this message and determines the next one; the rules decide
  * which worker is served. */
 #include <math.h>
@@ -24,9 +24,10 @@ int hs__star_valid(const hs_star *star)
     return 1;
 }
 
-static void idle(hs__port *port, int32_t i, double link_cost, double cycle_time)
+static void set_idle(hs__port *port, int32_t i, double link_cost, double cycle_time)
 {
-    port->desk[i] = (hs__desk){.link_cost = link_cost, .cycle_time = cycle_time, .chunk = -1};
+    port->states[i] =
+        (hs__worker_state){.link_cost = link_cost, .cycle_time = cycle_time, .chunk = -1};
     port->results.place[i] = port->demand.place[i] = -1;
 }
 
@@ -43,35 +44,35 @@ hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t 
                        .limit = INFINITY,
                        .most = HS_STAR_MESSAGES,
                        .cancel = cancel};
-    port->desk = malloc((size_t)p * (sizeof *port->desk +
-                                     2 * (sizeof *port->results.at + sizeof *port->results.place)));
-    if (!port->desk) return HS_ERROR_MEMORY;
-    port->results.at = (hs__timed *)(port->desk + p);
+    port->states = malloc((size_t)p * (sizeof *port->states + 2 * (sizeof *port->results.at +
+                                                                   sizeof *port->results.place)));
+    if (!port->states) return HS_ERROR_MEMORY;
+    port->results.at = (hs__timed *)(port->states + p);
     port->demand.at = port->results.at + p;
     port->results.place = (int32_t *)(port->demand.at + p);
     port->demand.place = port->results.place + p;
-    for (int32_t i = 0; i < p; i++) idle(port, i, star->link_costs[i], star->cycle_times[i]);
+    for (int32_t i = 0; i < p; i++) set_idle(port, i, star->link_costs[i], star->cycle_times[i]);
     return HS_OK;
 }
 
 void hs__port_close(hs__port *port)
 {
-    free(port->desk);
+    free(port->states);
     free(port->next);
 }
 
-static void spread(const hs__port *port, hs__desk *desk, const hs_star_chunk *chunk)
+static void set_traffic(const hs__port *port, hs__worker_state *state, const hs_star_chunk *chunk)
 {
-    const hs__passage form = hs__star_passage(port->t, chunk);
-    desk->held = (double)form.held;
-    desk->in = (double)form.in;
-    desk->out = (double)form.out;
-    desk->work = (double)form.work;
-    desk->more = (double)form.more;
-    desk->every = form.every;
-    desk->length = form.length;
-    desk->deep = chunk->depth;
-    desk->buffers = chunk->buffers;
+    const hs__chunk_traffic form = hs__chunk_traffic_of(port->t, chunk);
+    state->held = (double)form.held;
+    state->in = (double)form.in;
+    state->out = (double)form.out;
+    state->work = (double)form.work;
+    state->more = (double)form.more;
+    state->every = form.every;
+    state->length = form.length;
+    state->deep = chunk->depth;
+    state->buffers = chunk->buffers;
 }
 
 hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chunks)
@@ -83,195 +84,198 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         if (!port->next) return HS_ERROR_MEMORY;
     }
     for (int32_t i = 0; i < port->p; i++)
-        idle(port, i, port->desk[i].link_cost, port->desk[i].cycle_time);
+        set_idle(port, i, port->states[i].link_cost, port->states[i].cycle_time);
     port->results.size = port->demand.size = 0;
     port->list = chunks;
     port->chunk_count = count;
     port->message_count = 0;
     port->now = port->coming = 0.0;
     for (int64_t k = count; k-- > 0;) {
-        hs__desk *desk = &port->desk[chunks[k].worker];
-        port->next[k] = desk->chunk;
-        desk->chunk = k;
-        spread(port, desk, &chunks[k]);
-        desk->panels += 1 + (desk->length - 1) / desk->deep;
-        desk->rest += desk->work * (double)desk->length * desk->cycle_time;
-        const double passing = (desk->in + desk->out) * (double)desk->length +
-                               desk->more * (double)(desk->length / desk->every);
-        port->coming += (desk->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) *
-                        desk->link_cost;
+        hs__worker_state *state = &port->states[chunks[k].worker];
+        port->next[k] = state->chunk;
+        state->chunk = k;
+        set_traffic(port, state, &chunks[k]);
+        state->panels += 1 + (state->length - 1) / state->deep;
+        state->rest += state->work * (double)state->length * state->cycle_time;
+        const double passing = (state->in + state->out) * (double)state->length +
+                               state->more * (double)(state->length / state->every);
+        port->coming += (state->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) *
+                        state->link_cost;
     }
     return HS_OK;
 }
 
 /* Returns when the worker could take part in its next message. */
-static double earliest(const hs__desk *desk)
+static double earliest_start(const hs__worker_state *state)
 {
-    if (desk->kind == HS_STAR_RESULT)
-        return desk->owed > 0.0 ? desk->owed_since : desk->full == 2 ? desk->before : desk->last;
-    if (desk->kind == HS_STAR_LOAD || desk->out > 0.0) return desk->released;
-    return desk->buffers == 2 ? desk->before : desk->last;
+    if (state->kind == HS_STAR_RESULT)
+        return state->pending > 0.0 ? state->pending_since
+               : state->full == 2   ? state->before
+                                    : state->last;
+    if (state->kind == HS_STAR_LOAD || state->out > 0.0) return state->released;
+    return state->buffers == 2 ? state->before : state->last;
 }
 
 /* Sets the kind of the worker's next message. */
-static inline void ask(hs__port *port, int32_t i, int32_t kind)
+static inline void set_next_kind(hs__port *port, int32_t i, int32_t kind)
 {
-    hs__desk *desk = &port->desk[i];
-    desk->kind = kind;
-    desk->ready = earliest(desk);
-    if (kind == HS_STAR_RESULT) hs__heap_set(&port->results, i, desk->ready);
+    hs__worker_state *state = &port->states[i];
+    state->kind = kind;
+    state->ready = earliest_start(state);
+    if (kind == HS_STAR_RESULT) hs__heap_set(&port->results, i, state->ready);
     else hs__heap_remove(&port->results, i);
-    if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, desk->ready);
+    if (port->demand.place[i] >= 0) hs__heap_set(&port->demand, i, state->ready);
 }
 
 /* Deals columns to worker i. When no columns are left, workers that asked for a chunk ahead of a
  * result have only this result to send. */
 static void deal_columns(hs__port *port, int32_t i)
 {
-    hs__desk *desk = &port->desk[i];
-    desk->breadth = desk->side < port->left ? desk->side : port->left;
-    desk->col = port->s - port->left;
-    desk->row = 0;
-    port->left -= desk->breadth;
-    if (port->columns) port->columns[i] += desk->breadth;
+    hs__worker_state *state = &port->states[i];
+    state->breadth = state->side < port->left ? state->side : port->left;
+    state->col = port->s - port->left;
+    state->row = 0;
+    port->left -= state->breadth;
+    if (port->columns) port->columns[i] += state->breadth;
     if (port->left || !port->deals_ahead) return;
     for (int32_t j = 0; j < port->p; j++)
-        if (port->desk[j].kind == HS_STAR_LOAD && port->desk[j].owed > 0.0 &&
-            port->desk[j].breadth == 0)
-            ask(port, j, HS_STAR_RESULT);
+        if (port->states[j].kind == HS_STAR_LOAD && port->states[j].pending > 0.0 &&
+            port->states[j].breadth == 0)
+            set_next_kind(port, j, HS_STAR_RESULT);
 }
 
 /* Takes a chunk for a worker that has none; returns 0 if there is none. Columns are dealt left to
  * right, rows from top to bottom. */
 static int take_chunk(hs__port *port, int32_t i)
 {
-    hs__desk *desk = &port->desk[i];
+    hs__worker_state *state = &port->states[i];
     if (port->list) {
-        if (desk->chunk < 0) return 0;
-        spread(port, desk, &port->list[desk->chunk]);
+        if (state->chunk < 0) return 0;
+        set_traffic(port, state, &port->list[state->chunk]);
         return 1;
     }
-    if (desk->breadth == 0) {
-        if (desk->side == 0 || port->left == 0) return 0;
+    if (state->breadth == 0) {
+        if (state->side == 0 || port->left == 0) return 0;
         deal_columns(port, i);
     }
-    const int64_t height = desk->side < port->r - desk->row ? desk->side : port->r - desk->row;
+    const int64_t height = state->side < port->r - state->row ? state->side : port->r - state->row;
     const hs_star_chunk chunk = {.worker = i,
                                  .buffers = port->buffers,
-                                 .row = desk->row,
-                                 .col = desk->col,
+                                 .row = state->row,
+                                 .col = state->col,
                                  .height = height,
-                                 .width = desk->breadth,
-                                 .depth = desk->depth,
-                                 .ahead = desk->owed > 0.0};
-    spread(port, desk, &chunk);
-    desk->chunk = port->chunk_count++;
-    if (port->chunks) port->chunks[desk->chunk] = chunk;
-    desk->row += height;
-    if (desk->row == port->r) desk->breadth = 0;
+                                 .width = state->breadth,
+                                 .depth = state->depth,
+                                 .ahead = state->pending > 0.0};
+    set_traffic(port, state, &chunk);
+    state->chunk = port->chunk_count++;
+    if (port->chunks) port->chunks[state->chunk] = chunk;
+    state->row += height;
+    if (state->row == port->r) state->breadth = 0;
     return 1;
 }
 
 /* Returns whether the worker's next chunk is loaded ahead of the result of the chunk with all
  * panels sent. */
-static int goes_ahead(const hs__port *port, const hs__desk *desk)
+static int goes_ahead(const hs__port *port, const hs__worker_state *state)
 {
-    if (!port->list) return port->deals_ahead && (desk->breadth || (desk->side && port->left));
-    const int64_t next = port->next[desk->chunk];
+    if (!port->list) return port->deals_ahead && (state->breadth || (state->side && port->left));
+    const int64_t next = port->next[state->chunk];
     return next >= 0 && port->list[next].ahead;
 }
 
-/* Determines the message that follows in a chunk. An owed result waits until the panels that find
- * room at once have been sent. */
-static void follow(hs__port *port, int32_t i)
+/* Determines the message that follows in a chunk. A pending result waits until the panels that
+ * find room at once have been sent. */
+static void find_next_message(hs__port *port, int32_t i)
 {
-    hs__desk *desk = &port->desk[i];
-    const int whole = desk->sent == desk->length, done = whole && desk->returned == desk->length;
+    hs__worker_state *state = &port->states[i];
+    const int whole = state->sent == state->length,
+              done = whole && state->returned == state->length;
     int32_t kind = HS_STAR_PANEL;
-    if (desk->owed > 0.0) {
-        if (whole || desk->sent > (desk->buffers == 2 ? desk->deep : 0)) kind = HS_STAR_RESULT;
-    } else if (done || (whole && goes_ahead(port, desk))) {
+    if (state->pending > 0.0) {
+        if (whole || state->sent > (state->buffers == 2 ? state->deep : 0)) kind = HS_STAR_RESULT;
+    } else if (done || (whole && goes_ahead(port, state))) {
         kind = HS_STAR_LOAD;
         if (!done) {
-            desk->owed = desk->held;
-            desk->owed_since = desk->last;
-            desk->owed_chunk = desk->chunk;
-            desk->returned = desk->length;
+            state->pending = state->held;
+            state->pending_since = state->last;
+            state->pending_chunk = state->chunk;
+            state->returned = state->length;
         }
-        if (port->list) desk->chunk = port->next[desk->chunk];
-    } else if (whole || (desk->out > 0.0 && desk->full == desk->buffers)) {
+        if (port->list) state->chunk = port->next[state->chunk];
+    } else if (whole || (state->out > 0.0 && state->full == state->buffers)) {
         kind = HS_STAR_RESULT;
     }
-    ask(port, i, kind);
+    set_next_kind(port, i, kind);
 }
 
 /* Sends a panel, which is then computed. */
-static void send_panel(hs__desk *desk, hs_star_message *message)
+static void send_panel(hs__worker_state *state, hs_star_message *message)
 {
     const int64_t depth =
-        desk->deep < desk->length - desk->sent ? desk->deep : desk->length - desk->sent;
-    const double along = desk->sent % desk->every == 0 ? desk->more : 0.0;
-    message->depth = desk->sent;
-    message->end = message->start + ((double)depth * desk->in + along) * desk->link_cost;
-    message->compute_start = fmax(message->end, desk->last);
-    message->compute_end = message->compute_start + desk->work * (double)depth * desk->cycle_time;
-    desk->before = desk->last;
-    desk->last = message->compute_end;
-    desk->sent += depth;
-    desk->panels--;
-    desk->rest -= message->compute_end - message->compute_start;
-    desk->full += desk->out > 0.0;
+        state->deep < state->length - state->sent ? state->deep : state->length - state->sent;
+    const double along = state->sent % state->every == 0 ? state->more : 0.0;
+    message->depth = state->sent;
+    message->end = message->start + ((double)depth * state->in + along) * state->link_cost;
+    message->compute_start = fmax(message->end, state->last);
+    message->compute_end = message->compute_start + state->work * (double)depth * state->cycle_time;
+    state->before = state->last;
+    state->last = message->compute_end;
+    state->sent += depth;
+    state->panels--;
+    state->rest -= message->compute_end - message->compute_start;
+    state->full += state->out > 0.0;
 }
 
-/* Sends a result: the owed one, the result of a panel, or the result of the chunk. */
-static void send_result(hs__desk *desk, hs_star_message *message)
+/* Sends a result: the pending one, the result of a panel, or the result of the chunk. */
+static void send_result(hs__worker_state *state, hs_star_message *message)
 {
-    double blocks = desk->held;
-    if (desk->owed > 0.0) {
-        blocks = desk->owed;
-        message->chunk = desk->owed_chunk;
-        desk->owed = 0.0;
-    } else if (desk->out > 0.0) {
-        const int64_t left = desk->length - desk->returned;
-        const int64_t depth = desk->deep < left ? desk->deep : left;
-        message->depth = desk->returned;
-        blocks = (double)depth * desk->out;
-        desk->returned += depth;
-        desk->full--;
+    double blocks = state->held;
+    if (state->pending > 0.0) {
+        blocks = state->pending;
+        message->chunk = state->pending_chunk;
+        state->pending = 0.0;
+    } else if (state->out > 0.0) {
+        const int64_t left = state->length - state->returned;
+        const int64_t depth = state->deep < left ? state->deep : left;
+        message->depth = state->returned;
+        blocks = (double)depth * state->out;
+        state->returned += depth;
+        state->full--;
     } else {
-        desk->returned = desk->length;
+        state->returned = state->length;
     }
     message->end = message->compute_start = message->compute_end =
-        message->start + blocks * desk->link_cost;
-    desk->released = message->end;
+        message->start + blocks * state->link_cost;
+    state->released = message->end;
 }
 
 /* Sends the held operand. If it goes ahead of a result, the panels before still count: the first
  * new panels use the buffers that these panels release. */
-static void send_load(hs__desk *desk, int32_t buffers_before, hs_star_message *message)
+static void send_load(hs__worker_state *state, int32_t buffers_before, hs_star_message *message)
 {
     message->end = message->compute_start = message->compute_end =
-        message->start + desk->held * desk->link_cost;
-    if (!(desk->owed > 0.0)) desk->before = desk->last = message->end;
-    else if (buffers_before != 2) desk->before = desk->last;
-    desk->sent = desk->returned = 0;
-    desk->released = message->end;
+        message->start + state->held * state->link_cost;
+    if (!(state->pending > 0.0)) state->before = state->last = message->end;
+    else if (buffers_before != 2) state->before = state->last;
+    state->sent = state->returned = 0;
+    state->released = message->end;
 }
 
 /* Sends the worker's next message through the port; returns 0 if it has none. */
-static int serve(hs__port *port, int32_t i)
+static int serve_worker(hs__port *port, int32_t i)
 {
-    hs__desk *desk = &port->desk[i];
-    const int32_t buffers_before = desk->buffers;
-    if (desk->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
+    hs__worker_state *state = &port->states[i];
+    const int32_t buffers_before = state->buffers;
+    if (state->kind == HS_STAR_LOAD && !take_chunk(port, i)) return 0;
     hs_star_message message = {.worker = i,
-                               .kind = desk->kind,
-                               .chunk = desk->chunk,
-                               .start = fmax(port->now, desk->ready)};
-    if (desk->kind == HS_STAR_PANEL) send_panel(desk, &message);
-    else if (desk->kind == HS_STAR_RESULT) send_result(desk, &message);
-    else send_load(desk, buffers_before, &message);
-    follow(port, i);
+                               .kind = state->kind,
+                               .chunk = state->chunk,
+                               .start = fmax(port->now, state->ready)};
+    if (state->kind == HS_STAR_PANEL) send_panel(state, &message);
+    else if (state->kind == HS_STAR_RESULT) send_result(state, &message);
+    else send_load(state, buffers_before, &message);
+    find_next_message(port, i);
     port->coming -= message.end - message.start;
     port->now = message.end;
     if (port->messages) port->messages[port->message_count] = message;
@@ -280,7 +284,7 @@ static int serve(hs__port *port, int32_t i)
 }
 
 /* Checks from time to time for cancellation and for too many messages. */
-static hs_status stopped(const hs__port *port)
+static hs_status check_limits(const hs__port *port)
 {
     if ((port->message_count & 1023) != 1) return HS_OK;
     return hs__cancelled(port->cancel)        ? HS_ERROR_CANCELLED
@@ -292,7 +296,7 @@ static hs_status stopped(const hs__port *port)
 static void return_ready(hs__port *port)
 {
     while (port->eager && port->results.size && port->results.at[0].time <= port->now)
-        serve(port, port->results.at[0].worker);
+        serve_worker(port, port->results.at[0].worker);
 }
 
 static hs_status serve_in_turn(hs__port *port)
@@ -305,13 +309,13 @@ static hs_status serve_in_turn(hs__port *port)
     for (int32_t before = port->p - 1, left = port->p; left && !status;) {
         const int32_t i = follower[before];
         return_ready(port);
-        if (serve(port, i)) {
+        if (serve_worker(port, i)) {
             before = i;
         } else {
             follower[before] = follower[i];
             left--;
         }
-        status = stopped(port);
+        status = check_limits(port);
     }
     free(follower);
     return status;
@@ -324,8 +328,8 @@ static hs_status serve_demand(hs__port *port)
     while (port->demand.size && !status && port->now + port->coming < port->limit) {
         return_ready(port);
         const int32_t i = port->demand.at[0].worker;
-        if (!serve(port, i)) hs__heap_remove(&port->demand, i);
-        status = stopped(port);
+        if (!serve_worker(port, i)) hs__heap_remove(&port->demand, i);
+        status = check_limits(port);
     }
     return status;
 }
@@ -335,15 +339,15 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
 {
     hs_status status = HS_OK;
     for (int64_t k = 0; k < length && !status; k++) {
-        hs__desk *desk = &port->desk[served[k]];
-        if (desk->panels == 0) continue;
-        for (const int64_t wanted = desk->panels - 1; desk->panels > wanted;) {
+        hs__worker_state *state = &port->states[served[k]];
+        if (state->panels == 0) continue;
+        for (const int64_t wanted = state->panels - 1; state->panels > wanted;) {
             return_ready(port);
-            serve(port, served[k]);
+            serve_worker(port, served[k]);
         }
-        status = stopped(port);
+        status = check_limits(port);
     }
-    while (port->results.size && !status) serve(port, port->results.at[0].worker);
+    while (port->results.size && !status) serve_worker(port, port->results.at[0].worker);
     return status;
 }
 
@@ -363,14 +367,14 @@ static int needs_more(const need *x, const need *y, double now, int32_t order)
     return (x->last > now ? x->last : now) + x->rest > (y->last > now ? y->last : now) + y->rest;
 }
 
-/* Updates a need from its desk; returns 0 if the worker has nothing left. */
-static int look(const hs__port *port, need *x)
+/* Updates a need from the worker's state; returns 0 if the worker has nothing left. */
+static int update_need(const hs__port *port, need *x)
 {
-    const hs__desk *desk = &port->desk[x->worker];
-    x->ready = desk->ready;
-    x->last = desk->last;
-    x->rest = desk->rest;
-    return desk->kind != HS_STAR_LOAD || desk->chunk >= 0;
+    const hs__worker_state *state = &port->states[x->worker];
+    x->ready = state->ready;
+    x->last = state->last;
+    x->rest = state->rest;
+    return state->kind != HS_STAR_LOAD || state->chunk >= 0;
 }
 
 static hs_status serve_by_need(hs__port *port, int32_t order)
@@ -380,28 +384,28 @@ static hs_status serve_by_need(hs__port *port, int32_t order)
     if (!needs) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < port->p; i++) {
         needs[count].worker = i;
-        count += look(port, &needs[count]);
+        count += update_need(port, &needs[count]);
     }
     hs_status status = HS_OK;
     while (count && !status && port->now + port->coming < port->limit) {
         int32_t first = 0;
         for (int32_t k = 1; k < count; k++)
             if (needs_more(&needs[k], &needs[first], port->now, order)) first = k;
-        serve(port, needs[first].worker);
-        int left = look(port, &needs[first]);
+        serve_worker(port, needs[first].worker);
+        int left = update_need(port, &needs[first]);
         if (port->eager) {
             return_ready(port);
-            for (int32_t k = 0; k < count; k++) left &= look(port, &needs[k]);
+            for (int32_t k = 0; k < count; k++) left &= update_need(port, &needs[k]);
         }
         if (!left) {
             const int32_t before = count;
             count = 0;
             for (int32_t k = 0; k < before; k++) {
                 needs[count] = needs[k];
-                count += look(port, &needs[count]);
+                count += update_need(port, &needs[count]);
             }
         }
-        status = stopped(port);
+        status = check_limits(port);
     }
     free(needs);
     return status;
@@ -411,7 +415,7 @@ static hs_status serve_listed(hs__port *port, int64_t length, const int32_t *ser
 {
     hs_status status = HS_OK;
     for (int64_t k = 0; k < length && !status; k++)
-        status = serve(port, served[k]) ? stopped(port) : HS_ERROR_VALUE;
+        status = serve_worker(port, served[k]) ? check_limits(port) : HS_ERROR_VALUE;
     return status;
 }
 
@@ -424,7 +428,8 @@ hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const in
                                                      : serve_listed(port, length, served);
     if (status) return status;
     for (int32_t i = 0; i < port->p; i++)
-        if (port->desk[i].kind != HS_STAR_LOAD || port->desk[i].chunk >= 0) return HS_ERROR_VALUE;
+        if (port->states[i].kind != HS_STAR_LOAD || port->states[i].chunk >= 0)
+            return HS_ERROR_VALUE;
     return HS_OK;
 }
 
@@ -451,16 +456,16 @@ static int valid_chunks(const hs_star *star, int64_t count, const hs_star_chunk 
 
 /* Returns whether, in each worker's list, only chunks of C are loaded ahead, each after a chunk of
  * C, and all fit together. */
-static int valid_chains(const hs__port *port, const int64_t *memory)
+static int valid_pipelining(const hs__port *port, const int64_t *memory)
 {
     for (int32_t i = 0; i < port->p; i++) {
-        hs__chain chain = {0};
+        hs__pipelined_chunks pipelined = {0};
         int64_t before = -1;
-        for (int64_t k = port->desk[i].chunk; k >= 0; before = k, k = port->next[k]) {
+        for (int64_t k = port->states[i].chunk; k >= 0; before = k, k = port->next[k]) {
             if (port->list[k].ahead && before >= 0 && port->list[before].held != HS_STAR_HOLD_C)
                 return 0;
-            hs__chain_add(&chain, port->t, &port->list[k]);
-            if (chain.passing > memory[i] - chain.held) return 0;
+            hs__pipelined_chunks_add(&pipelined, port->t, &port->list[k]);
+            if (pipelined.passing > memory[i] - pipelined.held) return 0;
         }
     }
     return 1;
@@ -487,8 +492,9 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     port.most = INT64_MAX;
     status = hs__port_list(&port, count, chunks);
     if (!status)
-        status = valid_chains(&port, star->memory) ? hs__port_serve(&port, order, length, served)
-                                                   : HS_ERROR_VALUE;
+        status = valid_pipelining(&port, star->memory)
+                     ? hs__port_serve(&port, order, length, served)
+                     : HS_ERROR_VALUE;
     if (!status) {
         *message_count = port.message_count;
         *makespan = port.now;
