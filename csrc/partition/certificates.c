@@ -134,8 +134,8 @@ static int by_worker_and_start(const void *a, const void *b)
 }
 
 /* Computes the weighted sum of all projections on an axis; spans [pieces] is workspace. */
-static double projections(int32_t pieces, const int32_t *workers, const int64_t *rects,
-                          const double *weights, int axis, span *spans)
+static double sum_projections(int32_t pieces, const int32_t *workers, const int64_t *rects,
+                              const double *weights, int axis, span *spans)
 {
     double sum = 0.0;
     for (int32_t q = 0; q < pieces; q++) {
@@ -185,8 +185,8 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
     double bound;
     if (!status) status = hs_zones_bound(p, areas, weights, (double)m, (double)n, 0, &bound);
     if (!status) {
-        double value = projections(pieces, workers, rects, weights, 0, spans);
-        value += projections(pieces, workers, rects, weights, 1, spans);
+        double value = sum_projections(pieces, workers, rects, weights, 0, spans);
+        value += sum_projections(pieces, workers, rects, weights, 1, spans);
         status = hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
     }
     free(areas);
@@ -199,7 +199,7 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
 /* Computes the least weighted faces of a box of volume v <= 1 alone in the unit cube. By Lagrange,
  * its sides are proportional to the weights of the faces across them, `across` (descending, with
  * the largest as 1), except sides that reach the side of the cube, the longest first. */
-static double alone(double v, const double across[3])
+static double least_faces_alone(double v, const double across[3])
 {
     double side[3] = {1.0, 1.0, 1.0};
     for (int first = 0; first < 3; first++) {
@@ -229,7 +229,7 @@ static double boxes_bound(const hs__cuboid_problem *s, const double *faces)
         }
     const double unit = across[0];
     for (int q = 0; q < 3; q++) across[q] /= unit;
-    for (int32_t i = 0; i < s->size; i++) sum += alone(s->volume[i], across);
+    for (int32_t i = 0; i < s->size; i++) sum += least_faces_alone(s->volume[i], across);
     return sum * unit;
 }
 

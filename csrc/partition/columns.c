@@ -34,13 +34,13 @@ static double cost_at(const column_problem *s, int32_t a, int32_t q)
 
 /* Returns whether the later cut b is better than the earlier cut a at q; if so, it stays better for
  * larger q. */
-static bool beats(const column_problem *s, int32_t b, int32_t a, int32_t q)
+static bool is_better_cut(const column_problem *s, int32_t b, int32_t a, int32_t q)
 {
     return q - a > s->max_rows || cost_at(s, b, q) < cost_at(s, a, q);
 }
 
 /* Fills best and cut for a fee per column; returns the number of columns. */
-static int32_t solve(column_problem *s, double fee)
+static int32_t solve_columns(column_problem *s, double fee)
 {
     int32_t head = 0;
     int32_t tail = 0; /* the queue is [head, tail) */
@@ -56,7 +56,7 @@ static int32_t solve(column_problem *s, double fee)
 
         while (tail > head) {
             int32_t from = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
-            if (!beats(s, q, s->queue_cut[tail - 1], from)) break;
+            if (!is_better_cut(s, q, s->queue_cut[tail - 1], from)) break;
             tail--;
         }
         int32_t from = q + 1;
@@ -65,14 +65,14 @@ static int32_t solve(column_problem *s, double fee)
             int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
             /* galloping search: the place is mostly near */
             int64_t high = low;
-            for (int64_t step = 1; high <= s->size && !beats(s, q, last, (int32_t)high);
+            for (int64_t step = 1; high <= s->size && !is_better_cut(s, q, last, (int32_t)high);
                  step *= 2) {
                 low = (int32_t)high + 1;
                 high = high + step <= s->size ? high + step : s->size + 1;
             }
             while (low < high) {
                 int32_t middle = low + ((int32_t)high - low) / 2;
-                if (beats(s, q, last, middle)) high = middle;
+                if (is_better_cut(s, q, last, middle)) high = middle;
                 else low = middle + 1;
             }
             from = low;
@@ -98,7 +98,7 @@ static void read_starts(const column_problem *s, int32_t used, int32_t *start)
  * a solution with exactly `columns`. If a column of the first lies inside a column of the second,
  * the first solution can continue with the second from there on: as the weight is Monge, nothing is
  * lost (Aggarwal, Schieber, Tokuyama 1994). */
-static void splice(int32_t *start, const int32_t *few, int32_t few_columns, int32_t columns)
+static void splice_columns(int32_t *start, const int32_t *few, int32_t few_columns, int32_t columns)
 {
     int32_t i = 0;
     const int32_t ahead = columns - few_columns;
@@ -139,7 +139,7 @@ hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min
 
     /* In units of the box's width: a column costs its height. */
     const double fee = 1.0 / aspect;
-    int32_t used = solve(&s, fee);
+    int32_t used = solve_columns(&s, fee);
     /* The least cost is convex in the number of columns, so the right fee leads to any given
      * number. */
     if (used > max_columns || used < min_columns) {
@@ -152,13 +152,13 @@ hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min
         while (high - low > 1e-12 * (fabs(low) + fabs(high)) && !hs__cancelled(cancel)) {
             double middle = low + (high - low) / 2.0;
             if (middle <= low || middle >= high) break;
-            if (solve(&s, middle) > wanted) low = middle;
+            if (solve_columns(&s, middle) > wanted) low = middle;
             else high = middle;
         }
-        read_starts(&s, solve(&s, low), column_start);
-        used = solve(&s, high);
+        read_starts(&s, solve_columns(&s, low), column_start);
+        used = solve_columns(&s, high);
         read_starts(&s, used, s.queue_cut);
-        splice(column_start, s.queue_cut, used, wanted);
+        splice_columns(column_start, s.queue_cut, used, wanted);
         used = wanted;
     } else read_starts(&s, used, column_start);
 
@@ -187,7 +187,7 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
 
 /* Adds up shares [count] into prefix [count], each with its rounding error added back, as
  * floorplans add up a chain of cuts. Returns the sum, and its rounding error in low. */
-static double add_up_chain(int32_t count, const double *shares, double *prefix, double *low)
+static double add_up_shares(int32_t count, const double *shares, double *prefix, double *low)
 {
     double sum = 0.0;
     double rest = 0.0;
@@ -200,7 +200,7 @@ static double add_up_chain(int32_t count, const double *shares, double *prefix, 
 }
 
 /* faster than fmin, which is a function call */
-static double lesser(double x, double y) { return x < y ? x : y; }
+static double lesser_of(double x, double y) { return x < y ? x : y; }
 
 size_t hs__column_rects_space(int32_t p) { return 4 * (size_t)p * sizeof(double); }
 
@@ -219,7 +219,7 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
         const int32_t start = column_start[j];
         double own_low;
         double own =
-            add_up_chain(column_start[j + 1] - start, shares + start, prefix + start, &own_low);
+            add_up_shares(column_start[j + 1] - start, shares + start, prefix + start, &own_low);
         width[j] = own + own_low;
         hs__add_exactly(&sum, &low, own);
         low += own_low;
@@ -229,15 +229,15 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
         if (!(areas[i] > 0.0)) memset(rects + 4 * (size_t)i, 0, 4 * sizeof *rects);
     double whole = 1.0; /* width of the columns up to this one */
     for (int32_t j = columns - 1; j >= 0; j--) {
-        const double wide = j > 0 ? lesser(width[j], whole) : whole;
-        if (j > 0) whole = lesser(reach[j - 1], whole);
+        const double wide = j > 0 ? lesser_of(width[j], whole) : whole;
+        if (j > 0) whole = lesser_of(reach[j - 1], whole);
         double tall = 1.0; /* height of the zones up to this one */
         for (int32_t k = column_start[j + 1] - 1; k >= column_start[j]; k--) {
             double *own = rects + 4 * (size_t)order[k];
             own[1] = j > 0 ? whole : 0.0;
-            own[2] = k > column_start[j] ? lesser(shares[k] / wide, tall) : tall;
+            own[2] = k > column_start[j] ? lesser_of(shares[k] / wide, tall) : tall;
             own[3] = wide;
-            if (k > column_start[j]) tall = lesser(prefix[k - 1] / wide, tall);
+            if (k > column_start[j]) tall = lesser_of(prefix[k - 1] / wide, tall);
             own[0] = k > column_start[j] ? tall : 0.0;
         }
     }

@@ -124,7 +124,7 @@ static int32_t case_of(const window *w, const int64_t side[3])
                      side[2] - w->low[2]);
 }
 
-static bool within(const window *w, int q, int64_t side)
+static bool is_within(const window *w, int q, int64_t side)
 {
     return side >= w->low[q] && side < w->low[q] + w->wide[q];
 }
@@ -159,8 +159,9 @@ static double best_cut(const tiling *s, int32_t t, const int64_t side[3], int64_
     double best = INFINITY;
     double nearest = INFINITY;
     double ideal = (double)side[q] * (s->f->volume[a] / s->f->volume[t]);
-    for (int64_t at = s->windows[a].low[q]; within(&s->windows[a], q, at) && at <= side[q]; at++) {
-        if (!within(&s->windows[b], q, side[q] - at)) continue;
+    for (int64_t at = s->windows[a].low[q]; is_within(&s->windows[a], q, at) && at <= side[q];
+         at++) {
+        if (!is_within(&s->windows[b], q, side[q] - at)) continue;
         in_a[q] = at;
         in_b[q] = side[q] - at;
         double load = fmax(load_of(s, a, in_a), load_of(s, b, in_b));
@@ -180,9 +181,9 @@ static void fill_loads(tiling *s, int32_t nodes, const int *cancel)
         const window *w = &s->windows[t];
         if (s->tree[t] >= 0) continue;
         int64_t side[3], cut;
-        for (side[0] = w->low[0]; within(w, 0, side[0]); side[0]++)
-            for (side[1] = w->low[1]; within(w, 1, side[1]); side[1]++)
-                for (side[2] = w->low[2]; within(w, 2, side[2]); side[2]++)
+        for (side[0] = w->low[0]; is_within(w, 0, side[0]); side[0]++)
+            for (side[1] = w->low[1]; is_within(w, 1, side[1]); side[1]++)
+                for (side[2] = w->low[2]; is_within(w, 2, side[2]); side[2]++)
                     s->load[(size_t)t * CASES + (size_t)case_of(w, side)] =
                         best_cut(s, t, side, &cut);
     }

@@ -65,8 +65,8 @@ static double lower_bound(const search *s, uint32_t set, const double side[3])
 
 /* Finds the least cost below the cutoff and its tree; returns INFINITY if there is none. A cut
  * along `banned` is skipped, as the parent would have made it. */
-static double solve(const search *s, uint32_t set, const double side[3], int banned, double cutoff,
-                    cut *cuts, int32_t *tree)
+static double solve_set(const search *s, uint32_t set, const double side[3], int banned,
+                        double cutoff, cut *cuts, int32_t *tree)
 {
     double face[3];
     hs__cuboid_faces(side, face);
@@ -123,9 +123,9 @@ static double solve(const search *s, uint32_t set, const double side[3], int ban
         inside[q] *= s->sum[a] / s->sum[set];
         outside[q] *= s->sum[b] / s->sum[set];
         double cost_a =
-            solve(s, a, inside, q, cutoff - lower_bound(s, b, outside), cuts + count, first);
+            solve_set(s, a, inside, q, cutoff - lower_bound(s, b, outside), cuts + count, first);
         if (isinf(cost_a)) continue;
-        double cost_b = solve(s, b, outside, -1, cutoff - cost_a, cuts + count, second);
+        double cost_b = solve_set(s, b, outside, -1, cutoff - cost_a, cuts + count, second);
         if (!(cost_a + cost_b < cutoff)) continue;
         cutoff = best = cost_a + cost_b;
         int32_t in_a = 1;
@@ -155,7 +155,7 @@ void hs__cuboid_guillotine(hs__cuboid_search *s, int32_t size, const double *vol
         while (!(set >> lowest & 1)) lowest++;
         s->sum[set] = s->sum[set & (set - 1)] + s->volume[lowest];
     }
-    solve(s, (1u << size) - 1, side, -1, INFINITY, s->cuts, tree);
+    solve_set(s, (1u << size) - 1, side, -1, INFINITY, s->cuts, tree);
 }
 
 hs_status hs_partition_cuboids_exact(int32_t p, const double *volumes, const double *faces,

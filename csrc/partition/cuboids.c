@@ -24,34 +24,34 @@
  * With all three axes, a permutation of the sides permutes the triples: descending sides suffice.
  * With two axes the third side is the same for all. Slots number the sides in this order. */
 enum {
-    LEVELS = 12,
-    SHIFTS = 2 * LEVELS + 1,
-    GRID = (LEVELS + 1) * (LEVELS + 2) / 2,
+    SPAN = 12,
+    SHIFTS = 2 * SPAN + 1,
+    GRID = (SPAN + 1) * (SPAN + 2) / 2,
     LARGEST = 64,
     EXACT = 8
 };
-enum { AROUND = 5 }; /* levels of the grid beyond the ratio of the sides of the box */
+enum { AROUND = 5 }; /* exponents of the grid beyond the ratio of the sides of the box */
 static const double STEP = 0.5;
 
 typedef struct {
     uint8_t index;   /* index in the grid */
     uint8_t slot[3]; /* slot of the parent for each slot of the child */
-} landing;
+} child_direction;
 
 typedef struct {
     int axes;    /* 2 or 3: number of slots that are cut */
     int axis[3]; /* axis of each slot, in the caller's numbering */
-    int levels;  /* longest side / shortest, in steps; at most LEVELS */
+    int span;    /* log2(longest side / shortest) / STEP on the grid; at most SPAN */
     int32_t directions;
     double face[GRID][3]; /* faces of a box with the sides of each direction */
     /* where a cut along a slot leads if the side shrinks by 2^(-STEP * shift) */
-    landing child[3][SHIFTS][GRID];
+    child_direction child[3][SHIFTS][GRID];
     double volume[LARGEST]; /* volumes of the parts in the order that is tried */
     double sum[LARGEST * (LARGEST + 1) / 2];
-    double level[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
-    double (*triple)[3];                       /* [runs * directions] */
-    const int *cancel;                         /* after it is set, the table is meaningless */
-    hs__cuboid_search small;                   /* for up to EXACT parts */
+    double exponent[LARGEST * (LARGEST + 1) / 2]; /* log2(sum) / STEP */
+    double (*triple)[3];                          /* [runs * directions] */
+    const int *cancel;                            /* after it is set, the table is meaningless */
+    hs__cuboid_search small;                      /* for up to EXACT parts */
 } table;
 
 /* Sorts the slots [0, axes) by their sides, the longest first. */
@@ -85,39 +85,36 @@ static void fill_directions(table *s, int32_t axes, const double side[3])
         shortest = fmin(shortest, side[s->axis[q]]);
     }
     double apart = log2(longest / shortest) / STEP;
-    s->levels = apart < LEVELS - AROUND ? (int)apart + AROUND : LEVELS;
-    s->directions = direction_index(s->axes, s->levels, s->axes == 2 ? 0 : s->levels) + 1;
-    for (int i = 0; i <= s->levels; i++)
+    s->span = apart < SPAN - AROUND ? (int)apart + AROUND : SPAN;
+    s->directions = direction_index(s->axes, s->span, s->axes == 2 ? 0 : s->span) + 1;
+    for (int i = 0; i <= s->span; i++)
         for (int j = 0; j <= (s->axes == 2 ? 0 : i); j++) {
             int32_t g = direction_index(s->axes, i, j);
             hs__cuboid_faces((const double[3]){exp2(i * STEP), exp2(j * STEP), 1.0}, s->face[g]);
             for (int q = 0; q < s->axes; q++)
                 for (int shift = 0; shift < SHIFTS; shift++) {
-                    double level[3] = {i, j, 0};
+                    double exponent[3] = {i, j, 0};
                     int slot[3];
-                    level[q] -= shift;
-                    sort_slots(s->axes, level, slot);
-                    double last = fmax(level[slot[s->axes - 1]], level[slot[0]] - s->levels);
-                    int first = (int)(level[slot[0]] - last);
-                    int second = (int)(fmax(level[slot[1]], last) - last);
+                    exponent[q] -= shift;
+                    sort_slots(s->axes, exponent, slot);
+                    double last = fmax(exponent[slot[s->axes - 1]], exponent[slot[0]] - s->span);
+                    int first = (int)(exponent[slot[0]] - last);
+                    int second = (int)(fmax(exponent[slot[1]], last) - last);
                     s->child[q][shift][g] =
-                        (landing){(uint8_t)direction_index(s->axes, first, second),
-                                  {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
+                        (child_direction){(uint8_t)direction_index(s->axes, first, second),
+                                          {(uint8_t)slot[0], (uint8_t)slot[1], (uint8_t)slot[2]}};
                 }
         }
 }
 
 /* Returns the cost of a child with the triple kept for the direction nearest to its sides. */
-static double look_up(const double (*triples)[3], const landing *near, const double face[3])
+static double look_up(const double (*triples)[3], const child_direction *near, const double face[3])
 {
     const double *t = triples[near->index];
     return t[0] * face[near->slot[0]] + t[1] * face[near->slot[1]] + t[2] * face[near->slot[2]];
 }
 
-static int shift_of(double levels)
-{
-    return levels < SHIFTS - 1 ? (int)(levels + 0.5) : SHIFTS - 1;
-}
+static int shift_of(double apart) { return apart < SHIFTS - 1 ? (int)(apart + 0.5) : SHIFTS - 1; }
 
 static void fill_run(table *s, int32_t first, int32_t end)
 {
@@ -133,11 +130,11 @@ static void fill_run(table *s, int32_t first, int32_t end)
             (const double(*)[3])(s->triple + (size_t)run_b * (size_t)s->directions);
         double share_a = s->sum[run_a] / s->sum[run];
         double share_b = s->sum[run_b] / s->sum[run];
-        int shift_a = shift_of(s->level[run] - s->level[run_a]);
-        int shift_b = shift_of(s->level[run] - s->level[run_b]);
+        int shift_a = shift_of(s->exponent[run] - s->exponent[run_a]);
+        int shift_b = shift_of(s->exponent[run] - s->exponent[run_b]);
         for (int q = 0; q < s->axes; q++) {
-            const landing *near_a = s->child[q][shift_a];
-            const landing *near_b = s->child[q][shift_b];
+            const child_direction *near_a = s->child[q][shift_a];
+            const child_direction *near_b = s->child[q][shift_b];
             for (int32_t g = 0; g < s->directions; g++) {
                 const double *face = s->face[g];
                 double face_a[3] = {face[0] * share_a, face[1] * share_a, face[2] * share_a};
@@ -146,8 +143,8 @@ static void fill_run(table *s, int32_t first, int32_t end)
                 double cost = look_up(a, &near_a[g], face_a) + look_up(b, &near_b[g], face_b);
                 if (cost < best[g]) {
                     best[g] = cost;
-                    const landing *in_a = &near_a[g];
-                    const landing *in_b = &near_b[g];
+                    const child_direction *in_a = &near_a[g];
+                    const child_direction *in_b = &near_b[g];
                     const double *t = a[in_a->index];
                     const double *u = b[in_b->index];
                     double sum[3] = {0.0, 0.0, 0.0};
@@ -204,14 +201,14 @@ static double best_cut(const table *s, int32_t first, int32_t end, const double 
 
 /* Fills the table for s->volume[0 .. size); returns the cost in the box, INFINITY for fewer than
  * two parts or after a cancellation. */
-static double fill(table *s, int32_t size, const double side[3])
+static double fill_table(table *s, int32_t size, const double side[3])
 {
     for (int32_t end = 1; end <= size; end++) {
         double sum = 0.0;
         for (int32_t first = end; first-- > 0;) {
             const int64_t run = hs__interval(first, end);
             s->sum[run] = sum += s->volume[first];
-            s->level[run] = log2(sum) / STEP;
+            s->exponent[run] = log2(sum) / STEP;
         }
         double(*leaf)[3] = s->triple + (size_t)hs__interval(end - 1, end) * (size_t)s->directions;
         for (int32_t g = 0; g < s->directions; g++) leaf[g][0] = leaf[g][1] = leaf[g][2] = 1.0;
@@ -228,8 +225,8 @@ static double fill(table *s, int32_t size, const double side[3])
 
 /* Writes the tree of a run in a box of given sides. Each cut is chosen anew for the actual sides,
  * so the tree costs no more than the table said. Small runs are searched exactly. */
-static void build(table *s, int32_t first, int32_t end, const double side[3], const int32_t *worker,
-                  int32_t *tree)
+static void write_tree(table *s, int32_t first, int32_t end, const double side[3],
+                       const int32_t *worker, int32_t *tree)
 {
     int32_t size = end - first;
     if (hs__cancelled(s->cancel)) return;
@@ -248,8 +245,8 @@ static void build(table *s, int32_t first, int32_t end, const double side[3], co
     double side_b[3] = {side[0], side[1], side[2]};
     side_a[q] *= s->sum[hs__interval(first, at)] / s->sum[hs__interval(first, end)];
     side_b[q] *= s->sum[hs__interval(at, end)] / s->sum[hs__interval(first, end)];
-    build(s, first, at, side_a, worker, tree);
-    build(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
+    write_tree(s, first, at, side_a, worker, tree);
+    write_tree(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
     tree[2 * size - 2] = -1 - s->axis[q];
 }
 
@@ -275,7 +272,7 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
 {
     int32_t order[LARGEST], trial[LARGEST];
     double free_cost = 0.0;
-    double cost = fill(s, size, side); /* Lower bound: the cost if all parts were cubes. */
+    double cost = fill_table(s, size, side); /* Lower bound: the cost if all parts were cubes. */
     bool equal = true;
     for (int32_t i = 0; i < size; i++) {
         order[i] = i;
@@ -286,7 +283,7 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
         memcpy(trial, order, sizeof order);
         change_order(size, trial, &seed);
         for (int32_t i = 0; i < size; i++) s->volume[i] = volume[trial[i]];
-        double changed = fill(s, size, side);
+        double changed = fill_table(s, size, side);
         if (changed <= cost) {
             cost = changed;
             memcpy(order, trial, sizeof order);
@@ -299,14 +296,14 @@ static void search_orders(table *s, int32_t size, const double side[3], int32_t 
         s->volume[i] = volume[order[i]];
     }
     for (int32_t i = 0; i < size; i++) volume[i] = s->volume[i];
-    fill(s, size, side);
+    fill_table(s, size, side);
 }
 
 /* Cuts more parts than the table can take into halves by volume, across the longest side, until
  * they fit. The half with fewer parts is done first, so the recursion is no deeper than
  * log2(parts). */
-static void halve(table *s, int32_t size, const double given[3], int32_t *worker, double *volume,
-                  int32_t *tree)
+static void halve_parts(table *s, int32_t size, const double given[3], int32_t *worker,
+                        double *volume, int32_t *tree)
 {
     double side[3] = {given[0], given[1], given[2]};
     /* the first cut stands at the last place of the tree */
@@ -329,23 +326,23 @@ static void halve(table *s, int32_t size, const double given[3], int32_t *worker
         side_a[q] *= below / (below + above);
         side_b[q] *= above / (below + above);
         if (at <= size - at) {
-            halve(s, at, side_a, worker, volume, tree);
+            halve_parts(s, at, side_a, worker, volume, tree);
             tree += 2 * at - 1;
             worker += at;
             volume += at;
             size -= at;
             memcpy(side, side_b, sizeof side);
         } else {
-            halve(s, size - at, side_b, worker + at, volume + at, tree);
+            halve_parts(s, size - at, side_b, worker + at, volume + at, tree);
             tree += 2 * (size - at) - 1;
             size = at;
             memcpy(side, side_a, sizeof side);
         }
     }
     memcpy(s->volume, volume, (size_t)size * sizeof *volume);
-    if (size > 1) fill(s, size, side);
+    if (size > 1) fill_table(s, size, side);
     else s->sum[0] = volume[0];
-    build(s, 0, size, side, worker, tree);
+    write_tree(s, 0, size, side, worker, tree);
 }
 
 hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *faces, int32_t axes,
@@ -379,8 +376,8 @@ hs_status hs_partition_cuboids(int32_t p, const double *volumes, const double *f
             if (tries > 0 && s.size > 2 && s.size <= LARGEST) {
                 memcpy(t->volume, s.volume, (size_t)s.size * sizeof *s.volume);
                 search_orders(t, s.size, side, tries, seed, s.worker, s.volume);
-                build(t, 0, s.size, side, s.worker, tree);
-            } else halve(t, s.size, side, s.worker, s.volume, tree);
+                write_tree(t, 0, s.size, side, s.worker, tree);
+            } else halve_parts(t, s.size, side, s.worker, s.volume, tree);
             free(t->triple);
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }

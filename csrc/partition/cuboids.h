@@ -55,7 +55,7 @@ static inline void hs__cuboid_faces(const double side[3], double face[3])
 /* Workspace for hs__cuboid_guillotine, about 60 KB. */
 typedef struct hs__cuboid_cut {
     double bound;
-    uint16_t part; /* the side that contains the lowest part */
+    uint16_t part; /* the set that contains the lowest part */
     uint8_t axis;
 } hs__cuboid_cut;
 

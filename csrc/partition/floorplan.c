@@ -64,7 +64,7 @@ double hs__weight_unit(int32_t p, const double *weights)
 }
 
 /* Returns a b - c d, accurate to the last bits (Kahan). */
-static double difference(double a, double b, double c, double d)
+static double difference_of_products(double a, double b, double c, double d)
 {
     const double second = c * d;
     return fma(a, b, -second) + fma(-c, d, second);
@@ -85,7 +85,7 @@ void hs__wheel_of(const double area[5], double width[5], double height[5])
     const double left = area[3];
     const double centre = area[4];
     const double rest = right + bottom + centre;
-    const double start = difference(right, left, top, bottom) - top * centre;
+    const double start = difference_of_products(right, left, top, bottom) - top * centre;
     double middle = rest / 2.0;
     bool small_v = true;
     uint64_t low = 0;
@@ -198,7 +198,7 @@ typedef struct {
 
 /* Computes the boxes of node i's operands. A side is the operand's area divided by the side that it
  * shares with its box: so errors do not add up along a chain of cuts. */
-static void divide(const hs__node *nodes, int32_t i, box *boxes)
+static void divide_box(const hs__node *nodes, int32_t i, box *boxes)
 {
     const hs__node *self = &nodes[i];
     const box all = boxes[i];
@@ -275,7 +275,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     const double width = sqrt(aspect), height = 1.0 / width;
     boxes[length - 1] = (box){.height = height, .width = width};
     for (int32_t i = length - 1; i >= 0; i--)
-        if (nodes[i].op < 0) divide(nodes, i, boxes);
+        if (nodes[i].op < 0) divide_box(nodes, i, boxes);
 
     double sum = 0.0;
     int32_t count = 0;
@@ -292,8 +292,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
         for (int k = 0; k < 2 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;
             double *rect = rects + 4 * (size_t)count;
-            for (int side = 0; side < 4; side++)
-                rect[side] = parts[k][side] / (side % 2 ? width : height);
+            for (int q = 0; q < 4; q++) rect[q] = parts[k][q] / (q % 2 ? width : height);
             workers[count++] = nodes[i].op;
         }
         sum += (weights ? weights[nodes[i].op] : 1.0) *

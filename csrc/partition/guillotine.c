@@ -75,7 +75,7 @@ static hs_status lower_by_wheels(hs__hulls *h, uint32_t all, const int *cancel)
     return HS_OK;
 }
 
-static hs_status fill(subsets *t, bool wheels, const int *cancel)
+static hs_status fill_subsets(subsets *t, bool wheels, const int *cancel)
 {
     for (uint32_t all = 1; all < UINT32_C(1) << t->size; all++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
@@ -99,7 +99,7 @@ static hs_status fill(subsets *t, bool wheels, const int *cancel)
     return HS_OK;
 }
 
-static void write(subsets *t, uint32_t set, double width, double height)
+static void write_plan(subsets *t, uint32_t set, double width, double height)
 {
     const hs__point *point = hs__hulls_best(&t->hulls, set, width, height);
     const double *areas = t->hulls.area;
@@ -115,7 +115,7 @@ static void write(subsets *t, uint32_t set, double width, double height)
         }
         for (int c = 0; c < 5; c++) area[c] = areas[part[c]] / areas[set];
         hs__wheel_of(area, w, h);
-        for (int c = 0; c < 5; c++) write(t, part[c], width * w[c], height * h[c]);
+        for (int c = 0; c < 5; c++) write_plan(t, part[c], width * w[c], height * h[c]);
         t->plan[t->length++] = HS_WHEEL;
         break;
     }
@@ -123,8 +123,8 @@ static void write(subsets *t, uint32_t set, double width, double height)
         const uint32_t first = (uint32_t)operands;
         const bool above = (point->how & ABOVE) != 0;
         const double share = areas[first] / areas[set], rest = areas[set ^ first] / areas[set];
-        write(t, first, above ? width : width * share, above ? height * share : height);
-        write(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
+        write_plan(t, first, above ? width : width * share, above ? height * share : height);
+        write_plan(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
         t->plan[t->length++] = above ? HS_ABOVE : HS_BESIDE;
     }
     }
@@ -159,12 +159,12 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
         double *area = t->hulls.area;
         for (uint32_t set = 1; set < UINT32_C(1) << size; set++)
             area[set] = area[set & (set - 1)] + area[set & -set];
-        status = fill(t, wheels, cancel);
+        status = fill_subsets(t, wheels, cancel);
     }
     if (!status) {
         const uint32_t all = (UINT32_C(1) << size) - 1;
         *cost = hs__hulls_cost(&t->hulls, all) * unit;
-        write(t, all, t->hulls.width, t->hulls.height);
+        write_plan(t, all, t->hulls.width, t->hulls.height);
         *length = t->length;
     }
     if (t) hs__hulls_free(&t->hulls);

@@ -20,7 +20,7 @@ hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
 }
 
 /* Returns whether q lies below the line from p to r (across increases from p to q to r). */
-static bool below(const hs__point *p, const hs__point *q, const hs__point *r)
+static bool is_below(const hs__point *p, const hs__point *q, const hs__point *r)
 {
     return (q->down - p->down) * (r->across - p->across) <
            (r->down - p->down) * (q->across - p->across);
@@ -31,7 +31,7 @@ static double cost_in(const hs__point *q, double width, double height)
     return q->across * width + q->down * height;
 }
 
-static void trim(hs__hull *hull, const hs__boxes *b)
+static void trim_hull(hs__hull *hull, const hs__boxes *b)
 {
     hs__point *points = hull->points;
     int32_t first = 0;
@@ -47,7 +47,7 @@ static void trim(hs__hull *hull, const hs__boxes *b)
 }
 
 /* Returns whether any point of the chain lies below the hull. */
-static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count)
+static bool improves_hull(const hs__hull *hull, const hs__point *chain, int32_t count)
 {
     const hs__point *points = hull->points;
     if (hull->count == 0) return true;
@@ -58,13 +58,13 @@ static bool improves(const hs__hull *hull, const hs__point *chain, int32_t count
         while (k + 1 < hull->count && points[k + 1].across <= chain[i].across) k++;
         /* right of the last point and not lower */
         if (k + 1 == hull->count) return false;
-        if (below(&points[k], &chain[i], &points[k + 1])) return true;
+        if (is_below(&points[k], &chain[i], &points[k + 1])) return true;
     }
     return false;
 }
 
 /* Inserts a point if it lies below the hull. There must be room. */
-static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
+static void insert_point(hs__hull *hull, const hs__point *q, const hs__boxes *b)
 {
     hs__point *points = hull->points;
     int32_t left = 0;
@@ -80,11 +80,11 @@ static void insert(hs__hull *hull, const hs__point *q, const hs__boxes *b)
     if (right == hull->count &&
         cost_in(q, b->narrow, b->height) >= cost_in(&points[right - 1], b->narrow, b->height))
         return;
-    if (left > 0 && right < hull->count && !below(&points[left - 1], q, &points[right])) return;
+    if (left > 0 && right < hull->count && !is_below(&points[left - 1], q, &points[right])) return;
     if (left > 0 && points[left - 1].across == q->across) left--;
     while (right < hull->count && points[right].down >= q->down) right++;
-    while (left > 1 && !below(&points[left - 2], &points[left - 1], q)) left--;
-    while (right + 1 < hull->count && !below(q, &points[right], &points[right + 1])) right++;
+    while (left > 1 && !is_below(&points[left - 2], &points[left - 1], q)) left--;
+    while (right + 1 < hull->count && !is_below(q, &points[right], &points[right + 1])) right++;
     memmove(points + left + 1, points + right, (size_t)(hull->count - right) * sizeof *points);
     points[left] = *q;
     hull->count += left + 1 - right;
@@ -96,10 +96,10 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
     /* if one worker dominates the cost, hulls have thousands of points */
     if (count < hull->count / LONG) {
         if (hs__hull_reserve(hull, hull->count + count)) return HS_ERROR_MEMORY;
-        for (int32_t i = 0; i < count; i++) insert(hull, &chain[i], boxes);
+        for (int32_t i = 0; i < count; i++) insert_point(hull, &chain[i], boxes);
         return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
     }
-    if (!improves(hull, chain, count)) return HS_OK;
+    if (!improves_hull(hull, chain, count)) return HS_OK;
     if (hs__hull_reserve(spare, hull->count + count)) return HS_ERROR_MEMORY;
     hs__point *out = spare->points;
     int32_t size = 0;
@@ -113,14 +113,14 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
         hs__point next = old ? hull->points[i++] : chain[k++];
         if (size > 0 && next.down >= out[size - 1].down) continue;
         while (size > 0 && out[size - 1].across >= next.across) size--;
-        while (size > 1 && !below(&out[size - 2], &out[size - 1], &next)) size--;
+        while (size > 1 && !is_below(&out[size - 2], &out[size - 1], &next)) size--;
         out[size++] = next;
     }
     spare->count = size;
     hs__hull swap = *hull;
     *hull = *spare;
     *spare = swap;
-    trim(hull, boxes);
+    trim_hull(hull, boxes);
     return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
 }
 
@@ -185,7 +185,7 @@ double hs__hulls_cost(const hs__hulls *h, int64_t set)
 }
 
 /* Makes room for `count` more points in the table. */
-static hs_status grow(hs__hull_table *table, int32_t count)
+static hs_status grow_table(hs__hull_table *table, int32_t count)
 {
     if (table->used + count <= table->capacity) return HS_OK;
     const int64_t capacity = 2 * (table->used + count) + 64;
@@ -200,7 +200,7 @@ hs_status hs__hulls_copy(hs__hulls *h, int64_t set, const hs__point *points, int
                          double more)
 {
     hs__hull_table *table = &h->table;
-    if (grow(table, count)) return HS_ERROR_MEMORY;
+    if (grow_table(table, count)) return HS_ERROR_MEMORY;
     table->start[set] = table->used;
     table->count[set] = count;
     for (int32_t k = 0; k < count; k++)
@@ -256,7 +256,7 @@ hs_status hs__hulls_turn(hs__hulls *h)
 hs_status hs__hulls_end(hs__hulls *h, int64_t set)
 {
     hs__hull_table *table = &h->table;
-    if (grow(table, h->best.count)) return HS_ERROR_MEMORY;
+    if (grow_table(table, h->best.count)) return HS_ERROR_MEMORY;
     memcpy(table->points + table->used, h->best.points,
            (size_t)h->best.count * sizeof *h->best.points);
     table->start[set] = table->used;

@@ -53,7 +53,7 @@ static hs_status fill_run(table *t, hs__run run)
 
 /* Computes the hulls of all intervals of several leaves; the hulls of the leaves are already
  * there. */
-static hs_status fill(table *t, const int *cancel)
+static hs_status fill_table(table *t, const int *cancel)
 {
     for (int32_t level = 0; level < t->runs.levels; level++)
         for (int32_t j = 2; j <= t->runs.cells[level]; j++)
@@ -88,8 +88,8 @@ static int32_t workers_in(const list *lists, const table *t, const int32_t *work
 
 /* Writes the floorplan of a run, starting at plan. The smaller part of a cut is done first, so the
  * recursion is no deeper than log2(workers). */
-static void write(const list *lists, const table *t, const int32_t *worker, hs__run run,
-                  double width, double height, int32_t *plan)
+static void write_run(const list *lists, const table *t, const int32_t *worker, hs__run run,
+                      double width, double height, int32_t *plan)
 {
     for (;;) {
         run = hs__run_lowest(&t->runs, run);
@@ -117,13 +117,13 @@ static void write(const list *lists, const table *t, const int32_t *worker, hs__
         const double second_height = above ? height * rest : height;
         plan[2 * (first + second) - 2] = above ? HS_ABOVE : HS_BESIDE;
         if (first <= second) {
-            write(lists, t, worker, left, first_width, first_height, plan);
+            write_run(lists, t, worker, left, first_width, first_height, plan);
             run = right;
             width = second_width;
             height = second_height;
             plan += 2 * first - 1;
         } else {
-            write(lists, t, worker, right, second_width, second_height, plan + 2 * first - 1);
+            write_run(lists, t, worker, right, second_width, second_height, plan + 2 * first - 1);
             run = left;
             width = first_width;
             height = first_height;
@@ -159,7 +159,7 @@ static hs_status fill_list(list *l, const request *r)
     for (int32_t k = 0; k < l->size && !status; k++)
         status = hs__hulls_leaf(hulls, hs__run_set(&l->table.runs, hs__run_leaf(k)),
                                 weight_of(r, l->worker[k]), 0);
-    if (!status) status = fill(&l->table, r->cancel);
+    if (!status) status = fill_table(&l->table, r->cancel);
     free(own);
     return status;
 }
@@ -185,7 +185,7 @@ static hs_status fill_outer(table *outer, const list *lists, int32_t count, doub
         status = hs__hulls_copy(&outer->hulls, leaf, hs__hulls_points(&own->hulls, all),
                                 own->hulls.table.count[all], group_weight);
     }
-    if (!status) status = fill(outer, r->cancel);
+    if (!status) status = fill_table(outer, r->cancel);
     free(areas);
     return status;
 }
@@ -260,8 +260,8 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     if (!status) {
         const table *top = groups ? &outer : &lists[0].table;
         const hs__run whole = hs__run_whole(&top->runs);
-        write(lists, top, groups ? NULL : lists[0].worker, whole, top->hulls.width,
-              top->hulls.height, plan);
+        write_run(lists, top, groups ? NULL : lists[0].worker, whole, top->hulls.width,
+                  top->hulls.height, plan);
         *length = 2 * size - 1;
         *cost = hs__hulls_cost(&top->hulls, hs__run_set(&top->runs, whole)) * r.unit;
     }

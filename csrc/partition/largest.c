@@ -1,6 +1,6 @@
 /* hs_partition_largest: the smallest largest half perimeter. For a given limit, the widths at which
  * a box can be divided without exceeding it are a union of ranges. The range of one worker follows
- * from width + area / width <= limit. The ranges of a cut are the common ranges of its two sides
+ * from width + area / width <= limit. The ranges of a cut are the common ranges of its two parts
  * (scaled, if the cut divides the width). The ranges of a set are the union over its cuts. */
 #include <math.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ typedef struct {
     int32_t *plan;
 } table;
 
-static hs_status append(ranges *list, range r)
+static hs_status append_range(ranges *list, range r)
 {
     if (list->count == list->capacity) {
         int32_t capacity = 2 * list->capacity + 8;
@@ -55,7 +55,7 @@ static hs_status add_common(ranges *out, const ranges *a, double xa, const range
     for (int32_t i = 0, k = 0; i < a->count && k < b->count;) {
         range common = {fmax(a->at[i].low * xa, b->at[k].low * xb),
                         fmin(a->at[i].high * xa, b->at[k].high * xb)};
-        if (common.low <= common.high && append(out, common)) return HS_ERROR_MEMORY;
+        if (common.low <= common.high && append_range(out, common)) return HS_ERROR_MEMORY;
         if (a->at[i].high * xa < b->at[k].high * xb) i++;
         else k++;
     }
@@ -80,7 +80,7 @@ static int by_width(const void *x, const void *y)
 
 /* Sorts the ranges found and joins those that overlap; the result is the widths of the set. Near
  * the least limit, ranges shrink to points and multiply, so intervals keep only some. */
-static hs_status settle(table *t, int64_t set)
+static hs_status join_ranges(table *t, int64_t set)
 {
     ranges *found = &t->found;
     ranges *fits = &t->fits[set];
@@ -90,7 +90,7 @@ static hs_status settle(table *t, int64_t set)
         if (fits->count > 0 && found->at[i].low <= fits->at[fits->count - 1].high)
             fits->at[fits->count - 1].high =
                 fmax(fits->at[fits->count - 1].high, found->at[i].high);
-        else if (append(fits, found->at[i])) return HS_ERROR_MEMORY;
+        else if (append_range(fits, found->at[i])) return HS_ERROR_MEMORY;
     }
     if (!t->subsets && fits->count > RANGES) {
         qsort(fits->at, (size_t)fits->count, sizeof *fits->at, by_width);
@@ -137,7 +137,7 @@ static void fit_leaf(table *t, int64_t set, int32_t leaf, double limit)
 }
 
 /* Fills the widths of all sets for a limit. */
-static hs_status fill(table *t, double limit)
+static hs_status fill_widths(table *t, double limit)
 {
     hs_status status = HS_OK;
     if (t->subsets) {
@@ -149,7 +149,7 @@ static hs_status fill(table *t, double limit)
             }
             t->found.count = 0;
             status = add_cuts(t, set, 0, 0);
-            if (!status) status = settle(t, set);
+            if (!status) status = join_ranges(t, set);
         }
         return status;
     }
@@ -159,7 +159,7 @@ static hs_status fill(table *t, double limit)
         for (int32_t i = j - 2; i >= 0 && !status; i--) {
             t->found.count = 0;
             status = add_cuts(t, hs__interval(i, j), i, j);
-            if (!status) status = settle(t, hs__interval(i, j));
+            if (!status) status = join_ranges(t, hs__interval(i, j));
         }
         if (status) return status;
     }
@@ -167,7 +167,7 @@ static hs_status fill(table *t, double limit)
 }
 
 /* Returns how far a width is from an allowed one, relative to it; 0 if it is allowed. */
-static double misfit(const ranges *fits, double width)
+static double misfit_of(const ranges *fits, double width)
 {
     double least = INFINITY;
     for (int32_t k = 0; k < fits->count; k++)
@@ -181,7 +181,7 @@ typedef struct {
     bool above;
 } cut;
 
-/* Finds the cut with the best fitting sides; at the limit a width may miss its range by a rounding
+/* Finds the cut with the best fitting parts; at the limit a width may miss its range by a rounding
  * error. */
 static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double width)
 {
@@ -195,8 +195,8 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
         for (int above = 0; above < 2; above++) {
             const double xa = above ? 1.0 : t->area[first] / t->area[all];
             const double xb = above ? 1.0 : t->area[second] / t->area[all];
-            const double here =
-                fmax(misfit(&t->fits[first], width * xa), misfit(&t->fits[second], width * xb));
+            const double here = fmax(misfit_of(&t->fits[first], width * xa),
+                                     misfit_of(&t->fits[second], width * xb));
             if (found.at == 0 || here < least) {
                 least = here;
                 found = (cut){first, c, above};
@@ -210,7 +210,8 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
 
 /* Writes the floorplan of a set, or of the interval i .. j - 1, starting at plan. The smaller part
  * of a cut is done first, so the recursion is no deeper than log2(workers). */
-static void write(const table *t, int64_t all, int32_t i, int32_t j, double width, int32_t *plan)
+static void write_plan(const table *t, int64_t all, int32_t i, int32_t j, double width,
+                       int32_t *plan)
 {
     for (;;) {
         const int32_t count = t->subsets ? __builtin_popcountll((unsigned long long)all) : j - i;
@@ -223,13 +224,13 @@ static void write(const table *t, int64_t all, int32_t i, int32_t j, double widt
         const double second_width = c.above ? width : width * (t->area[second] / t->area[all]);
         plan[2 * count - 2] = c.above ? HS_ABOVE : HS_BESIDE;
         if (2 * before <= count) {
-            write(t, c.first, i, c.at, first_width, plan);
+            write_plan(t, c.first, i, c.at, first_width, plan);
             all = second;
             i = c.at;
             width = second_width;
             plan += 2 * before - 1;
         } else {
-            write(t, second, c.at, j, second_width, plan + 2 * before - 1);
+            write_plan(t, second, c.at, j, second_width, plan + 2 * before - 1);
             all = c.first;
             j = c.at;
             width = first_width;
@@ -238,7 +239,7 @@ static void write(const table *t, int64_t all, int32_t i, int32_t j, double widt
     *plan = t->worker[t->subsets ? __builtin_ctzll((unsigned long long)all) : i];
 }
 
-static hs_status solve(table *t, double width, double height)
+static hs_status find_least_limit(table *t, double width, double height)
 {
     const int64_t all = t->subsets ? t->sets - 1 : hs__interval(0, t->size);
     double low = 0.0;
@@ -251,12 +252,12 @@ static hs_status solve(table *t, double width, double height)
     hs_status status = HS_OK;
     while (high - low > 1e-13 * high && !status) {
         const double middle = low + (high - low) / 2.0;
-        status = fill(t, middle);
-        if (misfit(&t->fits[all], width) == 0.0) high = middle;
+        status = fill_widths(t, middle);
+        if (misfit_of(&t->fits[all], width) == 0.0) high = middle;
         else low = middle;
     }
-    if (!status) status = fill(t, high);
-    if (!status) write(t, all, 0, t->size, width, t->plan);
+    if (!status) status = fill_widths(t, high);
+    if (!status) write_plan(t, all, 0, t->size, width, t->plan);
     return status;
 }
 
@@ -293,14 +294,14 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
         if (t.subsets) t.area[INT64_C(1) << i] = t.weight[i];
         /* smaller weights never decide */
         t.weight[i] = weights ? fmax(weights[t.worker[i]] / unit, DBL_MIN) : 1.0;
-        status = append(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)],
-                        (range){0.0, 0.0});
+        status = append_range(&t.fits[t.subsets ? INT64_C(1) << i : hs__interval(i, i + 1)],
+                              (range){0.0, 0.0});
     }
     if (!status && t.subsets) t.area[0] = 0.0;
     for (int64_t set = 1; t.subsets && set < t.sets && !status; set++)
         t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
     const double width = sqrt(aspect), height = 1.0 / width;
-    if (!status) status = solve(&t, width, height);
+    if (!status) status = find_least_limit(&t, width, height);
     if (!status)
         status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, 2 * size - 1, workers, rects,
                                     &pieces, &total_cost);

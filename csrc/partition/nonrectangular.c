@@ -76,8 +76,8 @@ static const shape *best_corner(const table *t, int64_t set, double *width, doub
     return best;
 }
 
-static shape join(const shape *a, const shape *b, int32_t op, int32_t cut, double share,
-                  double rest)
+static shape join_shapes(const shape *a, const shape *b, int32_t op, int32_t cut, double share,
+                         double rest)
 {
     const double xa = op == HS_BESIDE ? share : 1.0, xb = op == HS_BESIDE ? rest : 1.0;
     const double ya = op == HS_BESIDE ? 1.0 : share, yb = op == HS_BESIDE ? 1.0 : rest;
@@ -91,7 +91,7 @@ static shape join(const shape *a, const shape *b, int32_t op, int32_t cut, doubl
 }
 
 /* Finds the shape that is cheapest in a square, among the shapes with parts that fit every box. */
-static shape unlimited(const table *t, int32_t i, int32_t j)
+static shape find_unlimited(const table *t, int32_t i, int32_t j)
 {
     const double area = t->area[hs__interval(i, j)], side = sqrt(area);
     shape found = {0};
@@ -99,9 +99,9 @@ static shape unlimited(const table *t, int32_t i, int32_t j)
         const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
         const double share = t->area[left] / area, rest = t->area[right] / area;
         const shape beside =
-            join(shapes_of(t, left), shapes_of(t, right), HS_BESIDE, cut, share, rest);
+            join_shapes(shapes_of(t, left), shapes_of(t, right), HS_BESIDE, cut, share, rest);
         const shape above =
-            join(shapes_of(t, left), shapes_of(t, right), HS_ABOVE, cut, share, rest);
+            join_shapes(shapes_of(t, left), shapes_of(t, right), HS_ABOVE, cut, share, rest);
         if (cut == i + 1 || cost_in(&beside, side, side) < cost_in(&found, side, side))
             found = beside;
         if (cost_in(&above, side, side) < cost_in(&found, side, side)) found = above;
@@ -109,7 +109,7 @@ static shape unlimited(const table *t, int32_t i, int32_t j)
     return found;
 }
 
-static void solve(table *t, int32_t i, int32_t j)
+static void solve_interval(table *t, int32_t i, int32_t j)
 {
     const int64_t all = hs__interval(i, j), others = hs__interval(i, j - 1);
     const double area = t->area[all], owner = t->weight[j - 1];
@@ -119,7 +119,7 @@ static void solve(table *t, int32_t i, int32_t j)
     const double corner_height = corner ? t->area[others] / corner_width : 0.0;
     shape *out = shapes_of(t, all);
     int32_t count = 1;
-    out[0] = unlimited(t, i, j);
+    out[0] = find_unlimited(t, i, j);
     for (int k = 0; k < WIDTHS; k++) {
         const double width = sqrt(area) * t->stretch[k], height = area / width;
         double least = INFINITY;
@@ -132,13 +132,13 @@ static void solve(table *t, int32_t i, int32_t j)
             const shape *b = best_in(t, right, width * rest, height, &second_cost);
             if (first_cost + second_cost < least) {
                 least = first_cost + second_cost;
-                found = join(a, b, HS_BESIDE, cut, share, rest);
+                found = join_shapes(a, b, HS_BESIDE, cut, share, rest);
             }
             a = best_in(t, left, width, height * share, &first_cost);
             b = best_in(t, right, width, height * rest, &second_cost);
             if (first_cost + second_cost < least) {
                 least = first_cost + second_cost;
-                found = join(a, b, HS_ABOVE, cut, share, rest);
+                found = join_shapes(a, b, HS_ABOVE, cut, share, rest);
             }
         }
         if (corner && corner_width < width && corner_height < height &&
@@ -163,7 +163,7 @@ static void solve(table *t, int32_t i, int32_t j)
 
 /* Writes the floorplan of the interval i .. j - 1, starting at plan. The smaller part of a cut is
  * done first, so the recursion is no deeper than log2(workers). */
-static void write(table *t, int32_t i, int32_t j, double width, double height, int32_t *plan)
+static void write_plan(table *t, int32_t i, int32_t j, double width, double height, int32_t *plan)
 {
     while (j > i + 1) {
         double cost, corner_width;
@@ -187,13 +187,13 @@ static void write(table *t, int32_t i, int32_t j, double width, double height, i
         const double second_height = above ? height * rest : height;
         int32_t *const second = plan + 2 * (found.cut - i) - 1;
         if (found.cut - i <= j - found.cut) {
-            write(t, i, found.cut, first_width, first_height, plan);
+            write_plan(t, i, found.cut, first_width, first_height, plan);
             i = found.cut;
             width = second_width;
             height = second_height;
             plan = second;
         } else {
-            write(t, found.cut, j, second_width, second_height, second);
+            write_plan(t, found.cut, j, second_width, second_height, second);
             j = found.cut;
             width = first_width;
             height = first_height;
@@ -235,9 +235,9 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     for (int32_t j = 2; j <= size && !status; j++)
         for (int32_t i = j - 2; i >= 0 && !status; i--) {
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
-            else solve(&t, i, j);
+            else solve_interval(&t, i, j);
         }
-    if (!status) write(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);
+    if (!status) write_plan(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);
     /* the cost is computed from the lengths */
     if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, 2 * size - 1, cost);
     if (!status) {

@@ -47,7 +47,7 @@ static void add_up(const part *parts, int32_t size, prefix *sums)
     }
 }
 
-static double between(const prefix *sums, int32_t first, int32_t end)
+static double area_between(const prefix *sums, int32_t first, int32_t end)
 {
     return (sums[end].high - sums[first].high) + (sums[end].low - sums[first].low);
 }
@@ -70,14 +70,14 @@ static void runs_in_columns(const part *parts, const prefix *sums, int32_t size,
     double wanted = sqrt(size * aspect);
     int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted;
     int32_t at = 0;
-    double all = between(sums, 0, size);
+    double all = area_between(sums, 0, size);
     for (int32_t j = 1, first = 0; j <= columns; j++) {
         int32_t end = first + 1;
         int32_t most = size - (columns - j);
         double place = (double)j / columns - tie;
         if (j == columns) end = most;
         while (end < most &&
-               (between(sums, 0, end) + between(sums, end, end + 1) / 2.0) / all < place)
+               (area_between(sums, 0, end) + area_between(sums, end, end + 1) / 2.0) / all < place)
             end++;
         at = stack_up(parts, first, end, plan, at);
         if (j > 1) plan[at++] = HS_BESIDE;
@@ -97,14 +97,14 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
 {
     if (rule == HS_RULE_RECURSIVE || rule == HS_RULE_KADDOURA)
         return b->end - (b->end - b->first + 1) / 2;
-    double all = between(sums, b->first, b->end);
+    double all = area_between(sums, b->first, b->end);
     int32_t low = b->first + 1;
     int32_t high = b->end - 1;
     if (rule == HS_RULE_NAGAMOCHI_ABE) {
         /* the last place from which on the parts have a third */
         while (low < high) {
             int32_t middle = low + (high - low + 1) / 2;
-            if (between(sums, middle, b->end) / all >= (1.0 - tie) / 3.0) low = middle;
+            if (area_between(sums, middle, b->end) / all >= (1.0 - tie) / 3.0) low = middle;
             else high = middle - 1;
         }
         return low;
@@ -112,12 +112,12 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
     /* the first place up to which the parts have a half */
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        if (between(sums, b->first, middle) / all >= 0.5) high = middle;
+        if (area_between(sums, b->first, middle) / all >= 0.5) high = middle;
         else low = middle + 1;
     }
     if (low - 1 > b->first) {
-        double over = between(sums, b->first, low) / all - 0.5;
-        double under = 0.5 - between(sums, b->first, low - 1) / all;
+        double over = area_between(sums, b->first, low) / all - 0.5;
+        double under = 0.5 - area_between(sums, b->first, low - 1) / all;
         if (under <= over + tie) low--;
     }
     return low;
@@ -139,7 +139,7 @@ static int32_t middle_of(hs_rule rule, const prefix *sums, const box *b)
  * squares inside it still fit. */
 static bool goes_around(const prefix *sums, const box *b)
 {
-    double others = between(sums, b->first, b->end - 1) / between(sums, b->first, b->end);
+    double others = area_between(sums, b->first, b->end - 1) / area_between(sums, b->first, b->end);
     return others < fmin(b->shape, 1.0 / b->shape) / 3.0 * (1.0 - tie);
 }
 
@@ -161,7 +161,7 @@ static double best_of_few(const handful *few, unsigned set, double width, double
     if (!(set & (set - 1))) return width + height;
     double best = INFINITY;
     for (unsigned inner = (set - 1) & set; inner; inner = (inner - 1) & set) {
-        /* exchanging the two sides of a cut does not change the cost: the largest part lies
+        /* exchanging the two parts of a cut does not change the cost: the largest part lies
          * first */
         if (inner < (set ^ inner)) continue;
         const double share = few->share[inner] / few->share[set];
@@ -212,22 +212,22 @@ static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, 
 {
     handful few;
     const int32_t count = b->end - b->first;
-    const double all = between(sums, b->first, b->end);
+    const double all = area_between(sums, b->first, b->end);
     for (int32_t k = 0; k < count; k++) few.worker[k] = parts[b->first + k].worker;
     few.share[0] = 0.0;
     for (unsigned set = 1; set < 1u << count; set++) {
         int32_t k = 0;
         while (!(set >> k & 1)) k++;
         few.share[set] =
-            few.share[set & (set - 1)] + between(sums, b->first + k, b->first + k + 1) / all;
+            few.share[set & (set - 1)] + area_between(sums, b->first + k, b->first + k + 1) / all;
     }
     return write_few(&few, (1u << count) - 1, sqrt(b->shape), 1.0 / sqrt(b->shape), plan, at);
 }
 
 /* Writes the plan from its end: an operator, its second part, its first part. The boxes on the
  * stack are disjoint, so there are never more boxes than parts. */
-static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t size,
-                    double aspect, const int *cancel, box *stack, int32_t *plan)
+static void cut_recursively(hs_rule rule, const part *parts, const prefix *sums, int32_t size,
+                            double aspect, const int *cancel, box *stack, int32_t *plan)
 {
     int32_t at = 2 * size - 1;
     int32_t depth = 0;
@@ -245,9 +245,9 @@ static void recurse(hs_rule rule, const part *parts, const prefix *sums, int32_t
         } else {
             int32_t middle = middle_of(rule, sums, &b);
             bool wide = b.shape > 1.0 - tie;
-            double all = between(sums, b.first, b.end);
-            double small = between(sums, b.first, middle) / all;
-            double large = between(sums, middle, b.end) / all;
+            double all = area_between(sums, b.first, b.end);
+            double small = area_between(sums, b.first, middle) / all;
+            double large = area_between(sums, middle, b.end) / all;
             box of_small = {b.first, middle, wide ? b.shape * small : b.shape / small};
             box of_large = {middle, b.end, wide ? b.shape * large : b.shape / large};
             plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
@@ -282,7 +282,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
         if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, own, 0);
         else if (rule == HS_RULE_KALINOV_LASTOVETSKY)
             runs_in_columns(parts, sums, size, aspect, own);
-        else recurse(rule, parts, sums, size, aspect, cancel, stack, own);
+        else cut_recursively(rule, parts, sums, size, aspect, cancel, stack, own);
         status = hs__cancelled(cancel)
                      ? HS_ERROR_CANCELLED
                      : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);

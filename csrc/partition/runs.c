@@ -9,7 +9,8 @@ enum { HALVINGS = 30, ALL = 2 };
 /* Packs the cells, in their order, into larger cells of at most `most` cells each. A larger cell
  * has a weight up to `limit`, or it is a single cell. start [count + 1] out; returns the number of
  * larger cells. */
-static int32_t pack(int32_t count, const double *weight, double limit, int32_t most, int32_t *start)
+static int32_t pack_cells(int32_t count, const double *weight, double limit, int32_t most,
+                          int32_t *start)
 {
     int32_t packed = 0;
     double sum = 0.0;
@@ -33,10 +34,10 @@ static void add_level(hs__runs *runs, int32_t target, double *weight, int32_t *s
     double high = 2.0 * ALL; /* no cell is too heavy */
     for (int32_t step = 0; step < HALVINGS; step++) {
         const double middle = low + (high - low) / 2.0;
-        if (pack(count, weight, middle, runs->reach, start) <= target) high = middle;
+        if (pack_cells(count, weight, middle, runs->reach, start) <= target) high = middle;
         else low = middle;
     }
-    const int32_t packed = pack(count, weight, high, runs->reach, start);
+    const int32_t packed = pack_cells(count, weight, high, runs->reach, start);
     for (int32_t cell = 0; cell < packed; cell++) {
         double sum = 0.0;
         for (int32_t k = start[cell]; k < start[cell + 1]; k++) sum += weight[k];

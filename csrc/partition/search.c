@@ -34,7 +34,7 @@ static void add_up(tree *t, int32_t i)
 }
 
 /* Recomputes from node i up to the root. */
-static void update(tree *t, int32_t i)
+static void update_costs(tree *t, int32_t i)
 {
     for (; i >= 0; i = t->nodes[i].parent)
         if (t->nodes[i].op < 0) add_up(t, i);
@@ -47,7 +47,7 @@ static void put_in_place(tree *t, int32_t parent, int32_t old, int32_t new)
     else t->nodes[parent].child[t->nodes[parent].child[1] == old] = new;
 }
 
-static bool contains(const tree *t, int32_t above, int32_t i)
+static bool contains_node(const tree *t, int32_t above, int32_t i)
 {
     for (; i >= 0; i = t->nodes[i].parent)
         if (i == above) return true;
@@ -55,7 +55,7 @@ static bool contains(const tree *t, int32_t above, int32_t i)
 }
 
 /* Changes the tree at random; returns false if the change is void. */
-static bool disturb(tree *t, uint64_t *state)
+static bool disturb_tree(tree *t, uint64_t *state)
 {
     const int32_t i = hs__pick(state, t->count);
     const int32_t j = hs__pick(state, t->count);
@@ -65,17 +65,17 @@ static bool disturb(tree *t, uint64_t *state)
     if (move == 0) { /* a cut turns */
         if (x->op >= 0) return false;
         x->op = x->op == HS_BESIDE ? HS_ABOVE : HS_BESIDE;
-        update(t, i);
+        update_costs(t, i);
         return true;
     }
-    if (contains(t, i, j) || contains(t, j, i)) return false;
+    if (contains_node(t, i, j) || contains_node(t, j, i)) return false;
     if (move < 3) { /* two nodes are exchanged */
         const int32_t p = x->parent, q = y->parent;
         if (p == q || (move == 1 && (x->op < 0 || y->op < 0))) return false;
         put_in_place(t, p, i, j);
         put_in_place(t, q, j, i);
-        update(t, p);
-        update(t, q);
+        update_costs(t, p);
+        update_costs(t, q);
         return true;
     }
     /* x moves to y's side; its former parent becomes the cut between them */
@@ -89,12 +89,12 @@ static bool disturb(tree *t, uint64_t *state)
     t->nodes[cut].child[0] = i;
     t->nodes[cut].child[1] = j;
     x->parent = y->parent = cut;
-    if (up >= 0) update(t, up);
-    update(t, cut);
+    if (up >= 0) update_costs(t, up);
+    update_costs(t, cut);
     return true;
 }
 
-static void read(tree *t, const hs__node *parsed, int32_t length)
+static void read_nodes(tree *t, const hs__node *parsed, int32_t length)
 {
     t->count = length;
     t->root = length - 1;
@@ -113,7 +113,7 @@ static void read(tree *t, const hs__node *parsed, int32_t length)
 }
 
 /* Writes the tree in postfix order, by walking down and up again. */
-static void write(const tree *t, int32_t *plan)
+static void write_plan(const tree *t, int32_t *plan)
 {
     int32_t length = 0;
     for (int32_t i = t->root, from = t->nodes[t->root].parent; i >= 0;) {
@@ -153,7 +153,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
     if (!status) {
         const double width = sqrt(aspect), height = 1.0 / width;
         uint64_t random = *state;
-        read(&now, parsed, length);
+        read_nodes(&now, parsed, length);
         memcpy(best.nodes, now.nodes, bytes);
         best.count = now.count;
         best.root = now.root;
@@ -167,7 +167,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
             }
             memcpy(old.nodes, now.nodes, bytes);
             old.root = now.root;
-            if (!disturb(&now, &random)) continue;
+            if (!disturb_tree(&now, &random)) continue;
             const double found =
                 now.nodes[now.root].across * width + now.nodes[now.root].down * height;
             const double heat = temperature * first * (1.0 - (double)k / (double)evaluations);
@@ -185,7 +185,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
             }
         }
         if (!status) {
-            write(&best, plan);
+            write_plan(&best, plan);
             *state = random;
             *cost = least;
         }

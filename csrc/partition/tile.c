@@ -74,15 +74,18 @@ typedef struct {
     hs_status status;
 } tiler;
 
-static bool better(score a, score b)
+static bool is_better(score a, score b)
 {
     return a.load < b.load * (1.0 - 1e-12) ||
            (a.load <= b.load * (1.0 + 1e-12) && a.spread < b.spread);
 }
-static score join(score a, score b) { return (score){fmax(a.load, b.load), a.spread + b.spread}; }
+static score join_scores(score a, score b)
+{
+    return (score){fmax(a.load, b.load), a.spread + b.spread};
+}
 
 /* Returns the score of a worker with so many cells, or of any node without cells. */
-static score given(const tiler *t, int32_t i, double cells)
+static score score_of_cells(const tiler *t, int32_t i, double cells)
 {
     const double asked = t->nodes[i].area * t->cells;
     if (cells == 0.0) return (score){0.0, asked};
@@ -90,7 +93,7 @@ static score given(const tiler *t, int32_t i, double cells)
 }
 
 /* Makes room for one more entry on a stack. */
-static bool grow(tiler *t, void **stack, int64_t count, int64_t *room, size_t size)
+static bool grow_stack(tiler *t, void **stack, int64_t count, int64_t *room, size_t size)
 {
     if (count < *room) return true;
     const int64_t wider = *room ? 2 * *room : 64;
@@ -103,20 +106,21 @@ static bool grow(tiler *t, void **stack, int64_t count, int64_t *room, size_t si
     return grown != NULL;
 }
 
-static void ask(tiler *t, int32_t i, int64_t height, int64_t width)
+static void push_request(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     void *stack = t->asked;
-    if (grow(t, &stack, t->asked_count, &t->asked_room, sizeof *t->asked)) {
+    if (grow_stack(t, &stack, t->asked_count, &t->asked_room, sizeof *t->asked)) {
         t->asked = stack;
         t->asked[t->asked_count++] = (request){i, height, width};
     }
 }
 
-static void place(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height, int64_t width)
+static void push_placement(tiler *t, int32_t i, int64_t row, int64_t col, int64_t height,
+                           int64_t width)
 {
     void *stack = t->placed;
     if (height == 0 || width == 0) return;
-    if (grow(t, &stack, t->placed_count, &t->placed_room, sizeof *t->placed)) {
+    if (grow_stack(t, &stack, t->placed_count, &t->placed_room, sizeof *t->placed)) {
         t->placed = stack;
         t->placed[t->placed_count++] = (placement){i, row, col, height, width};
     }
@@ -132,7 +136,7 @@ static bool is_known(const tiler *t, int32_t i, int64_t height, int64_t width, s
     return false;
 }
 
-static void remember(tiler *t, int32_t i, int64_t height, int64_t width, score best)
+static void remember_score(tiler *t, int32_t i, int64_t height, int64_t width, score best)
 {
     /* the array is full at powers of two */
     if ((t->memo_count[i] & (t->memo_count[i] - 1)) == 0) {
@@ -168,12 +172,13 @@ static score score_of_row(tiler *t, int32_t i, int64_t height, int64_t width)
     score all = {0.0, 0.0};
     share_out(t, i, beside ? width : height, t->sizes);
     for (int32_t k = 0; k < t->count[i] && !t->status; k++)
-        all = join(all, given(t, t->members[t->first[i] + k],
-                              (double)t->sizes[k] * (double)(beside ? height : width)));
+        all = join_scores(all,
+                          score_of_cells(t, t->members[t->first[i] + k],
+                                         (double)t->sizes[k] * (double)(beside ? height : width)));
     return all;
 }
 
-static score solve(tiler *t, int32_t i, int64_t height, int64_t width);
+static score solve_node(tiler *t, int32_t i, int64_t height, int64_t width);
 
 /* Returns the best score of node i in a box. An unknown score is computed at once by recursion.
  * Below DEEP nodes, and from then on, it is put on the stack of requests instead, and the result is
@@ -182,23 +187,24 @@ static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     const bool is_worker = t->nodes[i].op >= 0;
     score best;
-    if (height == 0 || width == 0) return given(t, i, 0.0);
+    if (height == 0 || width == 0) return score_of_cells(t, i, 0.0);
     if (!is_worker && is_known(t, i, height, width, &best)) return best;
     if (is_worker || t->memo_count[i] == MOST_KNOWN)
-        return given(t, i, (double)height * (double)width);
+        return score_of_cells(t, i, (double)height * (double)width);
     if (is_row_of_workers(t, i)) {
         best = score_of_row(t, i, height, width);
-        if (!t->status) remember(t, i, height, width, best);
+        if (!t->status) remember_score(t, i, height, width, best);
         return best;
     }
     if (t->depth < DEEP && t->asked_count == t->asked_before) {
-        best = solve(t, i, height, width);
+        best = solve_node(t, i, height, width);
         t->nested = true;
-        if (t->asked_count == t->asked_before && !t->status) remember(t, i, height, width, best);
+        if (t->asked_count == t->asked_before && !t->status)
+            remember_score(t, i, height, width, best);
         return best;
     }
-    ask(t, i, height, width);
-    return given(t, i, (double)height * (double)width);
+    push_request(t, i, height, width);
+    return score_of_cells(t, i, (double)height * (double)width);
 }
 
 enum { STATES = 2 * NEAR };
@@ -230,8 +236,8 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
                 const score own = beside ? score_of(t, member[k], across, size)
                                          : score_of(t, member[k], size, across);
-                const score all = k ? join(s[k - 1][b].best, own) : own;
-                if (better(all, here->best)) {
+                const score all = k ? join_scores(s[k - 1][b].best, own) : own;
+                if (is_better(all, here->best)) {
                     here->best = all;
                     here->from = b;
                 }
@@ -257,8 +263,8 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
     if (t->leaves[i]) share_out(t, i, along, t->cuts);
     else choose_cuts(t, i, along, across);
     for (int32_t k = 0; k < count && !t->status && t->asked_count == asked; k++)
-        all = join(all, beside ? score_of(t, member[k], across, t->cuts[k])
-                               : score_of(t, member[k], t->cuts[k], across));
+        all = join_scores(all, beside ? score_of(t, member[k], across, t->cuts[k])
+                                      : score_of(t, member[k], t->cuts[k], across));
     return all;
 }
 
@@ -292,8 +298,9 @@ static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
         int64_t box[5][4];
         wheel_boxes(line, height, width, box);
         score all = {0.0, 0.0};
-        for (int c = 0; c < 5; c++) all = join(all, score_of(t, part[c], box[c][2], box[c][3]));
-        if (better(all, best)) {
+        for (int c = 0; c < 5; c++)
+            all = join_scores(all, score_of(t, part[c], box[c][2], box[c][3]));
+        if (is_better(all, best)) {
             best = all;
             memcpy(t->cuts, line, sizeof line);
         }
@@ -317,8 +324,9 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
             h = h > height ? height : h;
             if ((w == 0) != (h == 0)) continue;
             const double left = (double)height * (double)width - (double)h * (double)w;
-            const score all = join(given(t, owner, left), score_of(t, inside, h, w));
-            if (better(all, best)) {
+            const score all =
+                join_scores(score_of_cells(t, owner, left), score_of(t, inside, h, w));
+            if (is_better(all, best)) {
                 best = all;
                 t->cuts[0] = h;
                 t->cuts[1] = w;
@@ -330,11 +338,11 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
 
 /* Returns the best score of an operator in a box, and sets its cuts; if a needed score is unknown,
  * it has been put on the stack of requests. */
-static score solve(tiler *t, int32_t i, int64_t height, int64_t width)
+static score solve_node(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     if (hs__cancelled(t->cancel)) {
         t->status = HS_ERROR_CANCELLED;
-        return given(t, i, 0.0);
+        return score_of_cells(t, i, 0.0);
     }
     const int32_t op = t->nodes[i].op;
     t->depth++;
@@ -350,7 +358,7 @@ static score solve_outermost(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     t->asked_before = t->asked_count;
     t->nested = false;
-    return solve(t, i, height, width);
+    return solve_node(t, i, height, width);
 }
 
 /* Reverses the requests from `from` on, so that the first one is on top. */
@@ -365,7 +373,7 @@ static void first_on_top(tiler *t, int64_t from)
 
 /* Solves all requests and what they need. A request that finds something unknown is solved again
  * when that is known. */
-static void answer(tiler *t)
+static void solve_requests(tiler *t)
 {
     first_on_top(t, 0);
     while (t->asked_count && !t->status) {
@@ -382,7 +390,7 @@ static void answer(tiler *t)
             first_on_top(t, before);
         } else {
             t->asked_count--;
-            remember(t, top.node, top.height, top.width, best);
+            remember_score(t, top.node, top.height, top.width, best);
         }
     }
 }
@@ -391,12 +399,12 @@ static void answer(tiler *t)
 static void find_cuts(tiler *t, int32_t i, int64_t height, int64_t width)
 {
     do {
-        answer(t);
+        solve_requests(t);
         if (!t->status) solve_outermost(t, i, height, width);
     } while ((t->asked_count || t->nested) && !t->status);
 }
 
-static void put(tiler *t, int32_t worker, const placement *x)
+static void write_rect(tiler *t, int32_t worker, const placement *x)
 {
     int64_t *rect = t->rects + 4 * (size_t)t->pieces;
     rect[0] = x->row;
@@ -416,30 +424,31 @@ static void place_members(tiler *t, const placement *x)
         int64_t box[5][4];
         wheel_boxes(cut, x->height, x->width, box);
         for (int c = 5; c-- > 0;)
-            place(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2], box[c][3]);
+            push_placement(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2],
+                           box[c][3]);
     } else if (t->nodes[x->node].op == HS_AROUND) {
         const int64_t upper = x->height - cut[0], left = x->width - cut[1];
-        place(t, member[1], x->row + upper, x->col, cut[0], left);
-        place(t, member[1], x->row, x->col, upper, x->width);
-        place(t, member[0], x->row + upper, x->col + left, cut[0], cut[1]);
+        push_placement(t, member[1], x->row + upper, x->col, cut[0], left);
+        push_placement(t, member[1], x->row, x->col, upper, x->width);
+        push_placement(t, member[0], x->row + upper, x->col + left, cut[0], cut[1]);
     } else {
         const bool beside = t->nodes[x->node].op == HS_BESIDE;
         int64_t at = beside ? x->width : x->height;
         for (int32_t k = count; k-- > 0;) {
             at -= cut[k];
-            if (beside) place(t, member[k], x->row, x->col + at, x->height, cut[k]);
-            else place(t, member[k], x->row + at, x->col, cut[k], x->width);
+            if (beside) push_placement(t, member[k], x->row, x->col + at, x->height, cut[k]);
+            else push_placement(t, member[k], x->row + at, x->col, cut[k], x->width);
         }
     }
 }
 
-static hs_status tile(tiler *t, int32_t root, int64_t m, int64_t n)
+static hs_status tile_floorplan(tiler *t, int32_t root, int64_t m, int64_t n)
 {
-    place(t, root, 0, 0, m, n);
+    push_placement(t, root, 0, 0, m, n);
     while (t->placed_count && !t->status) {
         const placement x = t->placed[--t->placed_count];
         const int32_t op = t->nodes[x.node].op;
-        if (op >= 0) put(t, op, &x);
+        if (op >= 0) write_rect(t, op, &x);
         else find_cuts(t, x.node, x.height, x.width);
         if (op < 0 && !t->status) place_members(t, &x);
     }
@@ -448,7 +457,7 @@ static hs_status tile(tiler *t, int32_t root, int64_t m, int64_t n)
 
 /* Lists the members of every node in members[], with consecutive cuts of the same kind as one node;
  * nodes with a higher index come first. Returns the largest number of members of a node. */
-static int32_t flatten(tiler *t, int32_t length, int32_t *stack)
+static int32_t list_members(tiler *t, int32_t length, int32_t *stack)
 {
     int32_t used = 0;
     int32_t most = 0;
@@ -507,14 +516,14 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
                            : HS_ERROR_MEMORY;
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
     if (!status) {
-        const size_t members = (size_t)flatten(&t, length, t.members + length);
+        const size_t members = (size_t)list_members(&t, length, t.members + length);
         const size_t widest = members < 4 ? 4 : members;
         t.cuts = malloc(widest * sizeof *t.cuts);
         t.sizes = malloc(widest * sizeof *t.sizes);
         t.time = malloc(widest * sizeof *t.time);
         t.states = malloc(nodes * STATES * sizeof *t.states);
-        status =
-            t.cuts && t.sizes && t.time && t.states ? tile(&t, length - 1, m, n) : HS_ERROR_MEMORY;
+        status = t.cuts && t.sizes && t.time && t.states ? tile_floorplan(&t, length - 1, m, n)
+                                                         : HS_ERROR_MEMORY;
     }
     if (!status) {
         memcpy(workers, t.workers, (size_t)t.pieces * sizeof *workers);
