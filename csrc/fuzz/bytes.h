@@ -13,9 +13,9 @@
 #include "hetsched.h"
 
 /* Ends the program if an oracle is violated, as a sanitizer's report does. */
-#define HOLDS(condition) ((condition) ? (void)0 : violated(#condition, __FILE__, __LINE__))
+#define HOLDS(condition) ((condition) ? (void)0 : report_violation(#condition, __FILE__, __LINE__))
 
-static inline void violated(const char *condition, const char *file, int line)
+static inline void report_violation(const char *condition, const char *file, int line)
 {
     fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
     abort();
@@ -45,7 +45,7 @@ static inline void bytes_end(bytes *in)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static inline unsigned take(bytes *in)
+static inline unsigned take_byte(bytes *in)
 {
     if (!in->left) return 0;
     in->left--;
@@ -53,25 +53,28 @@ static inline unsigned take(bytes *in)
 }
 
 /* Returns one of 0 .. count - 1; count is at most 256. */
-static inline int pick(bytes *in, int count) { return (int)(take(in) % (unsigned)count); }
+static inline int pick_below(bytes *in, int count)
+{
+    return (int)(take_byte(in) % (unsigned)count);
+}
 
-static inline uint64_t take64(bytes *in)
+static inline uint64_t take_word(bytes *in)
 {
     uint64_t x = 0;
-    for (int k = 0; k < 8; k++) x = x << 8 | take(in);
+    for (int k = 0; k < 8; k++) x = x << 8 | take_byte(in);
     return x;
 }
 
 /* Returns a number in 0 .. most; small numbers and both ends are more frequent. */
-static inline int32_t small(bytes *in, int32_t most)
+static inline int32_t draw_small(bytes *in, int32_t most)
 {
-    const unsigned b = take(in);
+    const unsigned b = take_byte(in);
     if (b < 24) return (int32_t)(b % 4) < most ? (int32_t)(b % 4) : most;
     return b == 255 ? most : (int32_t)(b % ((unsigned)most + 1));
 }
 
 /* Returns a count or extent at or beyond the limits of its type and of doubles. */
-static inline int64_t extreme(bytes *in)
+static inline int64_t draw_extreme(bytes *in)
 {
     static const int64_t at[] = {0,
                                  1,
@@ -91,12 +94,12 @@ static inline int64_t extreme(bytes *in)
                                  65536,
                                  1000000007,
                                  INT64_C(1) << 62};
-    const int k = pick(in, 20);
-    return k < 18 ? at[k] : (int64_t)(take64(in) >> pick(in, 64));
+    const int k = pick_below(in, 20);
+    return k < 18 ? at[k] : (int64_t)(take_word(in) >> pick_below(in, 64));
 }
 
 /* Returns any double; doubles at the limits of their kind are more frequent. */
-static inline double wild(bytes *in)
+static inline double draw_wild(bytes *in)
 {
     static const double at[] = {0.0,
                                 -0.0,
@@ -128,23 +131,23 @@ static inline double wild(bytes *in)
                                 -1.0,
                                 -5e-324,
                                 -1e300};
-    const int k = pick(in, 34);
+    const int k = pick_below(in, 34);
     if (k < 30) return at[k];
-    const uint64_t bits = take64(in);
+    const uint64_t bits = take_word(in);
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
 /* Returns a positive finite double; all decades occur. */
-static inline double positive(bytes *in)
+static inline double draw_positive(bytes *in)
 {
     static const double at[] = {1.0,    2.0,   3.0,      0.5,     1e-3,   1e3,
                                 1e-12,  1e12,  0x1p-200, 0x1p200, 1e-160, 1e160,
                                 1e-300, 1e300, 1e308,    5e-324,  1e-310, 0x1p53};
-    const int k = pick(in, 22);
+    const int k = pick_below(in, 22);
     if (k < 18) return at[k];
-    return ldexp(1.0 + take(in) / 256.0, (pick(in, 256) - 128) * (k == 18 ? 8 : 1));
+    return ldexp(1.0 + take_byte(in) / 256.0, (pick_below(in, 256) - 128) * (k == 18 ? 8 : 1));
 }
 
 /* How the values of an array are drawn: small integers, ratios, a few decades, all decades, one
@@ -154,42 +157,43 @@ typedef enum { INTEGERS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD } taste;
 static inline taste taste_of(bytes *in)
 {
     return (const taste[]){
-        INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick(in, 8)];
+        INTEGERS, INTEGERS, RATIOS, RATIOS, DECADES, POSITIVES, ONE_WILD, WILD}[pick_below(in, 8)];
 }
 
 /* Returns whether nothing computed from such values overflows or underflows. */
 static inline int is_tame(taste kind) { return kind <= DECADES; }
 
-static inline double value(bytes *in, taste kind)
+static inline double draw_value(bytes *in, taste kind)
 {
     switch (kind) {
     case INTEGERS:
-    case ONE_WILD: return 1 + pick(in, 12);
+    case ONE_WILD: return 1 + pick_below(in, 12);
     case RATIOS: {
-        const double x = 1 + take(in);
-        return x / (1 + take(in));
+        const double x = 1 + take_byte(in);
+        return x / (1 + take_byte(in));
     }
     case DECADES:
-        return (1 + pick(in, 4)) * (const double[]){1, 1e-3, 1e-6, 1e3, 1e6, 0.1}[pick(in, 6)];
-    case POSITIVES: return positive(in);
-    default: return wild(in);
+        return (1 + pick_below(in, 4)) *
+               (const double[]){1, 1e-3, 1e-6, 1e3, 1e6, 0.1}[pick_below(in, 6)];
+    case POSITIVES: return draw_positive(in);
+    default: return draw_wild(in);
     }
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 /* Returns a buffer of exactly `size` bytes, so that accesses beyond it are detected. */
-static inline void *room(bytes *in, size_t size)
+static inline void *new_buffer(bytes *in, size_t size)
 {
     void *memory = malloc(size);
     HOLDS(memory && in->rooms < ROOMS);
     return in->room[in->rooms++] = memory;
 }
 
-/* Returns a buffer for an output; untouched() checks all of them. */
-static inline void *out(bytes *in, size_t size)
+/* Returns a buffer for an output; outputs_untouched() checks all of them. */
+static inline void *new_output(bytes *in, size_t size)
 {
-    void *memory = room(in, size);
+    void *memory = new_buffer(in, size);
     memset(memory, UNTOUCHED, size);
     in->out[in->outs] = memory;
     in->out_bytes[in->outs++] = size;
@@ -199,7 +203,7 @@ static inline void *out(bytes *in, size_t size)
 /* Forgets the outputs so far: the next call has its own. */
 static inline void next_call(bytes *in) { in->outs = 0; }
 
-static inline int untouched(const bytes *in)
+static inline int outputs_untouched(const bytes *in)
 {
     for (int k = 0; k < in->outs; k++)
         for (size_t i = 0; i < in->out_bytes[k]; i++)
@@ -207,30 +211,31 @@ static inline int untouched(const bytes *in)
     return 1;
 }
 
-static inline double *values(bytes *in, int64_t count, taste kind)
+static inline double *draw_values(bytes *in, int64_t count, taste kind)
 {
-    double *x = room(in, (size_t)count * sizeof *x);
-    for (int64_t i = 0; i < count; i++) x[i] = value(in, kind);
-    if (kind == ONE_WILD && count > 0) x[take(in) % count] = wild(in);
+    double *x = new_buffer(in, (size_t)count * sizeof *x);
+    for (int64_t i = 0; i < count; i++) x[i] = draw_value(in, kind);
+    if (kind == ONE_WILD && count > 0) x[take_byte(in) % count] = draw_wild(in);
     return x;
 }
 
-/* Returns values() with zeros among them. Other unusual values occur only if `kind` has them. */
-static inline double *values_or_zeros(bytes *in, int64_t count, taste kind)
+/* Returns draw_values() with zeros among them. Other unusual values occur only if `kind` has
+ * them. */
+static inline double *draw_values_or_zeros(bytes *in, int64_t count, taste kind)
 {
-    double *x = values(in, count, kind);
-    const unsigned zeros = take(in);
+    double *x = draw_values(in, count, kind);
+    const unsigned zeros = take_byte(in);
     for (int64_t i = 0; i < count && i < 8; i++)
         if (zeros >> i & 1 && zeros < 192) x[i] = 0.0;
     return x;
 }
 
 /* Draws a permutation of 0 .. count - 1. */
-static inline int32_t *permutation(bytes *in, int32_t count)
+static inline int32_t *draw_permutation(bytes *in, int32_t count)
 {
-    int32_t *x = room(in, (size_t)count * sizeof *x);
+    int32_t *x = new_buffer(in, (size_t)count * sizeof *x);
     for (int32_t i = 0; i < count; i++) {
-        const int32_t j = pick(in, i + 1);
+        const int32_t j = pick_below(in, i + 1);
         x[i] = x[j];
         x[j] = i;
     }
@@ -238,19 +243,20 @@ static inline int32_t *permutation(bytes *in, int32_t count)
 }
 
 /* Draws indices below `limit`; occasionally one of them is out of range. */
-static inline int32_t *indices(bytes *in, int64_t count, int32_t limit)
+static inline int32_t *draw_indices(bytes *in, int64_t count, int32_t limit)
 {
-    int32_t *x = room(in, (size_t)count * sizeof *x);
-    const unsigned strange = take(in);
-    for (int64_t i = 0; i < count; i++) x[i] = limit > 0 ? pick(in, limit < 256 ? limit : 256) : 0;
+    int32_t *x = new_buffer(in, (size_t)count * sizeof *x);
+    const unsigned strange = take_byte(in);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = limit > 0 ? pick_below(in, limit < 256 ? limit : 256) : 0;
     if (strange > 240 && count > 0)
-        x[take(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
+        x[take_byte(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
     return x;
 }
 
 /* ---- oracles --------------------------------------------------------------------------------- */
 
-static inline int near(double x, double y, double relative)
+static inline int is_near(double x, double y, double relative)
 {
     return x == y || fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
 }
@@ -271,20 +277,20 @@ static inline int all_different(int32_t count, const int32_t *x, int32_t limit)
 static inline void planner_status(const bytes *in, hs_status status, hs_status third)
 {
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (third && status == third));
-    HOLDS(status == HS_OK || untouched(in));
+    HOLDS(status == HS_OK || outputs_untouched(in));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Defines the harness: it runs one of its areas, chosen by the first bytes of the input. */
-#define HARNESS(...)                                                \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)    \
-    {                                                               \
-        static void (*const areas[])(bytes *) = {__VA_ARGS__};      \
-        bytes in = bytes_of(data, size);                            \
-        areas[pick(&in, (int)(sizeof areas / sizeof *areas))](&in); \
-        bytes_end(&in);                                             \
-        return 0;                                                   \
+#define HARNESS(...)                                                      \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)          \
+    {                                                                     \
+        static void (*const areas[])(bytes *) = {__VA_ARGS__};            \
+        bytes in = bytes_of(data, size);                                  \
+        areas[pick_below(&in, (int)(sizeof areas / sizeof *areas))](&in); \
+        bytes_end(&in);                                                   \
+        return 0;                                                         \
     }
 
 #endif

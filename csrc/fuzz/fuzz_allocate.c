@@ -3,12 +3,12 @@
 
 enum { MOST_P = 8 };
 
-static int64_t chunks(bytes *in)
+static int64_t draw_chunks(bytes *in)
 {
-    const int kind = pick(in, 4);
-    return kind < 2    ? small(in, 60)
-           : kind == 2 ? (int64_t)(take64(in) >> (11 + pick(in, 50)))
-                       : extreme(in);
+    const int kind = pick_below(in, 4);
+    return kind < 2    ? draw_small(in, 60)
+           : kind == 2 ? (int64_t)(take_word(in) >> (11 + pick_below(in, 50)))
+                       : draw_extreme(in);
 }
 
 static int valid_times(int32_t p, const double *t)
@@ -44,11 +44,11 @@ static void best_counts(int64_t n, int32_t p, const double *t, const double *sta
 
 static void distribute(bytes *in)
 {
-    const int64_t n = chunks(in);
-    const int32_t p = small(in, MOST_P) - (take(in) == 255);
-    const double *t = values(in, p > 0 ? p : 0, taste_of(in));
-    int64_t *counts = out(in, (size_t)(p > 0 ? p : 0) * sizeof *counts);
-    double *makespan = out(in, sizeof *makespan);
+    const int64_t n = draw_chunks(in);
+    const int32_t p = draw_small(in, MOST_P) - (take_byte(in) == 255);
+    const double *t = draw_values(in, p > 0 ? p : 0, taste_of(in));
+    int64_t *counts = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *counts);
+    double *makespan = new_output(in, sizeof *makespan);
     const hs_status status = hs_distribute(n, p, t, NULL, counts, makespan);
     planner_status(in, status, 0);
     HOLDS((status == HS_OK) == (n >= 0 && n <= INT64_C(1) << 53 && p >= 1 && valid_times(p, t)));
@@ -57,12 +57,12 @@ static void distribute(bytes *in)
 
 static void distribute_after(bytes *in)
 {
-    const int64_t n = chunks(in);
-    const int32_t p = small(in, MOST_P);
-    const double *t = values(in, p, taste_of(in));
-    const double *starts = values_or_zeros(in, p, taste_of(in));
-    int64_t *counts = out(in, (size_t)p * sizeof *counts);
-    double *makespan = out(in, sizeof *makespan);
+    const int64_t n = draw_chunks(in);
+    const int32_t p = draw_small(in, MOST_P);
+    const double *t = draw_values(in, p, taste_of(in));
+    const double *starts = draw_values_or_zeros(in, p, taste_of(in));
+    int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
+    double *makespan = new_output(in, sizeof *makespan);
     const hs_status status = hs_distribute_after(n, p, t, starts, NULL, counts, makespan);
     planner_status(in, status, 0);
     if (!status) best_counts(n, p, t, starts, counts, *makespan);
@@ -70,14 +70,14 @@ static void distribute_after(bytes *in)
 
 static void distribute_batch(bytes *in)
 {
-    const int32_t rows = small(in, 4) - (take(in) == 255), p = small(in, 4);
+    const int32_t rows = draw_small(in, 4) - (take_byte(in) == 255), p = draw_small(in, 4);
     const taste kind = taste_of(in);
     const int64_t cells = rows > 0 ? (int64_t)rows * p : 0;
-    int64_t *n = room(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n);
-    int64_t *counts = out(in, (size_t)cells * sizeof *counts);
-    for (int32_t row = 0; row < rows; row++) n[row] = chunks(in);
-    const double *t = values(in, cells, kind);
-    double *makespans = out(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
+    int64_t *n = new_buffer(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n);
+    int64_t *counts = new_output(in, (size_t)cells * sizeof *counts);
+    for (int32_t row = 0; row < rows; row++) n[row] = draw_chunks(in);
+    const double *t = draw_values(in, cells, kind);
+    double *makespans = new_output(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
     const hs_status status = hs_distribute_batch(rows, n, p, t, NULL, counts, makespans);
     planner_status(in, status, 0);
     for (int32_t row = 0; row < rows && !status; row++)
@@ -88,15 +88,15 @@ static void distribute_batch(bytes *in)
 static void distribute_profile(bytes *in)
 {
     enum { N = 70 };
-    const int32_t n = small(in, pick(in, 4) ? 8 : N - 1), p = small(in, 4);
+    const int32_t n = draw_small(in, pick_below(in, 4) ? 8 : N - 1), p = draw_small(in, 4);
     const taste kind = taste_of(in);
     const int64_t width = n + 1;
-    double *times = values(in, p * width, kind);
-    const unsigned holes = take(in);
+    double *times = draw_values(in, p * width, kind);
+    const unsigned holes = take_byte(in);
     for (int64_t e = 0; e < p * width && holes > 128; e++)
         if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
-    int64_t *counts = out(in, (size_t)p * sizeof *counts);
-    double *makespan = out(in, sizeof *makespan);
+    int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
+    double *makespan = new_output(in, sizeof *makespan);
     const hs_status status = hs_distribute_profile(n, p, times, NULL, counts, makespan);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || p < 1) return;
@@ -125,11 +125,11 @@ static void distribute_profile(bytes *in)
 
 static void prefix(bytes *in)
 {
-    const int64_t n = take(in) == 255 ? -1 : small(in, 40);
-    const int32_t p = small(in, MOST_P);
-    const double *t = values(in, p, taste_of(in));
-    int32_t *owner = out(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
-    double *makespans = out(in, (size_t)(n > 0 ? n : 0) * sizeof *makespans);
+    const int64_t n = take_byte(in) == 255 ? -1 : draw_small(in, 40);
+    const int32_t p = draw_small(in, MOST_P);
+    const double *t = draw_values(in, p, taste_of(in));
+    int32_t *owner = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
+    double *makespans = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *makespans);
     const hs_status status = hs_distribute_prefix(n, p, t, NULL, owner, makespans);
     planner_status(in, status, 0);
     if (status) return;
@@ -145,12 +145,12 @@ static void prefix(bytes *in)
 
 static void lu(bytes *in)
 {
-    const int any = take(in) > 240;
-    const int64_t m = any ? extreme(in) : small(in, 40);
-    const int64_t n = any ? extreme(in) : small(in, 40);
-    const int64_t block = any ? extreme(in) : 1 + small(in, 12);
-    const int32_t p = small(in, 5);
-    int32_t *count = out(in, sizeof *count);
+    const int any = take_byte(in) > 240;
+    const int64_t m = any ? draw_extreme(in) : draw_small(in, 40);
+    const int64_t n = any ? draw_extreme(in) : draw_small(in, 40);
+    const int64_t block = any ? draw_extreme(in) : 1 + draw_small(in, 12);
+    const int32_t p = draw_small(in, 5);
+    int32_t *count = new_output(in, sizeof *count);
     hs_status status = hs_factor_blocks(m, n, block, count);
     planner_status(in, status, 0);
     if (status) return;
@@ -158,17 +158,17 @@ static void lu(bytes *in)
     if (*count > 64) return;
     const int32_t blocks = *count;
     const taste kind = taste_of(in);
-    const double *t = values(in, p, kind);
-    const int32_t *owner = indices(in, blocks, p);
-    hs_factor_costs costs = {.late_panel = pick(in, 2)};
-    hs_factor_costs *given = pick(in, 3) ? &costs : NULL;
-    if (pick(in, 2)) costs.panels = values(in, p, taste_of(in));
-    if (pick(in, 2)) costs.links = values_or_zeros(in, (int64_t)p * p, taste_of(in));
+    const double *t = draw_values(in, p, kind);
+    const int32_t *owner = draw_indices(in, blocks, p);
+    hs_factor_costs costs = {.late_panel = pick_below(in, 2)};
+    hs_factor_costs *given = pick_below(in, 3) ? &costs : NULL;
+    if (pick_below(in, 2)) costs.panels = draw_values(in, p, taste_of(in));
+    if (pick_below(in, 2)) costs.links = draw_values_or_zeros(in, (int64_t)p * p, taste_of(in));
     next_call(in);
-    double *makespan = out(in, sizeof *makespan);
-    double *work = out(in, sizeof *work);
-    int64_t *tasks = out(in, sizeof *tasks);
-    int64_t *messages = out(in, sizeof *messages);
+    double *makespan = new_output(in, sizeof *makespan);
+    double *work = new_output(in, sizeof *work);
+    int64_t *tasks = new_output(in, sizeof *tasks);
+    int64_t *messages = new_output(in, sizeof *messages);
     status = hs_factor_simulate(HS_LU, m, n, block, p, t, owner, 0, given, NULL, makespan, work,
                                 NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
@@ -176,8 +176,8 @@ static void lu(bytes *in)
     const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
     HOLDS(*tasks == panels * blocks - panels * (panels - 1) / 2);
     HOLDS(*messages >= 0 && *messages <= panels * p);
-    hs_factor_task *task = out(in, (size_t)*tasks * sizeof *task);
-    hs_factor_message *message = out(in, (size_t)*messages * sizeof *message);
+    hs_factor_task *task = new_output(in, (size_t)*tasks * sizeof *task);
+    hs_factor_message *message = new_output(in, (size_t)*messages * sizeof *message);
     double again = -1.0;
     double sum = 0.0;
     double last = 0.0;
@@ -199,7 +199,7 @@ static void lu(bytes *in)
         sum += x->work;
         last = fmax(last, x->end);
     }
-    HOLDS(last == *makespan && near(sum, *work, 1e-12));
+    HOLDS(last == *makespan && is_near(sum, *work, 1e-12));
     for (int64_t k = 0; k < *messages; k++) {
         const hs_factor_message *x = &message[k];
         HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] &&
@@ -211,25 +211,25 @@ static void lu(bytes *in)
 
 static void grid(bytes *in)
 {
-    const int32_t n = small(in, 9) - (take(in) == 255), p = small(in, 5);
+    const int32_t n = draw_small(in, 9) - (take_byte(in) == 255), p = draw_small(in, 5);
     const int32_t size = n > 0 ? n * n : 0;
-    const double *t = values(in, p, taste_of(in));
-    double *bounds = out(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
+    const double *t = draw_values(in, p, taste_of(in));
+    double *bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
     const hs_status bounded = hs_lu_grid_bound(n, p, t, NULL, bounds);
     planner_status(in, bounded, 0);
-    const int32_t *owner = indices(in, size, p);
+    const int32_t *owner = draw_indices(in, size, p);
     next_call(in);
     /* dealt by a plan: with any entries, or a chain that joins one worker after the other */
-    if (pick(in, 2)) {
-        const int32_t length = pick(in, 4) ? 2 * p - 1 : small(in, 2 * p);
-        int32_t *plan = room(in, (size_t)(length > 0 ? length : 0) * sizeof *plan);
-        int32_t *dealt = out(in, (size_t)size * sizeof *dealt);
-        const int free = pick(in, 4) == 0;
-        const int32_t *order = permutation(in, p);
+    if (pick_below(in, 2)) {
+        const int32_t length = pick_below(in, 4) ? 2 * p - 1 : draw_small(in, 2 * p);
+        int32_t *plan = new_buffer(in, (size_t)(length > 0 ? length : 0) * sizeof *plan);
+        int32_t *dealt = new_output(in, (size_t)size * sizeof *dealt);
+        const int free = pick_below(in, 4) == 0;
+        const int32_t *order = draw_permutation(in, p);
         for (int32_t k = 0; k < length; k++)
-            plan[k] = free              ? pick(in, p + 5) - 5
+            plan[k] = free              ? pick_below(in, p + 5) - 5
                       : k % 2 || k == 0 ? order[(k + 1) / 2 % p]
-                                        : -1 - pick(in, 2);
+                                        : -1 - pick_below(in, 2);
         const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, NULL, dealt);
         planner_status(in, status, 0);
         if (status) return;
@@ -241,9 +241,9 @@ static void grid(bytes *in)
         owner = dealt;
         next_call(in);
     }
-    double *loads = out(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
-    int64_t *traffic = out(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic);
-    int64_t *received = out(in, (size_t)p * sizeof *received);
+    double *loads = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
+    int64_t *traffic = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic);
+    int64_t *received = new_output(in, (size_t)p * sizeof *received);
     const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, NULL, loads, traffic, received);
     planner_status(in, status, 0);
     if (status) return;
@@ -272,25 +272,25 @@ static void grid(bytes *in)
 
 static void wavefront(bytes *in)
 {
-    const int any = take(in) > 240;
-    const int64_t rows = any ? extreme(in) : small(in, 30);
-    const int64_t reach = any ? extreme(in) : small(in, 4);
-    const int32_t cols = small(in, 9) - (take(in) == 255);
-    const int32_t p = small(in, 5);
-    const int32_t order = take(in) == 255 ? 2 : pick(in, 2);
+    const int any = take_byte(in) > 240;
+    const int64_t rows = any ? draw_extreme(in) : draw_small(in, 30);
+    const int64_t reach = any ? draw_extreme(in) : draw_small(in, 4);
+    const int32_t cols = draw_small(in, 9) - (take_byte(in) == 255);
+    const int32_t p = draw_small(in, 5);
+    const int32_t order = take_byte(in) == 255 ? 2 : pick_below(in, 2);
     const taste kind = taste_of(in);
-    const double *t = values(in, p, kind);
+    const double *t = draw_values(in, p, kind);
     const size_t width = cols > 0 ? (size_t)cols : 0;
-    double *bound = out(in, sizeof *bound);
+    double *bound = new_output(in, sizeof *bound);
     const hs_status bounded = hs_wavefront_bound(rows, cols, p, t, reach, NULL, bound);
     planner_status(in, bounded, 0);
     if (rows > 64) return;
     const size_t tiles = rows > 0 ? (size_t)rows * width : 0;
     next_call(in);
-    double *makespan = out(in, sizeof *makespan);
-    double *start = out(in, tiles * sizeof *start);
-    double *end = out(in, tiles * sizeof *end);
-    const int32_t *owner = indices(in, (int64_t)width, p);
+    double *makespan = new_output(in, sizeof *makespan);
+    double *start = new_output(in, tiles * sizeof *start);
+    double *end = new_output(in, tiles * sizeof *end);
+    const int32_t *owner = draw_indices(in, (int64_t)width, p);
     hs_status status =
         hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, makespan, start, end);
     planner_status(in, status, 0);
@@ -306,20 +306,20 @@ static void wavefront(bytes *in)
                 if (j > 0) HOLDS(start[at] >= end[below * cols + j - 1] * (1 - 1e-12));
                 last = fmax(last, end[at]);
             }
-        HOLDS(near(last, *makespan, 1e-12));
+        HOLDS(is_near(last, *makespan, 1e-12));
         HOLDS(*bound * (1 - 1e-9) <= *makespan);
         double alone = -1.0;
         HOLDS(hs_wavefront_makespan(rows, cols, p, t, owner, reach, order, NULL, &alone, NULL,
                                     NULL) == HS_OK &&
-              near(alone, *makespan, 1e-12));
+              is_near(alone, *makespan, 1e-12));
     }
     next_call(in);
-    int32_t *dealt = out(in, width * sizeof *dealt);
-    int32_t *chosen = out(in, sizeof *chosen);
-    int32_t *anew = out(in, sizeof *anew);
-    double *least = out(in, sizeof *least);
+    int32_t *dealt = new_output(in, width * sizeof *dealt);
+    int32_t *chosen = new_output(in, sizeof *chosen);
+    int32_t *anew = new_output(in, sizeof *anew);
+    double *least = new_output(in, sizeof *least);
     double again = -1.0;
-    const int32_t period = small(in, 12) - (take(in) == 255);
+    const int32_t period = draw_small(in, 12) - (take_byte(in) == 255);
     status = hs_wavefront_panels(rows, cols, p, t, period, reach, order, NULL, dealt, chosen, anew,
                                  least);
     planner_status(in, status, 0);
@@ -328,7 +328,7 @@ static void wavefront(bytes *in)
           (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
     HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) ==
           HS_OK);
-    HOLDS(near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
+    HOLDS(is_near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
 }
 
 HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid,

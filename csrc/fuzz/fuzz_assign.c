@@ -22,29 +22,32 @@ static double least_total(int32_t rows, int32_t cols, const double *costs, int32
     return best;
 }
 
-static void assign(bytes *in, int whole)
+static void assign_rows(bytes *in, int whole)
 {
-    const int32_t rows = small(in, MOST_ROWS), cols = small(in, MOST_ROWS);
-    const int maximise = pick(in, 2), kind = pick(in, 4), holes = pick(in, 4) == 0;
-    ptrdiff_t stride = cols + (const ptrdiff_t[]){0, 1, 7}[pick(in, 3)];
-    const int backwards = pick(in, 4) == 0;
+    const int32_t rows = draw_small(in, MOST_ROWS), cols = draw_small(in, MOST_ROWS);
+    const int maximise = pick_below(in, 2), kind = pick_below(in, 4),
+              holes = pick_below(in, 4) == 0;
+    ptrdiff_t stride = cols + (const ptrdiff_t[]){0, 1, 7}[pick_below(in, 3)];
+    const int backwards = pick_below(in, 4) == 0;
     const size_t extent = rows > 0 ? (size_t)((rows - 1) * stride + cols) : 0;
-    double *real = room(in, extent * sizeof *real);
+    double *real = new_buffer(in, extent * sizeof *real);
     double dense[MOST_ROWS * MOST_ROWS];
-    int64_t *integer = room(in, extent * sizeof *integer);
+    int64_t *integer = new_buffer(in, extent * sizeof *integer);
     for (size_t e = 0; e < extent; e++) {
-        int64_t x = pick(in, 40) - 20;
-        if (kind == 2) x = (int64_t)(take64(in) >> 5) * (take(in) % 2 ? 1 : -1);
-        if (kind == 3) x = take(in) > 200 ? extreme(in) : pick(in, 3) * ((INT64_C(1) << 58) / 2);
+        int64_t x = pick_below(in, 40) - 20;
+        if (kind == 2) x = (int64_t)(take_word(in) >> 5) * (take_byte(in) % 2 ? 1 : -1);
+        if (kind == 3)
+            x = take_byte(in) > 200 ? draw_extreme(in)
+                                    : pick_below(in, 3) * ((INT64_C(1) << 58) / 2);
         integer[e] = x;
-        real[e] = kind < 2 ? (double)x : kind == 2 ? ldexp((double)x, -40) : wild(in);
-        if (holes && pick(in, 3) == 0) real[e] = maximise ? -INFINITY : INFINITY;
+        real[e] = kind < 2 ? (double)x : kind == 2 ? ldexp((double)x, -40) : draw_wild(in);
+        if (holes && pick_below(in, 3) == 0) real[e] = maximise ? -INFINITY : INFINITY;
     }
     const ptrdiff_t origin = backwards ? (rows - 1) * stride : 0;
     if (backwards) stride = -stride;
-    int32_t *col_of_row = out(in, (size_t)rows * sizeof *col_of_row);
-    double *row_prices = out(in, (size_t)rows * 8);
-    double *col_prices = out(in, (size_t)cols * 8);
+    int32_t *col_of_row = new_output(in, (size_t)rows * sizeof *col_of_row);
+    double *row_prices = new_output(in, (size_t)rows * 8);
+    double *col_prices = new_output(in, (size_t)cols * 8);
     hs_status status;
     if (whole)
         status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, NULL,
@@ -105,21 +108,21 @@ static void assign(bytes *in, int whole)
     HOLDS(fabs(prices - total) <= 1e-11 * largest * MOST_ROWS);
 }
 
-static void assign_real(bytes *in) { assign(in, 0); }
-static void assign_whole(bytes *in) { assign(in, 1); }
+static void assign_real(bytes *in) { assign_rows(in, 0); }
+static void assign_whole(bytes *in) { assign_rows(in, 1); }
 
 static void axial(bytes *in)
 {
-    const int32_t p = small(in, 5) - (take(in) == 255), size = p > 0 ? p * p * p : 0;
-    const int kind = pick(in, 4);
-    int64_t *weights = room(in, (size_t)size * sizeof *weights);
+    const int32_t p = draw_small(in, 5) - (take_byte(in) == 255), size = p > 0 ? p * p * p : 0;
+    const int kind = pick_below(in, 4);
+    int64_t *weights = new_buffer(in, (size_t)size * sizeof *weights);
     for (int32_t e = 0; e < size; e++)
-        weights[e] = kind < 3         ? pick(in, 30)
-                     : take(in) > 250 ? extreme(in)
-                                      : (int64_t)(take64(in) >> 6);
-    int32_t *columns = out(in, (size_t)(p > 0 ? p : 0) * sizeof *columns);
-    int32_t *tubes = out(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
-    int64_t *total = out(in, sizeof *total);
+        weights[e] = kind < 3              ? pick_below(in, 30)
+                     : take_byte(in) > 250 ? draw_extreme(in)
+                                           : (int64_t)(take_word(in) >> 6);
+    int32_t *columns = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *columns);
+    int32_t *tubes = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
+    int64_t *total = new_output(in, sizeof *total);
     int64_t sum = 0;
     const hs_status status = hs_assign_axial(p, weights, NULL, columns, tubes, total);
     planner_status(in, status, 0);
@@ -128,8 +131,8 @@ static void axial(bytes *in)
     for (int32_t i = 0; i < p; i++) sum += weights[(i * p + columns[i]) * p + tubes[i]];
     HOLDS(sum == *total);
     for (int tries = 0; tries < 10; tries++) {
-        const int32_t *j = permutation(in, p);
-        const int32_t *k = permutation(in, p);
+        const int32_t *j = draw_permutation(in, p);
+        const int32_t *k = draw_permutation(in, p);
         int64_t other = 0;
         for (int32_t i = 0; i < p; i++) other += weights[(i * p + j[i]) * p + k[i]];
         HOLDS(other <= *total);
@@ -141,22 +144,24 @@ static void axial(bytes *in)
 /* Returns a bound of a size that suits the other numbers, or any number. */
 static double bound_of(bytes *in, taste kind)
 {
-    return kind == WILD        ? wild(in)
-           : kind == POSITIVES ? positive(in)
-                               : (1 + take(in)) * (pick(in, 2) ? 1.0 : 0.37);
+    return kind == WILD        ? draw_wild(in)
+           : kind == POSITIVES ? draw_positive(in)
+                               : (1 + take_byte(in)) * (pick_below(in, 2) ? 1.0 : 0.37);
 }
 
 static void tasks(bytes *in)
 {
-    const int32_t p = small(in, 6), slots = small(in, 8) - (take(in) == 255);
+    const int32_t p = draw_small(in, 6), slots = draw_small(in, 8) - (take_byte(in) == 255);
     const taste kind = taste_of(in);
-    const double bound = bound_of(in, kind), *t = values(in, p, kind);
-    const double send = pick(in, 4) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
-    const double receive = pick(in, 3) ? value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
+    const double bound = bound_of(in, kind), *t = draw_values(in, p, kind);
+    const double send =
+        pick_below(in, 4) ? draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
+    const double receive =
+        pick_below(in, 3) ? draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
     int32_t *receive_slots = NULL;
-    if (pick(in, 2)) receive_slots = indices(in, p, 8);
+    if (pick_below(in, 2)) receive_slots = draw_indices(in, p, 8);
     const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
-    int64_t *counts = out(in, size * sizeof *counts);
+    int64_t *counts = new_output(in, size * sizeof *counts);
     hs_status status =
         hs_task_counts(bound, p, t, send, receive, slots, receive_slots, NULL, counts);
     planner_status(in, status, 0);
@@ -170,9 +175,10 @@ static void tasks(bytes *in)
                   ((double)counts[e] + 1) * t[i] >= left - 1e-9 * bound);
     }
     next_call(in);
-    int64_t *wanted = room(in, (size_t)p * sizeof *wanted);
-    for (int32_t i = 0; i < p; i++) wanted[i] = take(in) > 250 ? extreme(in) : small(in, 30);
-    int32_t *deadlines = out(in, (size_t)p * sizeof *deadlines);
+    int64_t *wanted = new_buffer(in, (size_t)p * sizeof *wanted);
+    for (int32_t i = 0; i < p; i++)
+        wanted[i] = take_byte(in) > 250 ? draw_extreme(in) : draw_small(in, 30);
+    int32_t *deadlines = new_output(in, (size_t)p * sizeof *deadlines);
     status = hs_task_deadlines(bound, p, t, send, slots, wanted, NULL, deadlines);
     planner_status(in, status, 0);
     for (int32_t i = 0; i < p && !status; i++) {
@@ -197,30 +203,30 @@ static int64_t sum_of(int32_t p, const int64_t *counts)
 
 static void links(bytes *in)
 {
-    const int32_t p = small(in, 5);
+    const int32_t p = draw_small(in, 5);
     const taste kind = taste_of(in);
-    const double bound = bound_of(in, kind), *t = values(in, p, kind);
-    double *sends = values_or_zeros(in, p, kind);
-    double *receives = pick(in, 2) ? values_or_zeros(in, p, kind) : NULL;
-    int32_t *enrolled = out(in, sizeof *enrolled);
-    int32_t *send_order = out(in, (size_t)p * sizeof *send_order);
-    int32_t *receive_order = out(in, (size_t)p * sizeof *receive_order);
-    int *optimal = out(in, sizeof *optimal);
-    const int64_t work = pick(in, 3) ? 1000 : small(in, 50) - 1;
-    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take(in), NULL,
+    const double bound = bound_of(in, kind), *t = draw_values(in, p, kind);
+    double *sends = draw_values_or_zeros(in, p, kind);
+    double *receives = pick_below(in, 2) ? draw_values_or_zeros(in, p, kind) : NULL;
+    int32_t *enrolled = new_output(in, sizeof *enrolled);
+    int32_t *send_order = new_output(in, (size_t)p * sizeof *send_order);
+    int32_t *receive_order = new_output(in, (size_t)p * sizeof *receive_order);
+    int *optimal = new_output(in, sizeof *optimal);
+    const int64_t work = pick_below(in, 3) ? 1000 : draw_small(in, 50) - 1;
+    const hs_status status = hs_task_links(bound, p, t, sends, receives, work, take_byte(in), NULL,
                                            enrolled, send_order, receive_order, optimal);
     planner_status(in, status, 0);
-    const int32_t depth = 1 + small(in, p);
+    const int32_t depth = 1 + draw_small(in, p);
     next_call(in);
-    int64_t *weights = out(in, (size_t)(p * p * depth) * sizeof *weights);
-    int64_t *counts = out(in, (size_t)p * sizeof *counts);
+    int64_t *weights = new_output(in, (size_t)(p * p * depth) * sizeof *weights);
+    int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
     const hs_status positions =
         hs_task_positions(bound, p, t, sends, receives, depth, NULL, weights);
     HOLDS(positions == HS_OK || positions == HS_ERROR_VALUE);
     for (int32_t e = 0; e < p * p * depth && !positions; e++)
         HOLDS(weights[e] >= 0 && weights[e] <= INT64_C(1) << 53);
     if (status) {
-        HOLDS(positions == HS_ERROR_VALUE && untouched(in));
+        HOLDS(positions == HS_ERROR_VALUE && outputs_untouched(in));
         return;
     }
     const int32_t q = *enrolled;
@@ -230,9 +236,9 @@ static void links(bytes *in)
           HS_OK);
     const int64_t found = sum_of(p, counts);
     for (int tries = 0; tries < 4; tries++) {
-        const int32_t *some = permutation(in, p);
-        const int32_t *others = permutation(in, p);
-        const int32_t size = small(in, p);
+        const int32_t *some = draw_permutation(in, p);
+        const int32_t *others = draw_permutation(in, p);
+        const int32_t size = draw_small(in, p);
         int32_t back[8];
         int32_t count = 0;
         for (int32_t i = 0; i < p; i++)
@@ -244,40 +250,40 @@ static void links(bytes *in)
         if (given == HS_OK) HOLDS(!*optimal || sum_of(p, counts) <= found);
     }
     next_call(in);
-    int64_t *last = out(in, (size_t)p * sizeof *last);
-    const int32_t size = small(in, p + 1);
-    const int32_t *any = indices(in, size, p);
-    const int32_t *too = indices(in, size, p);
+    int64_t *last = new_output(in, (size_t)p * sizeof *last);
+    const int32_t size = draw_small(in, p + 1);
+    const int32_t *any = draw_indices(in, size, p);
+    const int32_t *too = draw_indices(in, size, p);
     planner_status(in, hs_task_orders(bound, p, t, sends, receives, size, any, too, last),
                    HS_ERROR_INFEASIBLE);
 }
 
 static void divisible(bytes *in)
 {
-    const int32_t p = small(in, 5);
+    const int32_t p = draw_small(in, 5);
     const taste kind = taste_of(in);
-    const double *t = values(in, p, kind);
-    const double *sends = values_or_zeros(in, p, kind);
-    const double *receives = values_or_zeros(in, p, kind);
-    double *bound = out(in, sizeof *bound);
+    const double *t = draw_values(in, p, kind);
+    const double *sends = draw_values_or_zeros(in, p, kind);
+    const double *receives = draw_values_or_zeros(in, p, kind);
+    double *bound = new_output(in, sizeof *bound);
     const hs_status bounded = hs_divisible_bound(p, t, sends, receives, NULL, bound);
     planner_status(in, bounded, 0);
-    int32_t *order = take(in) > 250 ? indices(in, p, p) : permutation(in, p);
-    int32_t *back = permutation(in, p);
+    int32_t *order = take_byte(in) > 250 ? draw_indices(in, p, p) : draw_permutation(in, p);
+    int32_t *back = draw_permutation(in, p);
     int32_t other[5], too[5];
-    double *shares = out(in, (size_t)p * sizeof *shares);
-    double *makespan = out(in, sizeof *makespan);
-    int *optimal = out(in, sizeof *optimal);
+    double *shares = new_output(in, (size_t)p * sizeof *shares);
+    double *makespan = new_output(in, sizeof *makespan);
+    int *optimal = new_output(in, sizeof *optimal);
     int proven = -1;
-    const int64_t work = p > 3 ? 0 : pick(in, 2) * 20;
-    const double enough = pick(in, 4) ? 0.0 : *bound;
+    const int64_t work = p > 3 ? 0 : pick_below(in, 2) * 20;
+    const double enough = pick_below(in, 4) ? 0.0 : *bound;
     for (int32_t i = 0; i < p; i++) {
         other[i] = order[i];
         too[i] = back[i];
     }
     const hs_status status =
-        hs_divisible_orders(p, t, sends, receives, work, take(in), bounded ? 0.0 : enough, NULL,
-                            order, back, shares, makespan, optimal);
+        hs_divisible_orders(p, t, sends, receives, work, take_byte(in), bounded ? 0.0 : enough,
+                            NULL, order, back, shares, makespan, optimal);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) return;
     HOLDS(bounded == HS_OK && all_different(p, order, p) && all_different(p, back, p) &&
@@ -295,8 +301,8 @@ static void divisible(bytes *in)
                               &proven) == HS_OK);
     /* the search started from these orders, so its result is not worse */
     HOLDS(least >= *makespan * (1 - 1e-12));
-    const int32_t *any = permutation(in, p);
-    const int32_t *last = permutation(in, p);
+    const int32_t *any = draw_permutation(in, p);
+    const int32_t *last = draw_permutation(in, p);
     for (int32_t i = 0; i < p; i++) {
         other[i] = any[i];
         too[i] = last[i];

@@ -9,20 +9,20 @@ static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
 /* Draws an extent near the tiles of the kernels, or near the sizes of panels and of small
  * matrices. */
-static int64_t side(bytes *in, int dtype)
+static int64_t draw_side(bytes *in, int dtype)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    return extent(in, pick(in, 3)                        ? 8
-                      : kernel.tile_rows[dtype & 1] < 48 ? kernel.tile_rows[dtype & 1]
-                                                         : 48);
+    return draw_extent(in, pick_below(in, 3)                  ? 8
+                           : kernel.tile_rows[dtype & 1] < 48 ? kernel.tile_rows[dtype & 1]
+                                                              : 48);
 }
 
-static void put(const matrix *x, int64_t i, int64_t j, double complex value)
+static void put_value(const matrix *x, int64_t i, int64_t j, double complex value)
 {
-    set(x->memory, x->dtype, place(x, i, j), value);
+    set(x->memory, x->dtype, place_of(x, i, j), value);
 }
 
-static void remember(const matrix *x)
+static void remember_values(const matrix *x)
 {
     if (x->elements) memcpy(x->before, x->memory, (size_t)x->elements * size_of[x->dtype]);
 }
@@ -30,8 +30,8 @@ static void remember(const matrix *x)
 static int is_as_it_was(const matrix *x, int64_t i, int64_t j)
 {
     const size_t size = size_of[x->dtype];
-    return !memcmp(x->memory + (size_t)place(x, i, j) * size,
-                   x->before + (size_t)place(x, i, j) * size, size);
+    return !memcmp(x->memory + (size_t)place_of(x, i, j) * size,
+                   x->before + (size_t)place_of(x, i, j) * size, size);
 }
 
 /* Describes a factorisation. f: the matrix that becomes the factors; a: the matrix that is
@@ -53,18 +53,18 @@ static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matri
         x.a_col_stride = a->col_stride;
     }
     const size_t rank = (size_t)(x.m < x.n ? x.m : x.n);
-    if (kind == HS_LU) x.pivots = room(in, rank * sizeof *x.pivots);
-    if (kind == HS_QR) x.tau = room(in, rank * size_of[x.dtype]);
-    x.clear = kind == HS_CHOLESKY && pick(in, 2);
-    x.block = pick(in, 2) ? 0 : 1 + small(in, 40);
-    run->boxes.cooperative = pick(in, 2);
+    if (kind == HS_LU) x.pivots = new_buffer(in, rank * sizeof *x.pivots);
+    if (kind == HS_QR) x.tau = new_buffer(in, rank * size_of[x.dtype]);
+    x.clear = kind == HS_CHOLESKY && pick_below(in, 2);
+    x.block = pick_below(in, 2) ? 0 : 1 + draw_small(in, 40);
+    run->boxes.cooperative = pick_below(in, 2);
     if (x.block) {
         int32_t blocks;
         HOLDS(hs_factor_blocks(x.m, x.n, x.block, &blocks) == HS_OK);
-        if (pick(in, 2)) x.owner = indices(in, blocks, p);
+        if (pick_below(in, 2)) x.owner = draw_indices(in, blocks, p);
     }
     draw_run(in, run, p);
-    if (!run->boxes.cooperative && pick(in, 2)) run->options.pace = draw_pace(in, p);
+    if (!run->boxes.cooperative && pick_below(in, 2)) run->options.pace = draw_pace(in, p);
     return x;
 }
 
@@ -85,21 +85,22 @@ static int is_factored(hs_factor *x, const matrix *f, const matrix *a, int32_t p
  * the imaginary parts on it are not read. */
 static void make_definite(bytes *in, const matrix *a, int64_t bad)
 {
-    const double unread = pick(in, 2) ? NAN : 5.0;
+    const double unread = pick_below(in, 2) ? NAN : 5.0;
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = i; j < a->rows; j++)
-            put(a, i, j,
-                i < j      ? unread
-                : i == bad ? -1
-                           : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
-    remember(a);
+            put_value(a, i, j,
+                      i < j      ? unread
+                      : i == bad ? -1
+                                 : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
+    remember_values(a);
 }
 
 static void cholesky(bytes *in)
 {
-    const int dtype = pick(in, 4), in_place = pick(in, 2);
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    const int64_t n = side(in, dtype), bad = n && pick(in, 4) == 0 ? take(in) % n : -1;
+    const int dtype = pick_below(in, 4), in_place = pick_below(in, 2);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    const int64_t n = draw_side(in, dtype),
+                  bad = n && pick_below(in, 4) == 0 ? take_byte(in) % n : -1;
     const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix other = in_place ? f : matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix *const a = in_place ? &f : &other;
@@ -110,12 +111,12 @@ static void cholesky(bytes *in)
     HOLDS(x.failed == bad);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n && bad < 0; j++)
-            HOLDS(x.clear ? at(&f, i, j) == 0 : is_as_it_was(&f, i, j));
+            HOLDS(x.clear ? value_at(&f, i, j) == 0 : is_as_it_was(&f, i, j));
     for (int64_t i = 0; i < n && bad < 0; i++) {
-        HOLDS(creal(at(&f, i, i)) > 0 && cimag(at(&f, i, i)) == 0);
+        HOLDS(creal(value_at(&f, i, i)) > 0 && cimag(value_at(&f, i, i)) == 0);
         for (int64_t j = 0; j <= i; j++) {
             double complex sum = i == j ? -4 * (double)n : -was_at(a, i, j);
-            for (int64_t k = 0; k <= j; k++) sum += at(&f, i, k) * conj(at(&f, j, k));
+            for (int64_t k = 0; k <= j; k++) sum += value_at(&f, i, k) * conj(value_at(&f, j, k));
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * 4 * (double)(n * n));
         }
     }
@@ -131,29 +132,31 @@ static void check_qr(const matrix *q, const matrix *f, const matrix *a)
     for (int64_t i = 0; i < q->cols; i++)
         for (int64_t j = 0; j <= i; j++) {
             double complex sum = i == j ? -1 : 0;
-            for (int64_t k = 0; k < m; k++) sum += conj(at(q, k, i)) * at(q, k, j);
+            for (int64_t k = 0; k < m; k++) sum += conj(value_at(q, k, i)) * value_at(q, k, j);
             HOLDS(cabs(sum) <= limit);
         }
     for (int64_t i = 0; i < m && q->cols >= rank; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -was_at(a, i, j);
-            for (int64_t k = 0; k <= j && k < rank; k++) sum += at(q, i, k) * at(f, k, j);
+            for (int64_t k = 0; k <= j && k < rank; k++)
+                sum += value_at(q, i, k) * value_at(f, k, j);
             HOLDS(cabs(sum) <= limit * 4 * sqrt((double)m));
         }
-    for (int64_t i = 0; i < rank; i++) HOLDS(cimag(at(f, i, i)) == 0);
+    for (int64_t i = 0; i < rank; i++) HOLDS(cimag(value_at(f, i, i)) == 0);
 }
 
 static void qr(bytes *in)
 {
-    const int dtype = pick(in, 4), in_place = pick(in, 2), strange = take(in) > 250;
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    int64_t m = side(in, dtype);
-    int64_t n = pick(in, 2) ? m : side(in, dtype);
-    if (pick(in, 12) == 0) {
-        *(pick(in, 2) ? &m : &n) = long_extent(in) / 2;
+    const int dtype = pick_below(in, 4), in_place = pick_below(in, 2),
+              strange = take_byte(in) > 250;
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    int64_t m = draw_side(in, dtype);
+    int64_t n = pick_below(in, 2) ? m : draw_side(in, dtype);
+    if (pick_below(in, 12) == 0) {
+        *(pick_below(in, 2) ? &m : &n) = draw_long_extent(in) / 2;
         *(m > n ? &n : &m) %= 9;
     }
-    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
+    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
     const matrix f = matrix_of(in, dtype, m, n, 0, in_place ? fill : 0.0);
     const matrix other = in_place ? f : matrix_of(in, dtype, m, n, 1, fill);
     const matrix *const a = in_place ? &f : &other;
@@ -161,16 +164,16 @@ static void qr(bytes *in)
     hs_factor x = factor_of(in, HS_QR, &f, a, p, &run);
     if (!is_factored(&x, &f, a, p, &run)) return;
     HOLDS(x.failed == -1);
-    hs_pool *const pool = pool_of(1 + pick(in, MOST_POOL));
+    hs_pool *const pool = pool_of(1 + pick_below(in, MOST_POOL));
     const int64_t most = m < 200 ? m : n;
-    const int64_t cols = pick(in, 3) ? m < n ? m : n : most ? take(in) % (most + 1) : 0;
+    const int64_t cols = pick_below(in, 3) ? m < n ? m : n : most ? take_byte(in) % (most + 1) : 0;
     const matrix q = matrix_of(in, dtype, m, cols, 0, NAN);
-    const matrix c = matrix_of(in, dtype, m, pick(in, 20), 0, 0.0);
+    const matrix c = matrix_of(in, dtype, m, pick_below(in, 20), 0, 0.0);
     HOLDS(hs_qr_multiply(pool, &x, 0, 1, q.cols, start_of(&q), q.row_stride, q.col_stride, NULL,
                          NULL) == HS_OK &&
           gaps_kept(&q));
     if (!strange) check_qr(&q, &f, a);
-    const int first = pick(in, 2);
+    const int first = pick_below(in, 2);
     /* multiplies by Q and by Q^H in either order, which must give C again */
     for (int turn = 0; turn < 2; turn++)
         HOLDS(hs_qr_multiply(pool, &x, turn ? !first : first, 0, c.cols, start_of(&c), c.row_stride,
@@ -178,73 +181,75 @@ static void qr(bytes *in)
     HOLDS(gaps_kept(&c));
     const double limit = LIMIT * rounding_of(dtype) * (double)(m + n) * 4 * sqrt((double)m);
     for (int64_t i = 0; i < m && !strange; i++)
-        for (int64_t j = 0; j < c.cols; j++) HOLDS(cabs(at(&c, i, j) - was_at(&c, i, j)) <= limit);
+        for (int64_t j = 0; j < c.cols; j++)
+            HOLDS(cabs(value_at(&c, i, j) - was_at(&c, i, j)) <= limit);
 }
 
 /* ---- systems --------------------------------------------------------------------------------- */
 
 static void triangular(bytes *in)
 {
-    const int dtype = pick(in, 4);
-    const int upper = pick(in, 2);
-    const int unit = pick(in, 2);
-    const int singular = pick(in, 16) == 0;
-    const int64_t n = side(in, dtype), cols = pick(in, 2) ? pick(in, 9) : side(in, dtype);
+    const int dtype = pick_below(in, 4);
+    const int upper = pick_below(in, 2);
+    const int unit = pick_below(in, 2);
+    const int singular = pick_below(in, 16) == 0;
+    const int64_t n = draw_side(in, dtype),
+                  cols = pick_below(in, 2) ? pick_below(in, 9) : draw_side(in, dtype);
     const matrix t = matrix_of(in, dtype, n, n, 0, 0.0), b = matrix_of(in, dtype, n, cols, 0, 0.0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
-            put(&t, i, j,
-                i == j             ? unit       ? NAN
-                                     : singular ? 0
-                                                : 9 + at(&t, i, j)
-                            : (i < j) == upper ? at(&t, i, j) / (double)(4 * n)
-                                   : NAN);
-    remember(&t);
+            put_value(&t, i, j,
+                      i == j             ? unit       ? NAN
+                                           : singular ? 0
+                                                      : 9 + value_at(&t, i, j)
+                                  : (i < j) == upper ? value_at(&t, i, j) / (double)(4 * n)
+                                         : NAN);
+    remember_values(&t);
     const double alpha[2] = {-0.5, 1.0};
-    const int scaled = pick(in, 2);
+    const int scaled = pick_below(in, 2);
     const double complex factor = !scaled ? 1 : dtype >> 1 ? alpha[0] + I * alpha[1] : alpha[0];
     const hs_triangular x = {dtype,        n,
-                             cols,         upper ? 1 + pick(in, 2) : 0,
+                             cols,         upper ? 1 + pick_below(in, 2) : 0,
                              unit,         start_of(&t),
                              t.row_stride, t.col_stride,
                              start_of(&b), b.row_stride,
                              b.col_stride, scaled ? alpha : NULL};
-    HOLDS(hs_solve_triangular(pool_of(1 + pick(in, MOST_POOL)), &x, NULL, NULL) == HS_OK);
+    HOLDS(hs_solve_triangular(pool_of(1 + pick_below(in, MOST_POOL)), &x, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&b) && same_bytes(&t));
     for (int64_t i = 0; i < n && (unit || !singular); i++)
         for (int64_t j = 0; j < cols; j++) {
             double complex sum =
-                -factor * was_at(&b, i, j) + (unit ? 1 : at(&t, i, i)) * at(&b, i, j);
+                -factor * was_at(&b, i, j) + (unit ? 1 : value_at(&t, i, i)) * value_at(&b, i, j);
             for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++)
-                sum += at(&t, i, k) * at(&b, k, j);
+                sum += value_at(&t, i, k) * value_at(&b, k, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * 60 * (double)n);
         }
 }
 
 static void inverse(bytes *in)
 {
-    const int dtype = pick(in, 4), singular = pick(in, 16) == 0;
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    const int64_t n = side(in, dtype), shift = n ? take(in) % n : 0;
+    const int dtype = pick_below(in, 4), singular = pick_below(in, 16) == 0;
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    const int64_t n = draw_side(in, dtype), shift = n ? take_byte(in) % n : 0;
     const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix a = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix x = matrix_of(in, dtype, n, n, 0, NAN);
     for (int64_t i = 0; i < n; i++) {
-        put(&a, i, (i + shift) % n, 8 * (double)n);
-        if (singular) put(&a, i, n / 2, 0);
+        put_value(&a, i, (i + shift) % n, 8 * (double)n);
+        if (singular) put_value(&a, i, n / 2, 0);
     }
-    remember(&a);
+    remember_values(&a);
     test_run run = {0};
     hs_factor lu = factor_of(in, HS_LU, &f, &a, p, &run);
     if (!is_factored(&lu, &f, &a, p, &run)) return;
     HOLDS(lu.failed == (singular && n ? n / 2 : -1));
-    HOLDS(hs_lu_inverse(pool_of(1 + pick(in, MOST_POOL)), &lu, start_of(&x), x.row_stride,
+    HOLDS(hs_lu_inverse(pool_of(1 + pick_below(in, MOST_POOL)), &lu, start_of(&x), x.row_stride,
                         x.col_stride, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&x));
     for (int64_t i = 0; i < n && !singular; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = i == j ? -1 : 0;
-            for (int64_t k = 0; k < n; k++) sum += at(&a, i, k) * at(&x, k, j);
+            for (int64_t k = 0; k < n; k++) sum += value_at(&a, i, k) * value_at(&x, k, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * (double)(n + 1));
         }
 }

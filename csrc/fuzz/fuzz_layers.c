@@ -5,8 +5,8 @@
 enum { MOST_P = 6 };
 
 /* Returns the least makespan over all counts of the remaining workers, for a given order. */
-static double enumerate(const hs_layers *problem, const int32_t *order, int32_t at, int64_t left,
-                        int64_t *counts)
+static double least_makespan(const hs_layers *problem, const int32_t *order, int32_t at,
+                             int64_t left, int64_t *counts)
 {
     double best = INFINITY;
     double start[MOST_P], received[MOST_P], end[MOST_P];
@@ -19,7 +19,7 @@ static double enumerate(const hs_layers *problem, const int32_t *order, int32_t 
     }
     for (int64_t k = 0; k <= left && (!problem->most || k <= problem->most[at]); k++) {
         counts[at] = k;
-        best = fmin(best, enumerate(problem, order, at + 1, left - k, counts));
+        best = fmin(best, least_makespan(problem, order, at + 1, left - k, counts));
     }
     return best;
 }
@@ -37,9 +37,9 @@ static double check_counts(bytes *in, const hs_layers *problem, const int32_t *o
     HOLDS(sum == problem->layers);
     next_call(in);
     const size_t size = (size_t)problem->p * sizeof(double);
-    double *start = out(in, size);
-    double *received = out(in, size);
-    double *end = out(in, size);
+    double *start = new_output(in, size);
+    double *received = new_output(in, size);
+    double *end = new_output(in, size);
     HOLDS(hs_layers_schedule(problem, order, counts, start, received, end, &makespan) == HS_OK);
     for (int32_t i = 0; i < problem->p; i++) {
         HOLDS(start[i] >= 0.0 && received[i] >= start[i] && end[i] >= received[i]);
@@ -54,36 +54,37 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bytes all = bytes_of(data, size);
     bytes *in = &all;
-    const int any = take(in);
-    const int32_t p = small(in, MOST_P);
+    const int any = take_byte(in);
+    const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const int none = 0, *cancel = pick(in, 2) ? &none : NULL;
-    hs_layers problem = {.mode = any > 250 ? pick(in, 7) - 2 : pick(in, 4), .p = p};
-    problem.layers = any % 8 == 0   ? extreme(in)
-                     : any % 8 == 1 ? (int64_t)(take64(in) >> (11 + pick(in, 50)))
-                                    : small(in, 40);
-    double *compute = values(in, p, kind);
-    if (take(in) > 220 && p > 0) compute[pick(in, p)] = INFINITY;
+    const int none = 0, *cancel = pick_below(in, 2) ? &none : NULL;
+    hs_layers problem = {.mode = any > 250 ? pick_below(in, 7) - 2 : pick_below(in, 4), .p = p};
+    problem.layers = any % 8 == 0   ? draw_extreme(in)
+                     : any % 8 == 1 ? (int64_t)(take_word(in) >> (11 + pick_below(in, 50)))
+                                    : draw_small(in, 40);
+    double *compute = draw_values(in, p, kind);
+    if (take_byte(in) > 220 && p > 0) compute[pick_below(in, p)] = INFINITY;
     problem.compute = compute;
-    problem.send = values_or_zeros(in, p, kind);
+    problem.send = draw_values_or_zeros(in, p, kind);
     int64_t most[MOST_P + 1];
     for (int32_t i = 0; i < p; i++)
-        most[i] = any % 8 < 2 ? (int64_t)(take64(in) >> 3) : small(in, 40) - (take(in) > 250);
-    if (pick(in, 2)) problem.most = most;
-    const int32_t *order = pick(in, 3)     ? permutation(in, p)
-                           : any % 16 == 3 ? indices(in, p, p)
-                                           : NULL;
+        most[i] = any % 8 < 2 ? (int64_t)(take_word(in) >> 3)
+                              : draw_small(in, 40) - (take_byte(in) > 250);
+    if (pick_below(in, 2)) problem.most = most;
+    const int32_t *order = pick_below(in, 3) ? draw_permutation(in, p)
+                           : any % 16 == 3   ? draw_indices(in, p, p)
+                                             : NULL;
 
-    double *bound = out(in, sizeof *bound);
-    double *shares = out(in, (size_t)p * sizeof *shares);
-    double *relaxed = out(in, sizeof *relaxed);
+    double *bound = new_output(in, sizeof *bound);
+    double *shares = new_output(in, (size_t)p * sizeof *shares);
+    double *relaxed = new_output(in, sizeof *relaxed);
     const hs_status bounded = hs_layers_bound(&problem, NULL, bound);
     HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE ||
           (bounded == HS_ERROR_INFEASIBLE && problem.most));
     double ideal = INFINITY;
     hs_status status = hs_layers_relaxed(&problem, NULL, NULL, &ideal);
     HOLDS(status == bounded);
-    if (status) HOLDS(untouched(in));
+    if (status) HOLDS(outputs_untouched(in));
     status = hs_layers_relaxed(&problem, order, shares, relaxed);
     HOLDS(status == bounded || status == HS_ERROR_VALUE);
     if (!status) {
@@ -92,12 +93,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             HOLDS(shares[i] >= 0.0);
             sum += shares[i];
         }
-        HOLDS(near(sum, (double)problem.layers, 1e-9));
+        HOLDS(is_near(sum, (double)problem.layers, 1e-9));
         HOLDS(ideal <= *relaxed * (1 + 1e-9) && ideal * (1 - 1e-9) <= *bound);
     }
     next_call(in);
-    int64_t *paper = out(in, (size_t)p * sizeof *paper);
-    double *before = out(in, (size_t)p * sizeof *before);
+    int64_t *paper = new_output(in, (size_t)p * sizeof *paper);
+    double *before = new_output(in, (size_t)p * sizeof *before);
     const hs_status rounded = hs_layers_paper(&problem, order, before, paper);
     planner_status(in, rounded, problem.most ? HS_ERROR_INFEASIBLE : 0);
     double makespan = INFINITY;
@@ -111,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     next_call(in);
-    int64_t *counts = out(in, (size_t)p * sizeof *counts);
-    int *optimal = out(in, sizeof *optimal);
+    int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
+    int *optimal = new_output(in, sizeof *optimal);
     const hs_status exact = hs_layers_exact(&problem, order, cancel, counts, optimal);
     planner_status(in, exact, problem.most ? HS_ERROR_INFEASIBLE : 0);
     HOLDS(exact == status);
@@ -123,15 +124,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
               *bound * (1 - 1e-9) <= least);
         int64_t some[MOST_P];
         if (p <= 3 && problem.layers <= 6)
-            HOLDS(near(least, enumerate(&problem, order, 0, problem.layers, some), 1e-9));
+            HOLDS(is_near(least, least_makespan(&problem, order, 0, problem.layers, some), 1e-9));
         makespan = least;
     }
     next_call(in);
-    int32_t *best_order = out(in, (size_t)p * sizeof *best_order);
-    int64_t *best = out(in, (size_t)p * sizeof *best);
-    int *proven = out(in, sizeof *proven);
+    int32_t *best_order = new_output(in, (size_t)p * sizeof *best_order);
+    int64_t *best = new_output(in, (size_t)p * sizeof *best);
+    int *proven = new_output(in, sizeof *proven);
     const hs_status searched =
-        hs_layers_best(&problem, small(in, 100) * 10, cancel, best_order, best, proven);
+        hs_layers_best(&problem, draw_small(in, 100) * 10, cancel, best_order, best, proven);
     planner_status(in, searched, problem.most ? HS_ERROR_INFEASIBLE : 0);
     if (!searched) {
         HOLDS(all_different(p, best_order, p) && (*proven == 0 || *proven == 1));

@@ -6,14 +6,14 @@ enum { MOST_P = 8, PIECES = 2 * MOST_P };
 
 static double aspect_of(bytes *in, taste kind)
 {
-    return kind == WILD        ? wild(in)
-           : kind == POSITIVES ? positive(in)
-                               : (const double[]){1, 1, 2.5, 0.1, 300}[pick(in, 5)];
+    return kind == WILD        ? draw_wild(in)
+           : kind == POSITIVES ? draw_positive(in)
+                               : (const double[]){1, 1, 2.5, 0.1, 300}[pick_below(in, 5)];
 }
 
 /* Returns the length of a worker's part in one direction: of one piece (a == b), or of the union of
  * two. */
-static double span(const double *a, const double *b, int axis)
+static double length_of(const double *a, const double *b, int axis)
 {
     const double overlap =
         fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]) - fmax(a[axis], b[axis]);
@@ -22,14 +22,15 @@ static double span(const double *a, const double *b, int axis)
 
 /* Checks the zones of a floorplan: they tile the unit square with the requested areas. Returns the
  * cost; *most becomes the largest cost of one worker. */
-static double zones(bytes *in, int32_t p, const double *areas, const double *weights, double aspect,
-                    const int32_t *plan, int32_t length, taste kind, double *most)
+static double check_zones(bytes *in, int32_t p, const double *areas, const double *weights,
+                          double aspect, const int32_t *plan, int32_t length, taste kind,
+                          double *most)
 {
     next_call(in);
-    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers);
-    int32_t *pieces = out(in, sizeof *pieces);
-    double *rects = out(in, 8 * (size_t)p * sizeof *rects);
-    double *cost = out(in, sizeof *cost);
+    int32_t *workers = new_output(in, 2 * (size_t)p * sizeof *workers);
+    int32_t *pieces = new_output(in, sizeof *pieces);
+    double *rects = new_output(in, 8 * (size_t)p * sizeof *rects);
+    double *cost = new_output(in, sizeof *cost);
     double own[MOST_P] = {0};
     double total = 0.0;
     double sum = 0.0;
@@ -62,19 +63,19 @@ static double zones(bytes *in, int32_t p, const double *areas, const double *wei
         if (k && workers[k] == workers[k - 1]) continue;
         const double *b = k + 1 < *pieces && workers[k + 1] == workers[k] ? a + 4 : a;
         const double width = sqrt(aspect);
-        const double of_one =
-            (weights ? weights[workers[k]] : 1.0) * (span(a, b, 0) / width + span(a, b, 1) * width);
+        const double of_one = (weights ? weights[workers[k]] : 1.0) *
+                              (length_of(a, b, 0) / width + length_of(a, b, 1) * width);
         sum += of_one;
         *most = fmax(*most, of_one);
     }
     if (!is_tame(kind)) return *cost;
     for (int32_t i = 0; i < p; i++) HOLDS(fabs(own[i] - areas[i] / total) <= 1e-12);
-    HOLDS(near(sum, *cost, 1e-6));
+    HOLDS(is_near(sum, *cost, 1e-6));
     return *cost;
 }
 
-static void tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_t *workers,
-                  const int64_t *rects, int32_t pieces)
+static void check_tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_t *workers,
+                        const int64_t *rects, int32_t pieces)
 {
     (void)in;
     __int128 covered = 0;
@@ -93,21 +94,25 @@ static void tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_t *wor
     HOLDS(covered == (__int128)m * n);
 }
 
-static int64_t side(bytes *in) { return pick(in, 4) ? small(in, 40) : extreme(in); }
+static int64_t draw_side(bytes *in)
+{
+    return pick_below(in, 4) ? draw_small(in, 40) : draw_extreme(in);
+}
 
-static void tile(bytes *in, int32_t p, const double *areas, const int32_t *plan, int32_t length)
+static void check_tiling(bytes *in, int32_t p, const double *areas, const int32_t *plan,
+                         int32_t length)
 {
     next_call(in);
-    const int64_t m = side(in), n = side(in);
-    int32_t *workers = out(in, 2 * (size_t)p * sizeof *workers);
-    int32_t *pieces = out(in, sizeof *pieces);
-    int64_t *rects = out(in, 8 * (size_t)p * sizeof *rects);
+    const int64_t m = draw_side(in), n = draw_side(in);
+    int32_t *workers = new_output(in, 2 * (size_t)p * sizeof *workers);
+    int32_t *pieces = new_output(in, sizeof *pieces);
+    int64_t *rects = new_output(in, 8 * (size_t)p * sizeof *rects);
     const hs_status status =
         hs_floorplan_tile(m, n, p, areas, plan, length, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
-    tiles(in, m, n, p, workers, rects, *pieces);
+    check_tiles(in, m, n, p, workers, rects, *pieces);
 }
 
 static int32_t positive_areas(int32_t p, const double *areas)
@@ -119,68 +124,71 @@ static int32_t positive_areas(int32_t p, const double *areas)
 
 static void readers(bytes *in)
 {
-    const int32_t p = small(in, MOST_P);
-    const int32_t length = small(in, 2 * MOST_P) - (take(in) == 255);
+    const int32_t p = draw_small(in, MOST_P);
+    const int32_t length = draw_small(in, 2 * MOST_P) - (take_byte(in) == 255);
     const int32_t size = length > 0 ? length : 0;
     const taste kind = taste_of(in);
-    const double *areas = values_or_zeros(in, p, kind);
-    const double *weights = pick(in, 2) ? values(in, p, kind) : NULL;
+    const double *areas = draw_values_or_zeros(in, p, kind);
+    const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
-    int32_t *plan = room(in, (size_t)size * sizeof *plan);
-    const int strange = take(in) > 240, parts = pick(in, 2);
+    int32_t *plan = new_buffer(in, (size_t)size * sizeof *plan);
+    const int strange = take_byte(in) > 240, parts = pick_below(in, 2);
     int32_t depth = 0;
     int32_t next = 0;
     /* mostly entries that a plan may have at this place */
     for (int32_t k = 0; k < size; k++) {
-        const int operator= pick(in, 8), needs = operator== 2 ? 5 : 2;
+        const int op = pick_below(in, 8), needs = op == 2 ? 5 : 2;
         const int ends = size - k < depth;
-        if (strange && pick(in, 6) == 0)
-            plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -5, p}[pick(in, 4)];
-        else if (depth >= needs && (ends || parts || operator<4)) {
-            plan[k] = -1 - (operator% 4);
+        if (strange && pick_below(in, 6) == 0)
+            plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -5, p}[pick_below(in, 4)];
+        else if (depth >= needs && (ends || parts || op < 4)) {
+            plan[k] = -1 - (op % 4);
             depth -= needs - 1;
         } else {
-            plan[k] = pick(in, 16) ? next++ : pick(in, p + 1);
+            plan[k] = pick_below(in, 16) ? next++ : pick_below(in, p + 1);
             depth++;
         }
     }
     double most;
-    zones(in, p, areas, weights, aspect, plan, length, kind, &most);
-    tile(in, p, areas, plan, length);
+    check_zones(in, p, areas, weights, aspect, plan, length, kind, &most);
+    check_tiling(in, p, areas, plan, length);
 }
 
 static void planners(bytes *in)
 {
     const taste kind = taste_of(in);
-    const int32_t p = small(in, pick(in, 4) ? 4 : MOST_P);
-    const double *areas = values_or_zeros(in, p, kind);
-    const double *weights = pick(in, 2) ? values(in, p, kind) : NULL;
+    const int32_t p = draw_small(in, pick_below(in, 4) ? 4 : MOST_P);
+    const double *areas = draw_values_or_zeros(in, p, kind);
+    const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
-    const int none = 0, stop = 1, *cancel = take(in) > 250 ? &stop : pick(in, 2) ? &none : NULL;
-    const int method = pick(in, 10);
-    int32_t *plan = out(in, 2 * (size_t)p * sizeof *plan);
-    int32_t *length = out(in, sizeof *length);
+    const int none = 0, stop = 1,
+              *cancel = take_byte(in) > 250 ? &stop
+                        : pick_below(in, 2) ? &none
+                                            : NULL;
+    const int method = pick_below(in, 10);
+    int32_t *plan = new_output(in, 2 * (size_t)p * sizeof *plan);
+    int32_t *length = new_output(in, sizeof *length);
     int32_t *order = NULL;
     int32_t *groups = NULL;
-    double *cost = out(in, sizeof *cost);
+    double *cost = new_output(in, sizeof *cost);
     double most = 0.0;
     double bound = 0.0;
     double total = 0.0;
     const int32_t count = positive_areas(p, areas);
-    if (pick(in, 2)) {
-        const int32_t *all = permutation(in, p);
+    if (pick_below(in, 2)) {
+        const int32_t *all = draw_permutation(in, p);
         int32_t size = 0;
-        order = room(in, (size_t)count * sizeof *order);
+        order = new_buffer(in, (size_t)count * sizeof *order);
         for (int32_t i = 0; i < p; i++)
             if (areas[all[i]] > 0.0) order[size++] = all[i];
-        if (take(in) > 240 && count) order[pick(in, count)] = (int32_t)take(in) - 2;
+        if (take_byte(in) > 240 && count) order[pick_below(in, count)] = (int32_t)take_byte(in) - 2;
     }
     hs_status status;
     switch (method) {
     case 0: {
-        groups = pick(in, 2) ? indices(in, p, p) : NULL;
-        const double group_weight = value(in, kind);
-        const int32_t reach = pick(in, 2) ? 2 + pick(in, 4) : 0;
+        groups = pick_below(in, 2) ? draw_indices(in, p, p) : NULL;
+        const double group_weight = draw_value(in, kind);
+        const int32_t reach = pick_below(in, 2) ? 2 + pick_below(in, 4) : 0;
         status = hs_partition_interval(p, areas, weights, aspect, order, groups, group_weight,
                                        reach, cancel, plan, length, cost);
         break;
@@ -200,21 +208,21 @@ static void planners(bytes *in)
     default:
         weights = NULL;
         cancel = NULL;
-        status = hs_partition_rule(take(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p, areas,
-                                   aspect, NULL, plan, length, cost);
+        status = hs_partition_rule(take_byte(in) > 250 ? (hs_rule)5 : (hs_rule)(method - 5), p,
+                                   areas, aspect, NULL, plan, length, cost);
         break;
     }
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE ||
           (status == HS_ERROR_CANCELLED && cancel == &stop) ||
           /* hulls of values over all decades may have too many points */
           (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind)));
-    HOLDS(status == HS_OK || untouched(in));
+    HOLDS(status == HS_OK || outputs_untouched(in));
     if (status) return;
     HOLDS(*length >= count && *length < 2 * count);
-    const double measured = zones(in, p, areas, weights, aspect, plan, *length, kind, &most);
+    const double measured = check_zones(in, p, areas, weights, aspect, plan, *length, kind, &most);
     HOLDS(measured >= 0.0);
     if (is_tame(kind)) {
-        if (!groups) HOLDS(near(method == 4 ? most : measured, *cost, 1e-6));
+        if (!groups) HOLDS(is_near(method == 4 ? most : measured, *cost, 1e-6));
         for (int32_t i = 0; i < p; i++) total += areas[i];
         for (int32_t i = 0; i < p; i++)
             bound += 2 * (weights ? weights[i] : 1.0) * sqrt(areas[i] / total);
@@ -225,41 +233,42 @@ static void planners(bytes *in)
             int32_t size = 0;
             double theirs = 0.0;
             double largest = 0.0;
-            HOLDS(hs_partition_rule((hs_rule)pick(in, 4), p, areas, aspect, NULL, other, &size,
-                                    &theirs) == HS_OK);
-            theirs = zones(in, p, areas, weights, aspect, other, size, kind, &largest);
+            HOLDS(hs_partition_rule((hs_rule)pick_below(in, 4), p, areas, aspect, NULL, other,
+                                    &size, &theirs) == HS_OK);
+            theirs = check_zones(in, p, areas, weights, aspect, other, size, kind, &largest);
             HOLDS(*cost <= (method == 4 ? largest : theirs) * (1 + 1e-6));
         }
     }
-    tile(in, p, areas, plan, *length);
+    check_tiling(in, p, areas, plan, *length);
     next_call(in);
-    uint64_t state = take(in);
+    uint64_t state = take_byte(in);
     double improved = -1.0;
     const int32_t nodes = *length;
-    const int64_t evaluations = small(in, 60);
-    status = hs_partition_search(p, areas, weights, aspect, evaluations, pick(in, 2) * 0.001,
+    const int64_t evaluations = draw_small(in, 60);
+    status = hs_partition_search(p, areas, weights, aspect, evaluations, pick_below(in, 2) * 0.001,
                                  cancel, plan, nodes, &state, &improved);
     HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED ||
           (status == HS_ERROR_CANCELLED && cancel == &stop));
     if (!status && is_tame(kind)) {
         HOLDS(improved <= measured * (1 + 1e-9));
-        HOLDS(near(zones(in, p, areas, weights, aspect, plan, nodes, kind, &most), improved, 1e-6));
+        HOLDS(is_near(check_zones(in, p, areas, weights, aspect, plan, nodes, kind, &most),
+                      improved, 1e-6));
     }
 }
 
 static void columns(bytes *in)
 {
-    const int32_t p = small(in, MOST_P);
-    const int32_t most_columns = small(in, p + 1) - (take(in) == 255);
-    const int32_t most_rows = small(in, p + 1);
-    const int32_t least_columns = take(in) % 2 ? 1 : small(in, p + 1);
+    const int32_t p = draw_small(in, MOST_P);
+    const int32_t most_columns = draw_small(in, p + 1) - (take_byte(in) == 255);
+    const int32_t most_rows = draw_small(in, p + 1);
+    const int32_t least_columns = take_byte(in) % 2 ? 1 : draw_small(in, p + 1);
     const taste kind = taste_of(in);
-    const double *areas = values_or_zeros(in, p, kind);
+    const double *areas = draw_values_or_zeros(in, p, kind);
     const double aspect = aspect_of(in, kind);
-    int32_t *order = out(in, (size_t)p * sizeof *order);
-    int32_t *starts = out(in, ((size_t)p + 1) * sizeof *starts);
-    int32_t *count = out(in, sizeof *count);
-    double *cost = out(in, sizeof *cost);
+    int32_t *order = new_output(in, (size_t)p * sizeof *order);
+    int32_t *starts = new_output(in, ((size_t)p + 1) * sizeof *starts);
+    int32_t *count = new_output(in, sizeof *count);
+    double *cost = new_output(in, sizeof *cost);
     const hs_status status = hs_partition_columns(p, areas, aspect, least_columns, most_columns,
                                                   most_rows, NULL, order, starts, count, cost);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
@@ -281,18 +290,18 @@ static void columns(bytes *in)
 
 static void contiguous(bytes *in)
 {
-    const int32_t p = small(in, MOST_P);
+    const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const double *areas = values_or_zeros(in, p, kind);
-    const int64_t m = side(in), n = side(in);
-    int32_t *workers = out(in, 3 * (size_t)p * sizeof *workers);
-    int32_t *pieces = out(in, sizeof *pieces);
-    int64_t *rects = out(in, 12 * (size_t)p * sizeof *rects);
+    const double *areas = draw_values_or_zeros(in, p, kind);
+    const int64_t m = draw_side(in), n = draw_side(in);
+    int32_t *workers = new_output(in, 3 * (size_t)p * sizeof *workers);
+    int32_t *pieces = new_output(in, sizeof *pieces);
+    int64_t *rects = new_output(in, 12 * (size_t)p * sizeof *rects);
     const hs_status status = hs_partition_contiguous(m, n, p, areas, NULL, workers, rects, pieces);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*pieces >= 1 && *pieces <= 3 * p);
-    tiles(in, m, n, p, workers, rects, *pieces);
+    check_tiles(in, m, n, p, workers, rects, *pieces);
 }
 
 /* ---- cuboids --------------------------------------------------------------------------------- */
@@ -301,7 +310,7 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
                        int32_t length, int tame)
 {
     next_call(in);
-    double *boxes = out(in, 6 * (size_t)p * sizeof *boxes);
+    double *boxes = new_output(in, 6 * (size_t)p * sizeof *boxes);
     double sum = 0.0;
     double total = 0.0;
     hs_status status = hs_cuboid_boxes(p, volumes, tree, length, boxes);
@@ -316,11 +325,11 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
     if (!status) HOLDS(fabs(sum - 1.0) <= 1e-9);
     for (int32_t i = 0; i < p && !status && tame; i++)
         if (boxes[6 * i + 3] > 0.0)
-            HOLDS(near(boxes[6 * i + 3] * boxes[6 * i + 4] * boxes[6 * i + 5], volumes[i] / total,
-                       1e-9));
+            HOLDS(is_near(boxes[6 * i + 3] * boxes[6 * i + 4] * boxes[6 * i + 5],
+                          volumes[i] / total, 1e-9));
     next_call(in);
-    const int64_t m = side(in), n = side(in), k = side(in);
-    int64_t *cells = out(in, 6 * (size_t)p * sizeof *cells);
+    const int64_t m = draw_side(in), n = draw_side(in), k = draw_side(in);
+    int64_t *cells = new_output(in, 6 * (size_t)p * sizeof *cells);
     status = hs_tile_cuboids(m, n, k, p, volumes, tree, length, NULL, cells);
     planner_status(in, status, 0);
     if (status) return;
@@ -345,22 +354,22 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
 
 static void cuboids(bytes *in)
 {
-    const int32_t p = small(in, 5);
+    const int32_t p = draw_small(in, 5);
     const taste kind = taste_of(in);
-    const double *volumes = values_or_zeros(in, p, kind);
-    const double *faces = values_or_zeros(in, 3, kind);
-    const int32_t axes = take(in) > 240 ? pick(in, 12) - 2 : 1 + pick(in, 7);
+    const double *volumes = draw_values_or_zeros(in, p, kind);
+    const double *faces = draw_values_or_zeros(in, 3, kind);
+    const int32_t axes = take_byte(in) > 240 ? pick_below(in, 12) - 2 : 1 + pick_below(in, 7);
     const int32_t count = positive_areas(p, volumes);
     const size_t nodes = p > 0 ? 2 * (size_t)p - 1 : 0;
-    int32_t *tree = out(in, nodes * sizeof *tree);
-    int32_t *length = out(in, sizeof *length);
-    int32_t *best = out(in, nodes * sizeof *best);
-    int32_t *size = out(in, sizeof *size);
-    double *cost = out(in, sizeof *cost);
-    double *least = out(in, sizeof *least);
-    const int32_t tries = small(in, 5) - 1;
-    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, take(in),
-                                                  NULL, tree, length, cost);
+    int32_t *tree = new_output(in, nodes * sizeof *tree);
+    int32_t *length = new_output(in, sizeof *length);
+    int32_t *best = new_output(in, nodes * sizeof *best);
+    int32_t *size = new_output(in, sizeof *size);
+    double *cost = new_output(in, sizeof *cost);
+    double *least = new_output(in, sizeof *least);
+    const int32_t tries = draw_small(in, 5) - 1;
+    const hs_status status = hs_partition_cuboids(p, volumes, faces, axes, NULL, tries,
+                                                  take_byte(in), NULL, tree, length, cost);
     planner_status(in, status, 0);
     if (!status) {
         HOLDS(*length == 2 * count - 1);
@@ -377,20 +386,22 @@ static void cuboids(bytes *in)
 
 static void trees(bytes *in)
 {
-    const int32_t p = small(in, 6);
-    const int32_t length = small(in, 12) - (take(in) == 255);
+    const int32_t p = draw_small(in, 6);
+    const int32_t length = draw_small(in, 12) - (take_byte(in) == 255);
     const int32_t size = length > 0 ? length : 0;
     const taste kind = taste_of(in);
-    const double *volumes = values_or_zeros(in, p, kind);
-    int32_t *tree = room(in, (size_t)size * sizeof *tree);
+    const double *volumes = draw_values_or_zeros(in, p, kind);
+    int32_t *tree = new_buffer(in, (size_t)size * sizeof *tree);
     int32_t depth = 0;
     int32_t next = 0;
-    const int strange = take(in) > 240;
+    const int strange = take_byte(in) > 240;
     for (int32_t k = 0; k < size; k++) {
-        const int cut = depth >= 2 && (size - k < depth || pick(in, 2));
-        tree[k] = cut ? -1 - pick(in, 3) : pick(in, 16) ? next++ : pick(in, p + 1);
-        if (strange && pick(in, 6) == 0)
-            tree[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -4, p}[pick(in, 4)];
+        const int cut = depth >= 2 && (size - k < depth || pick_below(in, 2));
+        tree[k] = cut                  ? -1 - pick_below(in, 3)
+                  : pick_below(in, 16) ? next++
+                                       : pick_below(in, p + 1);
+        if (strange && pick_below(in, 6) == 0)
+            tree[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -4, p}[pick_below(in, 4)];
         depth += cut ? -1 : 1;
     }
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));

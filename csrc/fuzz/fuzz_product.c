@@ -10,9 +10,9 @@ typedef struct {
     double complex alpha, beta;
 } product;
 
-static double complex scalar(bytes *in, int dtype)
+static double complex draw_scalar(bytes *in, int dtype)
 {
-    const int kind = pick(in, 12);
+    const int kind = pick_below(in, 12);
     if (kind == 11) return NAN;
     const double complex at[] = {1, 0, -1, 2, 0.5, 1, 0, 1 + I, I, -2, 3};
     return dtype >> 1 ? at[kind] : creal(at[kind]);
@@ -20,7 +20,7 @@ static double complex scalar(bytes *in, int dtype)
 
 static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
-    product p = {.alpha = scalar(in, dtype), .beta = scalar(in, dtype)};
+    product p = {.alpha = draw_scalar(in, dtype), .beta = draw_scalar(in, dtype)};
     /* not read: A and B if alpha == 0, C if beta == 0 */
     const double unread = p.alpha == 0 ? NAN : 0.0;
     p.a = matrix_of(in, dtype, m, k, 1, unread);
@@ -42,7 +42,7 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
                        .alpha = {creal(p.alpha), cimag(p.alpha)},
                        .beta = {creal(p.beta), cimag(p.beta)}};
     /* real types ignore the imaginary parts */
-    if (dtype < 2 && pick(in, 4) == 0) {
+    if (dtype < 2 && pick_below(in, 4) == 0) {
         p.x.alpha[1] = 7.0;
         p.x.beta[1] = NAN;
     }
@@ -53,12 +53,12 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
  * transpose of A as B. */
 static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
-    const int kind = pick(in, 12), square = kind < 4 && m * m * k <= WORK;
+    const int kind = pick_below(in, 12), square = kind < 4 && m * m * k <= WORK;
     if (square) n = m;
     product p = product_of(in, dtype, m, n, k);
     p.x.conjugate = kind % 2;
     if (!square) return p;
-    p.x.triangle = HS_TRIANGLE_LOWER + pick(in, 3);
+    p.x.triangle = HS_TRIANGLE_LOWER + pick_below(in, 3);
     if (kind < 2) {
         p.b = p.a;
         p.b.rows = k;
@@ -92,12 +92,12 @@ static int is_number(double complex x) { return !isnan(creal(x)) && !isnan(cimag
 DEFINE_DOT(float, dot_float)
 DEFINE_DOT(double, dot_double)
 
-static double complex dot(const product *p, int64_t i, int64_t j)
+static double complex dot_product(const product *p, int64_t i, int64_t j)
 {
     const int parts = p->x.dtype >> 1 ? 2 : 1;
     const int64_t k = p->x.k;
-    const int64_t x = parts * place(&p->a, i, 0);
-    const int64_t y = parts * place(&p->b, 0, j);
+    const int64_t x = parts * place_of(&p->a, i, 0);
+    const int64_t y = parts * place_of(&p->b, 0, j);
     const int64_t step_x = parts * p->a.col_stride;
     const int64_t step_y = parts * p->b.row_stride;
     /* products of the real and imaginary parts */
@@ -119,21 +119,21 @@ static void check_product(const product *p)
         for (int64_t j = 0; j < p->x.n; j++) {
             const int triangle = p->x.triangle;
             const int hermitian = triangle && p->x.conjugate && p->x.dtype >> 1;
-            const double complex found = at(&p->c, i, j);
+            const double complex found = value_at(&p->c, i, j);
             if (triangle == HS_TRIANGLE_UPPER ? i > j : triangle && i < j) {
                 const size_t size = size_of[p->x.dtype];
-                const size_t here = (size_t)place(&p->c, i, j) * size;
-                const size_t image = (size_t)place(&p->c, j, i) * size;
+                const size_t here = (size_t)place_of(&p->c, i, j) * size;
+                const size_t image = (size_t)place_of(&p->c, j, i) * size;
                 if (triangle != HS_TRIANGLE_MIRRORED)
                     HOLDS(!memcmp(p->c.memory + here, p->c.before + here, size));
-                else if (hermitian && is_number(found)) HOLDS(found == conj(at(&p->c, j, i)));
+                else if (hermitian && is_number(found)) HOLDS(found == conj(value_at(&p->c, j, i)));
                 else
-                    HOLDS(hermitian ? !is_number(at(&p->c, j, i))
+                    HOLDS(hermitian ? !is_number(value_at(&p->c, j, i))
                                     : !memcmp(p->c.memory + here, p->c.memory + image, size));
                 continue;
             }
             double complex wanted = p->beta == 0 ? 0 : p->beta * was_at(&p->c, i, j);
-            if (p->x.k > 0 && p->alpha != 0) wanted += p->alpha * dot(p, i, j);
+            if (p->x.k > 0 && p->alpha != 0) wanted += p->alpha * dot_product(p, i, j);
             if (hermitian && i == j) wanted = creal(wanted);
             HOLDS(is_number(wanted) ? found == wanted : !is_number(found));
         }
@@ -141,14 +141,14 @@ static void check_product(const product *p)
 }
 
 /* Draws m, n and k near the tiles, or one of them long; their product is limited. */
-static void extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n,
-                    int64_t *k)
+static void draw_extents(bytes *in, const hs_kernel_info *kernel, int dtype, int64_t *m, int64_t *n,
+                         int64_t *k)
 {
-    *m = extent(in, kernel->tile_rows[dtype & 1]);
-    *n = extent(in, kernel->tile_cols[dtype & 1]);
-    *k = extent(in, 16);
-    const int line = pick(in, 8);
-    if (line < 3) *(line == 0 ? m : line == 1 ? n : k) = long_extent(in);
+    *m = draw_extent(in, kernel->tile_rows[dtype & 1]);
+    *n = draw_extent(in, kernel->tile_cols[dtype & 1]);
+    *k = draw_extent(in, 16);
+    const int line = pick_below(in, 8);
+    if (line < 3) *(line == 0 ? m : line == 1 ? n : k) = draw_long_extent(in);
     if (*m * *n * *k > WORK && line != 2) *k = 1 + *k % 3;
     if (*m * *n * *k > WORK && line != 1) *n = 1 + *n % 3;
     if (*m * *n * *k > WORK) *(line == 0 ? n : m) = 1;
@@ -161,17 +161,20 @@ typedef struct {
     int32_t count;
 } boxes;
 
-static int64_t cut(bytes *in, int64_t size) { return size > 0 ? take(in) % (size + 1) : 0; }
+static int64_t draw_cut(bytes *in, int64_t size)
+{
+    return size > 0 ? take_byte(in) % (size + 1) : 0;
+}
 
 /* Adds a box, cut into up to three pieces of its depth. In a layered run (p > 0) some pieces have
  * no length; in other runs only the first piece begins at depth 0. */
 static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
 {
     const int64_t end = box.depth + box.length;
-    for (int part = pick(in, 3); list->count < BOXES; part--) {
-        box.length = part > 0 ? cut(in, end - box.depth) : end - box.depth;
+    for (int part = pick_below(in, 3); list->count < BOXES; part--) {
+        box.length = part > 0 ? draw_cut(in, end - box.depth) : end - box.depth;
         /* in a layered run, any worker may own a piece */
-        if (p) box.worker = pick(in, p);
+        if (p) box.worker = pick_below(in, p);
         if (p || box.length || part <= 0) list->box[list->count++] = box;
         if (!p && box.length && box.depth + box.length == end) return;
         box.depth += box.length;
@@ -180,33 +183,33 @@ static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
 }
 
 /* Cuts C into rectangles of one worker each. */
-static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int levels)
+static void tile_c(bytes *in, boxes *list, hs_box box, int32_t p, int splits)
 {
-    const int way = levels ? pick(in, 3) : 0;
+    const int way = splits ? pick_below(in, 3) : 0;
     if (way == 0) {
-        box.worker = pick(in, p);
+        box.worker = pick_below(in, p);
         add_depths(in, list, box, 0);
         return;
     }
     hs_box rest = box;
     if (way == 1) {
-        box.height = cut(in, box.height);
+        box.height = draw_cut(in, box.height);
         rest.row += box.height;
         rest.height -= box.height;
     } else {
-        box.width = cut(in, box.width);
+        box.width = draw_cut(in, box.width);
         rest.col += box.width;
         rest.width -= box.width;
     }
-    tile_c(in, list, box, p, levels - 1);
-    tile_c(in, list, rest, p, levels - 1);
+    tile_c(in, list, box, p, splits - 1);
+    tile_c(in, list, rest, p, splits - 1);
 }
 
 /* Adds layers. Either any worker owns any layer of the whole C; or all workers but the last own
  * rows of C up to some depth, and the last worker owns the whole C from there on. */
 static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
 {
-    if (p == 1 || pick(in, 2)) {
+    if (p == 1 || pick_below(in, 2)) {
         add_depths(in, list, whole, p);
         /* a layer of no length */
         add_depths(in, list,
@@ -216,72 +219,72 @@ static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
     }
     hs_box last = whole;
     hs_box slab = whole;
-    slab.length = cut(in, whole.length);
+    slab.length = draw_cut(in, whole.length);
     last.depth = slab.length;
     last.length -= slab.length;
     last.worker = p - 1;
     add_depths(in, list, last, 0);
     for (int32_t w = 0; w + 1 < p; w++) {
         slab.worker = w;
-        slab.height = w + 2 < p ? cut(in, whole.height - slab.row) : whole.height - slab.row;
+        slab.height = w + 2 < p ? draw_cut(in, whole.height - slab.row) : whole.height - slab.row;
         add_depths(in, list, slab, 0);
         slab.row += slab.height;
     }
 }
 
-static double *transfers(bytes *in, int32_t count)
+static double *draw_transfers(bytes *in, int32_t count)
 {
-    double *times = room(in, 2 * (size_t)count * sizeof *times);
+    double *times = new_buffer(in, 2 * (size_t)count * sizeof *times);
     for (int32_t k = 0; k < 2 * count; k++)
-        times[k] = k % 2 ? times[k - 1] + pick(in, 2) * 1e-6 : pick(in, 3) * 1e-6;
-    if (take(in) == 255 && count)
-        times[pick(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick(in, 3)];
+        times[k] = k % 2 ? times[k - 1] + pick_below(in, 2) * 1e-6 : pick_below(in, 3) * 1e-6;
+    if (take_byte(in) == 255 && count)
+        times[pick_below(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick_below(in, 3)];
     return times;
 }
 
 static void by_boxes(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    const int dtype = pick(in, 4);
-    const int32_t p = 1 + pick(in, MOST_POOL);
+    const int dtype = pick_below(in, 4);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
     int64_t m, n, k;
-    extents(in, &kernel, dtype, &m, &n, &k);
+    draw_extents(in, &kernel, dtype, &m, &n, &k);
     product x = product_or_triangle(in, dtype, m, n, k);
     n = x.x.n;
-    const int how = pick(in, 4), strange = take(in) > 250;
+    const int how = pick_below(in, 4), strange = take_byte(in) > 250;
     boxes list = {.count = 0};
     const hs_box whole = {.height = m, .width = n, .length = k};
     test_run run = {
-        .boxes.cooperative = how % 2, .boxes.layered = how / 2, .boxes.overlap = pick(in, 2)};
+        .boxes.cooperative = how % 2, .boxes.layered = how / 2, .boxes.overlap = pick_below(in, 2)};
     if (!run.boxes.layered) tile_c(in, &list, whole, p, 3);
     else if (!run.boxes.cooperative) tile_layers(in, &list, whole, p);
     else add_depths(in, &list, whole, p);
     if (strange && list.count) {
-        hs_box *b = &list.box[pick(in, list.count)];
+        hs_box *b = &list.box[pick_below(in, list.count)];
         int64_t *const fields[] = {&b->row, &b->col, &b->depth, &b->height, &b->width, &b->length};
-        if (pick(in, 2)) *fields[pick(in, 6)] = extreme(in);
-        else b->worker = (int32_t)extreme(in);
+        if (pick_below(in, 2)) *fields[pick_below(in, 6)] = draw_extreme(in);
+        else b->worker = (int32_t)draw_extreme(in);
     }
     draw_run(in, &run, p);
-    hs_box *exact = room(in, (size_t)list.count * sizeof *exact);
+    hs_box *exact = new_buffer(in, (size_t)list.count * sizeof *exact);
     memcpy(exact, list.box, (size_t)list.count * sizeof *exact);
     run.boxes.box = exact;
     run.boxes.count = list.count;
-    const unsigned with = take(in);
+    const unsigned with = take_byte(in);
     if (run.boxes.cooperative) {
-        if (with & 1) run.boxes.speeds = values_or_zeros(in, p, taste_of(in));
+        if (with & 1) run.boxes.speeds = draw_values_or_zeros(in, p, taste_of(in));
     } else {
         if (with & 1) run.options.pace = draw_pace(in, p);
-        if (with % 8 == 6) run.boxes.receive = transfers(in, list.count);
+        if (with % 8 == 6) run.boxes.receive = draw_transfers(in, list.count);
         if (run.boxes.layered && with & 16) {
-            int64_t *rows = room(in, ((size_t)p + 1) * sizeof *rows);
+            int64_t *rows = new_buffer(in, ((size_t)p + 1) * sizeof *rows);
             rows[0] = 0;
             rows[p] = m;
-            for (int32_t i = 1; i < p; i++) rows[i] = rows[i - 1] + cut(in, m - rows[i - 1]);
-            if (with == 255) rows[pick(in, p + 1)] = extreme(in);
+            for (int32_t i = 1; i < p; i++) rows[i] = rows[i - 1] + draw_cut(in, m - rows[i - 1]);
+            if (with == 255) rows[pick_below(in, p + 1)] = draw_extreme(in);
             run.boxes.sum_rows = rows;
         }
-        if (run.boxes.layered && with % 8 == 6) run.boxes.sum_receive = transfers(in, p);
+        if (run.boxes.layered && with % 8 == 6) run.boxes.sum_receive = draw_transfers(in, p);
     }
     /* Without transfers there is nothing to overlap. This is refused; test_product checks that. */
     if (!run.boxes.receive && !run.boxes.sum_receive) run.boxes.overlap = 0;
@@ -298,16 +301,16 @@ static void by_boxes(bytes *in)
 static void gemm(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    const int dtype = pick(in, 4);
-    const int32_t p = 1 + pick(in, MOST_POOL);
+    const int dtype = pick_below(in, 4);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
     int64_t m, n, k;
-    extents(in, &kernel, dtype, &m, &n, &k);
+    draw_extents(in, &kernel, dtype, &m, &n, &k);
     /* layers: the inner dimension is long, and one side of C is long, too, or none is */
-    if (pick(in, 16) == 0) {
-        k = 1024 + 256 * p + pick(in, 3) * 255;
-        m = pick(in, 2) ? 1 + pick(in, 80) : long_extent(in) / p;
-        n = 1 + pick(in, m > 8 ? 1 : 4);
-        if (pick(in, 2)) {
+    if (pick_below(in, 16) == 0) {
+        k = 1024 + 256 * p + pick_below(in, 3) * 255;
+        m = pick_below(in, 2) ? 1 + pick_below(in, 80) : draw_long_extent(in) / p;
+        n = 1 + pick_below(in, m > 8 ? 1 : 4);
+        if (pick_below(in, 2)) {
             const int64_t other = m;
             m = n;
             n = other;
@@ -315,10 +318,10 @@ static void gemm(bytes *in)
     }
     product x = product_or_triangle(in, dtype, m, n, k);
     n = x.x.n;
-    const double *speeds = pick(in, 2) ? values_or_zeros(in, p, taste_of(in)) : NULL;
+    const double *speeds = pick_below(in, 2) ? draw_values_or_zeros(in, p, taste_of(in)) : NULL;
     const int32_t count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
     HOLDS(count >= 0);
-    hs_box *layers = out(in, (size_t)count * sizeof *layers);
+    hs_box *layers = new_output(in, (size_t)count * sizeof *layers);
     HOLDS(hs_gemm_boxes(m, n, k, p, speeds, layers, count) == count);
     int64_t next = 0;
     /* rows of the current layer so far: each layer goes from the first row to the last */
@@ -337,17 +340,17 @@ static void gemm(bytes *in)
     HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && speeds));
     if (status) HOLDS(same_bytes(&x.c));
     else check_product(&x);
-    hs_gemm_boxes(extreme(in), extreme(in), extreme(in), p, NULL, NULL, 0);
+    hs_gemm_boxes(draw_extreme(in), draw_extreme(in), draw_extreme(in), p, NULL, NULL, 0);
 }
 
 /* ---- star ------------------------------------------------------------------------------------ */
 
-static int cuts(bytes *in, int64_t size, int64_t *places)
+static int draw_cuts(bytes *in, int64_t size, int64_t *places)
 {
     int count = 1;
     places[0] = 0;
     for (int k = 0; k < 2; k++) {
-        const int64_t next = places[count - 1] + 1 + pick(in, 3);
+        const int64_t next = places[count - 1] + 1 + pick_below(in, 3);
         if (next < size) places[count++] = next;
     }
     places[count] = size;
@@ -357,33 +360,37 @@ static int cuts(bytes *in, int64_t size, int64_t *places)
 static void star(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    const int dtype = pick(in, 4);
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    const int64_t block =
-        pick(in, 4) ? 1 + extent(in, kernel.tile_cols[dtype & 1]) % 20 : long_extent(in);
-    hs_star platform = {.r = 1 + pick(in, 4), .s = 1 + pick(in, 4), .t = 1 + pick(in, 4), .p = p};
+    const int dtype = pick_below(in, 4);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    const int64_t block = pick_below(in, 4) ? 1 + draw_extent(in, kernel.tile_cols[dtype & 1]) % 20
+                                            : draw_long_extent(in);
+    hs_star platform = {
+        .r = 1 + pick_below(in, 4), .s = 1 + pick_below(in, 4), .t = 1 + pick_below(in, 4), .p = p};
     /* Only one side of a long block is long; the other sides are a single element. */
-    const int longest = pick(in, 4);
+    const int longest = pick_below(in, 4);
     const int64_t most = block > 20 ? 1 : 0;
     if (most && longest != 0) platform.r = 1;
     if (most && longest != 1) platform.s = 1;
     if (most && longest != 2) platform.t = 1;
-    const int64_t m = most && longest != 0 ? 1 : (platform.r - 1) * block + 1 + cut(in, block - 1);
-    const int64_t n = most && longest != 1 ? 1 : (platform.s - 1) * block + 1 + cut(in, block - 1);
-    const int64_t k = most && longest != 2 ? 1 : (platform.t - 1) * block + 1 + cut(in, block - 1);
+    const int64_t m =
+        most && longest != 0 ? 1 : (platform.r - 1) * block + 1 + draw_cut(in, block - 1);
+    const int64_t n =
+        most && longest != 1 ? 1 : (platform.s - 1) * block + 1 + draw_cut(in, block - 1);
+    const int64_t k =
+        most && longest != 2 ? 1 : (platform.t - 1) * block + 1 + draw_cut(in, block - 1);
     product x = product_of(in, dtype, m, n, k);
-    double *t = room(in, (size_t)p * sizeof *t);
-    double *links = room(in, (size_t)p * sizeof *links);
-    int64_t *memory = room(in, (size_t)p * sizeof *memory);
+    double *t = new_buffer(in, (size_t)p * sizeof *t);
+    double *links = new_buffer(in, (size_t)p * sizeof *links);
+    int64_t *memory = new_buffer(in, (size_t)p * sizeof *memory);
     int64_t rows[4], cols[4];
     for (int32_t i = 0; i < p; i++) {
-        t[i] = 1e-9 * (1 + pick(in, 3));
-        links[i] = 1e-9 * pick(in, 3);
-        memory[i] = pick(in, 2) ? 0 : pick(in, 40);
+        t[i] = 1e-9 * (1 + pick_below(in, 3));
+        links[i] = 1e-9 * pick_below(in, 3);
+        memory[i] = pick_below(in, 2) ? 0 : pick_below(in, 40);
     }
-    const int down = cuts(in, platform.r, rows), across = cuts(in, platform.s, cols);
+    const int down = draw_cuts(in, platform.r, rows), across = draw_cuts(in, platform.s, cols);
     const int64_t count = down * across;
-    hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
+    hs_star_chunk *chunks = new_buffer(in, (size_t)count * sizeof *chunks);
     int64_t last[MOST_POOL] = {0};
     int64_t pair[MOST_POOL] = {0};
     /* most blocks in panels over a worker's current chunks, each of them ahead of the one before */
@@ -394,7 +401,8 @@ static void star(bytes *in)
         const int64_t j = c % across;
         const int64_t h = rows[i + 1] - rows[i];
         const int64_t v = cols[j + 1] - cols[j];
-        const int32_t held = pick(in, 3), buffers = 1 + pick(in, 2), w = pick(in, p);
+        const int32_t held = pick_below(in, 3), buffers = 1 + pick_below(in, 2),
+                      w = pick_below(in, p);
         chunks[c] = (hs_star_chunk){.worker = w,
                                     .held = held,
                                     .buffers = buffers,
@@ -402,7 +410,7 @@ static void star(bytes *in)
                                     .col = cols[j],
                                     .height = h,
                                     .width = v,
-                                    .depth = 1 + pick(in, 4)};
+                                    .depth = 1 + pick_below(in, 4)};
         const int64_t own = held == HS_STAR_HOLD_C   ? h * v
                             : held == HS_STAR_HOLD_A ? h * platform.t
                                                      : v * platform.t;
@@ -412,14 +420,14 @@ static void star(bytes *in)
         const int64_t length = held == HS_STAR_HOLD_C ? platform.t : held == HS_STAR_HOLD_A ? v : h;
         const int64_t passes =
             buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
-        chunks[c].ahead = held == HS_STAR_HOLD_C && after_c[w] && pick(in, 2);
+        chunks[c].ahead = held == HS_STAR_HOLD_C && after_c[w] && pick_below(in, 2);
         after_c[w] = held == HS_STAR_HOLD_C;
         if (!chunks[c].ahead) last[w] = pair[w] = passing[w] = 0;
         if (last[w] + own > pair[w]) pair[w] = last[w] + own;
         if (passes > passing[w]) passing[w] = passes;
         last[w] = own;
         const int64_t needs = pair[w] + passing[w];
-        if (needs > memory[w] && pick(in, 64)) memory[w] = needs;
+        if (needs > memory[w] && pick_below(in, 64)) memory[w] = needs;
     }
     platform.cycle_times = t;
     platform.link_costs = links;
@@ -429,25 +437,25 @@ static void star(bytes *in)
                            .chunks = chunks,
                            .order = HS_STAR_DEMAND,
                            .block = block};
-    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
-    const int which = pick(in, 8);
-    if (which & 1) run.trace.times.finish = room(in, (size_t)p * sizeof(double));
-    if (which & 2) run.trace.times.busy = room(in, (size_t)p * sizeof(double));
-    if (which & 4) how.peak = room(in, (size_t)p * sizeof *how.peak);
+    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
+    const int which = pick_below(in, 8);
+    if (which & 1) run.trace.times.finish = new_buffer(in, (size_t)p * sizeof(double));
+    if (which & 2) run.trace.times.busy = new_buffer(in, (size_t)p * sizeof(double));
+    if (which & 4) how.peak = new_buffer(in, (size_t)p * sizeof *how.peak);
     int64_t messages = 0;
     double makespan;
     const hs_status model = hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0,
                                              NULL, NULL, &messages, &makespan);
     HOLDS(model == HS_OK || model == HS_ERROR_VALUE);
     if (!model) {
-        how.messages = room(in, (size_t)messages * sizeof *how.messages);
+        how.messages = new_buffer(in, (size_t)messages * sizeof *how.messages);
         how.message_capacity = messages;
         HOLDS(hs_star_simulate(&platform, count, chunks, HS_STAR_DEMAND, 0, NULL, 0, NULL,
                                how.messages, &messages, &makespan) == HS_OK);
-        int32_t *served = room(in, (size_t)messages * sizeof *served);
+        int32_t *served = new_buffer(in, (size_t)messages * sizeof *served);
         for (int64_t e = 0; e < messages; e++) served[e] = how.messages[e].worker;
-        if (take(in) == 255 && messages) served[0] = (int32_t)extreme(in);
-        if (pick(in, 2)) {
+        if (take_byte(in) == 255 && messages) served[0] = (int32_t)draw_extreme(in);
+        if (pick_below(in, 2)) {
             how.order = HS_STAR_LISTED;
             how.length = messages;
             how.served = served;

@@ -7,14 +7,14 @@ enum { MOST_P = 6 };
 /* Returns a number within the documented range, or any number. */
 static double ring_value(bytes *in, taste kind)
 {
-    return kind == POSITIVES
-               ? ldexp(1.0 + take(in) / 256.0, pick(in, 400) - 200 + pick(in, 2) * 144)
-               : value(in, kind);
+    return kind == POSITIVES ? ldexp(1.0 + take_byte(in) / 256.0,
+                                     pick_below(in, 400) - 200 + pick_below(in, 2) * 144)
+                             : draw_value(in, kind);
 }
 
 static double *ring_values(bytes *in, int64_t count, taste kind)
 {
-    double *x = values(in, count, kind == POSITIVES ? INTEGERS : kind);
+    double *x = draw_values(in, count, kind == POSITIVES ? INTEGERS : kind);
     for (int64_t i = 0; i < count && kind == POSITIVES; i++) x[i] = ring_value(in, kind);
     return x;
 }
@@ -25,11 +25,11 @@ static void check_ring(bytes *in, const hs_ring *problem, int32_t size, const in
 {
     HOLDS(size >= 1 && size <= problem->p && all_different(size, ring, problem->p));
     next_call(in);
-    double *shares = out(in, (size_t)problem->p * sizeof *shares);
+    double *shares = new_output(in, (size_t)problem->p * sizeof *shares);
     double again = -1.0;
     double sum = 0.0;
     HOLDS(hs_ring_shares(problem, size, ring, NULL, shares, &again) == HS_OK);
-    HOLDS(near(again, makespan, 1e-9));
+    HOLDS(is_near(again, makespan, 1e-9));
     for (int32_t i = 0; i < problem->p; i++) {
         HOLDS(shares[i] >= 0.0 && shares[i] <= 1.0 + 1e-9);
         sum += shares[i];
@@ -41,44 +41,47 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     bytes all = bytes_of(data, length);
     bytes *in = &all;
-    const int32_t p = small(in, MOST_P);
+    const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const int none = 0, stop = 1, *cancel = take(in) > 250 ? &stop : pick(in, 2) ? &none : NULL;
-    hs_ring problem = {.p = p, .relays = take(in) > 250 ? 2 : pick(in, 2)};
+    const int none = 0, stop = 1,
+              *cancel = take_byte(in) > 250 ? &stop
+                        : pick_below(in, 2) ? &none
+                                            : NULL;
+    hs_ring problem = {.p = p, .relays = take_byte(in) > 250 ? 2 : pick_below(in, 2)};
     problem.cycle_times = ring_values(in, p, kind);
     double *links = ring_values(in, (int64_t)p * p, kind);
-    const unsigned zeros = take(in);
+    const unsigned zeros = take_byte(in);
     for (int32_t e = 0; e < p * p && zeros > 200; e++)
         links[e] = (unsigned)e % 3 < zeros % 4 ? 0.0 : links[e];
     /* the diagonal is not read */
-    for (int32_t i = 0; i < p && take(in) % 4 == 0; i++) links[i * p + i] = NAN;
+    for (int32_t i = 0; i < p && take_byte(in) % 4 == 0; i++) links[i * p + i] = NAN;
     problem.links = links;
     problem.work = ring_value(in, kind) *
-                   (is_tame(kind) ? (const double[]){1, 1, 100, 1e4}[pick(in, 4)] : 1.0);
-    problem.volume = pick(in, 8) ? ring_value(in, kind) : 0.0;
+                   (is_tame(kind) ? (const double[]){1, 1, 100, 1e4}[pick_below(in, 4)] : 1.0);
+    problem.volume = pick_below(in, 8) ? ring_value(in, kind) : 0.0;
 
-    int32_t *ring = out(in, (size_t)p * sizeof *ring);
-    int32_t *size = out(in, sizeof *size);
-    double *makespan = out(in, sizeof *makespan);
+    int32_t *ring = new_output(in, (size_t)p * sizeof *ring);
+    int32_t *size = new_output(in, sizeof *size);
+    double *makespan = new_output(in, sizeof *makespan);
     double greedy = INFINITY;
     double searched = INFINITY;
     double exact = INFINITY;
-    const int32_t first = pick(in, 3) ? -1 : small(in, p) - (take(in) == 255);
+    const int32_t first = pick_below(in, 3) ? -1 : draw_small(in, p) - (take_byte(in) == 255);
     hs_status status = hs_ring_greedy(&problem, first, cancel, ring, size, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
           (status == HS_ERROR_CANCELLED && cancel == &stop));
     if (!status) check_ring(in, &problem, *size, ring, greedy = *makespan);
-    if (status == HS_ERROR_VALUE) HOLDS(untouched(in));
+    if (status == HS_ERROR_VALUE) HOLDS(outputs_untouched(in));
 
     next_call(in);
-    int32_t *found = room(in, (size_t)p * sizeof *found);
-    int32_t members = status ? small(in, p) : *size;
-    uint64_t state = take(in);
+    int32_t *found = new_buffer(in, (size_t)p * sizeof *found);
+    int32_t members = status ? draw_small(in, p) : *size;
+    uint64_t state = take_byte(in);
     double result = -1.0;
     if (!status) memcpy(found, ring, (size_t)members * sizeof *found);
-    else memcpy(found, indices(in, p, p), (size_t)p * sizeof *found);
+    else memcpy(found, draw_indices(in, p, p), (size_t)p * sizeof *found);
     const hs_status search =
-        hs_ring_search(&problem, small(in, 5), cancel, found, &members, &state, &result);
+        hs_ring_search(&problem, draw_small(in, 5), cancel, found, &members, &state, &result);
     HOLDS(search == HS_OK || search == HS_ERROR_VALUE || search == HS_ERROR_INFEASIBLE ||
           (search == HS_ERROR_CANCELLED && cancel == &stop));
     if (!search) {
@@ -87,17 +90,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     }
 
     next_call(in);
-    int32_t *best = out(in, (size_t)p * sizeof *best);
-    int32_t *count = out(in, sizeof *count);
-    double *least = out(in, sizeof *least);
+    int32_t *best = new_output(in, (size_t)p * sizeof *best);
+    int32_t *count = new_output(in, sizeof *count);
+    double *least = new_output(in, sizeof *least);
     const hs_status proof = hs_ring_exact(&problem, cancel, best, count, least);
     HOLDS(proof == HS_OK || proof == HS_ERROR_VALUE || proof == HS_ERROR_INFEASIBLE ||
           (proof == HS_ERROR_CANCELLED && cancel == &stop));
     if (!proof) {
         check_ring(in, &problem, *count, best, exact = *least);
         HOLDS(exact <= searched * (1 + 1e-9) && exact <= greedy * (1 + 1e-9));
-        const int32_t *other = permutation(in, p);
-        const int32_t members_of_other = 1 + pick(in, p);
+        const int32_t *other = draw_permutation(in, p);
+        const int32_t members_of_other = 1 + pick_below(in, p);
         double shares[MOST_P];
         double time = INFINITY;
         if (hs_ring_shares(&problem, members_of_other, other, NULL, shares, &time) == HS_OK)
@@ -105,23 +108,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     } else if (proof == HS_ERROR_INFEASIBLE) HOLDS(status && search);
 
     double bound = -1.0;
-    const hs_status bounded =
-        hs_ring_bound(&problem, pick(in, 2) ? exact : INFINITY, small(in, 6), cancel, &bound);
+    const hs_status bounded = hs_ring_bound(&problem, pick_below(in, 2) ? exact : INFINITY,
+                                            draw_small(in, 6), cancel, &bound);
     HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE ||
           (bounded == HS_ERROR_CANCELLED && cancel == &stop));
     if (!bounded && !proof) HOLDS(bound <= exact * (1 + 1e-9));
 
     next_call(in);
-    int32_t *shortest = out(in, (size_t)p * sizeof *shortest);
-    double *lengths = out(in, ((size_t)1 << p) * sizeof *lengths);
+    int32_t *shortest = new_output(in, (size_t)p * sizeof *shortest);
+    double *lengths = new_output(in, ((size_t)1 << p) * sizeof *lengths);
     const hs_status tour = hs_ring_shortest(&problem, cancel, shortest);
     HOLDS(tour == HS_OK || tour == HS_ERROR_VALUE ||
           (tour == HS_ERROR_CANCELLED && cancel == &stop));
     if (!tour) HOLDS(all_different(p, shortest, p));
     next_call(in);
-    int32_t *order = room(in, (size_t)p * sizeof *order);
-    memcpy(order, permutation(in, p), (size_t)p * sizeof *order);
-    const hs_status walked = hs_ring_tour(&problem, small(in, 9), cancel, order, &state);
+    int32_t *order = new_buffer(in, (size_t)p * sizeof *order);
+    memcpy(order, draw_permutation(in, p), (size_t)p * sizeof *order);
+    const hs_status walked = hs_ring_tour(&problem, draw_small(in, 9), cancel, order, &state);
     HOLDS(walked == tour && all_different(p, order, p));
     const hs_status subsets = hs_ring_lengths(&problem, cancel, lengths);
     HOLDS(subsets == HS_OK || subsets == HS_ERROR_VALUE ||
@@ -130,10 +133,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     for (int32_t set = 1; set < 1 << p && !subsets; set++) HOLDS(lengths[set] >= 0.0);
 
     next_call(in);
-    double *shares = out(in, (size_t)p * sizeof *shares);
-    double *time = out(in, sizeof *time);
-    const int32_t any = small(in, p);
-    planner_status(in, hs_ring_shares(&problem, any, indices(in, any, p), NULL, shares, time),
+    double *shares = new_output(in, (size_t)p * sizeof *shares);
+    double *time = new_output(in, sizeof *time);
+    const int32_t any = draw_small(in, p);
+    planner_status(in, hs_ring_shares(&problem, any, draw_indices(in, any, p), NULL, shares, time),
                    HS_ERROR_INFEASIBLE);
     bytes_end(in);
     return 0;

@@ -12,7 +12,7 @@ static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const matrix *a)
 {
     const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
-    int64_t *order = room(in, (size_t)m * sizeof *order);
+    int64_t *order = new_buffer(in, (size_t)m * sizeof *order);
     double worst = 0.0;
     double largest = 0.0;
     for (int64_t i = 0; i < m; i++) order[i] = i;
@@ -27,24 +27,25 @@ static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -was_at(a, order[i], j);
             for (int64_t k = 0; k <= i && k <= j && k < rank; k++) {
-                const double complex l = k == i ? 1 : at(f, i, k);
+                const double complex l = k == i ? 1 : value_at(f, i, k);
                 HOLDS(magnitude_of(l) < 2.01);
-                sum += l * at(f, k, j);
+                sum += l * value_at(f, k, j);
             }
             worst = fmax(worst, magnitude_of(sum));
-            largest = fmax(largest, magnitude_of(at(f, i < rank ? i : 0, j)));
+            largest = fmax(largest, magnitude_of(value_at(f, i < rank ? i : 0, j)));
         }
     HOLDS(worst <= 40.0 * rounding_of(lu->dtype) * (double)(m + n) * fmax(largest, 6.0));
     for (int64_t i = 0; i < rank; i++) {
-        const int zero = at(f, i, i) == 0;
+        const int zero = value_at(f, i, i) == 0;
         HOLDS(lu->failed < 0 ? !zero : i < lu->failed ? !zero : i > lu->failed || zero);
     }
 }
 
-static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a, int dtype)
+static void check_solution(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a,
+                           int dtype)
 {
-    const int64_t n = lu->n, cols = pick(in, 4) ? pick(in, 9) : extent(in, 8);
-    const int transposed = pick(in, 2);
+    const int64_t n = lu->n, cols = pick_below(in, 4) ? pick_below(in, 9) : draw_extent(in, 8);
+    const int transposed = pick_below(in, 2);
     matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
     const hs_status status = hs_lu_solve(pool, lu, transposed, cols, start_of(&b), b.row_stride,
                                          b.col_stride, NULL, NULL);
@@ -58,9 +59,9 @@ static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a
         for (int64_t i = 0; i < n; i++) {
             double complex sum = -was_at(&b, i, c);
             for (int64_t k = 0; k < n; k++)
-                sum += (transposed ? was_at(a, k, i) : was_at(a, i, k)) * at(&b, k, c);
+                sum += (transposed ? was_at(a, k, i) : was_at(a, i, k)) * value_at(&b, k, c);
             worst = fmax(worst, magnitude_of(sum));
-            weight = fmax(weight, magnitude_of(at(&b, i, c)));
+            weight = fmax(weight, magnitude_of(value_at(&b, i, c)));
         }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = i; j < n; j++)
@@ -75,18 +76,19 @@ static void solve(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a
 static void factor(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    const int dtype = pick(in, 4);
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    const int32_t tile = pick(in, 2) ? kernel.tile_rows[dtype & 1] : kernel.tile_cols[dtype & 1];
-    int64_t m = extent(in, tile);
-    int64_t n = pick(in, 2) ? m : extent(in, tile);
-    if (pick(in, 12) == 0) {
-        *(pick(in, 2) ? &m : &n) = long_extent(in) / 2;
+    const int dtype = pick_below(in, 4);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    const int32_t tile =
+        pick_below(in, 2) ? kernel.tile_rows[dtype & 1] : kernel.tile_cols[dtype & 1];
+    int64_t m = draw_extent(in, tile);
+    int64_t n = pick_below(in, 2) ? m : draw_extent(in, tile);
+    if (pick_below(in, 12) == 0) {
+        *(pick_below(in, 2) ? &m : &n) = draw_long_extent(in) / 2;
         *(m > n ? &n : &m) %= 9;
     }
     const double strange =
-        take(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
-    const int in_place = pick(in, 2);
+        take_byte(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
+    const int in_place = pick_below(in, 2);
     matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0);
     matrix a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
     hs_factor lu = {.dtype = dtype,
@@ -100,24 +102,24 @@ static void factor(bytes *in)
                     .col_stride = f.col_stride,
                     .failed = -7};
     const int64_t rank = m < n ? m : n;
-    lu.pivots = room(in, (size_t)rank * sizeof *lu.pivots);
-    lu.block = pick(in, 2) ? 0 : 1 + small(in, 40);
+    lu.pivots = new_buffer(in, (size_t)rank * sizeof *lu.pivots);
+    lu.block = pick_below(in, 2) ? 0 : 1 + draw_small(in, 40);
     int32_t blocks = 0;
-    test_run run = {.boxes.cooperative = pick(in, 2)};
-    hs_factor_costs costs = {.late_panel = pick(in, 2)};
+    test_run run = {.boxes.cooperative = pick_below(in, 2)};
+    hs_factor_costs costs = {.late_panel = pick_below(in, 2)};
     if (lu.block) {
         HOLDS(hs_factor_blocks(m, n, lu.block, &blocks) == HS_OK);
-        if (pick(in, 2)) lu.owner = indices(in, blocks, p);
+        if (pick_below(in, 2)) lu.owner = draw_indices(in, blocks, p);
     }
     draw_run(in, &run, p);
-    if (!run.boxes.cooperative && pick(in, 2)) {
+    if (!run.boxes.cooperative && pick_below(in, 2)) {
         run.options.pace = draw_pace(in, p);
-        if (pick(in, 2)) lu.costs = &costs;
-        if (pick(in, 2)) {
-            double *panels = room(in, (size_t)p * sizeof *panels);
-            double *links = room(in, (size_t)(p * p) * sizeof *links);
-            for (int32_t i = 0; i < p; i++) panels[i] = 1e-12 * (1 + pick(in, 3));
-            for (int32_t e = 0; e < p * p; e++) links[e] = 1e-12 * pick(in, 3);
+        if (pick_below(in, 2)) lu.costs = &costs;
+        if (pick_below(in, 2)) {
+            double *panels = new_buffer(in, (size_t)p * sizeof *panels);
+            double *links = new_buffer(in, (size_t)(p * p) * sizeof *links);
+            for (int32_t i = 0; i < p; i++) panels[i] = 1e-12 * (1 + pick_below(in, 3));
+            for (int32_t e = 0; e < p * p; e++) links[e] = 1e-12 * pick_below(in, 3);
             costs.panels = panels;
             costs.links = links;
         }
@@ -134,14 +136,14 @@ static void factor(bytes *in)
     if (strange == 0.0) check_factors(in, &lu, &f, in_place ? &f : &a);
     for (int64_t i = 0; i < rank; i++) HOLDS(lu.pivots[i] >= i && lu.pivots[i] < m);
     if (m == n)
-        solve(in, pool_of(1 + pick(in, MOST_POOL)), &lu, strange == 0.0 ? in_place ? &f : &a : NULL,
-              dtype);
+        check_solution(in, pool_of(1 + pick_below(in, MOST_POOL)), &lu,
+                       strange == 0.0 ? in_place ? &f : &a : NULL, dtype);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 /* Computes the iteration element by element, in the given type, as the header defines it. */
-static void iterate(double *x, double *next, int dtype, int64_t m, int64_t n, double weight)
+static void iterate_slices(double *x, double *next, int dtype, int64_t m, int64_t n, double weight)
 {
     memcpy(next, x, (size_t)(m * n) * sizeof *x);
     for (int64_t i = 1; i < m - 1; i++)
@@ -164,13 +166,13 @@ static void iterate(double *x, double *next, int dtype, int64_t m, int64_t n, do
 
 static void slices(bytes *in)
 {
-    const int dtype = pick(in, 2);
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    int64_t m = pick(in, 30);
-    int64_t n = pick(in, 30);
-    if (pick(in, 8) == 0) *(pick(in, 2) ? &m : &n) = long_extent(in);
+    const int dtype = pick_below(in, 2);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    int64_t m = pick_below(in, 30);
+    int64_t n = pick_below(in, 30);
+    if (pick_below(in, 8) == 0) *(pick_below(in, 2) ? &m : &n) = draw_long_extent(in);
     matrix source = matrix_of(in, dtype, m, n, 1, 0.0);
-    matrix target = pick(in, 3) ? matrix_of(in, dtype, m, n, 0, 0.0) : (matrix){.rows = -1};
+    matrix target = pick_below(in, 3) ? matrix_of(in, dtype, m, n, 0, 0.0) : (matrix){.rows = -1};
     const int in_place = target.rows < 0;
     if (in_place) target = source = matrix_of(in, dtype, m, n, 0, 0.0);
     hs_slices x = {.dtype = dtype,
@@ -182,27 +184,28 @@ static void slices(bytes *in)
                    .target = start_of(&target),
                    .target_row_stride = target.row_stride,
                    .target_col_stride = target.col_stride,
-                   .weight = take(in) > 250 ? wild(in) : 0.01 * pick(in, 60),
-                   .steps = pick(in, 7),
-                   .size = 1 + pick(in, p)};
-    const int32_t *all = permutation(in, p);
-    int32_t *ring = room(in, (size_t)x.size * sizeof *ring);
-    int64_t *widths = room(in, (size_t)x.size * sizeof *widths);
+                   .weight = take_byte(in) > 250 ? draw_wild(in) : 0.01 * pick_below(in, 60),
+                   .steps = pick_below(in, 7),
+                   .size = 1 + pick_below(in, p)};
+    const int32_t *all = draw_permutation(in, p);
+    int32_t *ring = new_buffer(in, (size_t)x.size * sizeof *ring);
+    int64_t *widths = new_buffer(in, (size_t)x.size * sizeof *widths);
     int64_t left = n;
     for (int32_t k = 0; k < x.size; k++) {
         ring[k] = all[k];
-        widths[k] = k + 1 == x.size ? left : 1 + (left > 1 ? take(in) % (left - 1) : 0);
+        widths[k] = k + 1 == x.size ? left : 1 + (left > 1 ? take_byte(in) % (left - 1) : 0);
         left -= widths[k];
     }
-    if (take(in) > 250) *(pick(in, 2) ? &widths[0] : &x.steps) = extreme(in) | INT64_MIN;
-    if (take(in) > 250) ring[0] = (int32_t)extreme(in);
+    if (take_byte(in) > 250)
+        *(pick_below(in, 2) ? &widths[0] : &x.steps) = draw_extreme(in) | INT64_MIN;
+    if (take_byte(in) > 250) ring[0] = (int32_t)draw_extreme(in);
     x.ring = ring;
     x.widths = widths;
-    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
-    if (run.options.pace && pick(in, 2)) {
-        double *exchange = room(in, 2 * (size_t)x.size * sizeof *exchange);
-        for (int32_t k = 0; k < 2 * x.size; k++) exchange[k] = pick(in, 3) * 1e-9;
+    if (run.options.pace && pick_below(in, 2)) {
+        double *exchange = new_buffer(in, 2 * (size_t)x.size * sizeof *exchange);
+        for (int32_t k = 0; k < 2 * x.size; k++) exchange[k] = pick_below(in, 3) * 1e-9;
         x.exchange = exchange;
     }
     const hs_status status = run_slices(pool_of(p), &x, &run);
@@ -213,12 +216,12 @@ static void slices(bytes *in)
     }
     check_run(&run, p, INT32_MAX);
     HOLDS(gaps_kept(&target) && (in_place || same_bytes(&source)));
-    double *old = room(in, (size_t)(m * n) * sizeof *old);
-    double *next = room(in, (size_t)(m * n) * sizeof *next);
+    double *old = new_buffer(in, (size_t)(m * n) * sizeof *old);
+    double *next = new_buffer(in, (size_t)(m * n) * sizeof *next);
     for (int64_t e = 0; e < m * n; e++) old[e] = creal(was_at(&source, e / n, e % n));
-    for (int64_t step = 0; step < x.steps; step++) iterate(old, next, dtype, m, n, x.weight);
+    for (int64_t step = 0; step < x.steps; step++) iterate_slices(old, next, dtype, m, n, x.weight);
     for (int64_t e = 0; e < m * n; e++) {
-        const double found = creal(at(&target, e / n, e % n));
+        const double found = creal(value_at(&target, e / n, e % n));
         HOLDS(found == old[e] || (isnan(found) && isnan(old[e])));
     }
 }
@@ -241,7 +244,7 @@ static int64_t tile_at(int64_t element, int64_t size, int64_t tiles)
     return -1;
 }
 
-static void watch(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
+static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     watched *w = context;
     HOLDS(row >= 0 && col >= 0 && height >= 1 && width >= 1 && height <= w->m - row &&
@@ -265,24 +268,24 @@ static void watch(void *context, int64_t row, int64_t col, int64_t height, int64
 
 static void wavefront(bytes *in)
 {
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    watched w = {.rows = 1 + pick(in, TILES),
-                 .cols = 1 + pick(in, TILES),
-                 .reach = small(in, 4),
-                 .axis = pick(in, 2)};
-    w.m = w.rows + pick(in, 20) - (take(in) == 255);
-    w.n = w.cols + pick(in, 20);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    watched w = {.rows = 1 + pick_below(in, TILES),
+                 .cols = 1 + pick_below(in, TILES),
+                 .reach = draw_small(in, 4),
+                 .axis = pick_below(in, 2)};
+    w.m = w.rows + pick_below(in, 20) - (take_byte(in) == 255);
+    w.n = w.cols + pick_below(in, 20);
     hs_wavefront x = {.m = w.m,
                       .n = w.n,
                       .rows = (int32_t)w.rows,
                       .cols = (int32_t)w.cols,
                       .axis = w.axis,
                       .reach = w.reach,
-                      .order = take(in) > 250 ? 2 : pick(in, 2),
-                      .tile = watch,
+                      .order = take_byte(in) > 250 ? 2 : pick_below(in, 2),
+                      .tile = watch_tile,
                       .context = &w};
-    x.owner = indices(in, w.axis ? w.cols : w.rows, p);
-    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    x.owner = draw_indices(in, w.axis ? w.cols : w.rows, p);
+    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
     const hs_status status = run_wavefront(pool_of(p), &x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
@@ -295,25 +298,27 @@ static void wavefront(bytes *in)
 
 static void stencil(bytes *in)
 {
-    const int dtype = pick(in, 2);
-    const int64_t m = pick(in, 12), n = pick(in, 12);
+    const int dtype = pick_below(in, 2);
+    const int64_t m = pick_below(in, 12), n = pick_below(in, 12);
     matrix x = matrix_of(in, dtype, m, n, 0, 0.0);
     hs_stencil s = {.dtype = dtype,
-                    .rule = pick(in, 2) ? HS_SUM : HS_MIN,
+                    .rule = pick_below(in, 2) ? HS_SUM : HS_MIN,
                     .m = m,
                     .n = n,
                     .data = start_of(&x),
                     .row_stride = x.row_stride,
                     .col_stride = x.col_stride};
     for (int k = 0; k < 9; k++)
-        s.weights[k] = pick(in, 3) ? 0.25 * pick(in, 9) : s.rule == HS_SUM ? 0.0 : INFINITY;
+        s.weights[k] = pick_below(in, 3)  ? 0.25 * pick_below(in, 9)
+                       : s.rule == HS_SUM ? 0.0
+                                          : INFINITY;
     if (m == 0 || n == 0) return;
-    const int64_t row = pick(in, (int)m);
-    const int64_t col = pick(in, (int)n);
-    const int64_t height = pick(in, (int)(m - row) + 1);
-    const int64_t width = pick(in, (int)(n - col) + 1);
-    double *old = room(in, (size_t)(m * n) * sizeof *old);
-    for (int64_t e = 0; e < m * n; e++) old[e] = creal(at(&x, e / n, e % n));
+    const int64_t row = pick_below(in, (int)m);
+    const int64_t col = pick_below(in, (int)n);
+    const int64_t height = pick_below(in, (int)(m - row) + 1);
+    const int64_t width = pick_below(in, (int)(n - col) + 1);
+    double *old = new_buffer(in, (size_t)(m * n) * sizeof *old);
+    for (int64_t e = 0; e < m * n; e++) old[e] = creal(value_at(&x, e / n, e % n));
     for (int64_t i = row; i < row + height; i++)
         for (int64_t j = col; j < col + width; j++) {
             double own = s.rule == HS_SUM ? 0.0 : INFINITY;
@@ -330,7 +335,8 @@ static void stencil(bytes *in)
         }
     hs_stencil_tile(&s, row, col, height, width);
     for (int64_t e = 0; e < m * n; e++)
-        HOLDS(near(creal(at(&x, e / n, e % n)), old[e], dtype == HS_FLOAT32 ? 1e-5 : 1e-13));
+        HOLDS(
+            is_near(creal(value_at(&x, e / n, e % n)), old[e], dtype == HS_FLOAT32 ? 1e-5 : 1e-13));
     HOLDS(gaps_kept(&x));
 }
 
@@ -339,24 +345,24 @@ static void stencil(bytes *in)
 static void measure(bytes *in)
 {
     /* measurements take long, so they are rare */
-    if (take(in) < 240) {
+    if (take_byte(in) < 240) {
         stencil(in);
         return;
     }
     const hs_kernel_info kernel = kernel_of(in);
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    hs_measurement x = {.kernel = pick(in, 3),
-                        .dtype = pick(in, 4),
-                        .worker = pick(in, p + 1) - 1,
-                        .capacity = 1 + pick(in, 3)};
-    x.size = 1 + extent(in, kernel.tile_rows[x.dtype & 1]);
-    x.least = 1 + pick(in, x.capacity);
-    if (take(in) > 240) x.size = extreme(in) | INT64_MIN;
-    x.times = room(in, (size_t)p * (size_t)x.capacity * sizeof *x.times);
-    x.count = room(in, (size_t)p * sizeof *x.count);
-    x.batch = room(in, (size_t)p * sizeof *x.batch);
-    x.elapsed = room(in, (size_t)p * sizeof *x.elapsed);
-    x.busy = room(in, (size_t)p * sizeof *x.busy);
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    hs_measurement x = {.kernel = pick_below(in, 3),
+                        .dtype = pick_below(in, 4),
+                        .worker = pick_below(in, p + 1) - 1,
+                        .capacity = 1 + pick_below(in, 3)};
+    x.size = 1 + draw_extent(in, kernel.tile_rows[x.dtype & 1]);
+    x.least = 1 + pick_below(in, x.capacity);
+    if (take_byte(in) > 240) x.size = draw_extreme(in) | INT64_MIN;
+    x.times = new_buffer(in, (size_t)p * (size_t)x.capacity * sizeof *x.times);
+    x.count = new_buffer(in, (size_t)p * sizeof *x.count);
+    x.batch = new_buffer(in, (size_t)p * sizeof *x.batch);
+    x.elapsed = new_buffer(in, (size_t)p * sizeof *x.elapsed);
+    x.busy = new_buffer(in, (size_t)p * sizeof *x.busy);
     const hs_status status = hs_measure_kernel(pool_of(p), &x, NULL, NULL);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     for (int32_t i = 0; i < p && !status; i++) {

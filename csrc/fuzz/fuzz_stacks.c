@@ -24,9 +24,9 @@ typedef struct {
 
 static shape shape_of(bytes *in)
 {
-    shape s = {.rank = pick(in, MOST_RANK + 1), .items = 1};
+    shape s = {.rank = pick_below(in, MOST_RANK + 1), .items = 1};
     for (int32_t d = 0; d < s.rank; d++) {
-        s.size[d] = pick(in, 12) ? 1 + pick(in, 3) : 0;
+        s.size[d] = pick_below(in, 12) ? 1 + pick_below(in, 3) : 0;
         s.items *= s.size[d];
     }
     return s;
@@ -35,7 +35,7 @@ static shape shape_of(bytes *in)
 static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int64_t cols,
                         int may_share, double fill)
 {
-    const int beside = pick(in, 2), backwards = pick(in, 2);
+    const int beside = pick_below(in, 2), backwards = pick_below(in, 2);
     stacked x = {.all = matrix_of(in, dtype, beside ? rows : rows * s->items,
                                   beside ? cols * s->items : cols, 0, fill)};
     int64_t step = beside ? cols * x.all.col_stride : rows * x.all.row_stride;
@@ -45,7 +45,7 @@ static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int6
         x.steps[d] = step;
         step *= s->size[d];
     }
-    const int which = may_share && pick(in, 3) == 0 ? pick(in, 1 << MOST_RANK) : 0;
+    const int which = may_share && pick_below(in, 3) == 0 ? pick_below(in, 1 << MOST_RANK) : 0;
     for (int32_t d = 0; d < s->rank; d++)
         if (which >> d & 1) {
             x.steps[d] = 0;
@@ -56,7 +56,7 @@ static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int6
 
 static int64_t item_place(const stacked *x, const shape *s, int64_t item, int64_t i, int64_t j)
 {
-    int64_t at = place(&x->all, i, j);
+    int64_t at = place_of(&x->all, i, j);
     for (int32_t d = s->rank; d-- > 0; item /= s->size[d]) at += item % s->size[d] * x->steps[d];
     return at;
 }
@@ -69,27 +69,27 @@ typedef struct {
     int64_t m, n, k;
 } problem;
 
-static double complex of(const problem *p, const stacked *x, const char *memory, int64_t item,
-                         int64_t i, int64_t j)
+static double complex element_of(const problem *p, const stacked *x, const char *memory,
+                                 int64_t item, int64_t i, int64_t j)
 {
     return get(memory, p->dtype, item_place(x, &p->s, item, i, j));
 }
 
 static double complex a_at(const problem *p, int64_t item, int64_t i, int64_t j)
 {
-    return of(p, &p->a, p->a.all.before, item, i, j);
+    return element_of(p, &p->a, p->a.all.before, item, i, j);
 }
 static double complex b_at(const problem *p, int64_t item, int64_t i, int64_t j)
 {
-    return of(p, &p->b, p->b.all.before, item, i, j);
+    return element_of(p, &p->b, p->b.all.before, item, i, j);
 }
 static double complex c_at(const problem *p, int64_t item, int64_t i, int64_t j)
 {
-    return of(p, &p->c, p->c.all.memory, item, i, j);
+    return element_of(p, &p->c, p->c.all.memory, item, i, j);
 }
 static double complex c_was(const problem *p, int64_t item, int64_t i, int64_t j)
 {
-    return of(p, &p->c, p->c.all.before, item, i, j);
+    return element_of(p, &p->c, p->c.all.before, item, i, j);
 }
 
 /* Puts large elements off the diagonal (on the diagonal of a definite matrix), except in column
@@ -144,7 +144,7 @@ static void check_solution(const problem *p, int64_t item, int regular)
 
 static void check_lu(bytes *in, const problem *p, int64_t item)
 {
-    int64_t *order = room(in, (size_t)p->m * sizeof *order);
+    int64_t *order = new_buffer(in, (size_t)p->m * sizeof *order);
     for (int64_t i = 0; i < p->m; i++) order[i] = i;
     for (int64_t i = 0; i < p->m; i++) {
         const int64_t other = p->x.pivots[item * p->m + i], kept = order[i];
@@ -201,8 +201,8 @@ static void check_item(bytes *in, const problem *p, int64_t item, int64_t zero)
 static void draw_item(bytes *in, problem *p, int operation)
 {
     const double complex scalars[] = {1, 1, 0, -1, 2, 0.5, I, 1 - I};
-    const double complex alpha = scalars[pick(in, p->dtype >> 1 ? 8 : 6)];
-    const double complex beta = scalars[pick(in, p->dtype >> 1 ? 8 : 6)];
+    const double complex alpha = scalars[pick_below(in, p->dtype >> 1 ? 8 : 6)];
+    const double complex beta = scalars[pick_below(in, p->dtype >> 1 ? 8 : 6)];
     p->x = (hs_stack){.operation = operation,
                       .rank = p->s.rank,
                       .size = p->s.size,
@@ -229,29 +229,30 @@ static void draw_item(bytes *in, problem *p, int operation)
         p->x.item.alpha[1] = cimag(alpha);
         p->x.item.beta[0] = creal(beta);
         p->x.item.beta[1] = cimag(beta);
-    } else p->x.info = room(in, (size_t)p->s.items * sizeof *p->x.info);
+    } else p->x.info = new_buffer(in, (size_t)p->s.items * sizeof *p->x.info);
     if (operation == HS_STACK_LU)
-        p->x.pivots = room(in, (size_t)(p->s.items * p->m) * sizeof *p->x.pivots);
+        p->x.pivots = new_buffer(in, (size_t)(p->s.items * p->m) * sizeof *p->x.pivots);
 }
 
 static void stack(bytes *in)
 {
-    const int operation = pick(in, 5);
-    problem p = {.dtype = pick(in, 4), .s = shape_of(in)};
+    const int operation = pick_below(in, 5);
+    problem p = {.dtype = pick_below(in, 4), .s = shape_of(in)};
     const int64_t most = p.s.items > 6 ? 12 : 40;
-    p.m = extent(in, 8) % most;
-    p.n = operation <= HS_STACK_SOLVE ? extent(in, 8) % most : p.m;
-    p.k = operation ? p.m : extent(in, 16) % most;
+    p.m = draw_extent(in, 8) % most;
+    p.n = operation <= HS_STACK_SOLVE ? draw_extent(in, 8) % most : p.m;
+    p.k = operation ? p.m : draw_extent(in, 16) % most;
     p.a = stack_of(in, &p.s, p.dtype, p.m, p.k, 1, 0.0);
     if (operation <= HS_STACK_SOLVE) p.b = stack_of(in, &p.s, p.dtype, p.k, p.n, 1, 0.0);
-    p.in_place = operation && p.m == p.n && !p.a.shared && pick(in, 3) == 0;
+    p.in_place = operation && p.m == p.n && !p.a.shared && pick_below(in, 3) == 0;
     p.c = p.in_place ? p.a : stack_of(in, &p.s, p.dtype, p.m, p.n, 0, operation ? 5.0 : 0.0);
     draw_item(in, &p, operation);
-    const int64_t zero_item = p.s.items && pick(in, 3) == 0 ? take(in) % p.s.items : -1;
-    const int64_t shift = p.m ? take(in) % p.m : 0;
-    if (operation) make_regular(&p, p.m ? zero_item : -1, p.m ? take(in) % p.m : 0, shift);
-    const int32_t workers = 1 + pick(in, MOST_POOL);
-    const double *speeds = pick(in, 2) ? values_or_zeros(in, workers, taste_of(in)) : NULL;
+    const int64_t zero_item = p.s.items && pick_below(in, 3) == 0 ? take_byte(in) % p.s.items : -1;
+    const int64_t shift = p.m ? take_byte(in) % p.m : 0;
+    if (operation) make_regular(&p, p.m ? zero_item : -1, p.m ? take_byte(in) % p.m : 0, shift);
+    const int32_t workers = 1 + pick_below(in, MOST_POOL);
+    const double *speeds =
+        pick_below(in, 2) ? draw_values_or_zeros(in, workers, taste_of(in)) : NULL;
     test_run run = {0};
     draw_run(in, &run, workers);
     const hs_status status = hs_run_stack(pool_of(workers), &p.x, speeds, &run.options, &run.trace);
@@ -273,27 +274,27 @@ static void check_tall(const matrix *a, const matrix *q, const matrix *r, const 
     const double limit = LIMIT * rounding_of(a->dtype) * (double)(m + 1);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            double complex sum = -at(a, i, j);
-            for (int64_t k = 0; k <= j; k++) sum += at(q, i, k) * at(r, k, j);
+            double complex sum = -value_at(a, i, j);
+            for (int64_t k = 0; k <= j; k++) sum += value_at(q, i, k) * value_at(r, k, j);
             HOLDS(cabs(sum) <= limit * 4);
         }
     for (int64_t j = 0; j < n; j++) {
         for (int64_t l = 0; l <= j; l++) {
             double complex sum = l == j ? -1 : 0;
-            for (int64_t i = 0; i < m; i++) sum += conj(at(q, i, l)) * at(q, i, j);
+            for (int64_t i = 0; i < m; i++) sum += conj(value_at(q, i, l)) * value_at(q, i, j);
             HOLDS(cabs(sum) <= limit);
         }
         for (int64_t l = 0; l < b->cols; l++) {
-            double complex sum = -at(c, j, l);
-            for (int64_t i = 0; i < m; i++) sum += conj(at(q, i, j)) * at(b, i, l);
+            double complex sum = -value_at(c, j, l);
+            for (int64_t i = 0; i < m; i++) sum += conj(value_at(q, i, j)) * value_at(b, i, l);
             HOLDS(cabs(sum) <= limit * 4);
         }
     }
     for (int64_t l = 0; l < b->cols && residuals; l++) {
         double left = 0;
         for (int64_t i = 0; i < m; i++) {
-            double complex rest = at(b, i, l);
-            for (int64_t j = 0; j < n; j++) rest -= at(q, i, j) * at(c, j, l);
+            double complex rest = value_at(b, i, l);
+            for (int64_t j = 0; j < n; j++) rest -= value_at(q, i, j) * value_at(c, j, l);
             left += creal(rest) * creal(rest) + cimag(rest) * cimag(rest);
         }
         HOLDS(fabs(residuals[l] - left) <= limit * 40 * (double)(m + 1));
@@ -302,11 +303,13 @@ static void check_tall(const matrix *a, const matrix *q, const matrix *r, const 
 
 static void tall(bytes *in)
 {
-    const int dtype = pick(in, 4), with_q = pick(in, 4) != 0, strange = take(in) > 250;
-    const int32_t p = 1 + pick(in, MOST_POOL);
-    const int64_t n = extent(in, 8) % 27, k = n ? pick(in, 4) : 0;
-    const int64_t m = n + (pick(in, 6) ? extent(in, 24) : long_extent(in) % (n < 5 ? 3000 : 700));
-    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick(in, 3)] : 0.0;
+    const int dtype = pick_below(in, 4), with_q = pick_below(in, 4) != 0,
+              strange = take_byte(in) > 250;
+    const int32_t p = 1 + pick_below(in, MOST_POOL);
+    const int64_t n = draw_extent(in, 8) % 27, k = n ? pick_below(in, 4) : 0;
+    const int64_t m =
+        n + (pick_below(in, 6) ? draw_extent(in, 24) : draw_long_extent(in) % (n < 5 ? 3000 : 700));
+    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
     const matrix a = matrix_of(in, dtype, m, n, 1, fill), b = matrix_of(in, dtype, m, k, 1, 0.0);
     const matrix q = matrix_of(in, dtype, m, n, 0, NAN);
     const matrix r = matrix_of(in, dtype, n, n, 0, NAN);
@@ -336,8 +339,8 @@ static void tall(bytes *in)
         x.c_row_stride = c.row_stride;
         x.c_col_stride = c.col_stride;
     }
-    if (pick(in, 2)) x.residuals = room(in, (size_t)k * sizeof *x.residuals);
-    test_run run = {.options.pace = pick(in, 2) ? draw_pace(in, p) : NULL};
+    if (pick_below(in, 2)) x.residuals = new_buffer(in, (size_t)k * sizeof *x.residuals);
+    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
     draw_run(in, &run, p);
     const hs_status status = hs_tall_qr(pool_of(p), &x, &run.options, &run.trace);
     HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && run.options.pace));
@@ -347,7 +350,7 @@ static void tall(bytes *in)
     check_run(&run, p, INT32_MAX);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
-            HOLDS(i == j ? strange || cimag(at(&r, i, j)) == 0 : at(&r, i, j) == 0);
+            HOLDS(i == j ? strange || cimag(value_at(&r, i, j)) == 0 : value_at(&r, i, j) == 0);
     if (with_q && !strange) check_tall(&a, &q, &r, &b, &c, x.residuals);
 }
 

@@ -6,23 +6,27 @@ enum { MOST_P = 4, MOST = 6, CHUNKS = 12, MESSAGES = 4000 };
 
 static double star_value(bytes *in, taste kind)
 {
-    return kind == POSITIVES ? fmin(positive(in), HS_STAR_MOST) : value(in, kind);
+    return kind == POSITIVES ? fmin(draw_positive(in), HS_STAR_MOST) : draw_value(in, kind);
 }
 
 static hs_star star_of(bytes *in, taste kind)
 {
-    hs_star star = {
-        .r = small(in, MOST), .s = small(in, MOST), .t = small(in, MOST), .p = small(in, MOST_P)};
-    double *t = values(in, star.p, INTEGERS);
-    double *links = values_or_zeros(in, star.p, INTEGERS);
-    int64_t *memory = room(in, (size_t)star.p * sizeof *memory);
+    hs_star star = {.r = draw_small(in, MOST),
+                    .s = draw_small(in, MOST),
+                    .t = draw_small(in, MOST),
+                    .p = draw_small(in, MOST_P)};
+    double *t = draw_values(in, star.p, INTEGERS);
+    double *links = draw_values_or_zeros(in, star.p, INTEGERS);
+    int64_t *memory = new_buffer(in, (size_t)star.p * sizeof *memory);
     for (int32_t i = 0; i < star.p && kind != INTEGERS; i++) {
         t[i] = star_value(in, kind);
-        links[i] = pick(in, 4) ? star_value(in, kind) : 0.0;
+        links[i] = pick_below(in, 4) ? star_value(in, kind) : 0.0;
     }
-    for (int32_t i = 0; i < star.p; i++) memory[i] = take(in) > 250 ? extreme(in) : small(in, 80);
-    if (take(in) > 250)
-        *(pick(in, 2) ? &star.r : &star.t) = extreme(in) & ~(INT64_C(0xFFFFFFFF) * pick(in, 2));
+    for (int32_t i = 0; i < star.p; i++)
+        memory[i] = take_byte(in) > 250 ? draw_extreme(in) : draw_small(in, 80);
+    if (take_byte(in) > 250)
+        *(pick_below(in, 2) ? &star.r : &star.t) =
+            draw_extreme(in) & ~(INT64_C(0xFFFFFFFF) * pick_below(in, 2));
     star.cycle_times = t;
     star.link_costs = links;
     star.memory = memory;
@@ -81,12 +85,13 @@ static void above_bounds(const hs_star *star, double makespan)
     HOLDS(bounds[HS_STAR_LOOMIS] <= makespan * (1 + 1e-9));
 }
 
-static double run(bytes *in, const hs_star *star, int64_t count, const hs_star_chunk *chunks,
-                  int32_t order, int64_t length, const int32_t *served, int32_t eager)
+static double run_simulation(bytes *in, const hs_star *star, int64_t count,
+                             const hs_star_chunk *chunks, int32_t order, int64_t length,
+                             const int32_t *served, int32_t eager)
 {
     next_call(in);
-    int64_t *messages = out(in, sizeof *messages);
-    double *makespan = out(in, sizeof *makespan);
+    int64_t *messages = new_output(in, sizeof *messages);
+    double *makespan = new_output(in, sizeof *makespan);
     double again = -1.0;
     const hs_status status = hs_star_simulate(star, count, chunks, order, length, served, eager,
                                               NULL, NULL, messages, makespan);
@@ -94,7 +99,7 @@ static double run(bytes *in, const hs_star *star, int64_t count, const hs_star_c
     if (status) return -1.0;
     HOLDS(*messages >= 0);
     if (*messages > MESSAGES) return *makespan;
-    hs_star_message *log = out(in, (size_t)*messages * sizeof *log);
+    hs_star_message *log = new_output(in, (size_t)*messages * sizeof *log);
     HOLDS(hs_star_simulate(star, count, chunks, order, length, served, eager, NULL, log, messages,
                            &again) == HS_OK &&
           again == *makespan);
@@ -106,60 +111,61 @@ static void simulate(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int64_t count = small(in, CHUNKS);
-    hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
-    const int strange = take(in) > 230;
+    const int64_t count = draw_small(in, CHUNKS);
+    hs_star_chunk *chunks = new_buffer(in, (size_t)count * sizeof *chunks);
+    const int strange = take_byte(in) > 230;
     for (int64_t k = 0; k < count; k++) {
         hs_star_chunk *c = &chunks[k];
-        *c = (hs_star_chunk){.worker = pick(in, star.p + (star.p == 0)),
-                             .held = pick(in, 3),
-                             .buffers = 1 + pick(in, 2),
-                             .depth = 1 + small(in, 4)};
-        if (pick(in, 3) == 0) {
+        *c = (hs_star_chunk){.worker = pick_below(in, star.p + (star.p == 0)),
+                             .held = pick_below(in, 3),
+                             .buffers = 1 + pick_below(in, 2),
+                             .depth = 1 + draw_small(in, 4)};
+        if (pick_below(in, 3) == 0) {
             c->held = HS_STAR_HOLD_C;
-            c->buffers = -pick(in, 2);
+            c->buffers = -pick_below(in, 2);
             c->depth = 1;
         }
-        c->ahead = c->held == HS_STAR_HOLD_C && pick(in, 2);
-        c->row = star.r > 0 && star.r < 200 ? pick(in, (int)star.r) : 0;
-        c->col = star.s > 0 && star.s < 200 ? pick(in, (int)star.s) : 0;
-        c->height = 1 + pick(in, 3);
-        c->width = 1 + pick(in, 3);
+        c->ahead = c->held == HS_STAR_HOLD_C && pick_below(in, 2);
+        c->row = star.r > 0 && star.r < 200 ? pick_below(in, (int)star.r) : 0;
+        c->col = star.s > 0 && star.s < 200 ? pick_below(in, (int)star.s) : 0;
+        c->height = 1 + pick_below(in, 3);
+        c->width = 1 + pick_below(in, 3);
         if (c->height > star.r - c->row) c->height = star.r - c->row;
         if (c->width > star.s - c->col) c->width = star.s - c->col;
-        if (strange && pick(in, 4) == 0) {
+        if (strange && pick_below(in, 4) == 0) {
             int64_t *const fields[] = {&c->row, &c->col, &c->height, &c->width, &c->depth};
             int32_t *const others[] = {&c->worker, &c->held, &c->buffers, &c->ahead};
-            if (pick(in, 2)) *fields[pick(in, 5)] = extreme(in);
-            else *others[pick(in, 4)] = (int32_t)extreme(in);
+            if (pick_below(in, 2)) *fields[pick_below(in, 5)] = draw_extreme(in);
+            else *others[pick_below(in, 4)] = (int32_t)draw_extreme(in);
         }
     }
     if (!small_enough(&star)) return; /* too many messages */
-    const int32_t order = take(in) > 250 ? 6 : pick(in, 6), length = small(in, 60);
-    run(in, &star, count, chunks, order, length, indices(in, length, star.p), pick(in, 2));
+    const int32_t order = take_byte(in) > 250 ? 6 : pick_below(in, 6), length = draw_small(in, 60);
+    run_simulation(in, &star, count, chunks, order, length, draw_indices(in, length, star.p),
+                   pick_below(in, 2));
 }
 
 static void plan(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int32_t method = take(in) > 250 ? 9 : pick(in, 9), eager = pick(in, 2);
-    const int32_t variant = method == HS_STAR_HET ? pick(in, 18) - 2
-                            : take(in) > 250      ? 1
+    const int32_t method = take_byte(in) > 250 ? 9 : pick_below(in, 9), eager = pick_below(in, 2);
+    const int32_t variant = method == HS_STAR_HET ? pick_below(in, 18) - 2
+                            : take_byte(in) > 250 ? 1
                                                   : HS_STAR_ALL;
     const size_t p = (size_t)star.p;
-    hs_star_summary *summary = out(in, sizeof *summary);
+    hs_star_summary *summary = new_output(in, sizeof *summary);
     hs_star_summary again;
-    int64_t *sides = out(in, p * sizeof *sides);
-    int64_t *cols = out(in, p * sizeof *cols);
+    int64_t *sides = new_output(in, p * sizeof *sides);
+    int64_t *cols = new_output(in, p * sizeof *cols);
     if (!small_enough(&star)) return;
     hs_status status =
         hs_star_plan(&star, method, variant, eager, NULL, summary, sides, cols, NULL, NULL);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
     if (status) return;
     HOLDS(summary->chunk_count >= 0 && summary->message_count >= 0);
-    hs_star_chunk *chunks = out(in, (size_t)summary->chunk_count * sizeof *chunks);
-    hs_star_message *log = out(in, (size_t)summary->message_count * sizeof *log);
+    hs_star_chunk *chunks = new_output(in, (size_t)summary->chunk_count * sizeof *chunks);
+    hs_star_message *log = new_output(in, (size_t)summary->message_count * sizeof *log);
     HOLDS(hs_star_plan(&star, method, variant, eager, NULL, &again, sides, cols, chunks, log) ==
           HS_OK);
     HOLDS(again.makespan == summary->makespan && again.chunk_count == summary->chunk_count &&
@@ -178,34 +184,34 @@ static void plan(bytes *in)
 static void cut(bytes *in)
 {
     const hs_star star = star_of(in, taste_of(in));
-    const int32_t by_rows = pick(in, 2);
-    hs_star_share *shares = room(in, (size_t)star.p * sizeof *shares);
+    const int32_t by_rows = pick_below(in, 2);
+    hs_star_share *shares = new_buffer(in, (size_t)star.p * sizeof *shares);
     /* the rest for the last worker; if it gets this, the sum is right */
     int64_t left = by_rows ? star.r : star.s;
     for (int32_t i = 0; i < star.p; i++) {
-        shares[i] = (hs_star_share){.columns = small(in, 4),
-                                    .rows = 1 + small(in, 3),
-                                    .panels = 1 + small(in, 2),
-                                    .held = pick(in, 3),
-                                    .buffers = pick(in, 3)};
-        shares[i].ahead = shares[i].held == HS_STAR_HOLD_C && pick(in, 2);
-        if (i + 1 == star.p && pick(in, 8)) shares[i].columns = left;
+        shares[i] = (hs_star_share){.columns = draw_small(in, 4),
+                                    .rows = 1 + draw_small(in, 3),
+                                    .panels = 1 + draw_small(in, 2),
+                                    .held = pick_below(in, 3),
+                                    .buffers = pick_below(in, 3)};
+        shares[i].ahead = shares[i].held == HS_STAR_HOLD_C && pick_below(in, 2);
+        if (i + 1 == star.p && pick_below(in, 8)) shares[i].columns = left;
         if (shares[i].columns < shares[i].panels) shares[i].panels = shares[i].columns;
         left = shares[i].columns <= left ? left - shares[i].columns : 0;
-        if (take(in) > 250)
-            *(int64_t *[]){&shares[i].columns, &shares[i].rows, &shares[i].panels}[pick(in, 3)] =
-                extreme(in);
+        if (take_byte(in) > 250)
+            *(int64_t *[]){&shares[i].columns, &shares[i].rows,
+                           &shares[i].panels}[pick_below(in, 3)] = draw_extreme(in);
     }
-    int64_t *count = out(in, sizeof *count);
+    int64_t *count = new_output(in, sizeof *count);
     const hs_status status = hs_star_cut(&star, by_rows, shares, count, NULL);
     planner_status(in, status, 0);
     if (status || *count > 5000) return;
     HOLDS(*count >= 0);
-    hs_star_chunk *chunks = out(in, (size_t)*count * sizeof *chunks);
+    hs_star_chunk *chunks = new_output(in, (size_t)*count * sizeof *chunks);
     HOLDS(hs_star_cut(&star, by_rows, shares, count, chunks) == HS_OK);
     if (small_enough(&star)) {
         check_cover(&star, *count, chunks);
-        run(in, &star, *count, chunks, HS_STAR_DEMAND, 0, NULL, 0);
+        run_simulation(in, &star, *count, chunks, HS_STAR_DEMAND, 0, NULL, 0);
     }
 }
 
@@ -213,24 +219,24 @@ static void search(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int32_t eager = pick(in, 2);
-    int32_t *by_rows = out(in, sizeof *by_rows);
-    int32_t *order = out(in, sizeof *order);
-    hs_star_share *shares = out(in, (size_t)star.p * sizeof *shares);
-    double *makespan = out(in, sizeof *makespan);
+    const int32_t eager = pick_below(in, 2);
+    int32_t *by_rows = new_output(in, sizeof *by_rows);
+    int32_t *order = new_output(in, sizeof *order);
+    hs_star_share *shares = new_output(in, (size_t)star.p * sizeof *shares);
+    double *makespan = new_output(in, sizeof *makespan);
     if (!small_enough(&star)) return;
-    const int64_t effort = 4 * small(in, 100);
+    const int64_t effort = 4 * draw_small(in, 100);
     const hs_status status =
-        hs_star_search(&star, eager, take(in), effort, NULL, by_rows, shares, order, makespan);
+        hs_star_search(&star, eager, take_byte(in), effort, NULL, by_rows, shares, order, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
     if (status) return;
     int64_t count = -1;
     HOLDS(hs_star_cut(&star, *by_rows, shares, &count, NULL) == HS_OK && count >= 0);
-    hs_star_chunk *chunks = room(in, (size_t)count * sizeof *chunks);
+    hs_star_chunk *chunks = new_buffer(in, (size_t)count * sizeof *chunks);
     HOLDS(hs_star_cut(&star, *by_rows, shares, &count, chunks) == HS_OK);
     check_cover(&star, count, chunks);
     const double found = *makespan;
-    HOLDS(near(run(in, &star, count, chunks, *order, 0, NULL, eager), found, 1e-12));
+    HOLDS(is_near(run_simulation(in, &star, count, chunks, *order, 0, NULL, eager), found, 1e-12));
     if (is_tame(kind)) above_bounds(&star, found);
 }
 
@@ -249,13 +255,13 @@ static void exact(bytes *in)
             parts = (star.r + mu - 1) / mu > parts ? (star.r + mu - 1) / mu : parts;
     }
     const int64_t most = (star.s > 0 ? star.s : 0) * parts, entries = most * (star.t + 2);
-    int64_t *count = out(in, sizeof *count);
-    int64_t *length = out(in, sizeof *length);
-    hs_star_chunk *chunks = out(in, (size_t)most * sizeof *chunks);
-    int32_t *served = out(in, (size_t)entries * sizeof *served);
-    double *makespan = out(in, sizeof *makespan);
-    const int64_t effort = 50 * small(in, 100);
-    const double limit = pick(in, 4) ? INFINITY : wild(in);
+    int64_t *count = new_output(in, sizeof *count);
+    int64_t *length = new_output(in, sizeof *length);
+    hs_star_chunk *chunks = new_output(in, (size_t)most * sizeof *chunks);
+    int32_t *served = new_output(in, (size_t)entries * sizeof *served);
+    double *makespan = new_output(in, sizeof *makespan);
+    const int64_t effort = 50 * draw_small(in, 100);
+    const double limit = pick_below(in, 4) ? INFINITY : draw_wild(in);
     const hs_status status =
         hs_star_exact(&star, effort, limit, NULL, count, chunks, length, served, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
@@ -264,33 +270,34 @@ static void exact(bytes *in)
     HOLDS(*count >= 1 && *count <= most && *length >= 1 && *length <= entries);
     check_cover(&star, *count, chunks);
     const double least = *makespan;
-    HOLDS(near(run(in, &star, *count, chunks, HS_STAR_LISTED, *length, served, 0), least, 2e-12));
+    HOLDS(is_near(run_simulation(in, &star, *count, chunks, HS_STAR_LISTED, *length, served, 0),
+                  least, 2e-12));
     if (!is_tame(kind)) return;
     above_bounds(&star, least);
     hs_star_summary summary;
     int64_t sides[MOST_P], cols[MOST_P];
-    if (hs_star_plan(&star, HS_STAR_HET, pick(in, 4), 0, NULL, &summary, sides, cols, NULL, NULL) ==
-        HS_OK)
+    if (hs_star_plan(&star, HS_STAR_HET, pick_below(in, 4), 0, NULL, &summary, sides, cols, NULL,
+                     NULL) == HS_OK)
         HOLDS(least <= summary.makespan * (1 + 1e-9));
 }
 
 static void bounds(bytes *in)
 {
     hs_star star = star_of(in, taste_of(in));
-    if (pick(in, 4) == 0) {
-        star.r = extreme(in);
-        star.s = extreme(in);
-        star.t = extreme(in);
+    if (pick_below(in, 4) == 0) {
+        star.r = draw_extreme(in);
+        star.s = draw_extreme(in);
+        star.t = draw_extreme(in);
     }
-    double *found = out(in, HS_STAR_BOUNDS * sizeof *found);
-    const int32_t layout = take(in) > 250 ? pick(in, 12) - 4 : pick(in, 4);
+    double *found = new_output(in, HS_STAR_BOUNDS * sizeof *found);
+    const int32_t layout = take_byte(in) > 250 ? pick_below(in, 12) - 4 : pick_below(in, 4);
     const hs_status status = hs_star_bounds(&star, layout, NULL, found);
     planner_status(in, status, 0);
     for (int k = 0; k < HS_STAR_BOUNDS && !status; k++) HOLDS(found[k] >= 0.0);
     for (int k = HS_STAR_TRAFFIC; k <= HS_STAR_TRANSFER && !status; k++)
         HOLDS(found[k - 1] <= found[k] * (1 + 1e-9) + 1e-300);
     if (!status) HOLDS(found[HS_STAR_TRAFFIC] <= found[HS_STAR_LOOMIS] * (1 + 1e-9) + 1e-300);
-    HOLDS(hs_star_side(extreme(in), layout) >= 0);
+    HOLDS(hs_star_side(draw_extreme(in), layout) >= 0);
 }
 
 HARNESS(simulate, plan, cut, search, exact, bounds)

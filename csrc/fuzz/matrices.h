@@ -21,25 +21,25 @@ static inline hs_pool *pool_of(int32_t p)
 static inline hs_kernel_info kernel_of(bytes *in)
 {
     hs_kernel_info info;
-    const hs_status status = hs_kernel_select(take(in) % 4 == 3 ? "blis" : "c");
+    const hs_status status = hs_kernel_select(take_byte(in) % 4 == 3 ? "blis" : "c");
     HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED);
     HOLDS(hs_kernel_describe(&info) == HS_OK);
     return info;
 }
 
 /* Draws an extent: none, one, some, or about a tile or several tiles. */
-static inline int64_t extent(bytes *in, int32_t tile)
+static inline int64_t draw_extent(bytes *in, int32_t tile)
 {
-    const int kind = pick(in, 12);
+    const int kind = pick_below(in, 12);
     if (kind < 3) return kind;
     if (kind < 6) return tile - 4 + kind;
-    return kind < 8 ? 2 * tile - 6 + kind : kind == 8 ? 3 * tile + 2 : pick(in, 64);
+    return kind < 8 ? 2 * tile - 6 + kind : kind == 8 ? 3 * tile + 2 : pick_below(in, 64);
 }
 
 /* Draws a long extent: a line of so many doubles takes about one page, or more. */
-static inline int64_t long_extent(bytes *in)
+static inline int64_t draw_long_extent(bytes *in)
 {
-    return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick(in, 8)];
+    return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick_below(in, 8)];
 }
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     int64_t origin, elements;
 } matrix;
 
-static inline int64_t place(const matrix *x, int64_t i, int64_t j)
+static inline int64_t place_of(const matrix *x, int64_t i, int64_t j)
 {
     return x->origin + i * x->row_stride + j * x->col_stride;
 }
@@ -57,22 +57,23 @@ static inline void *start_of(const matrix *x)
 {
     return x->memory + (ptrdiff_t)size_of[x->dtype] * x->origin;
 }
-static inline double complex at(const matrix *x, int64_t i, int64_t j)
+static inline double complex value_at(const matrix *x, int64_t i, int64_t j)
 {
-    return get(x->memory, x->dtype, place(x, i, j));
+    return get(x->memory, x->dtype, place_of(x, i, j));
 }
 static inline double complex was_at(const matrix *x, int64_t i, int64_t j)
 {
-    return get(x->before, x->dtype, place(x, i, j));
+    return get(x->before, x->dtype, place_of(x, i, j));
 }
 
 /* Returns the stride. In a dimension of one element or none the stride has no effect, so it may be
  * any number. */
 static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
 {
-    return size > 1 || pick(in, 2)
+    return size > 1 || pick_below(in, 2)
                ? stride
-               : (const int64_t[]){1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick(in, 6)];
+               : (const int64_t[]){
+                     1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick_below(in, 6)];
 }
 
 /* Makes a matrix of small integers, so that sums are exact, or of `fill` everywhere. An input may
@@ -80,8 +81,8 @@ static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
 static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols, int is_input,
                                double fill)
 {
-    const int layout = pick(in, is_input ? 13 : 10);
-    const int64_t gap = layout < 2 ? 0 : pick(in, 3);
+    const int layout = pick_below(in, is_input ? 13 : 10);
+    const int64_t gap = layout < 2 ? 0 : pick_below(in, 3);
     int64_t r = cols + gap;
     int64_t c = 1;
     if (layout % 2) {
@@ -113,9 +114,9 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     x.elements = rows > 0 && cols > 0 ? high - low + 1 : 0;
     x.origin = x.elements ? -low : 0;
     const size_t size = (size_t)x.elements * size_of[dtype];
-    x.memory = room(in, size);
-    x.before = room(in, size);
-    uint32_t state = take(in);
+    x.memory = new_buffer(in, size);
+    x.before = new_buffer(in, size);
+    uint32_t state = take_byte(in);
     /* a prime, so that lines differ */
     const int64_t period = x.elements < 1021 ? x.elements : 1021;
     for (int64_t e = 0; e < period; e++) {
@@ -139,7 +140,7 @@ static inline int gaps_kept(const matrix *x)
     char *own = calloc((size_t)x->elements + 1, 1);
     int kept = own != NULL;
     for (int64_t i = 0; i < x->rows && own; i++)
-        for (int64_t j = 0; j < x->cols && own; j++) own[place(x, i, j)] = 1;
+        for (int64_t j = 0; j < x->cols && own; j++) own[place_of(x, i, j)] = 1;
     for (int64_t e = 0; e < x->elements && kept; e++)
         kept =
             own[e] || memcmp(x->memory + (size_t)e * size, x->before + (size_t)e * size, size) == 0;
@@ -156,22 +157,24 @@ static inline int same_bytes(const matrix *x)
 /* Draws the outputs and recordings of a run; any of them may be absent. */
 static inline void draw_run(bytes *in, test_run *run, int32_t p)
 {
-    const int which = pick(in, 32);
+    const int which = pick_below(in, 32);
     const size_t size = (size_t)p * sizeof(double);
-    if (which & 1) run->trace.times.finish = room(in, size);
-    if (which & 2) run->trace.times.late = room(in, size);
-    if (which & 4) run->trace.times.busy = room(in, size);
+    if (which & 1) run->trace.times.finish = new_buffer(in, size);
+    if (which & 2) run->trace.times.late = new_buffer(in, size);
+    if (which & 4) run->trace.times.busy = new_buffer(in, size);
     if (which & 8) {
-        run->trace.event_capacity = (const int32_t[]){0, 1, 2, 5, 100}[pick(in, 5)];
-        run->trace.events = room(in, (size_t)run->trace.event_capacity * sizeof *run->trace.events);
+        run->trace.event_capacity = (const int32_t[]){0, 1, 2, 5, 100}[pick_below(in, 5)];
+        run->trace.events =
+            new_buffer(in, (size_t)run->trace.event_capacity * sizeof *run->trace.events);
     }
 }
 
 /* Draws emulated speeds that are so high that no worker waits long. */
 static inline double *draw_pace(bytes *in, int32_t p)
 {
-    double *pace = room(in, (size_t)p * sizeof *pace);
-    for (int32_t i = 0; i < p; i++) pace[i] = take(in) == 255 ? wild(in) : pick(in, 3) * 1e-12;
+    double *pace = new_buffer(in, (size_t)p * sizeof *pace);
+    for (int32_t i = 0; i < p; i++)
+        pace[i] = take_byte(in) == 255 ? draw_wild(in) : pick_below(in, 3) * 1e-12;
     /* Paces that would take years become infinite, which is refused. */
     for (int32_t i = 0; i < p; i++)
         if (pace[i] > 1e-11) pace[i] = INFINITY;
