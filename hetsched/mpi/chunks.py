@@ -44,8 +44,8 @@ class Step(NamedTuple):
     first : int
         First layer of a panel, and of its result if the panel has a result of its own.
     after : int
-        Number of panels of the chain that must have been computed before. A buffer that a result
-        leaves is free once the result has arrived.
+        Number of panels of the pipelined chunks that must have been computed before. A buffer that
+        a result leaves is free once the result has arrived.
     """
 
     kind: int
@@ -149,7 +149,7 @@ def needed(chunk: Chunk, t: int) -> int:
     return held_blocks(chunk, t) + slots(chunk) * panel_blocks(chunk, t)
 
 
-def chain_of(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
+def pipelined(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
     """The first chunk of a worker, and the chunks in a row after it that are sent ahead.
 
     A chunk is sent ahead if it is sent before the result of the chunk before it. Each chunk is
@@ -164,27 +164,27 @@ def panels_of(chunk: Chunk, t: int) -> range:
     return range(0, length_of(chunk, t), chunk.depth)
 
 
-def steps_of(chain: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
-    """The messages of a chain of chunks, in the model's order: (place in the chain, step)."""
-    if chain[0].held != C:
-        yield from ((0, step) for step in _steps_with_results(chain[0], t))
+def steps_of(chunks: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
+    """The messages of pipelined chunks, in the model's order: (index of the chunk, step)."""
+    if chunks[0].held != C:
+        yield from ((0, step) for step in _steps_with_results(chunks[0], t))
         return
     # panels of the chunks before, and the number of them that must have been computed
     before = least = 0
-    owed: list[tuple[int, Step]] = []
-    for i, chunk in enumerate(chain):
+    pending: list[tuple[int, Step]] = []
+    for i, chunk in enumerate(chunks):
         yield i, Step(LOAD, 0, 0)
         panels = panels_of(chunk, t)
         for k, first in enumerate(panels):
             if k == slots(chunk):
-                yield from owed
-                owed.clear()
+                yield from pending
+                pending.clear()
             yield i, Step(PANEL, first, max(least, before + k - slots(chunk) + 1))
-        yield from owed
+        yield from pending
         before += len(panels)
         least = before if slots(chunk) == 1 else 0
-        owed = [(i, Step(RESULT, 0, before))]
-    yield from owed
+        pending = [(i, Step(RESULT, 0, before))]
+    yield from pending
 
 
 def _steps_with_results(chunk: Chunk, t: int) -> Iterator[Step]:

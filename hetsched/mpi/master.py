@@ -30,8 +30,8 @@ class Peer:
         Chunks that are not finished; the first ones are being computed.
     step : Step or None
         Its next message; None if it has nothing to do.
-    chain : list of int
-        The chunks being computed, as in `chunks.chain_of`.
+    pipelined : list of int
+        The chunks being computed, as in `chunks.pipelined`.
     """
 
     def __init__(self, index: int, rank: int, memory: int) -> None:
@@ -41,8 +41,8 @@ class Peer:
         self.step: Step | None = None
         self.number = -1  # chunk of the step
         self.steps: Iterator[tuple[int, Step]] = iter(())
-        self.chain: list[int] = []
-        # when the master heard that each panel of the chain was computed
+        self.pipelined: list[int] = []
+        # when the master heard that each panel of these chunks was computed
         self.computed: list[float] = []
         self.released = 0.0  # end of its last load or result
         self.returned = 0  # layers of the chunk that have been returned
@@ -188,9 +188,9 @@ class Master:
                 self._begin(peer)
 
     def _begin(self, peer: Peer) -> None:
-        chain = chunks.chain_of((number, self.chunks[number]) for number in peer.open)
-        peer.chain = [number for number, _ in chain]
-        peer.steps = chunks.steps_of([chunk for _, chunk in chain], self._t)
+        pipelined = chunks.pipelined((number, self.chunks[number]) for number in peer.open)
+        peer.pipelined = [number for number, _ in pipelined]
+        peer.steps = chunks.steps_of([chunk for _, chunk in pipelined], self._t)
         peer.returned = 0
         peer.computed.clear()
         self._advance(peer)
@@ -337,7 +337,7 @@ class Master:
         if peer.step is None:
             self._go_on(peer)
         else:
-            peer.number = peer.chain[i]
+            peer.number = peer.pipelined[i]
 
     def _go_on(self, peer: Peer) -> None:
         """Begin the next chunk of the worker, or one of a lost worker."""

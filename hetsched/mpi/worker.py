@@ -76,8 +76,8 @@ class Worker:
             await self._told.until(loop, lambda: bool(self._chunks) or self._ended)
             if not self._chunks:
                 break
-            chain = [self._chunks.popleft() for _ in chunks.chain_of(self._chunks)]
-            await _Work(self, loop, product, pool, chain).run()
+            pipelined = [self._chunks.popleft() for _ in chunks.pipelined(self._chunks)]
+            await _Work(self, loop, product, pool, pipelined).run()
         if traced:
             last = await synchronised(loop, self.master)
         report = Report(time.process_time() - began, self.sent, self.received, self.allocated, last)
@@ -107,7 +107,7 @@ class _Place(NamedTuple):
 
 
 class _Work:
-    """The work on the chunks of one `chunks.chain_of`."""
+    """The work on the chunks of one `chunks.pipelined`."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Work:
         loop: Loop,
         product: Product,
         pool: Pool,
-        chain: list[tuple[int, Chunk]],
+        pipelined: list[tuple[int, Chunk]],
     ) -> None:
         self._worker, self._loop, self._product, self._pool = worker, loop, product, pool
         self._t = product.shape[2]
@@ -124,9 +124,9 @@ class _Work:
         self._free = self._returned = 0
         self._news = Condition()
         self._blocks = self._peak = 0
-        self._places = self._placed(chain)
+        self._places = self._placed(pipelined)
 
-    def _placed(self, chain: list[tuple[int, Chunk]]) -> list[_Place]:
+    def _placed(self, pipelined: list[tuple[int, Chunk]]) -> list[_Place]:
         """Assign memory of the arena to the chunks.
 
         Panel buffers are at its start. Behind them is one room for the parts that two neighbouring
@@ -134,16 +134,16 @@ class _Work:
         """
         dtype, product = np.dtype(self._product.dtype), self._product
         held, panel = (
-            [chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in chain]
+            [chunks.elements_in(product, chunk, Step(kind, 0, 0)) for _, chunk in pipelined]
             for kind in (LOAD, PANEL)
         )
         passing = max(
-            chunks.slots(chunk) * size for (_, chunk), size in zip(chain, panel, strict=True)
+            chunks.slots(chunk) * size for (_, chunk), size in zip(pipelined, panel, strict=True)
         )
         room = max(map(sum, itertools.pairwise([0, *held])))
         arena = self._worker.room((passing + room) * dtype.itemsize).view(dtype)
         places, turn = [], 0
-        for i, (number, chunk) in enumerate(chain):
+        for i, (number, chunk) in enumerate(pipelined):
             start = passing + (room - held[i] if i % 2 else 0)
             ends = [0, passing - panel[i]][: chunks.slots(chunk)]
             buffers = [

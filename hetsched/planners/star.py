@@ -694,10 +694,10 @@ def _needs(chunks: NDArray[Any], t: int, p: int) -> NDArray[np.int64]:
     held, come, _, length, along, _ = forms(chunk, t)
     panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length) * come + along
     ahead = (chunk["ahead"] > 0) & (np.diff(chunk["worker"], prepend=-1) == 0)
-    chain = np.cumsum(~ahead) - 1
+    group = np.cumsum(~ahead) - 1
     rooms = np.zeros((2, np.count_nonzero(~ahead)), np.int64)
-    np.maximum.at(rooms[0], chain, held + np.where(ahead, np.roll(held, 1), 0))
-    np.maximum.at(rooms[1], chain, panels)
+    np.maximum.at(rooms[0], group, held + np.where(ahead, np.roll(held, 1), 0))
+    np.maximum.at(rooms[1], group, panels)
     needs = np.zeros(p, np.int64)
     np.maximum.at(needs, chunk["worker"][~ahead], rooms.sum(0))
     return needs
