@@ -46,7 +46,7 @@ static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t
     return 1;
 }
 
-static void partitions(hs_batch_method method)
+static void check_partitions(hs_batch_method method)
 {
     for (int32_t p = 1; p <= MAX; p++) {
         for (int32_t k = 0; k < ROWS * p; k++)
@@ -80,7 +80,7 @@ static void refusals(void)
     CHECK_SCARCE(hs_partition_batch(HS_BATCH_INTERVAL, 1, 2, bad, NULL, rects, bounds), 1);
 }
 
-static void layers(hs_layers_method method)
+static void check_layers(hs_layers_method method)
 {
     enum { P = 5 };
     double compute[ROWS * P], send[ROWS * P], makespans[ROWS];
@@ -183,12 +183,12 @@ static void rings(void)
 
 int main(void)
 {
-    partitions(HS_BATCH_COLUMNS);
-    partitions(HS_BATCH_INTERVAL);
+    check_partitions(HS_BATCH_COLUMNS);
+    check_partitions(HS_BATCH_INTERVAL);
     refusals();
-    layers(HS_LAYERS_EXACT);
-    layers(HS_LAYERS_BEST);
-    layers(HS_LAYERS_PAPER);
+    check_layers(HS_LAYERS_EXACT);
+    check_layers(HS_LAYERS_BEST);
+    check_layers(HS_LAYERS_PAPER);
     rings();
     return check_result();
 }

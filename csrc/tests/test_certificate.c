@@ -5,7 +5,7 @@
 
 #include "scarce.h"
 
-static int near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
+static int is_near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
 static void test_of_numbers(void)
 {
@@ -14,7 +14,7 @@ static void test_of_numbers(void)
     CHECK(!strcmp(c.objective, "makespan") && c.sense == HS_MINIMISED && c.value == 5.0 &&
           c.bound == 4.0 && c.gap == 0.25 && !c.optimal);
     CHECK(hs_certificate_of("tasks", HS_MAXIMISED, 8.0, 10.0, &c) == HS_OK);
-    CHECK(c.sense == HS_MAXIMISED && c.value == 8.0 && c.bound == 10.0 && near(c.gap, 0.2) &&
+    CHECK(c.sense == HS_MAXIMISED && c.value == 8.0 && c.bound == 10.0 && is_near(c.gap, 0.2) &&
           !c.optimal);
     CHECK(hs_certificate_of("cost", HS_MINIMISED, 4.0, 4.0 + 1e-15, &c) == HS_OK &&
           c.bound == 4.0 && c.gap == 0.0 && c.optimal);
@@ -52,7 +52,8 @@ static void test_counts(void)
     const double least = c.value;
     CHECK(hs_distribute_certificate(78, 4, times, (const int64_t[]){26, 26, 26, 0}, NULL, &c) ==
           HS_OK);
-    CHECK(c.value == 26 * 8 && c.bound == least && near(c.gap, 26 * 8 / least - 1.0) && !c.optimal);
+    CHECK(c.value == 26 * 8 && c.bound == least && is_near(c.gap, 26 * 8 / least - 1.0) &&
+          !c.optimal);
     const int64_t bad[][4] = {{26, 26, 25, 0}, {26, 26, 27, 0}, {-1, 40, 39, 0},
                               {40, 39, -1, 0}, {26, 26, 25, 1}, {INT64_MAX, 1, 1, 0}};
     for (int k = 0; k < 6; k++)
@@ -67,11 +68,11 @@ static void test_zones(void)
     const int32_t beside[] = {0, 1, HS_BESIDE};
     CHECK(hs_floorplan_certificate(3, halves, NULL, 1.0, (const int32_t[]){1, 0, HS_ABOVE}, 3,
                                    &c) == HS_OK &&
-          c.optimal && near(c.value, 3.0));
+          c.optimal && is_near(c.value, 3.0));
     CHECK(hs_floorplan_certificate(3, halves, NULL, 4.0, beside, 3, &c) == HS_OK && c.optimal &&
-          near(c.value, 3.0));
+          is_near(c.value, 3.0));
     CHECK(hs_floorplan_certificate(3, halves, NULL, 0.25, beside, 3, &c) == HS_OK && !c.optimal &&
-          near(c.value, 4.5) && near(c.bound, 3.0));
+          is_near(c.value, 4.5) && is_near(c.bound, 3.0));
     CHECK(hs_floorplan_certificate(3, halves, NULL, 0.0, beside, 3, &c) == HS_ERROR_VALUE);
     CHECK(hs_floorplan_certificate(3, halves, NULL, 1.0, beside, 2, &c) == HS_ERROR_VALUE);
     CHECK(hs_floorplan_certificate(3, (const double[]){0, 0, 0}, NULL, 1.0, beside, 3, &c) ==
@@ -105,23 +106,23 @@ static void test_cuboids(void)
     hs_certificate c;
     const double even[] = {1, 1, 1, 1, 1, 1, 1, 1}, faces[] = {1, 1, 1};
     const int32_t cubes[] = {0, 1, -1, 2, 3, -1, -2, 4, 5, -1, 6, 7, -1, -2, -3};
-    CHECK(hs_cuboids_certificate(8, even, faces, cubes, 15, &c) == HS_OK && near(c.value, 6.0) &&
+    CHECK(hs_cuboids_certificate(8, even, faces, cubes, 15, &c) == HS_OK && is_near(c.value, 6.0) &&
           c.optimal);
     const int32_t slabs[] = {0, 1, -3, 2, -3, 3, -3, 4, -3, 5, -3, 6, -3, 7, -3};
     CHECK(hs_cuboids_certificate(8, even, faces, slabs, 15, &c) == HS_OK &&
-          near(c.value, 8.0 + 2.0) && near(c.bound, 6.0) && !c.optimal);
+          is_near(c.value, 8.0 + 2.0) && is_near(c.bound, 6.0) && !c.optimal);
     /* For so few workers the bound is the optimum, which is above the bound of each worker
      * alone. */
     const int32_t three[] = {0, 1, -1, 2, -2};
     double least;
     int32_t tree[5], length;
     CHECK(hs_partition_cuboids_exact(3, even, faces, 7, NULL, tree, &length, &least) == HS_OK);
-    CHECK(hs_cuboids_certificate(3, even, faces, three, 5, &c) == HS_OK && near(c.bound, least));
+    CHECK(hs_cuboids_certificate(3, even, faces, three, 5, &c) == HS_OK && is_near(c.bound, least));
     CHECK(hs_cuboids_certificate(3, even, faces, tree, length, &c) == HS_OK && c.optimal);
     CHECK(hs_cuboids_certificate(8, even, (const double[]){0, 0, 1}, slabs, 15, &c) == HS_OK &&
-          near(c.value, 8.0));
+          is_near(c.value, 8.0));
     CHECK(hs_cuboids_certificate(8, even, (const double[]){1, 1, 0}, slabs, 15, &c) == HS_OK &&
-          near(c.value, 2.0) && c.optimal);
+          is_near(c.value, 2.0) && c.optimal);
     CHECK(hs_cuboids_certificate(3, even, faces, three, 3, &c) == HS_ERROR_VALUE);
     CHECK(hs_cuboids_certificate(3, even, (const double[]){0, 0, 0}, three, 5, &c) ==
           HS_ERROR_VALUE);

@@ -11,7 +11,7 @@
 
 enum { MAX = 400 };
 
-static int ascending(const void *x, const void *y)
+static int by_value(const void *x, const void *y)
 {
     const double *a = x;
     const double *b = y;
@@ -25,7 +25,7 @@ static int32_t sorted_shares(int32_t p, const double *areas, double *shares)
     double total = 0;
     for (int32_t i = 0; i < p; i++)
         if (areas[i] > 0) total += shares[size++] = areas[i];
-    qsort(shares, (size_t)size, sizeof *shares, ascending);
+    qsort(shares, (size_t)size, sizeof *shares, by_value);
     for (int32_t i = 0; i < size; i++) shares[i] /= total;
     return size;
 }
@@ -57,7 +57,7 @@ static double every_structure(int32_t size, const double *shares, int32_t max_co
 }
 
 /* Returns the same by the recurrence over columns and parts, in O(max_columns size^2). */
-static double recurrence_in(int32_t size, const double *shares, int32_t min_columns,
+static double least_cost_in(int32_t size, const double *shares, int32_t min_columns,
                             int32_t max_columns, int32_t max_rows, double aspect)
 {
     static double prefix[MAX + 1], now[MAX + 1], next[MAX + 1];
@@ -78,9 +78,9 @@ static double recurrence_in(int32_t size, const double *shares, int32_t min_colu
     return best;
 }
 
-static double recurrence(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
+static double least_cost(int32_t size, const double *shares, int32_t max_columns, int32_t max_rows)
 {
-    return recurrence_in(size, shares, 1, max_columns, max_rows, 1.0);
+    return least_cost_in(size, shares, 1, max_columns, max_rows, 1.0);
 }
 
 /* Returns whether order and column_start are a structure within the limits, with cost the sum of
@@ -113,7 +113,7 @@ static int is_structure(int32_t p, const double *areas, int32_t max_columns, int
 }
 
 /* Returns the least cost, or -1 after a failure, which has been reported. */
-static double solved(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows)
+static double solve_columns(int32_t p, const double *areas, int32_t max_columns, int32_t max_rows)
 {
     static int32_t order[MAX], start[MAX + 1];
     int32_t columns = -1;
@@ -138,8 +138,8 @@ static void paper_example(void)
     CHECK(columns == 3 && start[0] == 0 && start[1] == 3 && start[2] == 6 && start[3] == 8);
     for (int32_t i = 0; i < 8; i++) CHECK(order[i] == i);
     for (int32_t limit = 1; limit <= 3; limit++)
-        CHECK(fabs(solved(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
-    CHECK(fabs(solved(8, areas, 8, 1) - 9) < 1e-12);
+        CHECK(fabs(solve_columns(8, areas, limit, 8) - least[limit - 1]) < 1e-12);
+    CHECK(fabs(solve_columns(8, areas, 8, 1) - 9) < 1e-12);
 
     /* Ties in area are in the order of the indices; zeros are left out. */
     const double shuffled[] = {0.3, 0, 0.1, 0.05, 0.2, 0.1, 0, 0.12, 0.08, 0.05};
@@ -217,7 +217,7 @@ static void fixed_numbers(void)
             if (status) continue;
             CHECK(used == columns &&
                   is_structure(p, areas, columns, rows, order, start, used, cost));
-            const double least = recurrence_in(size, shares, columns, columns, rows, 1.0);
+            const double least = least_cost_in(size, shares, columns, columns, rows, 1.0);
             CHECK(fabs(cost - least) <= 1e-11 * least);
         }
     }
@@ -227,21 +227,21 @@ static void known_values(void)
 {
     double equal[100];
     for (int i = 0; i < 100; i++) equal[i] = 3.7;
-    CHECK(fabs(solved(1, equal, 1, 1) - 2) < 1e-12);
-    CHECK(fabs(solved(9, equal, 9, 9) - 6) < 1e-12);
-    CHECK(fabs(solved(100, equal, 100, 100) - 20) < 1e-12);
-    CHECK(fabs(solved(100, equal, 1, 100) - 101) < 1e-12);
-    CHECK(fabs(solved(100, equal, 100, 1) - 101) < 1e-12);
-    CHECK(fabs(solved(100, equal, 10, 10) - 20) < 1e-12);
-    CHECK(fabs(solved(100, equal, 5, 20) - 25) < 1e-12);
-    CHECK(fabs(solved(100, equal, 20, 5) - 25) < 1e-12);
+    CHECK(fabs(solve_columns(1, equal, 1, 1) - 2) < 1e-12);
+    CHECK(fabs(solve_columns(9, equal, 9, 9) - 6) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 100, 100) - 20) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 1, 100) - 101) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 100, 1) - 101) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 10, 10) - 20) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 5, 20) - 25) < 1e-12);
+    CHECK(fabs(solve_columns(100, equal, 20, 5) - 25) < 1e-12);
     /* Here a later cut wins only because the earlier one has too many rows. */
     const double few_rows[] = {3, 2, 4, 4, 2, 1, 3, 2, 3, 3, 2, 2, 1, 4};
-    CHECK(fabs(solved(14, few_rows, 14, 5) - 89.0 / 12) < 1e-12);
+    CHECK(fabs(solve_columns(14, few_rows, 14, 5) - 89.0 / 12) < 1e-12);
     const double apart[] = {1e-300, 1, 1e-300};
-    CHECK(fabs(solved(3, apart, 3, 3) - 3) < 1e-12);
+    CHECK(fabs(solve_columns(3, apart, 3, 3) - 3) < 1e-12);
     const double tiny[] = {DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN};
-    CHECK(fabs(solved(4, tiny, 4, 4) - 4) < 1e-12);
+    CHECK(fabs(solve_columns(4, tiny, 4, 4) - 4) < 1e-12);
 }
 
 static double random_area(int kind)
@@ -266,7 +266,7 @@ static void every_small_case(void)
             for (int32_t max_rows = (size + max_columns - 1) / max_columns; max_rows <= p;
                  max_rows++) {
                 double best = every_structure(size, shares, max_columns, max_rows);
-                CHECK(fabs(solved(p, areas, max_columns, max_rows) - best) <= 1e-12 * best);
+                CHECK(fabs(solve_columns(p, areas, max_columns, max_rows) - best) <= 1e-12 * best);
             }
     }
 }
@@ -280,15 +280,15 @@ static void many_areas(void)
         int32_t rows = p / 25 + (int32_t)check_random(30); /* at most 30 columns are needed */
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
         int32_t size = sorted_shares(p, areas, shares);
-        double best = recurrence(size, shares, 60, size);
-        double limited = recurrence(size, shares, limit, size);
+        double best = least_cost(size, shares, 60, size);
+        double limited = least_cost(size, shares, limit, size);
         /* the best structure has fewer than 60 columns */
-        CHECK(fabs(solved(p, areas, p, p) - best) <= 1e-12 * best);
-        CHECK(fabs(solved(p, areas, limit, p) - limited) <= 1e-12 * limited);
-        double low = recurrence(size, shares, 60, rows);
-        double both = recurrence(size, shares, 30, rows);
-        CHECK(fabs(solved(p, areas, 60, rows) - low) <= 1e-12 * low);
-        CHECK(fabs(solved(p, areas, 30, rows) - both) <= 1e-12 * both);
+        CHECK(fabs(solve_columns(p, areas, p, p) - best) <= 1e-12 * best);
+        CHECK(fabs(solve_columns(p, areas, limit, p) - limited) <= 1e-12 * limited);
+        double low = least_cost(size, shares, 60, rows);
+        double both = least_cost(size, shares, 30, rows);
+        CHECK(fabs(solve_columns(p, areas, 60, rows) - low) <= 1e-12 * low);
+        CHECK(fabs(solve_columns(p, areas, 30, rows) - both) <= 1e-12 * both);
     }
 }
 
@@ -320,7 +320,7 @@ static void wide_boxes(void)
                 total += 1 / sqrt(aspect) + width * (start[j + 1] - start[j]) * sqrt(aspect);
             }
             CHECK(fabs(total - cost) <= 1e-12 * cost);
-            const double least = recurrence_in(size, shares, 1, limit, rows, aspect);
+            const double least = least_cost_in(size, shares, 1, limit, rows, aspect);
             CHECK(fabs(cost - least) <= 1e-11 * least);
         }
     }
@@ -412,8 +412,8 @@ static void refusals_of_few(void)
     CHECK(order[0] == -7 && start[0] == -7 && columns == -7 && cost == -7);
 }
 
-static void refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns,
-                    int32_t max_rows, int line)
+static void check_refused(hs_status wanted, int32_t p, const double *areas, int32_t max_columns,
+                          int32_t max_rows, int line)
 {
     int32_t order[4] = {-7, -7, -7, -7};
     int32_t start[5] = {-7, -7, -7, -7, -7};
@@ -431,23 +431,24 @@ static void refused(hs_status wanted, int32_t p, const double *areas, int32_t ma
 static void refusals(void)
 {
     const double good[] = {1, 2, 0, 3};
-    refused(HS_ERROR_VALUE, 0, good, 4, 4, __LINE__);
-    refused(HS_ERROR_VALUE, -1, good, 4, 4, __LINE__);
-    refused(HS_ERROR_VALUE, 4, good, 0, 4, __LINE__);
-    refused(HS_ERROR_VALUE, 4, good, 4, 0, __LINE__);
-    refused(HS_ERROR_VALUE, 4, good, -1, -4, __LINE__);
+    check_refused(HS_ERROR_VALUE, 0, good, 4, 4, __LINE__);
+    check_refused(HS_ERROR_VALUE, -1, good, 4, 4, __LINE__);
+    check_refused(HS_ERROR_VALUE, 4, good, 0, 4, __LINE__);
+    check_refused(HS_ERROR_VALUE, 4, good, 4, 0, __LINE__);
+    check_refused(HS_ERROR_VALUE, 4, good, -1, -4, __LINE__);
     const double bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (int at = 0; at < 4; at++) {
             double areas[] = {1, 2, 0, 3};
             areas[at] = bad[i];
-            refused(HS_ERROR_VALUE, 4, areas, 4, 4, __LINE__);
+            check_refused(HS_ERROR_VALUE, 4, areas, 4, 4, __LINE__);
         }
-    refused(HS_ERROR_VALUE, 4, (const double[]){0, 0, -0.0, 0}, 4, 4, __LINE__);
-    refused(HS_ERROR_INFEASIBLE, 4, good, 1, 2, __LINE__);
-    refused(HS_ERROR_INFEASIBLE, 4, good, 2, 1, __LINE__);
-    CHECK(fabs(solved(4, good, 3, 1) - 4) < 1e-12); /* a zero area needs no place */
-    CHECK(fabs(solved(4, good, INT32_MAX, INT32_MAX) - solved(4, good, 4, 4)) < 1e-12);
+    check_refused(HS_ERROR_VALUE, 4, (const double[]){0, 0, -0.0, 0}, 4, 4, __LINE__);
+    check_refused(HS_ERROR_INFEASIBLE, 4, good, 1, 2, __LINE__);
+    check_refused(HS_ERROR_INFEASIBLE, 4, good, 2, 1, __LINE__);
+    CHECK(fabs(solve_columns(4, good, 3, 1) - 4) < 1e-12); /* a zero area needs no place */
+    CHECK(fabs(solve_columns(4, good, INT32_MAX, INT32_MAX) - solve_columns(4, good, 4, 4)) <
+          1e-12);
 }
 
 static void no_memory(void)

@@ -147,7 +147,8 @@ static void extremes(void)
     CHECK(hs_tile_cuboids(LARGEST, LARGEST, LARGEST, 4, volumes, tree, 7, NULL, cells) == HS_OK);
 }
 
-static void refused(int32_t p, const double *volumes, const int32_t *tree, int32_t length, int line)
+static void check_refused(int32_t p, const double *volumes, const int32_t *tree, int32_t length,
+                          int line)
 {
     double boxes[24];
     int64_t cells[24];
@@ -162,21 +163,21 @@ static void refused(int32_t p, const double *volumes, const int32_t *tree, int32
 static void refusals(void)
 {
     const double good[] = {1, 2, 0};
-    refused(3, good, (const int32_t[]){0}, 0, __LINE__);
-    refused(3, good, (const int32_t[]){0, 1}, 2, __LINE__);
-    refused(0, good, (const int32_t[]){0}, 1, __LINE__);
-    refused(3, good, (const int32_t[]){0, 1, -4}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){0, 1, 1}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){0, 0, -1}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){0, 2, -1}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){0, 3, -1}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){0, -1, 1}, 3, __LINE__);
-    refused(3, good, (const int32_t[]){-1, -1, -1}, 3, __LINE__);
-    refused(1, good, (const int32_t[]){0, 1, -1}, 3, __LINE__);
-    refused(3, (const double[]){1, 2, 3}, (const int32_t[]){0, 1, 2}, 3, __LINE__);
-    refused(3, (const double[]){1, -2, 0}, (const int32_t[]){0}, 1, __LINE__);
-    refused(3, (const double[]){1, NAN, 0}, (const int32_t[]){0}, 1, __LINE__);
-    refused(3, (const double[]){1, INFINITY, 0}, (const int32_t[]){0}, 1, __LINE__);
+    check_refused(3, good, (const int32_t[]){0}, 0, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 1}, 2, __LINE__);
+    check_refused(0, good, (const int32_t[]){0}, 1, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 1, -4}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 1, 1}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 0, -1}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 2, -1}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, 3, -1}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){0, -1, 1}, 3, __LINE__);
+    check_refused(3, good, (const int32_t[]){-1, -1, -1}, 3, __LINE__);
+    check_refused(1, good, (const int32_t[]){0, 1, -1}, 3, __LINE__);
+    check_refused(3, (const double[]){1, 2, 3}, (const int32_t[]){0, 1, 2}, 3, __LINE__);
+    check_refused(3, (const double[]){1, -2, 0}, (const int32_t[]){0}, 1, __LINE__);
+    check_refused(3, (const double[]){1, NAN, 0}, (const int32_t[]){0}, 1, __LINE__);
+    check_refused(3, (const double[]){1, INFINITY, 0}, (const int32_t[]){0}, 1, __LINE__);
 
     int64_t cells[18];
     cells[0] = -7;

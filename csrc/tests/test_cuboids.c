@@ -11,7 +11,7 @@
 enum { MAX = 100 };
 static const double ones[] = {1, 1, 1};
 
-static int near(double x, double y) { return fabs(x - y) <= 1e-12 * fabs(y); }
+static int is_near(double x, double y) { return fabs(x - y) <= 1e-12 * fabs(y); }
 
 /* Returns 1 if the tree is postfix, has each worker with volume once, and cuts along `axes`
  * only. */
@@ -41,7 +41,7 @@ static void known_costs(void)
         CHECK((exact ? hs_partition_cuboids_exact(8, equal, ones, 7, NULL, tree, &length, &cost)
                      : hs_partition_cuboids(8, equal, ones, 7, NULL, 0, 0, NULL, tree, &length,
                                             &cost)) == HS_OK);
-        CHECK(length == 15 && near(cost, 6) && is_tree(8, equal, 7, tree, length));
+        CHECK(length == 15 && is_near(cost, 6) && is_tree(8, equal, 7, tree, length));
         CHECK((exact ? hs_partition_cuboids_exact(1, equal, faces, 7, NULL, tree, &length, &cost)
                      : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, NULL, tree, &length,
                                             &cost)) == HS_OK);
@@ -56,7 +56,7 @@ static void known_costs(void)
                                                       &cost)
                          : hs_partition_cuboids(2, equal, faces, axes, NULL, 3, 0, NULL, tree,
                                                 &length, &cost)) == HS_OK);
-            CHECK(near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
+            CHECK(is_near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
         }
         /* One axis: slices. A face that costs nothing: slices as well, as many as there are
          * workers. */
@@ -66,14 +66,14 @@ static void known_costs(void)
                                                       &cost)
                          : hs_partition_cuboids(8, equal, faces, 1 << q, NULL, 3, 0, NULL, tree,
                                                 &length, &cost)) == HS_OK);
-            CHECK(near(cost, 10 + 7 * across[q]) && is_tree(8, equal, 1 << q, tree, length));
+            CHECK(is_near(cost, 10 + 7 * across[q]) && is_tree(8, equal, 1 << q, tree, length));
             double without[] = {2, 3, 5};
             without[q == 2 ? 2 : 1 - q] = 0;
             CHECK((exact ? hs_partition_cuboids_exact(8, equal, without, 7, NULL, tree, &length,
                                                       &cost)
                          : hs_partition_cuboids(8, equal, without, 7, NULL, 3, 0, NULL, tree,
                                                 &length, &cost)) == HS_OK);
-            CHECK(near(cost, 10 - across[q]) && is_tree(8, equal, 1 << q, tree, length));
+            CHECK(is_near(cost, 10 - across[q]) && is_tree(8, equal, 1 << q, tree, length));
         }
     }
 }
@@ -120,10 +120,10 @@ static void every_tree(void)
         double least = least_cost(volumes, faces, axes, (1u << p) - 1, ones);
         CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, &length, &cost) ==
               HS_OK);
-        CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
+        CHECK(is_near(cost, least) && is_tree(p, volumes, axes, tree, length));
         CHECK(hs_partition_cuboids(p, volumes, faces, axes, NULL, 0, 0, NULL, tree, &length,
                                    &cost) == HS_OK);
-        CHECK(near(cost, least) && is_tree(p, volumes, axes, tree, length));
+        CHECK(is_near(cost, least) && is_tree(p, volumes, axes, tree, length));
     }
 }
 
@@ -259,8 +259,8 @@ static void halves_are_unequal(void)
     CHECK(is_tree(MAX, volumes, 7, tree, length) && cost < ascending * 1.03);
 }
 
-static void refused(int32_t p, const double *volumes, const double *faces, int32_t axes,
-                    int32_t tries, int line)
+static void check_refused(int32_t p, const double *volumes, const double *faces, int32_t axes,
+                          int32_t tries, int line)
 {
     int32_t tree[2 * MAX];
     int32_t length = -7;
@@ -279,21 +279,21 @@ static void refused(int32_t p, const double *volumes, const double *faces, int32
 static void refusals(void)
 {
     const double good[] = {1, 2};
-    refused(0, good, ones, 7, 0, __LINE__);
-    refused(-1, good, ones, 7, 0, __LINE__);
-    refused(2, good, ones, 0, 0, __LINE__);
-    refused(2, good, ones, 8, 0, __LINE__);
-    refused(2, good, ones, -1, 0, __LINE__);
-    refused(2, good, ones, 7, -1, __LINE__);
-    refused(2, (const double[]){0, 0}, ones, 7, 0, __LINE__);
-    refused(2, (const double[]){1, -1}, ones, 7, 0, __LINE__);
-    refused(2, (const double[]){1, NAN}, ones, 7, 0, __LINE__);
-    refused(2, (const double[]){1, INFINITY}, ones, 7, 0, __LINE__);
-    refused(2, (const double[]){DBL_MAX, DBL_MAX}, ones, 7, 0, __LINE__);
-    refused(2, good, (const double[]){0, 0, 0}, 7, 0, __LINE__);
-    refused(2, good, (const double[]){1, -1, 1}, 7, 0, __LINE__);
-    refused(2, good, (const double[]){1, 1, NAN}, 7, 0, __LINE__);
-    refused(2, good, (const double[]){INFINITY, 1, 1}, 7, 0, __LINE__);
+    check_refused(0, good, ones, 7, 0, __LINE__);
+    check_refused(-1, good, ones, 7, 0, __LINE__);
+    check_refused(2, good, ones, 0, 0, __LINE__);
+    check_refused(2, good, ones, 8, 0, __LINE__);
+    check_refused(2, good, ones, -1, 0, __LINE__);
+    check_refused(2, good, ones, 7, -1, __LINE__);
+    check_refused(2, (const double[]){0, 0}, ones, 7, 0, __LINE__);
+    check_refused(2, (const double[]){1, -1}, ones, 7, 0, __LINE__);
+    check_refused(2, (const double[]){1, NAN}, ones, 7, 0, __LINE__);
+    check_refused(2, (const double[]){1, INFINITY}, ones, 7, 0, __LINE__);
+    check_refused(2, (const double[]){DBL_MAX, DBL_MAX}, ones, 7, 0, __LINE__);
+    check_refused(2, good, (const double[]){0, 0, 0}, 7, 0, __LINE__);
+    check_refused(2, good, (const double[]){1, -1, 1}, 7, 0, __LINE__);
+    check_refused(2, good, (const double[]){1, 1, NAN}, 7, 0, __LINE__);
+    check_refused(2, good, (const double[]){INFINITY, 1, 1}, 7, 0, __LINE__);
 
     double many[MAX];
     double cost = -7;

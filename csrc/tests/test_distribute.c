@@ -12,8 +12,8 @@
 enum { MAX = 2000 };
 static const int64_t LARGEST = INT64_C(1) << 53;
 
-static int gives(int64_t n, int32_t p, const double *times, const int64_t *wanted,
-                 double wanted_makespan)
+static int gives_counts(int64_t n, int32_t p, const double *times, const int64_t *wanted,
+                        double wanted_makespan)
 {
     int64_t counts[8], again[8];
     double makespan = -1.0;
@@ -27,24 +27,24 @@ static int gives(int64_t n, int32_t p, const double *times, const int64_t *wante
 static void paper_values(void)
 {
     const double three[] = {3, 5, 8}, doubling[] = {1, 2, 4};
-    CHECK(gives(78, 3, three, (const int64_t[]){40, 24, 14}, 120));
-    CHECK(gives(10, 3, three, (const int64_t[]){5, 3, 2}, 16));
-    CHECK(gives(7, 3, doubling, (const int64_t[]){4, 2, 1}, 4));
+    CHECK(gives_counts(78, 3, three, (const int64_t[]){40, 24, 14}, 120));
+    CHECK(gives_counts(10, 3, three, (const int64_t[]){5, 3, 2}, 16));
+    CHECK(gives_counts(7, 3, doubling, (const int64_t[]){4, 2, 1}, 4));
 }
 
 static void small_cases(void)
 {
     const double equal[] = {2, 2, 2, 2}, one[] = {0.1}, infinite[] = {INFINITY, 5, INFINITY, 5};
-    CHECK(gives(0, 4, equal, (const int64_t[]){0, 0, 0, 0}, 0));
-    CHECK(gives(1, 4, equal, (const int64_t[]){1, 0, 0, 0}, 2));
-    CHECK(gives(6, 4, equal, (const int64_t[]){2, 2, 1, 1}, 4));
-    CHECK(gives(3, 1, one, (const int64_t[]){3}, 3 * 0.1));
-    CHECK(gives(5, 4, infinite, (const int64_t[]){0, 3, 0, 2}, 15));
+    CHECK(gives_counts(0, 4, equal, (const int64_t[]){0, 0, 0, 0}, 0));
+    CHECK(gives_counts(1, 4, equal, (const int64_t[]){1, 0, 0, 0}, 2));
+    CHECK(gives_counts(6, 4, equal, (const int64_t[]){2, 2, 1, 1}, 4));
+    CHECK(gives_counts(3, 1, one, (const int64_t[]){3}, 3 * 0.1));
+    CHECK(gives_counts(5, 4, infinite, (const int64_t[]){0, 3, 0, 2}, 15));
     /* 2 * 1, 1 * 2 and 4 * 0.5 are all 2: the lowest index comes first */
     const double harmonic[] = {1, 2, 0.5};
-    CHECK(gives(5, 3, harmonic, (const int64_t[]){2, 0, 3}, 2));
-    CHECK(gives(6, 3, harmonic, (const int64_t[]){2, 1, 3}, 2));
-    CHECK(gives(7, 3, harmonic, (const int64_t[]){2, 1, 4}, 2));
+    CHECK(gives_counts(5, 3, harmonic, (const int64_t[]){2, 0, 3}, 2));
+    CHECK(gives_counts(6, 3, harmonic, (const int64_t[]){2, 1, 3}, 2));
+    CHECK(gives_counts(7, 3, harmonic, (const int64_t[]){2, 1, 4}, 2));
 }
 
 static void ends_of_the_range(void)
@@ -54,26 +54,27 @@ static void ends_of_the_range(void)
     const double above = nextafter(1, 2);
     const double below = nextafter(1, 0);
     const double subnormal[] = {least, 2 * least}, huge[] = {most, most}, apart[] = {1e300, 1e-300};
-    CHECK(gives(3, 2, subnormal, (const int64_t[]){2, 1}, 2 * least));
-    CHECK(gives(2, 2, huge, (const int64_t[]){1, 1}, most));
-    CHECK(gives(4, 2, huge, (const int64_t[]){2, 2}, INFINITY));
-    CHECK(gives(INT64_C(1000000000000000), 2, apart,
-                (const int64_t[]){0, INT64_C(1000000000000000)}, 1e15 * 1e-300));
+    CHECK(gives_counts(3, 2, subnormal, (const int64_t[]){2, 1}, 2 * least));
+    CHECK(gives_counts(2, 2, huge, (const int64_t[]){1, 1}, most));
+    CHECK(gives_counts(4, 2, huge, (const int64_t[]){2, 2}, INFINITY));
+    CHECK(gives_counts(INT64_C(1000000000000000), 2, apart,
+                       (const int64_t[]){0, INT64_C(1000000000000000)}, 1e15 * 1e-300));
     const double both_ends[] = {most, least};
-    CHECK(gives(LARGEST, 2, both_ends, (const int64_t[]){0, LARGEST}, (double)LARGEST * least));
+    CHECK(gives_counts(LARGEST, 2, both_ends, (const int64_t[]){0, LARGEST},
+                       (double)LARGEST * least));
 
     const double tied[] = {above, 1, below};
-    CHECK(gives(2, 3, tied, (const int64_t[]){0, 1, 1}, 1));
-    CHECK(gives(4, 3, tied, (const int64_t[]){1, 1, 2}, 2 * below));
-    CHECK(gives(LARGEST, 1, &above, (const int64_t[]){LARGEST}, (double)LARGEST * above));
+    CHECK(gives_counts(2, 3, tied, (const int64_t[]){0, 1, 1}, 1));
+    CHECK(gives_counts(4, 3, tied, (const int64_t[]){1, 1, 2}, 2 * below));
+    CHECK(gives_counts(LARGEST, 1, &above, (const int64_t[]){LARGEST}, (double)LARGEST * above));
 
     /* The real 3 * 0.1 is above the double 0.3. */
     const double tenths[] = {0.1, 0.3};
-    CHECK(gives(3, 2, tenths, (const int64_t[]){2, 1}, 0.3));
+    CHECK(gives_counts(3, 2, tenths, (const int64_t[]){2, 1}, 0.3));
     /* 3 t rounds to 1, although the real product is 1 + 2^-53: no tie. */
     const double third[] = {nextafter(1.0 / 3, 1), 1.0};
     CHECK(3 * third[0] == 1.0);
-    CHECK(gives(3, 2, third, (const int64_t[]){2, 1}, 1));
+    CHECK(gives_counts(3, 2, third, (const int64_t[]){2, 1}, 1));
 }
 
 /* With integer times everything fits into 128 bits. Let T be the makespan. The counts are optimal
@@ -126,7 +127,7 @@ static void random_integers(void)
     }
 }
 
-static void refused(int64_t n, int32_t p, const double *times, int line)
+static void check_refused(int64_t n, int32_t p, const double *times, int line)
 {
     int64_t counts[4] = {-7, -7, -7, -7};
     double makespan = -7;
@@ -139,20 +140,20 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 static void refusals(void)
 {
     const double good[] = {1, 2};
-    refused(-1, 2, good, __LINE__);
-    refused(INT64_MIN, 2, good, __LINE__);
-    refused(LARGEST + 1, 2, good, __LINE__);
-    refused(INT64_MAX, 2, good, __LINE__);
-    refused(1, 0, good, __LINE__);
-    refused(1, -1, good, __LINE__);
+    check_refused(-1, 2, good, __LINE__);
+    check_refused(INT64_MIN, 2, good, __LINE__);
+    check_refused(LARGEST + 1, 2, good, __LINE__);
+    check_refused(INT64_MAX, 2, good, __LINE__);
+    check_refused(1, 0, good, __LINE__);
+    check_refused(1, -1, good, __LINE__);
     const double bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN, -DBL_TRUE_MIN};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
-        refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
-        refused(0, 1, &bad[i], __LINE__);
+        check_refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
+        check_refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
+        check_refused(0, 1, &bad[i], __LINE__);
     }
-    refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
-    refused(0, 1, (const double[]){INFINITY}, __LINE__);
+    check_refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
+    check_refused(0, 1, (const double[]){INFINITY}, __LINE__);
 }
 
 static void batches(void)

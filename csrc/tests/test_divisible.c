@@ -10,7 +10,7 @@
 
 enum { P = 6 };
 
-static int near(double a, double b) { return fabs(a - b) <= 1e-11 * fabs(b); }
+static int is_near(double a, double b) { return fabs(a - b) <= 1e-11 * fabs(b); }
 
 static void closed_forms(void)
 {
@@ -23,21 +23,21 @@ static void closed_forms(void)
     CHECK(hs_divisible_orders(2, times, sends, none, 0, 1, 0, NULL, out, in, shares, &makespan,
                               &optimal) == HS_OK &&
           !optimal);
-    CHECK(near(shares[0], 0.6 + 0.15) && near(shares[1], 0.25) && near(makespan, 1.5));
-    CHECK(hs_divisible_bound(2, times, sends, none, NULL, &bound) == HS_OK && near(bound, 1.5));
+    CHECK(is_near(shares[0], 0.6 + 0.15) && is_near(shares[1], 0.25) && is_near(makespan, 1.5));
+    CHECK(hs_divisible_bound(2, times, sends, none, NULL, &bound) == HS_OK && is_near(bound, 1.5));
     /* last in, first out: 3 a = T, 2 a + 4 b = T, so a = 4 b */
     CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan,
                               &optimal) == HS_OK);
-    CHECK(near(shares[0], 0.8) && near(shares[1], 0.2) && near(makespan, 2.4));
+    CHECK(is_near(shares[0], 0.8) && is_near(shares[1], 0.2) && is_near(makespan, 2.4));
     /* first in, first out: 3 a + b = T, a + 4 b = T, so 2 a = 3 b */
     in[0] = 0;
     in[1] = 1;
     CHECK(hs_divisible_orders(2, times, sends, sends, 0, 1, 0, NULL, out, in, shares, &makespan,
                               &optimal) == HS_OK);
-    CHECK(near(shares[0], 0.6) && near(shares[1], 0.4) && near(makespan, 2.2));
+    CHECK(is_near(shares[0], 0.6) && is_near(shares[1], 0.4) && is_near(makespan, 2.2));
     CHECK(hs_divisible_orders(2, times, sends, sends, 1, 1, 0, NULL, out, in, shares, &makespan,
                               &optimal) == HS_OK &&
-          optimal && near(makespan, 2.2));
+          optimal && is_near(makespan, 2.2));
 }
 
 static void random_orders(void)
@@ -70,7 +70,7 @@ static void random_orders(void)
             CHECK(shares[i] >= 0);
             sum += shares[i];
         }
-        CHECK(near(sum, 1));
+        CHECK(is_near(sum, 1));
         CHECK(hs_divisible_orders(p, times, sends, receives, 300, 1, bound, NULL, best[0], best[1],
                                   shares, &found, &optimal) == HS_OK);
         CHECK(optimal == (p <= 6) && bound <= found * (1 + 1e-12) &&

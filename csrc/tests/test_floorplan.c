@@ -98,7 +98,7 @@ static void corner(void)
 }
 
 /* Appends a random tree of all operators over list [size]; returns the new length. */
-static int32_t grow(const int32_t *list, int32_t size, int around, int32_t *plan, int32_t at)
+static int32_t grow_tree(const int32_t *list, int32_t size, int around, int32_t *plan, int32_t at)
 {
     if (size == 1) {
         plan[at] = *list;
@@ -109,19 +109,20 @@ static int32_t grow(const int32_t *list, int32_t size, int around, int32_t *plan
         int32_t cut[6] = {0, 1, 2, 3, 4, size};
         for (int c = 1; c < 5; c++)
             cut[c] = cut[c - 1] + 1 + (int32_t)check_random((unsigned)(size - cut[c - 1] - 5 + c));
-        for (int c = 0; c < 5; c++) at = grow(list + cut[c], cut[c + 1] - cut[c], around, plan, at);
+        for (int c = 0; c < 5; c++)
+            at = grow_tree(list + cut[c], cut[c + 1] - cut[c], around, plan, at);
         plan[at] = HS_WHEEL;
         return at + 1;
     }
     if (kind == 3) {
-        at = grow(list, size - 1, around, plan, at);
+        at = grow_tree(list, size - 1, around, plan, at);
         plan[at++] = list[size - 1];
         plan[at] = HS_AROUND;
         return at + 1;
     }
     const int32_t cut = 1 + (int32_t)check_random((unsigned)size - 1);
-    at = grow(list, cut, around, plan, at);
-    at = grow(list + cut, size - cut, around, plan, at);
+    at = grow_tree(list, cut, around, plan, at);
+    at = grow_tree(list + cut, size - cut, around, plan, at);
     plan[at] = kind ? HS_ABOVE : HS_BESIDE;
     return at + 1;
 }
@@ -142,7 +143,7 @@ static void random_trees(int rounds)
         const double aspect = zones_aspect(round / 18);
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
-        const int32_t length = grow(order, size, round % 4 == 0, plan, 0);
+        const int32_t length = grow_tree(order, size, round % 4 == 0, plan, 0);
         if (!CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects,
                                       &pieces, &cost) == HS_OK))
             return;
@@ -187,8 +188,8 @@ static void long_chain(void)
     free(workers);
 }
 
-static void refused(int32_t p, const double *areas, const double *weights, double aspect,
-                    const int32_t *plan, int32_t length, int line)
+static void check_refused(int32_t p, const double *areas, const double *weights, double aspect,
+                          const int32_t *plan, int32_t length, int line)
 {
     int32_t workers[20];
     int32_t pieces = -7;
@@ -209,9 +210,9 @@ static void refused(int32_t p, const double *areas, const double *weights, doubl
 static void refusals(void)
 {
     const double good[] = {1, 2, 0, 3, 4, 5};
-#define REFUSED(...)                                            \
-    refused(6, good, NULL, 1.0, (const int32_t[]){__VA_ARGS__}, \
-            (int32_t)(sizeof(int32_t[]){__VA_ARGS__} / sizeof(int32_t)), __LINE__)
+#define REFUSED(...)                                                  \
+    check_refused(6, good, NULL, 1.0, (const int32_t[]){__VA_ARGS__}, \
+                  (int32_t)(sizeof(int32_t[]){__VA_ARGS__} / sizeof(int32_t)), __LINE__)
     REFUSED(0); /* workers left out */
     REFUSED(0, 1, -1, 3, -1, 4, -1);
     REFUSED(0, 1, -1, 3, -1, 4, -1, 5);     /* two trees */
@@ -231,24 +232,24 @@ static void refusals(void)
     REFUSED(0, 1, 3, -1, -4, 4, -1, 5, -1);
 #undef REFUSED
     const int32_t plan[] = {0, 1, -1, 3, -2, 4, -1, 5, -4};
-    refused(6, good, NULL, 1.0, plan, 0, __LINE__);
-    refused(6, good, NULL, 1.0, plan, -1, __LINE__);
-    refused(6, good, NULL, 1.0, plan, INT32_MIN, __LINE__);
-    refused(6, good, NULL, 1.0, plan, INT32_MAX, __LINE__);
-    refused(4, good, NULL, 1.0, plan, 9, __LINE__);
-    refused(0, good, NULL, 1.0, plan, 9, __LINE__);
-    refused(-1, good, NULL, 1.0, plan, 9, __LINE__);
+    check_refused(6, good, NULL, 1.0, plan, 0, __LINE__);
+    check_refused(6, good, NULL, 1.0, plan, -1, __LINE__);
+    check_refused(6, good, NULL, 1.0, plan, INT32_MIN, __LINE__);
+    check_refused(6, good, NULL, 1.0, plan, INT32_MAX, __LINE__);
+    check_refused(4, good, NULL, 1.0, plan, 9, __LINE__);
+    check_refused(0, good, NULL, 1.0, plan, 9, __LINE__);
+    check_refused(-1, good, NULL, 1.0, plan, 9, __LINE__);
     const double bad[] = {0, -1, NAN, INFINITY, -INFINITY};
     for (int k = 0; k < 5; k++) {
         double weights[] = {1, 1, 1, 1, 1, 1};
         double areas[] = {1, 2, 0, 3, 4, 5};
-        refused(6, good, NULL, bad[k], plan, 9, __LINE__);
+        check_refused(6, good, NULL, bad[k], plan, 9, __LINE__);
         weights[3] = bad[k];
-        refused(6, good, weights, 1.0, plan, 9, __LINE__);
+        check_refused(6, good, weights, 1.0, plan, 9, __LINE__);
         areas[3] = bad[k];
-        refused(6, areas, NULL, 1.0, plan, 9, __LINE__);
+        check_refused(6, areas, NULL, 1.0, plan, 9, __LINE__);
     }
-    refused(6, (const double[]){0, 0, 0, 0, 0, 0}, NULL, 1.0, plan, 9, __LINE__);
+    check_refused(6, (const double[]){0, 0, 0, 0, 0, 0}, NULL, 1.0, plan, 9, __LINE__);
 }
 
 static void no_memory(void)

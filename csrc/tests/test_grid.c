@@ -10,8 +10,8 @@
 enum { MAX = 12, P = 6 };
 
 /* Counts block by block, as the definition says. */
-static void recount(int32_t n, int32_t p, const double *times, const int32_t *owner, double *loads,
-                    int64_t *traffic, int64_t *received)
+static void recount_loads(int32_t n, int32_t p, const double *times, const int32_t *owner,
+                          double *loads, int64_t *traffic, int64_t *received)
 {
     memset(received, 0, (size_t)p * sizeof *received);
     for (int32_t k = 0; k < n; k++) {
@@ -49,7 +49,7 @@ static void any_map(void)
         int64_t traffic[MAX], received[P], wanted_traffic[MAX], wanted_received[P];
         for (int32_t i = 0; i < p; i++) times[i] = 1 + check_random(9);
         for (int32_t b = 0; b < n * n; b++) owner[b] = (int32_t)check_random((unsigned)p);
-        recount(n, p, times, owner, wanted_loads, wanted_traffic, wanted_received);
+        recount_loads(n, p, times, owner, wanted_loads, wanted_traffic, wanted_received);
         if (!CHECK(hs_lu_grid_evaluate(n, p, times, owner, NULL, loads, traffic, received) ==
                    HS_OK))
             return;

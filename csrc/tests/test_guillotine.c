@@ -7,16 +7,17 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
-                       const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_guillotine(int32_t p, const double *areas, const double *weights,
+                                 double aspect, const int32_t *order, const int *cancel,
+                                 planned *out)
 {
     (void)order;
     return hs_partition_guillotine(p, areas, weights, aspect, 0, cancel, out->plan, &out->length,
                                    &out->cost);
 }
 
-static hs_status wheels(int32_t p, const double *areas, const double *weights, double aspect,
-                        const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_wheels(int32_t p, const double *areas, const double *weights, double aspect,
+                             const int32_t *order, const int *cancel, planned *out)
 {
     (void)order;
     return hs_partition_guillotine(p, areas, weights, aspect, 1, cancel, out->plan, &out->length,
@@ -35,8 +36,8 @@ static void as_every_tree(int rounds)
         for (int32_t i = 0; i < p; i++) all |= areas[i] > 0 ? 1u << i : 0;
         planned cut = planned_before();
         planned wheel = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &cut) == HS_OK) ||
-            !CHECK(wheels(p, areas, given, aspect, NULL, NULL, &wheel) == HS_OK))
+        if (!CHECK(plan_guillotine(p, areas, given, aspect, NULL, NULL, &cut) == HS_OK) ||
+            !CHECK(plan_wheels(p, areas, given, aspect, NULL, NULL, &wheel) == HS_OK))
             continue;
         zones_check(p, areas, given, aspect, cut.plan, cut.length, cut.cost, 0, __FILE__, __LINE__);
         zones_check(p, areas, given, aspect, wheel.plan, wheel.length, wheel.cost, 0, __FILE__,
@@ -53,7 +54,7 @@ static void known_wheels(void)
 {
     const double areas[] = {20, 20, 1, 20, 20};
     planned out = planned_before();
-    CHECK(wheels(5, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
+    CHECK(plan_wheels(5, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
     CHECK(zones_near(out.cost, 38.0 / 9, 1e-13) && out.plan[out.length - 1] == HS_WHEEL);
     /* The best of all 120 ways to deal five areas to a wheel, and of all trees. */
     for (int round = 0; round < 40; round++) {
@@ -69,7 +70,7 @@ static void known_wheels(void)
                 HS_OK)
                 least = fmin(least, cost);
         }
-        CHECK(wheels(5, five, NULL, 1.0, NULL, NULL, &out) == HS_OK &&
+        CHECK(plan_wheels(5, five, NULL, 1.0, NULL, NULL, &out) == HS_OK &&
               zones_near(out.cost, least, 1e-12));
     }
 }
@@ -78,7 +79,7 @@ static void only_positive_areas_count(void)
 {
     const double areas[18] = {1, 1, 1, 1, 1, 1, 1, 1};
     planned out = planned_before();
-    CHECK(plain(18, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
+    CHECK(plan_guillotine(18, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
 }
 
 int main(int argc, char **argv)
@@ -86,15 +87,15 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 400;
     as_every_tree(rounds);
     known_wheels();
-    planner_too_many(plain, 16);
-    planner_too_many(wheels, 8);
+    planner_too_many(plan_guillotine, 16);
+    planner_too_many(plan_wheels, 8);
     only_positive_areas_count();
-    planner_refusals(plain, 0);
-    planner_refusals(wheels, 0);
-    planner_repeats(wheels);
-    planner_extremes(plain, rounds);
-    planner_extremes(wheels, rounds / 4);
-    planner_no_memory(plain, 0);
-    planner_no_memory(wheels, 0);
+    planner_refusals(plan_guillotine, 0);
+    planner_refusals(plan_wheels, 0);
+    planner_repeats(plan_wheels);
+    planner_extremes(plan_guillotine, rounds);
+    planner_extremes(plan_wheels, rounds / 4);
+    planner_no_memory(plan_guillotine, 0);
+    planner_no_memory(plan_wheels, 0);
     return check_result();
 }

@@ -7,8 +7,8 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
-                       const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_interval(int32_t p, const double *areas, const double *weights, double aspect,
+                               const int32_t *order, const int *cancel, planned *out)
 {
     return hs_partition_interval(p, areas, weights, aspect, order, NULL, 0.0, 0, cancel, out->plan,
                                  &out->length, &out->cost);
@@ -23,8 +23,8 @@ static hs_status one_group(int32_t p, const double *areas, const double *weights
 }
 
 /* Plans with few cells, so that six workers have several levels. */
-static hs_status coarse(int32_t p, const double *areas, const double *weights, double aspect,
-                        const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_coarse(int32_t p, const double *areas, const double *weights, double aspect,
+                             const int32_t *order, const int *cancel, planned *out)
 {
     return hs_partition_interval(p, areas, weights, aspect, order, NULL, 0.0, 2, cancel, out->plan,
                                  &out->length, &out->cost);
@@ -42,7 +42,8 @@ static void as_every_run(int rounds)
         const int32_t size = zones_sorted(p, areas, order);
         if (round % 2) zones_shuffle(size, order);
         planned out = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) == HS_OK))
+        if (!CHECK(plan_interval(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) ==
+                   HS_OK))
             continue;
         zones_check(p, areas, given, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
         CHECK(zones_near(
@@ -129,7 +130,7 @@ static void not_worse(void)
         const double aspect = zones_aspect(round / 6);
         zones_areas(round, 40, areas);
         planned out = planned_before();
-        if (!CHECK(plain(40, areas, NULL, aspect, NULL, NULL, &out) == HS_OK)) continue;
+        if (!CHECK(plan_interval(40, areas, NULL, aspect, NULL, NULL, &out) == HS_OK)) continue;
         zones_check(40, areas, NULL, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
         CHECK(hs_partition_columns(40, areas, aspect, 1, 40, 40, NULL, order, start, &columns,
                                    &cost) == HS_OK &&
@@ -224,19 +225,19 @@ int main(int argc, char **argv)
     as_every_run(rounds);
     as_every_grouping(rounds);
     not_worse();
-    planner_refusals(plain, 1);
+    planner_refusals(plan_interval, 1);
     within_reach(rounds / 2);
     planner_refusals(one_group, 1);
-    planner_refusals(coarse, 1);
-    planner_repeats(plain);
-    planner_repeats(coarse);
-    planner_extremes(plain, rounds);
+    planner_refusals(plan_coarse, 1);
+    planner_repeats(plan_interval);
+    planner_repeats(plan_coarse);
+    planner_extremes(plan_interval, rounds);
     planner_extremes(one_group, rounds);
-    planner_extremes(coarse, rounds);
+    planner_extremes(plan_coarse, rounds);
     refusals();
-    planner_too_many(plain, 1024);
-    planner_no_memory(plain, 1);
-    planner_no_memory(coarse, 1);
+    planner_too_many(plan_interval, 1024);
+    planner_no_memory(plan_interval, 1);
+    planner_no_memory(plan_coarse, 1);
     no_memory();
     return check_result();
 }

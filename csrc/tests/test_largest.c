@@ -7,8 +7,8 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
-                       const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_largest(int32_t p, const double *areas, const double *weights, double aspect,
+                              const int32_t *order, const int *cancel, planned *out)
 {
     return hs_partition_largest(p, areas, weights, aspect, order, cancel, out->plan, &out->length,
                                 &out->cost);
@@ -29,8 +29,8 @@ static void as_every_tree(int rounds)
         zones_shuffle(size, order);
         planned sets = planned_before();
         planned runs = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, NULL, NULL, &sets) == HS_OK) ||
-            !CHECK(plain(p, areas, given, aspect, order, NULL, &runs) == HS_OK))
+        if (!CHECK(plan_largest(p, areas, given, aspect, NULL, NULL, &sets) == HS_OK) ||
+            !CHECK(plan_largest(p, areas, given, aspect, order, NULL, &runs) == HS_OK))
             continue;
         zones_check(p, areas, given, aspect, sets.plan, sets.length, sets.cost, 1, __FILE__,
                     __LINE__);
@@ -52,7 +52,7 @@ static void more(void)
         zones_areas(round, 24, areas);
         const double *given = zones_weights(round / 6, 24, weights);
         planned out = planned_before();
-        if (!CHECK(plain(24, areas, given, 1.0, NULL, NULL, &out) == HS_OK)) continue;
+        if (!CHECK(plan_largest(24, areas, given, 1.0, NULL, NULL, &out) == HS_OK)) continue;
         zones_check(24, areas, given, 1.0, out.plan, out.length, out.cost, 1, __FILE__, __LINE__);
     }
 }
@@ -62,10 +62,10 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 600;
     as_every_tree(rounds);
     more();
-    planner_refusals(plain, 1);
-    planner_repeats(plain);
-    planner_extremes(plain, rounds / 4);
-    planner_too_many(plain, 256);
-    planner_no_memory(plain, 1);
+    planner_refusals(plan_largest, 1);
+    planner_repeats(plan_largest);
+    planner_extremes(plan_largest, rounds / 4);
+    planner_too_many(plan_largest, 256);
+    planner_no_memory(plan_largest, 1);
     return check_result();
 }

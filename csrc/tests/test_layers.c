@@ -137,7 +137,7 @@ static void random_instances(void)
 
 /* Computes whole tables: the least time for m layers by the workers of a set, which come last, in
  * any order or in the order of their numbers. */
-static void tables(const instance *x, bool free_order, int64_t least[1 << P][MOST + 1])
+static void fill_tables(const instance *x, bool free_order, int64_t least[1 << P][MOST + 1])
 {
     for (int set = 0; set < 1 << x->p; set++)
         for (int m = 0; m <= x->n; m++) {
@@ -188,11 +188,11 @@ static void many_layers(void)
         int64_t counts[P];
         int32_t order[P];
         int optimal = -7;
-        tables(&x, false, least);
+        fill_tables(&x, false, least);
         CHECK(hs_layers_exact(&problem, NULL, NULL, counts, &optimal) == HS_OK && optimal == 1);
         CHECK(hs_layers_schedule(&problem, NULL, counts, start, received, end, &makespan) == HS_OK);
         CHECK(makespan == (double)least[(1 << x.p) - 1][x.n]);
-        tables(&x, true, least);
+        fill_tables(&x, true, least);
         CHECK(hs_layers_best(&problem, round % 3 ? 1000 : 0, NULL, order, counts, &optimal) ==
                   HS_OK &&
               optimal == 1);

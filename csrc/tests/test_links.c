@@ -31,7 +31,7 @@ static int64_t tasks_of(const instance *x, int q, const int *out, const int *in)
 
 /* Appends all orders of `items` that keep the first k of q items; returns the length of the
  * list. */
-static int orders(int *items, int q, int (*list)[P], int count, int k)
+static int append_orders(int *items, int q, int (*list)[P], int count, int k)
 {
     if (k == q) {
         memcpy(list[count], items, sizeof *list);
@@ -41,7 +41,7 @@ static int orders(int *items, int q, int (*list)[P], int count, int k)
         int kept = items[k];
         items[k] = items[d];
         items[d] = kept;
-        count = orders(items, q, list, count, k + 1);
+        count = append_orders(items, q, list, count, k + 1);
         items[d] = items[k];
         items[k] = kept;
     }
@@ -57,7 +57,7 @@ static int64_t most_tasks(const instance *x)
         int list[24][P];
         for (int i = 0; i < P; i++)
             if (set >> i & 1) items[q++] = i;
-        int count = orders(items, q, list, 0, 0);
+        int count = append_orders(items, q, list, 0, 0);
         for (int a = 0; a < count; a++)
             for (int b = 0; b < count; b++) {
                 int64_t tasks = tasks_of(x, q, list[a], list[b]);

@@ -7,8 +7,9 @@
 #include "hetsched.h"
 #include "planners.h"
 
-static hs_status plain(int32_t p, const double *areas, const double *weights, double aspect,
-                       const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_nonrectangular(int32_t p, const double *areas, const double *weights,
+                                     double aspect, const int32_t *order, const int *cancel,
+                                     planned *out)
 {
     return hs_partition_nonrectangular(p, areas, weights, aspect, order, cancel, out->plan,
                                        &out->length, &out->cost);
@@ -26,7 +27,8 @@ static void is_a_floorplan(int rounds)
         const int32_t size = zones_sorted(p, areas, order);
         zones_shuffle(size, order);
         planned out = planned_before();
-        if (!CHECK(plain(p, areas, given, aspect, round % 2 ? order : NULL, NULL, &out) == HS_OK))
+        if (!CHECK(plan_nonrectangular(p, areas, given, aspect, round % 2 ? order : NULL, NULL,
+                                       &out) == HS_OK))
             continue;
         CHECK(out.length == 2 * size - 1);
         zones_check(p, areas, given, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
@@ -51,7 +53,7 @@ static void two(void)
                             a * (share * height + width) + b * ((1 - share) * height + width));
         if (side < fmin(width, height)) least = fmin(least, 2 * a * side + b * (width + height));
         planned out = planned_before();
-        CHECK(plain(2, areas, given, aspect, order, NULL, &out) == HS_OK &&
+        CHECK(plan_nonrectangular(2, areas, given, aspect, order, NULL, &out) == HS_OK &&
               zones_near(out.cost, least, 1e-12));
     }
 }
@@ -60,7 +62,7 @@ static void small_beside_large(void)
 {
     const double areas[] = {1, 1, 1, 1e6};
     planned out = planned_before();
-    CHECK(plain(4, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
+    CHECK(plan_nonrectangular(4, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
     CHECK(out.plan[out.length - 1] == HS_AROUND && out.plan[out.length - 2] == 3);
     CHECK(out.cost < 2.01);
 }
@@ -71,10 +73,10 @@ int main(int argc, char **argv)
     is_a_floorplan(rounds);
     two();
     small_beside_large();
-    planner_refusals(plain, 1);
-    planner_repeats(plain);
-    planner_extremes(plain, rounds);
-    planner_too_many(plain, 256);
-    planner_no_memory(plain, 1);
+    planner_refusals(plan_nonrectangular, 1);
+    planner_repeats(plan_nonrectangular);
+    planner_extremes(plan_nonrectangular, rounds);
+    planner_too_many(plan_nonrectangular, 256);
+    planner_no_memory(plan_nonrectangular, 1);
     return check_result();
 }

@@ -68,7 +68,7 @@ static void ends_of_the_range(void)
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 1 && owner[3] == 0);
 }
 
-static void refused(int64_t n, int32_t p, const double *times, int line)
+static void check_refused(int64_t n, int32_t p, const double *times, int line)
 {
     int32_t owner = -7;
     double makespan = -7;
@@ -80,15 +80,15 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 static void refusals(void)
 {
     const double good[] = {1, 2}, bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
-    refused(-1, 2, good, __LINE__);
-    refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
-    refused(1, 0, good, __LINE__);
-    refused(1, -1, good, __LINE__);
+    check_refused(-1, 2, good, __LINE__);
+    check_refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
+    check_refused(1, 0, good, __LINE__);
+    check_refused(1, -1, good, __LINE__);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
-        refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
+        check_refused(1, 2, (const double[]){bad[i], 1}, __LINE__);
+        check_refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
     }
-    refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
+    check_refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
 }
 
 static void scarce(void)

@@ -16,23 +16,24 @@ static double time_of(const double *times, int64_t n, int32_t i, int64_t x)
 }
 
 /* Returns the least makespan of workers i .. p - 1 with `left` chunks, by enumeration. */
-static double enumerated(const double *times, int64_t n, int32_t i, int32_t p, int64_t left)
+static double least_makespan(const double *times, int64_t n, int32_t i, int32_t p, int64_t left)
 {
     if (i == p - 1) return time_of(times, n, i, left);
     double best = INFINITY;
     for (int64_t x = 0; x <= left; x++)
-        best = fmin(best, fmax(time_of(times, n, i, x), enumerated(times, n, i + 1, p, left - x)));
+        best =
+            fmin(best, fmax(time_of(times, n, i, x), least_makespan(times, n, i + 1, p, left - x)));
     return best;
 }
 
-static void agrees(int64_t n, int32_t p, const double *times)
+static void check_agreement(int64_t n, int32_t p, const double *times)
 {
     int64_t counts[MAX_P] = {-7, -7, -7, -7};
     int64_t again[MAX_P];
     int64_t sum = 0;
     double makespan = -7;
     double longest = 0;
-    double best = enumerated(times, n, 0, p, n);
+    double best = least_makespan(times, n, 0, p, n);
     hs_status status = hs_distribute_profile(n, p, times, NULL, counts, &makespan);
     if (isinf(best)) {
         CHECK(status == HS_ERROR_INFEASIBLE && makespan == -7 && counts[0] == -7 &&
@@ -66,7 +67,7 @@ static void random_tables(void)
                                          : holes && check_random(5) < holes ? INFINITY
                                                                             : value;
             }
-        agrees(n, p, times);
+        check_agreement(n, p, times);
     }
 }
 
@@ -134,7 +135,7 @@ static void many_times(void)
     free(times);
 }
 
-static void refused(int64_t n, int32_t p, const double *times, int line)
+static void check_refused(int64_t n, int32_t p, const double *times, int line)
 {
     int64_t counts[2] = {-7, -7};
     double makespan = -7;
@@ -147,13 +148,13 @@ static void refused(int64_t n, int32_t p, const double *times, int line)
 static void refusals(void)
 {
     const double good[] = {0, 1, 0, 1}, bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
-    refused(-1, 2, good, __LINE__);
-    refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
-    refused(1, 0, good, __LINE__);
-    refused(1, -1, good, __LINE__);
+    check_refused(-1, 2, good, __LINE__);
+    check_refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
+    check_refused(1, 0, good, __LINE__);
+    check_refused(1, -1, good, __LINE__);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        refused(1, 2, (const double[]){0, bad[i], 0, 1}, __LINE__);
-        refused(1, 2, (const double[]){0, 1, 0, bad[i]}, __LINE__);
+        check_refused(1, 2, (const double[]){0, bad[i], 0, 1}, __LINE__);
+        check_refused(1, 2, (const double[]){0, 1, 0, bad[i]}, __LINE__);
         int64_t counts[2];
         double makespan; /* the first entry of a row is not read */
         CHECK(hs_distribute_profile(1, 2, (const double[]){bad[i], 2, bad[i], 1}, NULL, counts,

@@ -11,7 +11,7 @@
 
 enum { SMALL = 6, MAX = 120 };
 
-static int near(double a, double b)
+static int is_near(double a, double b)
 {
     return a == b || fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
 }
@@ -70,7 +70,7 @@ static void all_rings(walk *w, unsigned left)
     }
 }
 
-static walk walked(const hs_ring *problem, unsigned members)
+static walk walk_members(const hs_ring *problem, unsigned members)
 {
     walk w = {.problem = problem, .best = INFINITY, .best_length = INFINITY, .members = members};
     all_rings(&w, (1u << problem->p) - 1);
@@ -81,7 +81,7 @@ static walk walked(const hs_ring *problem, unsigned members)
 
 static double times[MAX], links[MAX * MAX];
 
-static hs_ring make(int round, int32_t p)
+static hs_ring make_problem(int round, int32_t p)
 {
     for (int32_t i = 0; i < p; i++)
         times[i] = round % 3 ? 1 + check_random(1000) / 100.0 : pow(2, check_random(7));
@@ -113,9 +113,10 @@ static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, doub
         fine = ring[k] >= 0 && ring[k] < r->p && !seen[ring[k]]++ && ring[k] >= ring[0];
     if (!check_that(fine && (size < 3 || ring[1] < ring[size - 1]), "a ring", __FILE__, line))
         return;
-    check_that(near(makespan_of(r, size, ring, &length), makespan), "the makespan", __FILE__, line);
+    check_that(is_near(makespan_of(r, size, ring, &length), makespan), "the makespan", __FILE__,
+               line);
     if (!check_that(hs_ring_shares(r, size, ring, NULL, shares, &again) == HS_OK &&
-                        near(again, makespan),
+                        is_near(again, makespan),
                     "shares", __FILE__, line))
         return;
     for (int32_t i = 0; i < r->p; i++) {
@@ -131,7 +132,7 @@ static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, doub
         check_that(r->relays || (shares[i] > 0 && fabs(end - makespan) <= 1e-10 * makespan),
                    "ends with the others", __FILE__, line);
     }
-    check_that(near(sum, 1) && fabs(last - makespan) <= 1e-10 * makespan,
+    check_that(is_near(sum, 1) && fabs(last - makespan) <= 1e-10 * makespan,
                "all of the work in that time", __FILE__, line);
 }
 
@@ -147,9 +148,9 @@ static void against_all(int rounds)
     int missed = 0;
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 1 + (int32_t)check_random(round % 10 ? 5 : SMALL);
-        const hs_ring r = make(round, p);
+        const hs_ring r = make_problem(round, p);
         const unsigned all = (1u << p) - 1;
-        const walk w = walked(&r, all);
+        const walk w = walk_members(&r, all);
         int32_t ring[SMALL];
         int32_t size = -1;
         double makespan = -1;
@@ -158,11 +159,11 @@ static void against_all(int rounds)
         if (!CHECK(hs_ring_exact(&r, NULL, ring, &size, &makespan) == HS_OK)) return;
         check_ring(&r, size, ring, makespan, __LINE__);
         /* they differ only where a share is 0 up to rounding */
-        if (!r.relays && !near(w.best, makespan)) {
+        if (!r.relays && !is_near(w.best, makespan)) {
             hs_ring other = r;
             other.relays = 1;
-            CHECK(makespan <= w.best && makespan >= walked(&other, all).best * (1 - 1e-12));
-        } else CHECK(near(makespan, w.best));
+            CHECK(makespan <= w.best && makespan >= walk_members(&other, all).best * (1 - 1e-12));
+        } else CHECK(is_near(makespan, w.best));
         CHECK(hs_ring_bound(&r, INFINITY, 30, NULL, &bound) == HS_OK && bound > 0 &&
               bound <= makespan);
         CHECK(hs_ring_bound(&r, makespan, 30, NULL, &bound) == HS_OK && bound > 0 &&
@@ -180,7 +181,7 @@ static void against_all(int rounds)
         check_ring(&r, size, ring, makespan, __LINE__);
         CHECK(hs_ring_shortest(&r, NULL, ring) == HS_OK);
         makespan_of(&r, p, ring, &length);
-        CHECK(near(length, w.best_length) || r.volume == 0);
+        CHECK(is_near(length, w.best_length) || r.volume == 0);
         const double shortest = length;
         for (int32_t i = 0; i < p; i++) ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
@@ -197,15 +198,15 @@ static void against_all(int rounds)
         double lengths[1 << SMALL];
         CHECK(hs_ring_lengths(&r, NULL, lengths) == HS_OK && lengths[0] == 0);
         const unsigned some = 1 + check_random(all);
-        CHECK(near(lengths[some], walked(&r, some).best_length * r.volume / r.work));
-        CHECK(near(lengths[all], w.best_length * r.volume / r.work));
+        CHECK(is_near(lengths[some], walk_members(&r, some).best_length * r.volume / r.work));
+        CHECK(is_near(lengths[all], w.best_length * r.volume / r.work));
     }
     /* a few tours, of few workers, are not the shortest */
     CHECK(missed <= rounds / 100);
 }
 
 /* Computes the greedy heuristic, exactly as it is defined. */
-static double greedily(const hs_ring *r, int32_t first)
+static double greedy_makespan(const hs_ring *r, int32_t first)
 {
     int32_t ring[MAX] = {first};
     int32_t size = 1;
@@ -244,7 +245,7 @@ static void greedy(void)
 {
     for (int round = 1; round < 60; round += 3) {
         const int32_t p = 3 + (int32_t)check_random(20);
-        hs_ring r = make(round % 4 ? round : round + 1, p);
+        hs_ring r = make_problem(round % 4 ? round : round + 1, p);
         r.work = 30;
         r.volume = 1;
         int32_t ring[MAX], size;
@@ -252,7 +253,7 @@ static void greedy(void)
         double best = INFINITY;
         for (int32_t first = 0; first < p; first++) {
             CHECK(hs_ring_greedy(&r, first, NULL, ring, &size, &makespan) == HS_OK &&
-                  near(makespan, greedily(&r, first)));
+                  is_near(makespan, greedy_makespan(&r, first)));
             best = fmin(best, makespan);
         }
         CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK && makespan == best);
@@ -260,7 +261,7 @@ static void greedy(void)
 }
 
 /* Returns exp of approximately a normal variable. */
-static double spread(double width)
+static double random_factor(double width)
 {
     double sum = -2;
     for (int k = 0; k < 4; k++) sum += check_random(10000) / 10000.0;
@@ -269,15 +270,15 @@ static double spread(double width)
 
 /* Messages matter, and only some of the workers take part: a search that is too short misses the
  * best ring, the exact method does not. */
-static void hard(int rounds)
+static void check_hard(int rounds)
 {
     int close = 0;
     int missed = 0;
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 14;
-        hs_ring r = make(1, p);
-        for (int32_t i = 0; i < p; i++) times[i] = spread(1.5);
-        for (int32_t i = 0; i < p * p; i++) links[i] = spread(1.5);
+        hs_ring r = make_problem(1, p);
+        for (int32_t i = 0; i < p; i++) times[i] = random_factor(1.5);
+        for (int32_t i = 0; i < p * p; i++) links[i] = random_factor(1.5);
         /* seldom worth it, so that the best ring has another lowest index */
         times[0] = 30;
         r.work = exp(check_random(100) / 30.0);
@@ -303,7 +304,7 @@ static void larger(void)
 {
     for (int round = 0; round < 12; round++) {
         const int32_t p = round % 2 ? 14 : MAX;
-        hs_ring r = make(round + 1, p);
+        hs_ring r = make_problem(round + 1, p);
         r.work = 200;
         r.volume = 1;
         int32_t ring[MAX], again[MAX], size, other;
@@ -337,7 +338,7 @@ static void larger(void)
 static void toured(void)
 {
     for (int32_t p = 4; p <= 40; p += p < 12 ? 1 : 7) {
-        hs_ring r = make(1, p);
+        hs_ring r = make_problem(1, p);
         int32_t at[40], ring[40];
         for (int32_t i = 0; i < p; i++) at[i] = ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
@@ -355,7 +356,7 @@ static void toured(void)
         double length;
         CHECK(hs_ring_tour(&r, 200, NULL, ring, &state) == HS_OK && all_of(p, ring));
         makespan_of(&r, p, ring, &length);
-        CHECK(near(length, 2 * p * sin(3.14159265358979 / p)));
+        CHECK(is_near(length, 2 * p * sin(3.14159265358979 / p)));
         CHECK(ring[0] == 0 && ring[1] < ring[p - 1] && state != 1 - (p < 8));
     }
 }
@@ -363,7 +364,7 @@ static void toured(void)
 /* Too many workers for the exact methods, unless the messages alone rule out enough of them. */
 static void reduced(void)
 {
-    hs_ring r = make(1, 40);
+    hs_ring r = make_problem(1, 40);
     r.work = 50;
     r.volume = 1;
     r.relays = 0;
@@ -384,7 +385,7 @@ static void reduced(void)
     CHECK(size > 2);
 }
 
-static void refused(hs_ring r, int line)
+static void check_refused(hs_ring r, int line)
 {
     int32_t ring[4] = {0, -7, -7, -7};
     int32_t size = 1;
@@ -415,26 +416,26 @@ static void refusals(void)
     const hs_ring good = {2, t, c, 1, 1, 0};
     hs_ring r = good;
     r.p = 0;
-    refused(r, __LINE__);
+    check_refused(r, __LINE__);
     r.p = -1;
-    refused(r, __LINE__);
+    check_refused(r, __LINE__);
     r.p = (1 << 14) + 1;
-    refused(r, __LINE__);
+    check_refused(r, __LINE__);
     const double bad[] = {0, -1, NAN, INFINITY, -INFINITY, 1e-70, 1e70};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         r = good;
         r.cycle_times = (double[]){1, bad[k]};
-        refused(r, __LINE__);
+        check_refused(r, __LINE__);
         r = good;
         r.work = bad[k];
-        refused(r, __LINE__);
+        check_refused(r, __LINE__);
         if (bad[k] == 0) continue;
         r = good;
         r.links = (double[]){0, 1, bad[k], 0};
-        refused(r, __LINE__);
+        check_refused(r, __LINE__);
         r = good;
         r.volume = bad[k];
-        refused(r, __LINE__);
+        check_refused(r, __LINE__);
     }
     int32_t ring[2] = {0, 0};
     int32_t size = 2;
@@ -476,7 +477,7 @@ static void extremes(void)
     const double ends[] = {0x1p-200, 1, 0x1p200};
     for (int round = 0; round < 300; round++) {
         const int32_t p = 1 + (int32_t)check_random(5);
-        hs_ring r = make(round, p);
+        hs_ring r = make_problem(round, p);
         for (int32_t i = 0; i < p; i++) times[i] = ends[check_random(3)];
         for (int32_t k = 0; k < p * p; k++) links[k] = check_random(4) ? ends[check_random(3)] : 0;
         r.work = ends[check_random(3)];
@@ -486,7 +487,7 @@ static void extremes(void)
         double makespan, best, bound, shares[SMALL];
         CHECK(hs_ring_exact(&r, NULL, ring, &size, &best) == HS_OK && best > 0 && best < INFINITY);
         CHECK(hs_ring_shares(&r, size, ring, NULL, shares, &makespan) == HS_OK &&
-              near(makespan, best));
+              is_near(makespan, best));
         CHECK(hs_ring_greedy(&r, -1, NULL, ring, &size, &makespan) == HS_OK &&
               makespan >= best * (1 - 1e-12));
         CHECK(hs_ring_search(&r, 20, NULL, ring, &size, &state, &makespan) == HS_OK &&
@@ -507,21 +508,21 @@ static void swamped(void)
     hs_ring r = {
         .p = 3, .cycle_times = own, .links = even, .work = 0x1p-60, .volume = 1, .relays = 1};
     CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
-          near(makespan, 2));
-    CHECK(near(shares[0], 0.4) && near(shares[1], 0.4) && near(shares[2], 0.2));
+          is_near(makespan, 2));
+    CHECK(is_near(shares[0], 0.4) && is_near(shares[1], 0.4) && is_near(shares[2], 0.2));
     CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 2}, NULL, shares, &makespan) == HS_OK &&
-          near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+          is_near(shares[0], 2.0 / 3) && shares[1] == 0 && is_near(shares[2], 1.0 / 3));
     /* the second member pays more, so it gets no share */
     r.links = uneven;
     CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
-          near(makespan, 4));
-    CHECK(near(shares[0], 2.0 / 3) && shares[1] == 0 && near(shares[2], 1.0 / 3));
+          is_near(makespan, 4));
+    CHECK(is_near(shares[0], 2.0 / 3) && shares[1] == 0 && is_near(shares[2], 1.0 / 3));
 }
 
 static void cancelled(void)
 {
     const int stop = 1;
-    hs_ring r = make(1, 16);
+    hs_ring r = make_problem(1, 16);
     r.work = 1e6;
     r.volume = 1;
     int32_t ring[16] = {3};
@@ -545,7 +546,7 @@ static void cancelled(void)
 
 static void no_memory(void)
 {
-    const hs_ring r = make(2, 5);
+    const hs_ring r = make_problem(2, 5);
     int32_t ring[5] = {2};
     int32_t size = 1;
     uint64_t state = 5;
@@ -584,7 +585,7 @@ int main(int argc, char **argv)
     against_all(rounds);
     greedy();
     toured();
-    hard(200);
+    check_hard(200);
     larger();
     reduced();
     refusals();

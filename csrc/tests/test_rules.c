@@ -27,19 +27,19 @@ typedef struct {
 
 /* Returns the sum of the areas of the subtree that ends before `end`; *start becomes its first
  * entry. */
-static double measure(const reader *r, int32_t end, int32_t *start)
+static double measure_area(const reader *r, int32_t end, int32_t *start)
 {
     int32_t entry = r->plan[end - 1];
     int32_t middle;
     *start = end - 1;
     if (entry >= 0) return r->areas[entry] / r->total;
-    double second = measure(r, end - 1, &middle);
-    return second + measure(r, middle, start);
+    double second = measure_area(r, end - 1, &middle);
+    return second + measure_area(r, middle, start);
 }
 
 /* Returns the half perimeters in a height x width box, read backwards from r->at, with square
  * corners. */
-static double walk(reader *r, double height, double width)
+static double walk_plan(reader *r, double height, double width)
 {
     int32_t entry = r->plan[--r->at];
     int32_t middle, start;
@@ -48,25 +48,25 @@ static double walk(reader *r, double height, double width)
         r->ratio = fmax(r->ratio, fmax(height / width, width / height));
         return height + width;
     }
-    double second = measure(r, r->at, &middle);
-    double first = measure(r, middle, &start);
+    double second = measure_area(r, r->at, &middle);
+    double first = measure_area(r, middle, &start);
     double share = first / (first + second);
     if (entry == HS_BESIDE) {
-        double right = walk(r, height, width * (second / (first + second)));
-        return right + walk(r, height, width * share);
+        double right = walk_plan(r, height, width * (second / (first + second)));
+        return right + walk_plan(r, height, width * share);
     }
     if (entry == HS_ABOVE) {
-        double lower = walk(r, height * (second / (first + second)), width);
-        return lower + walk(r, height * share, width);
+        double lower = walk_plan(r, height * (second / (first + second)), width);
+        return lower + walk_plan(r, height * share, width);
     }
     CHECK(entry == HS_AROUND && r->plan[r->at - 1] >= 0);
     CHECK(sqrt(first) <= fmin(height, width) / sqrt(3) * (1 + 1e-12));
     r->seen[r->plan[--r->at]]++;
-    double corner = walk(r, sqrt(first), sqrt(first));
+    double corner = walk_plan(r, sqrt(first), sqrt(first));
     return corner + height + width;
 }
 
-static double bound(int32_t p, const double *areas)
+static double lower_bound_of(int32_t p, const double *areas)
 {
     double total = 0;
     double sum = 0;
@@ -75,7 +75,7 @@ static double bound(int32_t p, const double *areas)
     return sum;
 }
 
-static int falling(const void *x, const void *y)
+static int by_falling_value(const void *x, const void *y)
 {
     const double *a = x;
     const double *b = y;
@@ -83,19 +83,19 @@ static int falling(const void *x, const void *y)
 }
 
 /* Returns 1 + the largest a_i / a_(i+1) of the positive areas in descending order. */
-static double steepest(int32_t p, const double *areas)
+static double steepest_ratio(int32_t p, const double *areas)
 {
     double sorted[MAX];
     double most = 0;
     memcpy(sorted, areas, (size_t)p * sizeof *areas);
-    qsort(sorted, (size_t)p, sizeof *sorted, falling);
+    qsort(sorted, (size_t)p, sizeof *sorted, by_falling_value);
     for (int32_t i = 0; i + 1 < p && sorted[i + 1] > 0; i++)
         most = fmax(most, sorted[i] / sorted[i + 1]);
     return 1 + most;
 }
 
 /* Solves, checks everything that holds for every input, and returns the cost. */
-static double solved(hs_rule rule, int32_t p, const double *areas, double aspect)
+static double solve_rule(hs_rule rule, int32_t p, const double *areas, double aspect)
 {
     static int32_t plan[2 * MAX];
     int32_t length = -1;
@@ -109,7 +109,7 @@ static double solved(hs_rule rule, int32_t p, const double *areas, double aspect
         size += areas[i] > 0;
     }
     if (!CHECK(length == 2 * size - 1)) return cost;
-    double walked = walk(&r, 1 / sqrt(aspect), sqrt(aspect));
+    double walked = walk_plan(&r, 1 / sqrt(aspect), sqrt(aspect));
     double box_ratio = fmax(aspect, 1 / aspect);
     double near = 1 + 1e-10;
     CHECK(r.at == 0);
@@ -117,17 +117,18 @@ static double solved(hs_rule rule, int32_t p, const double *areas, double aspect
     if (rule == HS_RULE_ROWS)
         CHECK(fabs(cost - (size * sqrt(aspect) + 1 / sqrt(aspect))) <= 1e-12 * cost);
     if (rule == HS_RULE_NAGAMOCHI_ABE)
-        CHECK(r.ratio <= fmax(fmax(box_ratio, 3), steepest(p, areas)) * near);
+        CHECK(r.ratio <= fmax(fmax(box_ratio, 3), steepest_ratio(p, areas)) * near);
     if (rule == HS_RULE_NAGAMOCHI_ABE && aspect == 1)
-        CHECK(cost <= 1.25 * fmax(bound(p, areas), size > 1 ? 3 : 2) * near);
+        CHECK(cost <= 1.25 * fmax(lower_bound_of(p, areas), size > 1 ? 3 : 2) * near);
     if (rule == HS_RULE_SNRPP) {
         CHECK(r.ratio <= fmax(box_ratio, 3) * near);
         CHECK(cost <= walked * near);
-        if (box_ratio <= 3) CHECK(walked <= sqrt(1.5) * bound(p, areas) * near);
+        if (box_ratio <= 3) CHECK(walked <= sqrt(1.5) * lower_bound_of(p, areas) * near);
     } else {
         CHECK(fabs(walked - cost) <= 1e-11 * cost);
     }
-    if (rule == HS_RULE_KADDOURA) CHECK(cost <= solved(HS_RULE_RECURSIVE, p, areas, aspect) * near);
+    if (rule == HS_RULE_KADDOURA)
+        CHECK(cost <= solve_rule(HS_RULE_RECURSIVE, p, areas, aspect) * near);
     return cost;
 }
 
@@ -135,7 +136,8 @@ static void paper_example(void)
 {
     const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
     const double costs[] = {9, 6, 5.56, 251.0 / 45, 5.5};
-    for (int i = 0; i < 5; i++) CHECK(fabs(solved(every_rule[i], 8, areas, 1) - costs[i]) < 1e-12);
+    for (int i = 0; i < 5; i++)
+        CHECK(fabs(solve_rule(every_rule[i], 8, areas, 1) - costs[i]) < 1e-12);
 
     /* columns of six and two workers, each 0.5 wide */
     const int32_t figure_17[] = {0, 1, -2, 2, -2, 3, -2, 4, -2, 5, -2, 6, 7, -2, -1};
@@ -157,9 +159,10 @@ static void corners(void)
     CHECK(length == 5 &&
           memcmp(plan, (const int32_t[]){1, 2, HS_BESIDE, 0, HS_AROUND}, 5 * sizeof *plan) == 0);
     CHECK(fabs(cost - (2 + 4 / sqrt(42))) < 1e-14);
-    CHECK(fabs(solved(HS_RULE_SNRPP, 2, (const double[]){1, 20}, 1) - (2 + 2 / sqrt(21))) < 1e-14);
-    CHECK(fabs(solved(HS_RULE_SNRPP, 2, (const double[]){1, 2}, 1) - 3) < 1e-14);
-    CHECK(fabs(solved(HS_RULE_SNRPP, 3, (const double[]){1, 1, 1}, 1) - 11.0 / 3) < 1e-14);
+    CHECK(fabs(solve_rule(HS_RULE_SNRPP, 2, (const double[]){1, 20}, 1) - (2 + 2 / sqrt(21))) <
+          1e-14);
+    CHECK(fabs(solve_rule(HS_RULE_SNRPP, 2, (const double[]){1, 2}, 1) - 3) < 1e-14);
+    CHECK(fabs(solve_rule(HS_RULE_SNRPP, 3, (const double[]){1, 1, 1}, 1) - 11.0 / 3) < 1e-14);
 }
 
 static double random_area(int kind)
@@ -181,7 +184,7 @@ static void random_areas(void)
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 5);
         areas[check_random((unsigned)p)] = 2.5; /* never all zero */
         double aspect = round % 3 ? exp2((double)check_random(400) / 100 - 2) : 1;
-        for (int i = 0; i < 5; i++) solved(every_rule[i], p, areas, aspect);
+        for (int i = 0; i < 5; i++) solve_rule(every_rule[i], p, areas, aspect);
     }
 }
 
@@ -205,8 +208,10 @@ static void many_areas(void)
                 if (height < lowest) lowest = height;
             }
             CHECK(length == 2 * MANY - 1 && height == 1 && lowest == 1);
-            CHECK(cost >= bound(MANY, areas) * (1 - 1e-9) && cost <= (MANY + 1) * (1 + 1e-9));
-            if (every_rule[i] == HS_RULE_SNRPP) CHECK(cost <= sqrt(1.5) * bound(MANY, areas));
+            CHECK(cost >= lower_bound_of(MANY, areas) * (1 - 1e-9) &&
+                  cost <= (MANY + 1) * (1 + 1e-9));
+            if (every_rule[i] == HS_RULE_SNRPP)
+                CHECK(cost <= sqrt(1.5) * lower_bound_of(MANY, areas));
         }
     }
 }

@@ -9,7 +9,7 @@
 #include "scarce.h"
 
 /* Plans the workers one above the other, in the order of their numbers. */
-static int32_t rows(int32_t p, const double *areas, int32_t *plan)
+static int32_t plan_rows(int32_t p, const double *areas, int32_t *plan)
 {
     int32_t length = 0;
     for (int32_t i = 0; i < p; i++) {
@@ -20,12 +20,12 @@ static int32_t rows(int32_t p, const double *areas, int32_t *plan)
     return length;
 }
 
-static hs_status search(int32_t p, const double *areas, const double *weights, double aspect,
-                        const int32_t *order, const int *cancel, planned *out)
+static hs_status plan_search(int32_t p, const double *areas, const double *weights, double aspect,
+                             const int32_t *order, const int *cancel, planned *out)
 {
     (void)order;
     int32_t plan[2 * ZONES_MOST] = {0};
-    int32_t length = p > 0 && p <= ZONES_MOST ? rows(p, areas, plan) : 1;
+    int32_t length = p > 0 && p <= ZONES_MOST ? plan_rows(p, areas, plan) : 1;
     uint64_t state = 1;
     hs_status status = hs_partition_search(p, areas, weights, aspect, 300, 0.01, cancel, plan,
                                            length, &state, &out->cost);
@@ -36,7 +36,7 @@ static hs_status search(int32_t p, const double *areas, const double *weights, d
     return status;
 }
 
-static void improves(int rounds)
+static void check_improvement(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         const int32_t p = 1 + (int32_t)check_random(round % 10 ? 6 : 30);
@@ -47,7 +47,7 @@ static void improves(int rounds)
         zones_areas(round, p, areas);
         const double *given = zones_weights(round / 6, p, weights);
         const double aspect = zones_aspect(round / 18);
-        const int32_t length = rows(p, areas, plan);
+        const int32_t length = plan_rows(p, areas, plan);
         memcpy(again, plan, sizeof plan);
         CHECK(hs_floorplan_rects(p, areas, given, aspect, plan, length, workers, rects, &pieces,
                                  &before) == HS_OK);
@@ -80,7 +80,7 @@ static void finds_the_best(void)
         int32_t plan[10];
         for (int32_t i = 0; i < p; i++) areas[i] = 1 + check_random(20);
         const double aspect = round % 3 ? 1.0 : 5.0;
-        const int32_t length = rows(p, areas, plan);
+        const int32_t length = plan_rows(p, areas, plan);
         uint64_t state = 3;
         CHECK(hs_partition_search(p, areas, NULL, aspect, 5000, 0.02, NULL, plan, length, &state,
                                   &cost) == HS_OK);
@@ -90,8 +90,8 @@ static void finds_the_best(void)
     }
 }
 
-static void refused(hs_status wanted, int64_t evaluations, double temperature, const int32_t *given,
-                    int32_t length, int line)
+static void check_refused(hs_status wanted, int64_t evaluations, double temperature,
+                          const int32_t *given, int32_t length, int line)
 {
     const double areas[] = {1, 2, 0, 3, 4, 5};
     int32_t plan[12];
@@ -113,34 +113,34 @@ static void refusals(void)
     const int32_t around[] = {0, 1, -1, 3, -2, 4, -4, 5, -1};
     const int32_t wheel[] = {0, 1, 3, 4, 5, -3};
     const int32_t none[] = {0, 1, -1, 3, -2, 4, -1};
-    refused(HS_ERROR_VALUE, -1, 0.1, good, 9, __LINE__);
-    refused(HS_ERROR_VALUE, 10, -0.1, good, 9, __LINE__);
-    refused(HS_ERROR_VALUE, 10, NAN, good, 9, __LINE__);
-    refused(HS_ERROR_VALUE, 10, INFINITY, good, 9, __LINE__);
-    refused(HS_ERROR_VALUE, 10, 0.1, good, 0, __LINE__);
-    refused(HS_ERROR_VALUE, 10, 0.1, good, -1, __LINE__);
-    refused(HS_ERROR_VALUE, 10, 0.1, good, INT32_MAX, __LINE__);
-    refused(HS_ERROR_VALUE, 10, 0.1, none, 7, __LINE__);
-    refused(HS_ERROR_UNSUPPORTED, 10, 0.1, around, 9, __LINE__);
-    refused(HS_ERROR_UNSUPPORTED, 10, 0.1, wheel, 6, __LINE__);
+    check_refused(HS_ERROR_VALUE, -1, 0.1, good, 9, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, -0.1, good, 9, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, NAN, good, 9, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, INFINITY, good, 9, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, 0.1, good, 0, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, 0.1, good, -1, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, 0.1, good, INT32_MAX, __LINE__);
+    check_refused(HS_ERROR_VALUE, 10, 0.1, none, 7, __LINE__);
+    check_refused(HS_ERROR_UNSUPPORTED, 10, 0.1, around, 9, __LINE__);
+    check_refused(HS_ERROR_UNSUPPORTED, 10, 0.1, wheel, 6, __LINE__);
 }
 
 static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4};
     planned out = planned_before();
-    CHECK_SCARCE(search(4, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
+    CHECK_SCARCE(plan_search(4, areas, NULL, 1.0, NULL, NULL, &out), planned_untouched(&out));
 }
 
 int main(int argc, char **argv)
 {
     const int rounds = argc > 1 ? atoi(argv[1]) : 600;
-    improves(rounds);
+    check_improvement(rounds);
     finds_the_best();
     refusals();
-    planner_refusals(search, 0);
-    planner_repeats(search);
-    planner_extremes(search, rounds);
+    planner_refusals(plan_search, 0);
+    planner_repeats(plan_search);
+    planner_extremes(plan_search, rounds);
     no_memory();
     return check_result();
 }

@@ -16,7 +16,7 @@ typedef struct instance {
     int64_t memory[MAX];
 } instance;
 
-static void draw(instance *x)
+static void draw_instance(instance *x)
 {
     static const int64_t sizes[] = {0, 3, 5, 7, 12, 21, 32, 45, 60, 140};
     const int32_t p = 1 + (int32_t)check_random(MAX);
@@ -83,8 +83,8 @@ static void golden(void)
 
 /* Checks port, order, durations, coverage and causality. The number of buffers follows from what a
  * panel waits for. */
-static int valid(const instance *x, int toledo, const int64_t *sides, int64_t chunk_count,
-                 const hs_star_chunk *chunks, int64_t count, const hs_star_message *messages)
+static int is_valid_log(const instance *x, int toledo, const int64_t *sides, int64_t chunk_count,
+                        const hs_star_chunk *chunks, int64_t count, const hs_star_message *messages)
 {
     /* [0]: when C has arrived; from 1 on: when the panels are computed */
     static double ends[CELLS][16];
@@ -145,7 +145,7 @@ static void schedules(void)
     static int32_t served[CELLS * 8];
     for (int round = 0; round < 1200; round++) {
         instance x;
-        draw(&x);
+        draw_instance(&x);
         const int32_t method = (int32_t)check_random(METHODS), eager = (int32_t)check_random(2);
         const int toledo = method == HS_STAR_BMM;
         hs_star_summary summary, counted;
@@ -158,8 +158,8 @@ static void schedules(void)
         CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &summary, sides, columns,
                            chunks, messages) == HS_OK);
         CHECK(memcmp(&summary, &counted, sizeof summary) == 0);
-        CHECK(
-            valid(&x, toledo, sides, summary.chunk_count, chunks, summary.message_count, messages));
+        CHECK(is_valid_log(&x, toledo, sides, summary.chunk_count, chunks, summary.message_count,
+                           messages));
         CHECK(messages[summary.message_count - 1].end == summary.makespan);
         for (int32_t i = 0; i < x.star.p; i++) total += columns[i];
         CHECK(total == x.star.s);
@@ -338,7 +338,7 @@ static void overlapped(void)
     }
     for (int round = 0; round < 400; round++) {
         instance x;
-        draw(&x);
+        draw_instance(&x);
         hs_star_summary summary;
         int64_t sides[MAX], columns[MAX], count;
         int64_t most = 0;

@@ -16,13 +16,13 @@ typedef struct plan {
     double makespan;
 } plan;
 
-static hs_status solve(const hs_star *star, int64_t effort, double limit, plan *x)
+static hs_status solve_exactly(const hs_star *star, int64_t effort, double limit, plan *x)
 {
     return hs_star_exact(star, effort, limit, NULL, &x->chunk_count, x->chunks, &x->length,
                          x->served, &x->makespan);
 }
 
-static double replayed(const hs_star *star, const plan *x)
+static double replay_plan(const hs_star *star, const plan *x)
 {
     int64_t count;
     double makespan;
@@ -43,12 +43,12 @@ static void golden(void)
     static const double wanted[] = {47, 136, 220};
     for (int k = 0; k < 3; k++) {
         static plan x, again;
-        CHECK(solve(&stars[k], 100000, INFINITY, &x) == HS_OK && x.makespan == wanted[k] &&
-              replayed(&stars[k], &x) == wanted[k]);
-        CHECK(solve(&stars[k], 100000, wanted[k] + 1, &again) == HS_OK &&
+        CHECK(solve_exactly(&stars[k], 100000, INFINITY, &x) == HS_OK && x.makespan == wanted[k] &&
+              replay_plan(&stars[k], &x) == wanted[k]);
+        CHECK(solve_exactly(&stars[k], 100000, wanted[k] + 1, &again) == HS_OK &&
               again.makespan == wanted[k]);
         again.makespan = -1;
-        CHECK(solve(&stars[k], 100000, wanted[k], &again) == HS_ERROR_INFEASIBLE &&
+        CHECK(solve_exactly(&stars[k], 100000, wanted[k], &again) == HS_ERROR_INFEASIBLE &&
               again.makespan == -1);
     }
 }
@@ -70,8 +70,8 @@ static void pruning(void)
         const hs_star star = {found[k].r,     found[k].s,     found[k].t,     2,
                               found[k].times, found[k].costs, found[k].memory};
         static plan x;
-        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == found[k].least &&
-              replayed(&star, &x) == x.makespan);
+        CHECK(solve_exactly(&star, 1000000, INFINITY, &x) == HS_OK &&
+              x.makespan == found[k].least && replay_plan(&star, &x) == x.makespan);
     }
     /* Two panels of two columns take 2 (2 + 3 + 4 * 3 + 2). Panels of 3 + 1 columns take
      * 3 + 4 + 4 * 4.5 + 3 and 1 + 2 * 4 + 1.5 + 1. */
@@ -79,8 +79,8 @@ static void pruning(void)
     const int64_t memory[] = {21};
     const hs_star alone = {1, 4, 4, 1, time, link, memory};
     static plan x;
-    CHECK(solve(&alone, 1000000, 38.25, &x) == HS_OK && x.makespan == 38 &&
-          replayed(&alone, &x) == 38);
+    CHECK(solve_exactly(&alone, 1000000, 38.25, &x) == HS_OK && x.makespan == 38 &&
+          replay_plan(&alone, &x) == 38);
 }
 
 /* ---- every order ----------------------------------------------------------------------------- */
@@ -165,10 +165,10 @@ static void every_order(void)
         static plan x;
         slow = (tried){.star = &star, .best = INFINITY};
         try_dealings(&slow, 0);
-        CHECK(solve(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best &&
-              replayed(&star, &x) == slow.best);
+        CHECK(solve_exactly(&star, 1000000, INFINITY, &x) == HS_OK && x.makespan == slow.best &&
+              replay_plan(&star, &x) == slow.best);
         /* here only bounds are at work */
-        CHECK(solve(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK &&
+        CHECK(solve_exactly(&star, 1000000, slow.best * (1 + 1e-9), &x) == HS_OK &&
               x.makespan == slow.best);
     }
 }
@@ -197,10 +197,11 @@ static void columns_and_rows(void)
                               costs,
                               memory};
         static plan x;
-        if (!CHECK(solve(&star, 10000000, INFINITY, &x) == HS_OK)) continue;
-        CHECK(replayed(&star, &x) == x.makespan);
+        if (!CHECK(solve_exactly(&star, 10000000, INFINITY, &x) == HS_OK)) continue;
+        CHECK(replay_plan(&star, &x) == x.makespan);
         const double least = x.makespan;
-        CHECK(solve(&star, 10000000, least * (1 + 1e-9), &x) == HS_OK && x.makespan == least);
+        CHECK(solve_exactly(&star, 10000000, least * (1 + 1e-9), &x) == HS_OK &&
+              x.makespan == least);
         for (int64_t col = 0; col < star.s; col = end) {
             for (int64_t row = 0; row < star.r; row = below) {
                 const hs_star_chunk *found = NULL;
@@ -238,26 +239,26 @@ static void refusals(void)
     static plan x;
     x.makespan = -1;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-        CHECK(solve(&bad[k], 1000, INFINITY, &x) == HS_ERROR_VALUE);
-    CHECK(solve(&fine, -1, INFINITY, &x) == HS_ERROR_VALUE);
-    CHECK(solve(&fine, 1000, 0.0, &x) == HS_ERROR_VALUE &&
-          solve(&fine, 1000, NAN, &x) == HS_ERROR_VALUE);
-    CHECK(solve(&none, 1000, INFINITY, &x) == HS_ERROR_INFEASIBLE);
-    CHECK(solve(&fine, 0, INFINITY, &x) == HS_ERROR_UNSUPPORTED &&
-          solve(&fine, 20, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
-    CHECK(solve(&fine, 1000, 1e-300, &x) == HS_ERROR_INFEASIBLE);
+        CHECK(solve_exactly(&bad[k], 1000, INFINITY, &x) == HS_ERROR_VALUE);
+    CHECK(solve_exactly(&fine, -1, INFINITY, &x) == HS_ERROR_VALUE);
+    CHECK(solve_exactly(&fine, 1000, 0.0, &x) == HS_ERROR_VALUE &&
+          solve_exactly(&fine, 1000, NAN, &x) == HS_ERROR_VALUE);
+    CHECK(solve_exactly(&none, 1000, INFINITY, &x) == HS_ERROR_INFEASIBLE);
+    CHECK(solve_exactly(&fine, 0, INFINITY, &x) == HS_ERROR_UNSUPPORTED &&
+          solve_exactly(&fine, 20, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
+    CHECK(solve_exactly(&fine, 1000, 1e-300, &x) == HS_ERROR_INFEASIBLE);
     static const int64_t sizes[][3] = {
         {4, 8, INT32_MAX}, {4, INT32_MAX, 3}, {INT32_MAX, 8, 3}, {4, 1 << 19, 1}, {1 << 18, 2, 3}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         const hs_star large = {sizes[k][0], sizes[k][1], sizes[k][2], 2, good, good, memory};
-        CHECK(solve(&large, 1000, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
+        CHECK(solve_exactly(&large, 1000, INFINITY, &x) == HS_ERROR_UNSUPPORTED);
     }
     const int stop = 1;
     CHECK(hs_star_exact(&fine, 1000000, INFINITY, &stop, &x.chunk_count, x.chunks, &x.length,
                         x.served, &x.makespan) == HS_ERROR_CANCELLED);
     CHECK(x.makespan == -1);
-    CHECK_SCARCE(solve(&fine, 1000000, INFINITY, &x), x.makespan == -1);
-    CHECK(replayed(&fine, &x) == x.makespan);
+    CHECK_SCARCE(solve_exactly(&fine, 1000000, INFINITY, &x), x.makespan == -1);
+    CHECK(replay_plan(&fine, &x) == x.makespan);
 }
 
 int main(void)

@@ -17,7 +17,7 @@ typedef struct instance {
     int64_t memory[MAX];
 } instance;
 
-static void draw(instance *x)
+static void draw_instance(instance *x)
 {
     const int32_t p = 1 + (int32_t)check_random(MAX);
     for (int32_t i = 0; i < p; i++) {
@@ -35,7 +35,7 @@ static void draw(instance *x)
                         x->memory};
 }
 
-static int tiles(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
+static int covers_exactly(const hs_star *star, int64_t count, const hs_star_chunk *chunks)
 {
     char painted[SIDE][SIDE] = {{0}};
     int good = 1;
@@ -53,7 +53,7 @@ static void plans(void)
     static hs_star_chunk chunks[SIDE * SIDE];
     for (int round = 0; round < 400; round++) {
         instance x;
-        draw(&x);
+        draw_instance(&x);
         hs_star_share shares[MAX], again[MAX];
         int32_t by_rows, order, by_rows_again, order_again;
         double makespan, repeated, bounds[HS_STAR_BOUNDS];
@@ -69,7 +69,7 @@ static void plans(void)
         int64_t count, messages;
         CHECK(hs_star_cut(&x.star, by_rows, shares, &count, NULL) == HS_OK && count <= SIDE * SIDE);
         CHECK(hs_star_cut(&x.star, by_rows, shares, &count, chunks) == HS_OK &&
-              tiles(&x.star, count, chunks));
+              covers_exactly(&x.star, count, chunks));
         CHECK(hs_star_simulate(&x.star, count, chunks, order, 0, NULL, eager, NULL, NULL, &messages,
                                &repeated) == HS_OK);
         CHECK(repeated == makespan);

@@ -173,7 +173,8 @@ static void one_cell_each(void)
         }
 }
 
-static void refused(int64_t m, int64_t n, int32_t p, const double *areas, int32_t columns, int line)
+static void check_refused(int64_t m, int64_t n, int32_t p, const double *areas, int32_t columns,
+                          int line)
 {
     const int32_t order[] = {0, 1}, start[] = {0, 1, 2};
     int64_t rects[8];
@@ -186,20 +187,20 @@ static void refused(int64_t m, int64_t n, int32_t p, const double *areas, int32_
 static void refusals(void)
 {
     const double good[] = {1, 2};
-    refused(0, 4, 2, good, 2, __LINE__);
-    refused(4, 0, 2, good, 2, __LINE__);
-    refused(-1, 4, 2, good, 2, __LINE__);
-    refused(4, -1, 2, good, 2, __LINE__);
-    refused(4, LARGEST + 1, 2, good, 2, __LINE__);
-    refused(LARGEST + 1, 4, 2, good, 2, __LINE__);
-    refused(4, 4, 2, (const double[]){-1, 3}, 1, __LINE__);
-    refused(4, 4, 0, good, 1, __LINE__);
-    refused(4, 4, 2, good, 0, __LINE__);
-    refused(4, 4, 2, (const double[]){NAN, 1}, 2, __LINE__);
-    refused(4, 4, 2, (const double[]){0, 0}, 2, __LINE__);
-    refused(4, 4, 2, (const double[]){1, -2}, 2, __LINE__);
-    refused(4, 4, 2, (const double[]){3, -2}, 2, __LINE__);
-    refused(4, 4, 2, (const double[]){INFINITY, 1}, 2, __LINE__);
+    check_refused(0, 4, 2, good, 2, __LINE__);
+    check_refused(4, 0, 2, good, 2, __LINE__);
+    check_refused(-1, 4, 2, good, 2, __LINE__);
+    check_refused(4, -1, 2, good, 2, __LINE__);
+    check_refused(4, LARGEST + 1, 2, good, 2, __LINE__);
+    check_refused(LARGEST + 1, 4, 2, good, 2, __LINE__);
+    check_refused(4, 4, 2, (const double[]){-1, 3}, 1, __LINE__);
+    check_refused(4, 4, 0, good, 1, __LINE__);
+    check_refused(4, 4, 2, good, 0, __LINE__);
+    check_refused(4, 4, 2, (const double[]){NAN, 1}, 2, __LINE__);
+    check_refused(4, 4, 2, (const double[]){0, 0}, 2, __LINE__);
+    check_refused(4, 4, 2, (const double[]){1, -2}, 2, __LINE__);
+    check_refused(4, 4, 2, (const double[]){3, -2}, 2, __LINE__);
+    check_refused(4, 4, 2, (const double[]){INFINITY, 1}, 2, __LINE__);
 }
 
 /* Nested cuts, deeper than in any real plan: it ends in time, and every cell still has one
