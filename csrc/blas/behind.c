@@ -34,7 +34,7 @@ typedef struct {
     uintptr_t base;
     uintptr_t start;  /* of the segment that contains the address */
     uintptr_t bytes;  /* of that segment */
-    const char *path; /* order of loading; 0 is the program */
+    const char *path; /* of the file */
     int order;        /* of loading: 0 is the program */
 } object;
 
@@ -94,7 +94,7 @@ static int is_ours(const void *function)
 /* Returns the function, or NULL if it is one of a drop-in library. */
 static void *not_ours(void *function) { return function && !is_ours(function) ? function : NULL; }
 
-void hs__keep(const void *address)
+void hs__keep_loaded(const void *address)
 {
     object library;
     void *handle = find_object(address, &library) ? open_object(&library) : NULL;
@@ -104,12 +104,12 @@ void hs__keep(const void *address)
 typedef struct {
     char *names; /* null-terminated, one after the other */
     size_t bytes;
-} objects;
+} object_names;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    objects *all = context;
+    object_names *all = context;
     if (!info->dlpi_name || !info->dlpi_name[0]) return 0; /* the program */
     const size_t length = strlen(info->dlpi_name) + 1;
     char *more = realloc(all->names, all->bytes + length);
@@ -122,7 +122,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 
 void hs__each_object(int (*visit)(void *handle, void *context), void *context)
 {
-    objects all = {NULL, 0};
+    object_names all = {NULL, 0};
     dl_iterate_phdr(note_object, &all);
     for (size_t at = 0; at < all.bytes; at += strlen(all.names + at) + 1) {
         void *handle = dlopen(all.names + at, RTLD_LAZY | RTLD_NOLOAD);
@@ -141,7 +141,7 @@ static int note_loads(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-unsigned long long hs__loads(void)
+unsigned long long hs__load_count(void)
 {
     unsigned long long loads = 0;
     dl_iterate_phdr(note_loads, &loads);
@@ -208,7 +208,7 @@ static int ask_ilaver(const void *function)
 
 /* Asks a library, given its handle and base, by the first of these functions that it has itself, or
  * else by the first that its dependencies have. Returns 32, 64, NO_ANSWER or NO_SENSE. */
-static int ask(const hs__name *name, void *handle, uintptr_t base)
+static int ask_width(const hs__name *name, void *handle, uintptr_t base)
 {
     const char *const names[] = {name->isamax, name->ilaver};
     int (*const questions[])(const void *) = {name->ilaver ? ask_isamax : ask_cblas_isamax,
@@ -238,7 +238,7 @@ static int ask(const hs__name *name, void *handle, uintptr_t base)
  * the function's library, or NULL. */
 static int width_of(const hs__name *name, void *handle, uintptr_t base)
 {
-    const int said = handle ? ask(name, handle, base) : NO_ANSWER;
+    const int said = handle ? ask_width(name, handle, base) : NO_ANSWER;
     if (said == NO_SENSE) return 0;
     if (!name->bits) return said;
     return said == NO_ANSWER || said == name->bits ? name->bits : 0;
@@ -271,11 +271,11 @@ typedef struct {
     void *found;
     int bits;
     int differ;
-} search;
+} name_search;
 
 static int look_in(void *handle, void *context)
 {
-    search *s = context;
+    name_search *s = context;
     s->found = not_ours(dlsym(handle, s->name->text));
     return s->found != NULL;
 }
@@ -284,7 +284,7 @@ static int look_in(void *handle, void *context)
  * of a system. */
 static void *find_anywhere(const hs__name *name)
 {
-    search s = {.name = name};
+    name_search s = {.name = name};
     hs__each_object(look_in, &s);
     static const char *const usual[] = {"liblapack.so.3", "libblas.so.3", "libopenblas.so.0"};
     for (int i = 0; !s.found && i < 3 && strncmp(name->text, "scipy_", 6) != 0; i++) {
@@ -322,7 +322,7 @@ static void *find_behind(const hs__name *name, void *handle, int is_program, int
     return own ? own : find_anywhere(name);
 }
 
-static void fill(hs__entry *entry, const hs__name *name, void *handle, int is_program)
+static void fill_entry(hs__entry *entry, const hs__name *name, void *handle, int is_program)
 {
     int guessed;
     void *function = find_behind(name, handle, is_program, &guessed);
@@ -343,7 +343,7 @@ static void fill(hs__entry *entry, const hs__name *name, void *handle, int is_pr
                          .name = name};
 }
 
-hs__entry *hs__look_behind(hs__name *name, const void *site)
+hs__entry *hs__find_entry(hs__name *name, const void *site)
 {
     static _Thread_local hs__entry without_memory;
     atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
@@ -360,10 +360,10 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
     if (!entry) {
         entry = malloc(sizeof *entry);
         if (!entry) {
-            fill(&without_memory, name, handle, is_program);
+            fill_entry(&without_memory, name, handle, is_program);
             return &without_memory;
         }
-        fill(entry, name, handle, is_program);
+        fill_entry(entry, name, handle, is_program);
         if (kept) {
             entry->start = caller.start + 1; /* a return address follows the call */
             entry->bytes = caller.bytes;
@@ -381,7 +381,7 @@ hs__entry *hs__look_behind(hs__name *name, const void *site)
 
 static int look_for_difference(void *handle, void *context)
 {
-    search *s = context;
+    name_search *s = context;
     void *function = not_ours(dlsym(handle, s->name->text));
     object library;
     if (!function || !find_object(function, &library)) return 0;
@@ -397,9 +397,9 @@ int hs__is_certain(hs__entry *entry)
     if (!entry->guessed || entry->name->bits) return 1;
 
     /* The call may be meant for any library with this name. */
-    const unsigned long long loads = hs__loads();
+    const unsigned long long loads = hs__load_count();
     if (atomic_load(&entry->agreed) == loads) return 1;
-    search s = {.name = entry->name, .bits = entry->bits};
+    name_search s = {.name = entry->name, .bits = entry->bits};
     hs__each_object(look_for_difference, &s);
     if (!s.differ) atomic_store(&entry->agreed, loads);
     return !s.differ;

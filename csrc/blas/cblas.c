@@ -9,7 +9,7 @@
 enum { ROWS = 101, COLUMNS = 102 };
 
 /* Returns Fortran's letter for a CBLAS constant; '?' for any other number. */
-static char letter(int number)
+static char letter_of(int number)
 {
     switch (number) {
     case 111:
@@ -33,7 +33,7 @@ static char other_triangle(char triangle)
 
 /* Returns the op for the transposed matrix: 'N' becomes 'T' (or 'C' with hermitian), 'T' and 'C'
  * become 'N'. */
-static char turned(char op, int hermitian)
+static char transposed_op(char op, int hermitian)
 {
     if (op == 'N') return hermitian ? 'C' : 'T';
     return op == 'T' || op == 'C' ? 'N' : op;

@@ -9,78 +9,84 @@
 
 #define ENTRY(FUNCTION, ROUTINE, DTYPE) \
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), NULL)
-#define I(x) hs__integer_of(x, wide)
-#define D(x) ((double)I(x))
+#define INTEGER(x) hs__integer_of(x, wide)
+#define DOUBLE(x) ((double)INTEGER(x))
 #define BEHIND(FUNCTION) ((__typeof__(&FUNCTION))entry->behind)
 
-#define GEMM(P, DTYPE, SCALAR, AT)                                                                \
+#define DEFINE_GEMM(P, DTYPE, SCALAR, AT)                                                         \
     HS__BLAS void NAME(P##gemm)(int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha, \
                                 const void *a, INT lda, const void *b, INT ldb, SCALAR beta,      \
                                 void *c, INT ldc)                                                 \
     {                                                                                             \
         ENTRY(NAME(P##gemm), HS__GEMM, DTYPE);                                                    \
-        if (hs__is_large(entry, D(m) * D(n) * D(k))) {                                            \
-            const char x = letter(op_a), y = letter(op_b);                                        \
-            if (order == COLUMNS && hs__gemm(entry, x, y, I(m), I(n), I(k), AT(alpha), a, I(lda), \
-                                             b, I(ldb), AT(beta), c, I(ldc)))                     \
+        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n) * DOUBLE(k))) {                             \
+            const char x = letter_of(op_a), y = letter_of(op_b);                                  \
+            if (order == COLUMNS &&                                                               \
+                hs__gemm(entry, x, y, INTEGER(m), INTEGER(n), INTEGER(k), AT(alpha), a,           \
+                         INTEGER(lda), b, INTEGER(ldb), AT(beta), c, INTEGER(ldc)))               \
                 return;                                                                           \
-            if (order == ROWS && hs__gemm(entry, y, x, I(n), I(m), I(k), AT(alpha), b, I(ldb), a, \
-                                          I(lda), AT(beta), c, I(ldc)))                           \
+            if (order == ROWS &&                                                                  \
+                hs__gemm(entry, y, x, INTEGER(n), INTEGER(m), INTEGER(k), AT(alpha), b,           \
+                         INTEGER(ldb), a, INTEGER(lda), AT(beta), c, INTEGER(ldc)))               \
                 return;                                                                           \
         }                                                                                         \
         BEHIND(NAME(P##gemm))(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   \
     }
 
-#define SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                               \
-    HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k, SCALAR alpha,      \
-                              const void *a, INT lda, SCALAR beta, void *c, INT ldc)            \
-    {                                                                                           \
-        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                    \
-        if (hs__is_large(entry, 0.5 * D(n) * D(n) * D(k))) {                                    \
-            const char t = letter(triangle), x = letter(op);                                    \
-            if (order == COLUMNS && hs__syrk(entry, HERMITIAN, t, x, I(n), I(k), AT(alpha), a,  \
-                                             I(lda), AT(beta), c, I(ldc)))                      \
-                return;                                                                         \
-            if (order == ROWS &&                                                                \
-                hs__syrk(entry, HERMITIAN, other_triangle(t), turned(x, HERMITIAN), I(n), I(k), \
-                         AT(alpha), a, I(lda), AT(beta), c, I(ldc)))                            \
-                return;                                                                         \
-        }                                                                                       \
-        BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);            \
+#define DEFINE_SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                          \
+    HS__BLAS void NAME(NAMED)(int order, int triangle, int op, INT n, INT k, SCALAR alpha,        \
+                              const void *a, INT lda, SCALAR beta, void *c, INT ldc)              \
+    {                                                                                             \
+        ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                      \
+        if (hs__is_large(entry, 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(k))) {                       \
+            const char t = letter_of(triangle), x = letter_of(op);                                \
+            if (order == COLUMNS &&                                                               \
+                hs__syrk(entry, HERMITIAN, t, x, INTEGER(n), INTEGER(k), AT(alpha), a,            \
+                         INTEGER(lda), AT(beta), c, INTEGER(ldc)))                                \
+                return;                                                                           \
+            if (order == ROWS && hs__syrk(entry, HERMITIAN, other_triangle(t),                    \
+                                          transposed_op(x, HERMITIAN), INTEGER(n), INTEGER(k),    \
+                                          AT(alpha), a, INTEGER(lda), AT(beta), c, INTEGER(ldc))) \
+                return;                                                                           \
+        }                                                                                         \
+        BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);              \
     }
 
-#define TRSM(P, DTYPE, SCALAR, AT)                                                              \
-    HS__BLAS void NAME(P##trsm)(int order, int side, int triangle, int op, int diagonal, INT m, \
-                                INT n, SCALAR alpha, const void *a, INT lda, void *b, INT ldb)  \
-    {                                                                                           \
-        ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                  \
-        if (hs__is_large(entry, 0.5 * D(m) * D(n) * (letter(side) == 'L' ? D(m) : D(n)))) {     \
-            const char s = letter(side), t = letter(triangle), x = letter(op);                  \
-            const char d = letter(diagonal);                                                    \
-            if (order == COLUMNS &&                                                             \
-                hs__trsm(entry, s, t, x, d, I(m), I(n), AT(alpha), a, I(lda), b, I(ldb)))       \
-                return;                                                                         \
-            if (order == ROWS && hs__trsm(entry, other_side(s), other_triangle(t), x, d, I(n),  \
-                                          I(m), AT(alpha), a, I(lda), b, I(ldb)))               \
-                return;                                                                         \
-        }                                                                                       \
-        BEHIND(NAME(P##trsm))                                                                   \
-        (order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);                     \
+#define DEFINE_TRSM(P, DTYPE, SCALAR, AT)                                                          \
+    HS__BLAS void NAME(P##trsm)(int order, int side, int triangle, int op, int diagonal, INT m,    \
+                                INT n, SCALAR alpha, const void *a, INT lda, void *b, INT ldb)     \
+    {                                                                                              \
+        ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                     \
+        if (hs__is_large(entry, 0.5 * DOUBLE(m) * DOUBLE(n) *                                      \
+                                    (letter_of(side) == 'L' ? DOUBLE(m) : DOUBLE(n)))) {           \
+            const char s = letter_of(side), t = letter_of(triangle), x = letter_of(op);            \
+            const char d = letter_of(diagonal);                                                    \
+            if (order == COLUMNS && hs__trsm(entry, s, t, x, d, INTEGER(m), INTEGER(n), AT(alpha), \
+                                             a, INTEGER(lda), b, INTEGER(ldb)))                    \
+                return;                                                                            \
+            if (order == ROWS &&                                                                   \
+                hs__trsm(entry, other_side(s), other_triangle(t), x, d, INTEGER(n), INTEGER(m),    \
+                         AT(alpha), a, INTEGER(lda), b, INTEGER(ldb)))                             \
+                return;                                                                            \
+        }                                                                                          \
+        BEHIND(NAME(P##trsm))                                                                      \
+        (order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);                        \
     }
 
-#define GEMV(P, DTYPE, SCALAR, AT)                                                                \
+#define DEFINE_GEMV(P, DTYPE, SCALAR, AT)                                                         \
     HS__BLAS void NAME(P##gemv)(int order, int op, INT m, INT n, SCALAR alpha, const void *a,     \
                                 INT lda, const void *x, INT incx, SCALAR beta, void *y, INT incy) \
     {                                                                                             \
         ENTRY(NAME(P##gemv), HS__GEMV, DTYPE);                                                    \
-        if (hs__is_large(entry, D(m) * D(n))) {                                                   \
-            const char o = letter(op);                                                            \
-            if (order == COLUMNS && hs__gemv(entry, o, I(m), I(n), AT(alpha), a, I(lda), x,       \
-                                             I(incx), AT(beta), y, I(incy)))                      \
+        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n))) {                                         \
+            const char o = letter_of(op);                                                         \
+            if (order == COLUMNS &&                                                               \
+                hs__gemv(entry, o, INTEGER(m), INTEGER(n), AT(alpha), a, INTEGER(lda), x,         \
+                         INTEGER(incx), AT(beta), y, INTEGER(incy)))                              \
                 return;                                                                           \
             if (order == ROWS && !(o == 'C' && DTYPE >> 1) && /* conj(A) is not turned */         \
-                hs__gemv(entry, turned(o, 0), I(n), I(m), AT(alpha), a, I(lda), x, I(incx),       \
-                         AT(beta), y, I(incy)))                                                   \
+                hs__gemv(entry, transposed_op(o, 0), INTEGER(n), INTEGER(m), AT(alpha), a,        \
+                         INTEGER(lda), x, INTEGER(incx), AT(beta), y, INTEGER(incy)))             \
                 return;                                                                           \
         }                                                                                         \
         BEHIND(NAME(P##gemv))(order, op, m, n, alpha, a, lda, x, incx, beta, y, incy);            \
@@ -88,32 +94,32 @@
 
 #define VALUE(x) (&(x))
 #define POINTER(x) (x)
-#define EACH_TYPE(MACRO)                \
+#define FOR_EACH_TYPE(MACRO)            \
     MACRO(s, HS_FLOAT32, float, VALUE)  \
     MACRO(d, HS_FLOAT64, double, VALUE) \
     MACRO(c, HS_COMPLEX64, const void *, POINTER) MACRO(z, HS_COMPLEX128, const void *, POINTER)
-EACH_TYPE(GEMM)
-EACH_TYPE(TRSM)
-EACH_TYPE(GEMV)
+FOR_EACH_TYPE(DEFINE_GEMM)
+FOR_EACH_TYPE(DEFINE_TRSM)
+FOR_EACH_TYPE(DEFINE_GEMV)
 
-SYRK(ssyrk, HS_FLOAT32, float, VALUE, 0)
-SYRK(dsyrk, HS_FLOAT64, double, VALUE, 0)
-SYRK(csyrk, HS_COMPLEX64, const void *, POINTER, 0)
-SYRK(zsyrk, HS_COMPLEX128, const void *, POINTER, 0)
-SYRK(cherk, HS_COMPLEX64, float, VALUE, 1)
-SYRK(zherk, HS_COMPLEX128, double, VALUE, 1)
+DEFINE_SYRK(ssyrk, HS_FLOAT32, float, VALUE, 0)
+DEFINE_SYRK(dsyrk, HS_FLOAT64, double, VALUE, 0)
+DEFINE_SYRK(csyrk, HS_COMPLEX64, const void *, POINTER, 0)
+DEFINE_SYRK(zsyrk, HS_COMPLEX128, const void *, POINTER, 0)
+DEFINE_SYRK(cherk, HS_COMPLEX64, float, VALUE, 1)
+DEFINE_SYRK(zherk, HS_COMPLEX128, double, VALUE, 1)
 
 #undef ENTRY
-#undef I
-#undef D
+#undef INTEGER
+#undef DOUBLE
 #undef BEHIND
-#undef GEMM
-#undef SYRK
-#undef TRSM
-#undef GEMV
+#undef DEFINE_GEMM
+#undef DEFINE_SYRK
+#undef DEFINE_TRSM
+#undef DEFINE_GEMV
 #undef VALUE
 #undef POINTER
-#undef EACH_TYPE
+#undef FOR_EACH_TYPE
 #undef INT
 #undef BITS
 #undef NAME

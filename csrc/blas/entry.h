@@ -68,24 +68,24 @@ struct hs__entry {
     atomic_ullong agreed; /* number of loaded libraries when all with this name had these bits */
 };
 
-/* Slow path of hs__behind: for the first call from an object, and for callers in no object. */
-hs__entry *hs__look_behind(hs__name *name, const void *site);
+/* Slow path of hs__entry_for: for the first call from an object, and for callers in no object. */
+hs__entry *hs__find_entry(hs__name *name, const void *site);
 
 /* Returns the entry for the caller to which a function will return at `site`. If no library has the
  * name, the process ends, like a program that lacks a function at its start. */
-static inline hs__entry *hs__behind(hs__name *name, const void *site)
+static inline hs__entry *hs__entry_for(hs__name *name, const void *site)
 {
     hs__entry *entry = atomic_load_explicit(&name->entries, memory_order_acquire);
     for (; entry; entry = entry->next)
         if ((uintptr_t)site - entry->start < entry->bytes) return entry;
-    return hs__look_behind(name, site);
+    return hs__find_entry(name, site);
 }
 
 /* Returns whether the width of the caller's integers is known. */
 int hs__is_certain(hs__entry *entry);
 
 /* Keeps the library that contains the address loaded, even if the program closes it. */
-void hs__keep(const void *address);
+void hs__keep_loaded(const void *address);
 
 /* Calls visit with each loaded library until it returns non-zero. No lock of the loader is held
  * during visit: with it, this thread and another one that loads a library could wait for each
@@ -94,6 +94,6 @@ void hs__each_object(int (*visit)(void *handle, void *context), void *context);
 
 /* Returns how many libraries have been loaded since the process began. A larger number than before
  * means that there may be a new library. */
-unsigned long long hs__loads(void);
+unsigned long long hs__load_count(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* The gate: takes a call for the engine or leaves it to the library behind.
  *
- * One call at a time is computed by the engine. hs__enter takes the gate, checks the affinity mask
- * of the calling thread and finds the pool for its places; hs__leave opens the gate again. Calls
- * never wait: whenever the engine is busy or unsuitable, the call goes to the library behind. */
+ * One call at a time is computed by the engine. hs__begin_call takes the gate, checks the
+ * affinity mask of the calling thread and finds the pool for its places; hs__end_call opens the
+ * gate again. Calls never wait: whenever the engine is busy or unsuitable, the call goes to the
+ * library behind. */
 #include "blas/gate.h"
 
 #include <pthread.h>
@@ -79,7 +80,7 @@ static void follow_mask(void)
     if (now.mask.set && hs__cpus_same(&now.mask, &now.seen)) return;
     const hs__places before = now.places;
     keep_mask();
-    hs__unbind(&now.openmp, &hs__set.start, &now.seen);
+    hs__unbind(&now.openmp, &hs__blas_settings.start, &now.seen);
     hs__places_within(&now.seen, &now.places);
     if (have_same_cores(&before, &now.places)) return;
     for (int p = 0; p <= HS__MOST_WORKERS; p++) {
@@ -100,7 +101,7 @@ static hs_status create_pool(int32_t workers, hs_pool **pool)
     hs_status status = HS_ERROR_UNSUPPORTED;
     if (count) status = hs_pool_create_domains(workers, places->cores, count, domain, of, pool);
     if (status == HS_ERROR_UNSUPPORTED) status = hs_pool_create(workers, places->cores, pool);
-    return status ? status : hs_pool_set_deterministic(*pool, hs__set.deterministic);
+    return status ? status : hs_pool_set_deterministic(*pool, hs__blas_settings.deterministic);
 }
 
 /* Opens a pool of so many workers. Returns how many it has. They are fewer if the system refuses to
@@ -123,70 +124,74 @@ static int32_t open_pool(int32_t workers)
 
 /* ---- the gate -------------------------------------------------------------------------------- */
 
-static int no(hs__entry *entry, hs__fate fate, double volume)
+/* Counts a call that the engine does not compute; returns 0. */
+static int leave_to_library(hs__entry *entry, hs__fate fate, double volume)
 {
-    if (hs__counting) hs__count(entry, fate, volume, 0.0, 0.0);
+    if (hs__counting) hs__count_call(entry, fate, volume, 0.0, 0.0);
     return 0;
 }
 
-int hs__refuse(hs__entry *entry, double volume) { return no(entry, HS__REFUSED, volume); }
+int hs__refuse_call(hs__entry *entry, double volume)
+{
+    return leave_to_library(entry, HS__REFUSED, volume);
+}
 
 /* Returns the number of workers that both the settings of the library behind and the program
  * allow. */
 static int32_t workers_for(hs__entry *entry)
 {
     const int32_t told = entry->threads ? entry->threads() : 0;
-    const int32_t limit = atomic_load(&hs__set.limit);
+    const int32_t limit = atomic_load(&hs__blas_settings.limit);
     return told > 0 && told < limit ? told : limit;
 }
 
 /* Returns the fate of a call with at most so many workers, and finds the pool for it. The gate must
  * be taken. */
-static hs__fate choose_pool(int32_t workers, hs__turn *turn)
+static hs__fate choose_pool(int32_t workers, hs__call *call)
 {
     if (hs__is_in_parallel(&now.openmp)) return HS__PARALLEL;
     follow_mask();
     if (workers > now.places.count) workers = now.places.count;
     if (workers < 2) return HS__ONE_THREAD;
-    turn->workers = open_pool(workers);
-    if (!turn->workers) return HS__REFUSED;
-    turn->pool = pools[turn->workers];
-    turn->speeds = now.places.has_speeds ? now.places.speeds : NULL;
+    call->workers = open_pool(workers);
+    if (!call->workers) return HS__REFUSED;
+    call->pool = pools[call->workers];
+    call->speeds = now.places.has_speeds ? now.places.speeds : NULL;
     return HS__TAKEN;
 }
 
-int hs__enter(hs__turn *turn, hs__entry *entry, double volume)
+int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
 {
-    if (!hs__is_certain(entry)) return no(entry, HS__REFUSED, volume);
+    if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, volume);
     const int32_t workers = workers_for(entry);
-    if (workers < 2) return no(entry, HS__ONE_THREAD, volume);
-    if (atomic_exchange(&taken, 1)) return no(entry, HS__BUSY, volume);
-    *turn = (hs__turn){.entry = entry, .volume = volume};
-    const hs__fate fate = choose_pool(workers, turn);
+    if (workers < 2) return leave_to_library(entry, HS__ONE_THREAD, volume);
+    if (atomic_exchange(&taken, 1)) return leave_to_library(entry, HS__BUSY, volume);
+    *call = (hs__call){.entry = entry, .volume = volume};
+    const hs__fate fate = choose_pool(workers, call);
     if (fate != HS__TAKEN) {
         atomic_store(&taken, 0);
-        return no(entry, fate, volume);
+        return leave_to_library(entry, fate, volume);
     }
-    turn->start = hs__counting ? hs_clock() : 0.0;
+    call->start = hs__counting ? hs_clock() : 0.0;
     return 1;
 }
 
 /* Returns the core-seconds that the workers did not get. */
-static double lost(const hs__turn *turn, double seconds)
+static double lost_core_seconds(const hs__call *call, double seconds)
 {
     double available[HS__MOST_WORKERS];
     double missing = 0.0;
-    hs_pool_availability(turn->pool, turn->speeds, available);
-    for (int32_t p = 0; p < turn->workers; p++) missing += 1.0 - available[p];
+    hs_pool_availability(call->pool, call->speeds, available);
+    for (int32_t p = 0; p < call->workers; p++) missing += 1.0 - available[p];
     return missing * seconds;
 }
 
-int hs__leave(hs__turn *turn, hs_status status)
+int hs__end_call(hs__call *call, hs_status status)
 {
     if (hs__counting) {
-        const double seconds = hs_clock() - turn->start;
-        hs__count(turn->entry, status ? HS__REFUSED : HS__TAKEN, turn->volume, seconds,
-                  status ? 0.0 : lost(turn, seconds));
+        const double seconds = hs_clock() - call->start;
+        hs__count_call(call->entry, status ? HS__REFUSED : HS__TAKEN, call->volume, seconds,
+                       status ? 0.0 : lost_core_seconds(call, seconds));
     }
     atomic_store(&taken, 0);
     return !status;

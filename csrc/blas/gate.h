@@ -6,7 +6,7 @@
 
 /* Calls with fewer multiply-adds go to the library behind: [routine][dtype]; infinite if the engine
  * is switched off. */
-extern double hs__least[HS__ROUTINES][4];
+extern double hs__least_volume[HS__ROUTINES][4];
 /* Non-zero if calls are counted for a report at the end. */
 extern int hs__counting;
 /* The largest number of workers after the system has refused to start more threads;
@@ -24,31 +24,33 @@ typedef enum hs__fate {
     HS__FATES
 } hs__fate;
 
-void hs__count(const hs__entry *entry, hs__fate fate, double volume, double seconds, double lost);
+void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
+                    double lost);
 
 /* First check, at no cost: returns whether a call with so many multiply-adds is large enough. */
 static inline int hs__is_large(const hs__entry *entry, double volume)
 {
-    if (volume >= hs__least[entry->routine][entry->dtype]) return 1;
-    if (__builtin_expect(hs__counting, 0)) hs__count(entry, HS__SMALL, volume, 0.0, 0.0);
+    if (volume >= hs__least_volume[entry->routine][entry->dtype]) return 1;
+    if (__builtin_expect(hs__counting, 0)) hs__count_call(entry, HS__SMALL, volume, 0.0, 0.0);
     return 0;
 }
 
 /* A call that the engine computes. */
-typedef struct hs__turn {
+typedef struct hs__call {
     hs__entry *entry;
     hs_pool *pool;
     int32_t workers;      /* of the pool */
     const double *speeds; /* [workers] of the workers, or NULL */
     double volume, start;
-} hs__turn;
+} hs__call;
 
-/* Second check: takes the engine's pool for this thread alone, until hs__leave. hs__enter returns 0
- * if the call must go to the library behind. hs__leave returns whether the call is done. */
-int hs__enter(hs__turn *turn, hs__entry *entry, double volume);
-int hs__leave(hs__turn *turn, hs_status status);
+/* Second check: takes the engine's pool for this thread alone, until hs__end_call. hs__begin_call
+ * returns 0 if the call must go to the library behind. hs__end_call returns whether the call is
+ * done. */
+int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
+int hs__end_call(hs__call *call, hs_status status);
 
 /* Counts a call with arguments that the engine does not support; returns 0. */
-int hs__refuse(hs__entry *entry, double volume);
+int hs__refuse_call(hs__entry *entry, double volume);
 
 #endif

@@ -24,7 +24,7 @@
                             .dtype = DTYPE,                                        \
                             .bits = BITS};                                         \
     const void *site = __builtin_extract_return_addr(__builtin_return_address(0)); \
-    hs__entry *entry = hs__behind(&name, site);                                    \
+    hs__entry *entry = hs__entry_for(&name, site);                                 \
     const int wide = entry->bits == 64
 
 /* Returns the integer at an address. */

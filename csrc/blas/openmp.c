@@ -32,14 +32,14 @@ static int note_runtime(void *handle, void *context)
     find_function(handle, "omp_get_place_num_procs", &new.place_num_procs,
                   sizeof new.place_num_procs);
     find_function(handle, "omp_get_place_proc_ids", &new.place_proc_ids, sizeof new.place_proc_ids);
-    hs__keep(function);
+    hs__keep_loaded(function);
     known->runtime[known->count++] = new;
     return 0;
 }
 
 static void find_runtimes(hs__openmp *known)
 {
-    const unsigned long long loads = hs__loads();
+    const unsigned long long loads = hs__load_count();
     if (loads == known->loads) return;
     hs__each_object(note_runtime, known);
     known->loads = loads;
@@ -75,7 +75,7 @@ static hs__cpus find_place(const hs__runtime *runtime, int place, size_t bytes)
 
 /* Returns whether the mask is one place of the runtime. If it is, the mask becomes the union of all
  * its places. */
-static int widen(const hs__runtime *runtime, const hs__cpus *start, hs__cpus *mask)
+static int widen_mask(const hs__runtime *runtime, const hs__cpus *start, hs__cpus *mask)
 {
     const int places = runtime->proc_bind() ? runtime->num_places() : 0;
     hs__cpus all = {places > 1 ? calloc(1, mask->bytes) : NULL, mask->bytes};
@@ -100,7 +100,7 @@ static void look_at_places(const hs__openmp *known, const hs__cpus *start, hs__c
         if (!runtime->proc_bind || !runtime->num_places || !runtime->place_num_procs ||
             !runtime->place_proc_ids)
             continue;
-        if (widen(runtime, start, mask)) return;
+        if (widen_mask(runtime, start, mask)) return;
     }
 }
 

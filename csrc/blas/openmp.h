@@ -21,7 +21,7 @@ typedef struct hs__runtime {
 typedef struct hs__openmp {
     hs__runtime runtime[HS__MOST_RUNTIMES];
     int count;
-    unsigned long long loads; /* hs__loads at the last search */
+    unsigned long long loads; /* hs__load_count at the last search */
 } hs__openmp;
 
 /* Return whether the process has a runtime, and whether the calling thread is in a parallel region
@@ -36,8 +36,9 @@ int hs__is_in_parallel(hs__openmp *known);
  * set by something else and is kept.
  *   start   the mask before there was a runtime. An explicit list of places may have more cpus than
  *           the process; cpus outside start are left out. No set: not known
- * LLVM's and Intel's runtimes bind a thread that asks for their places. Therefore they are not asked
- * while the mask is the same as at the start, and afterwards the thread gets its own mask back. */
+ * LLVM's and Intel's runtimes bind a thread that asks for their places. Therefore they are not
+ * asked while the mask is the same as at the start, and afterwards the thread gets its own mask
+ * back. */
 void hs__unbind(hs__openmp *known, const hs__cpus *start, hs__cpus *mask);
 
 #endif

@@ -24,7 +24,7 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
 }
 
 /* Loops for float and double; an element consists of `parts` real numbers. */
-#define LOOPS(REAL)                                                                     \
+#define DEFINE_LOOPS(REAL)                                                              \
     static double largest_##REAL(const hs__matrix *x, int parts)                        \
     {                                                                                   \
         REAL largest = 0;                                                               \
@@ -46,8 +46,8 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
                 e[1] = -e[1];                                                           \
             }                                                                           \
     }
-LOOPS(float)
-LOOPS(double)
+DEFINE_LOOPS(float)
+DEFINE_LOOPS(double)
 
 /* Returns the matrix or its transpose: with contiguous columns, if it has contiguous lines. */
 static hs__matrix lines_of(const hs__matrix *x)

@@ -15,15 +15,15 @@ static inline hs__matrix hs__stored(int32_t dtype, const void *data, int64_t row
 
 /* Returns rows x cols, of which the transpose is stored unless op is 'N'. 'C' also transposes only:
  * the caller must apply the conjugate. */
-static inline hs__matrix hs__op(int32_t dtype, char op, const void *data, int64_t rows,
-                                int64_t cols, int64_t lead)
+static inline hs__matrix hs__operand(int32_t dtype, char op, const void *data, int64_t rows,
+                                     int64_t cols, int64_t lead)
 {
     return op == 'N' ? hs__stored(dtype, data, rows, cols, lead)
                      : hs__transposed(hs__stored(dtype, data, cols, rows, lead));
 }
 
 /* Returns whether the number of rows is valid and the leading dimension large enough for it. */
-static inline int hs__fits(int64_t lead, int64_t rows)
+static inline int hs__lead_fits(int64_t lead, int64_t rows)
 {
     return rows >= 0 && lead >= (rows > 1 ? rows : 1);
 }

@@ -30,15 +30,16 @@ static int is_first(int cpu, const hs__cpus *mask)
 
 static void find_cores(const hs__cpus *mask, hs__places *found)
 {
-    for (int32_t cpu = 0; cpu < hs__cpus_end(mask) && found->count < hs__set.most; cpu++)
+    for (int32_t cpu = 0; cpu < hs__cpus_end(mask) && found->count < hs__blas_settings.most; cpu++)
         if (hs__cpus_have(mask, cpu) && is_first(cpu, mask)) found->cores[found->count++] = cpu;
 }
 
 void hs__places_within(const hs__cpus *mask, hs__places *found)
 {
-    const hs__places *named = &hs__set.named;
+    const hs__places *named = &hs__blas_settings.named;
     found->count = found->has_speeds = found->domains = 0;
-    for (int32_t i = 0; mask->set && i < named->count && found->count < hs__set.most; i++) {
+    for (int32_t i = 0; mask->set && i < named->count && found->count < hs__blas_settings.most;
+         i++) {
         if (!hs__cpus_have(mask, named->cores[i])) continue;
         found->cores[found->count] = named->cores[i];
         found->speeds[found->count] = named->speeds[i];
@@ -62,7 +63,7 @@ int32_t hs__domains_of(const hs__places *places, int32_t workers, hs_domain *dom
     for (int32_t w = 0; w < workers && places->domains; w++) {
         const int32_t d = places->domain_of[w];
         if (!place[d]) {
-            domain[count] = hs__set.domain[d];
+            domain[count] = hs__blas_settings.domain[d];
             place[d] = ++count;
         }
         of[w] = place[d] - 1;

@@ -23,11 +23,11 @@ static hs_product product_of(int32_t dtype, char op, const hs__matrix *a, const 
 /* The same with conj(A), conj(B), or both. The engine can conjugate only the second factor. To
  * conjugate the first one, the whole product is transposed. To conjugate both, a conjugated copy of
  * the first one is made. */
-static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a, hs__matrix b,
-                          int conjugate_b, const double alpha[2], const double beta[2],
-                          hs__matrix c)
+static hs_status multiply_conjugated(hs__call *call, char op, hs__matrix a, int conjugate_a,
+                                     hs__matrix b, int conjugate_b, const double alpha[2],
+                                     const double beta[2], hs__matrix c)
 {
-    const int32_t dtype = turn->entry->dtype;
+    const int32_t dtype = call->entry->dtype;
     char *copy = NULL;
     if (conjugate_a && conjugate_b) {
         copy = malloc(hs__element_bytes(dtype) * (size_t)a.rows * (size_t)a.cols);
@@ -46,7 +46,7 @@ static hs_status multiply(hs__turn *turn, char op, hs__matrix a, int conjugate_a
     }
     hs_product product = product_of(dtype, op, &a, &b, alpha, beta, &c);
     product.conjugate = conjugate_a || conjugate_b;
-    const hs_status status = hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
+    const hs_status status = hs_gemm(call->pool, &product, call->speeds, NULL, NULL);
     free(copy);
     return status;
 }
@@ -59,19 +59,20 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     double scale[2], keep[2];
     op_a = hs__letter(op_a, "NTC");
     op_b = hs__letter(op_b, "NTC");
-    if (!op_a || !op_b || n < 0 || k < 0) return hs__refuse(entry, volume);
-    if (!hs__fits(lda, op_a == 'N' ? m : k) || !hs__fits(ldb, op_b == 'N' ? k : n) ||
-        !hs__fits(ldc, m))
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!op_a || !op_b || n < 0 || k < 0) return hs__refuse_call(entry, volume);
+    if (!hs__lead_fits(lda, op_a == 'N' ? m : k) || !hs__lead_fits(ldb, op_b == 'N' ? k : n) ||
+        !hs__lead_fits(ldc, m))
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
-    const hs__matrix x = hs__op(dtype, op_a, a, m, k, lda), y = hs__op(dtype, op_b, b, k, n, ldb);
+    const hs__matrix x = hs__operand(dtype, op_a, a, m, k, lda),
+                     y = hs__operand(dtype, op_b, b, k, n, ldb);
     hs__factor_of(dtype, alpha, scale);
     hs__factor_of(dtype, beta, keep);
     const int first = dtype >> 1 && op_a == 'C', second = dtype >> 1 && op_b == 'C';
-    return hs__leave(&turn, multiply(&turn, op_a, x, first, y, second, scale, keep,
-                                     hs__stored(dtype, c, m, n, ldc)));
+    return hs__end_call(&call, multiply_conjugated(&call, op_a, x, first, y, second, scale, keep,
+                                                   hs__stored(dtype, c, m, n, ldc)));
 }
 
 /* Sets the imaginary parts of a Hermitian matrix's diagonal to zero. The BLAS does not read them,
@@ -86,17 +87,18 @@ static void make_real(int32_t dtype, const hs__matrix *x)
 
 /* Computes one triangle of C <- alpha A A^T + beta C, or with `hermitian` of alpha A A^H + beta C.
  * C, including its diagonal, remains unchanged in the same cases as in the BLAS. */
-static hs_status half(hs__turn *turn, int hermitian, char triangle, char op, const hs__matrix *a,
-                      const double alpha[2], const double beta[2], const hs__matrix *c)
+static hs_status compute_triangle(hs__call *call, int hermitian, char triangle, char op,
+                                  const hs__matrix *a, const double alpha[2], const double beta[2],
+                                  const hs__matrix *c)
 {
     if (beta[0] == 1.0 && beta[1] == 0.0 && (a->cols == 0 || (alpha[0] == 0.0 && alpha[1] == 0.0)))
         return HS_OK;
-    if (hermitian) make_real(turn->entry->dtype, c);
+    if (hermitian) make_real(call->entry->dtype, c);
     const hs__matrix second = hs__transposed(*a);
-    hs_product product = product_of(turn->entry->dtype, op, a, &second, alpha, beta, c);
+    hs_product product = product_of(call->entry->dtype, op, a, &second, alpha, beta, c);
     product.conjugate = hermitian;
     product.triangle = triangle == 'L' ? HS_TRIANGLE_LOWER : HS_TRIANGLE_UPPER;
-    return hs_gemm(turn->pool, &product, turn->speeds, NULL, NULL);
+    return hs_gemm(call->pool, &product, call->speeds, NULL, NULL);
 }
 
 int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n, int64_t k,
@@ -107,19 +109,21 @@ int hs__syrk(hs__entry *entry, int hermitian, char triangle, char op, int64_t n,
     double scale[2], keep[2];
     triangle = hs__letter(triangle, "LU");
     op = hs__letter(op, !(dtype >> 1) ? "NTC" : hermitian ? "NC" : "NT");
-    if (!triangle || !op || !hs__fits(lda, op == 'N' ? n : k) || !hs__fits(ldc, n) || k < 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!triangle || !op || !hs__lead_fits(lda, op == 'N' ? n : k) || !hs__lead_fits(ldc, n) ||
+        k < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     hs__factor_of(hermitian ? dtype & 1 : dtype, alpha, scale);
     hs__factor_of(hermitian ? dtype & 1 : dtype, beta, keep);
-    hs__matrix x = hs__op(dtype, op, a, n, k, lda);
+    hs__matrix x = hs__operand(dtype, op, a, n, k, lda);
     hs__matrix out = hs__stored(dtype, c, n, n, ldc);
     if (hermitian && op == 'C') { /* X^H X is the transpose of X^T conj(X) */
         out = hs__transposed(out);
         triangle = triangle == 'L' ? 'U' : 'L';
     }
-    return hs__leave(&turn, half(&turn, hermitian, triangle, op, &x, scale, keep, &out));
+    return hs__end_call(&call,
+                        compute_triangle(&call, hermitian, triangle, op, &x, scale, keep, &out));
 }
 
 int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha, const void *a,
@@ -129,10 +133,10 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
     double scale[2], keep[2];
     /* the engine cannot multiply by a conjugated matrix in place */
     op = hs__letter(op, entry->dtype >> 1 ? "NT" : "NTC");
-    if (!op || m < 1 || n < 1 || !hs__fits(lda, m) || incx == 0 || incy == 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!op || m < 1 || n < 1 || !hs__lead_fits(lda, m) || incx == 0 || incy == 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const int64_t rows = op == 'N' ? m : n, inner = op == 'N' ? n : m;
     const ptrdiff_t element = (ptrdiff_t)hs__element_bytes(entry->dtype);
     hs__matrix in = hs__stored(entry->dtype, x, inner, 1, 1);
@@ -143,6 +147,7 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
     if (incy < 0) out.data -= element * incy * (rows - 1);
     hs__factor_of(entry->dtype, alpha, scale);
     hs__factor_of(entry->dtype, beta, keep);
-    return hs__leave(&turn, multiply(&turn, op, hs__op(entry->dtype, op, a, rows, inner, lda), 0,
-                                     in, 0, scale, keep, out));
+    return hs__end_call(
+        &call, multiply_conjugated(&call, op, hs__operand(entry->dtype, op, a, rows, inner, lda), 0,
+                                   in, 0, scale, keep, out));
 }

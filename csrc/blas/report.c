@@ -17,7 +17,8 @@ typedef struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tally tallies[HS__ROUTINES][4];
 
-void hs__count(const hs__entry *entry, hs__fate fate, double volume, double seconds, double lost)
+void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
+                    double lost)
 {
     /* Losing a count is better than waiting, which in a signal handler could be for the thread
      * itself. */
@@ -31,7 +32,7 @@ void hs__count(const hs__entry *entry, hs__fate fate, double volume, double seco
     pthread_mutex_unlock(&lock);
 }
 
-static void print(const char *name, int dtype, const tally *t)
+static void print_tally(const char *name, int dtype, const tally *t)
 {
     const double flops = (dtype >> 1 ? 8.0 : 2.0) * t->volume[0];
     fprintf(stderr, "%c%-6s %8ld %8ld %8ld %8ld %8ld %8ld %9.1e %9.1e %9.3f", "sdcz"[dtype], name,
@@ -44,7 +45,7 @@ static void print(const char *name, int dtype, const tally *t)
 
 __attribute__((destructor)) static void report(void)
 {
-    if (!hs__set.report) return;
+    if (!hs__blas_settings.report) return;
     int printed = 0;
     for (int r = 0; r < HS__ROUTINES; r++)
         for (int d = 0; d < 4; d++) {
@@ -58,7 +59,7 @@ __attribute__((destructor)) static void report(void)
                         "%9s %8s\n",
                         (long)getpid(), "", "taken", "small", "1-thread", "busy", "parallel",
                         "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
-            print(hs__routine_names[r], d, t);
+            print_tally(hs__routine_names[r], d, t);
         }
     if (printed && hs__startable < HS__MOST_WORKERS)
         fprintf(stderr, "The system refused to start threads: calls had %ld worker%s at most.\n",

@@ -11,7 +11,7 @@
 #include "blas/control.h"
 #include "blas/gate.h"
 
-hs__settings hs__set;
+hs__settings hs__blas_settings;
 int hs__counting;
 
 const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs",
@@ -22,14 +22,16 @@ _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTI
 
 /* Multiply-adds from which the engine was at least as fast as OpenBLAS, measured on two idle cores
  * with AVX-512. `hetsched measure --blas` measures them on other machines. */
-#define FOR(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
-double hs__least[HS__ROUTINES][4] = {
-    [HS__GEMM] = FOR(2e6, 2e6),     [HS__SYRK] = FOR(5e5, 5e5),    [HS__TRSM] = FOR(2e5, 9e6),
-    [HS__GEMV] = FOR(1.6e7, 1.6e7), [HS__GETRF] = FOR(5e5, 6e6),   [HS__GETRS] = FOR(4e6, 2e7),
-    [HS__GESV] = FOR(5e5, 6e6),     [HS__GETRI] = FOR(6e6, 1.2e7), [HS__POTRF] = FOR(1e5, 1e5),
-    [HS__POTRS] = FOR(3e6, 2e7),    [HS__POSV] = FOR(1e5, 1e5),    [HS__TRTRS] = FOR(2e5, 9e6),
-    [HS__GEQRF] = FOR(2e6, 1e6),    [HS__ORGQR] = FOR(2e6, 1e6),   [HS__ORMQR] = FOR(2e6, 3e7),
-    [HS__GELS] = FOR(2e6, 1e6)};
+#define BY_TYPE(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
+double hs__least_volume[HS__ROUTINES][4] = {
+    [HS__GEMM] = BY_TYPE(2e6, 2e6),  [HS__SYRK] = BY_TYPE(5e5, 5e5),
+    [HS__TRSM] = BY_TYPE(2e5, 9e6),  [HS__GEMV] = BY_TYPE(1.6e7, 1.6e7),
+    [HS__GETRF] = BY_TYPE(5e5, 6e6), [HS__GETRS] = BY_TYPE(4e6, 2e7),
+    [HS__GESV] = BY_TYPE(5e5, 6e6),  [HS__GETRI] = BY_TYPE(6e6, 1.2e7),
+    [HS__POTRF] = BY_TYPE(1e5, 1e5), [HS__POTRS] = BY_TYPE(3e6, 2e7),
+    [HS__POSV] = BY_TYPE(1e5, 1e5),  [HS__TRTRS] = BY_TYPE(2e5, 9e6),
+    [HS__GEQRF] = BY_TYPE(2e6, 1e6), [HS__ORGQR] = BY_TYPE(2e6, 1e6),
+    [HS__ORMQR] = BY_TYPE(2e6, 3e7), [HS__GELS] = BY_TYPE(2e6, 1e6)};
 
 /* Returns whether a name of so many letters is the name of a routine ("gemm"), or of a routine for
  * a type ("dgemm"). */
@@ -47,7 +49,7 @@ static void set_least(double least, const char *name, size_t length)
 {
     for (int r = 0; r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (!name || is_named(name, length, r, t)) hs__least[r][t] = least;
+            if (!name || is_named(name, length, r, t)) hs__least_volume[r][t] = least;
 }
 
 void hetsched_blas_set_least(const char *text)
@@ -74,7 +76,7 @@ double hetsched_blas_get_least(const char *name)
     for (int r = 0; name && r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
             if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t))
-                return hs__least[r][t];
+                return hs__least_volume[r][t];
     return NAN;
 }
 
@@ -83,14 +85,14 @@ static void find_places(hs__places *found)
 {
     hs__openmp openmp = {.count = 0};
     hs__cpus mask;
-    if (hs__cpus_of(pthread_self(), &mask)) hs__unbind(&openmp, &hs__set.start, &mask);
+    if (hs__cpus_of(pthread_self(), &mask)) hs__unbind(&openmp, &hs__blas_settings.start, &mask);
     hs__places_within(&mask, found);
     free(mask.set);
 }
 
-static int32_t limited(int32_t workers)
+static int32_t limit_workers(int32_t workers)
 {
-    const int32_t limit = atomic_load(&hs__set.limit);
+    const int32_t limit = atomic_load(&hs__blas_settings.limit);
     return limit < workers ? limit : workers;
 }
 
@@ -98,7 +100,7 @@ int hetsched_blas_get_num_threads(void)
 {
     hs__places places;
     find_places(&places);
-    return limited(places.count);
+    return limit_workers(places.count);
 }
 
 /* A limit of all cpus is no limit, because there may be more cpus later. */
@@ -106,7 +108,9 @@ void hetsched_blas_set_num_threads(int threads)
 {
     hs__places places;
     find_places(&places);
-    atomic_store(&hs__set.limit, threads < 1 ? 1 : threads < places.count ? threads : hs__set.most);
+    atomic_store(&hs__blas_settings.limit, threads < 1              ? 1
+                                           : threads < places.count ? threads
+                                                                    : hs__blas_settings.most);
 }
 
 int hetsched_blas_get_num_domains(void)
@@ -115,7 +119,7 @@ int hetsched_blas_get_num_domains(void)
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t of[HS__MOST_WORKERS];
     find_places(&places);
-    const int32_t count = hs__domains_of(&places, limited(places.count), domain, of);
+    const int32_t count = hs__domains_of(&places, limit_workers(places.count), domain, of);
     return count ? count : 1;
 }
 
@@ -157,24 +161,26 @@ static void read_domains(const char *of, const char *blocks)
 {
     double numbers[HS__MOST_WORKERS];
     int32_t count = 0;
-    if (!of || !blocks || read_numbers(of, numbers, HS__MOST_WORKERS) < hs__set.named.count) return;
+    if (!of || !blocks ||
+        read_numbers(of, numbers, HS__MOST_WORKERS) < hs__blas_settings.named.count)
+        return;
     for (const char *text = blocks; text && count < HS__MOST_DOMAINS; count++) {
-        if (!read_domain(text, &hs__set.domain[count])) return;
+        if (!read_domain(text, &hs__blas_settings.domain[count])) return;
         text = strchr(text, ';');
         if (text) text++;
     }
-    for (int32_t w = 0; w < hs__set.named.count; w++) {
+    for (int32_t w = 0; w < hs__blas_settings.named.count; w++) {
         if (!(numbers[w] < count)) return;
-        hs__set.named.domain_of[w] = (int32_t)numbers[w];
+        hs__blas_settings.named.domain_of[w] = (int32_t)numbers[w];
     }
-    hs__set.named.domains = count;
+    hs__blas_settings.named.domains = count;
 }
 
-static void limit(const char *name)
+static void read_limit(const char *name)
 {
     const char *text = getenv(name);
     const long most = text ? strtol(text, NULL, 10) : 0;
-    if (most > 0 && most < hs__set.most) hs__set.most = (int32_t)most;
+    if (most > 0 && most < hs__blas_settings.most) hs__blas_settings.most = (int32_t)most;
 }
 
 __attribute__((constructor)) static void read_all(void)
@@ -183,20 +189,21 @@ __attribute__((constructor)) static void read_all(void)
     const char *report = getenv("HETSCHED_BLAS_REPORT");
     const char *deterministic = getenv("HETSCHED_DETERMINISTIC");
     double numbers[HS__MOST_WORKERS];
-    hs__places *named = &hs__set.named;
+    hs__places *named = &hs__blas_settings.named;
     hs__openmp openmp = {.count = 0};
-    if (!hs__has_openmp(&openmp)) hs__cpus_of(pthread_self(), &hs__set.start);
+    if (!hs__has_openmp(&openmp)) hs__cpus_of(pthread_self(), &hs__blas_settings.start);
     named->count = read_numbers(getenv("HETSCHED_BLAS_CORES"), numbers, HS__MOST_WORKERS);
     for (int32_t i = 0; i < named->count; i++)
         named->cores[i] = numbers[i] < 1 << 20 ? (int32_t)numbers[i] : 1 << 20;
     named->has_speeds = read_numbers(getenv("HETSCHED_BLAS_SPEEDS"), named->speeds,
                                      HS__MOST_WORKERS) >= named->count;
     read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
-    hs__set.most = named->count ? named->count : HS__MOST_WORKERS;
-    limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
-    atomic_store(&hs__set.limit, hs__set.most);
-    hs__set.deterministic = deterministic && *deterministic && strcmp(deterministic, "0") != 0;
-    hs__set.report = hs__counting = report && *report && strcmp(report, "0") != 0;
+    hs__blas_settings.most = named->count ? named->count : HS__MOST_WORKERS;
+    read_limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
+    atomic_store(&hs__blas_settings.limit, hs__blas_settings.most);
+    hs__blas_settings.deterministic =
+        deterministic && *deterministic && strcmp(deterministic, "0") != 0;
+    hs__blas_settings.report = hs__counting = report && *report && strcmp(report, "0") != 0;
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
     if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
 }

@@ -30,7 +30,7 @@ typedef struct hs__settings {
     hs_domain domain[HS__MOST_DOMAINS]; /* the domains of the places */
 } hs__settings;
 
-extern hs__settings hs__set;
+extern hs__settings hs__blas_settings;
 
 /* Names of the routines in the order of hs__routine, without the type's letter. */
 extern const char *const hs__routine_names[];

@@ -46,17 +46,17 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
     const int64_t order = side == 'L' ? m : n;
     const double volume = 0.5 * (double)m * (double)n * (double)order;
     double scale[2];
-    if (!side || !triangle || !op || !diagonal || !hs__fits(lda, order) || !hs__fits(ldb, m) ||
-        n < 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!side || !triangle || !op || !diagonal || !hs__lead_fits(lda, order) ||
+        !hs__lead_fits(ldb, m) || n < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
     hs__factor_of(dtype, alpha, scale);
     hs__matrix x = hs__stored(dtype, b, m, n, ldb);
     if (hs__factor_is(dtype, scale, 0.0)) {
         hs__scale(dtype, &x, scale);
-        return hs__leave(&turn, HS_OK);
+        return hs__end_call(&call, HS_OK);
     }
     /* X op(T) = B is equivalent to op(T)^T X^T = B^T. For 'C' the transpose of T^H is conj(T), so
      * everything except T is conjugated instead. */
@@ -72,9 +72,9 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
     }
     const hs__matrix t = hs__stored(dtype, a, order, order, lda);
     const hs_status status =
-        hs__substitute(turn.pool, dtype, triangle, first, diagonal == 'U', t, scale, &x);
+        hs__substitute(call.pool, dtype, triangle, first, diagonal == 'U', t, scale, &x);
     if (conjugate) hs__conjugate(dtype, &x);
-    return hs__leave(&turn, status);
+    return hs__end_call(&call, status);
 }
 
 int64_t hs__first_zero(int32_t dtype, const hs__matrix *t)
@@ -94,16 +94,17 @@ int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n
     triangle = hs__letter(triangle, "LU");
     op = hs__letter(op, "NTC");
     diagonal = hs__letter(diagonal, "NU");
-    if (!triangle || !op || !diagonal || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!triangle || !op || !diagonal || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) ||
+        cols < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
-    return hs__leave(&turn, *info ? HS_OK
-                                  : hs__substitute(turn.pool, entry->dtype, triangle, op,
-                                                   diagonal == 'U', t, NULL, &x));
+    return hs__end_call(&call, *info ? HS_OK
+                                     : hs__substitute(call.pool, entry->dtype, triangle, op,
+                                                      diagonal == 'U', t, NULL, &x));
 }
 
 /* ---- LU -------------------------------------------------------------------------------------- */
@@ -150,12 +151,12 @@ static int32_t *read_pivots(hs__pivots from, int64_t n)
     return to;
 }
 
-static hs_status factor_lu(hs__turn *turn, hs_factor *lu, hs__pivots pivots, int64_t *info)
+static hs_status factor_lu(hs__call *call, hs_factor *lu, hs__pivots pivots, int64_t *info)
 {
     const int64_t count = lu->m < lu->n ? lu->m : lu->n;
     lu->pivots = open_pivots(pivots, count);
     const hs_status status =
-        lu->pivots ? hs_run_factor(turn->pool, lu, NULL, NULL) : HS_ERROR_MEMORY;
+        lu->pivots ? hs_run_factor(call->pool, lu, NULL, NULL) : HS_ERROR_MEMORY;
     if (!status) *info = lu->failed + 1;
     return status;
 }
@@ -167,13 +168,13 @@ int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__
     const double r = (double)count;
     const double volume =
         r * ((double)m * (double)n - r * ((double)m + (double)n) / 2.0 + r * r / 3.0);
-    if (n < 0 || !hs__fits(lda, m)) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (n < 0 || !hs__lead_fits(lda, m)) return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, m, n, a, lda);
-    const hs_status status = factor_lu(&turn, &lu, pivots, info);
+    const hs_status status = factor_lu(&call, &lu, pivots, info);
     if (lu.pivots) close_pivots(pivots, lu.pivots, count, !status);
-    return hs__leave(&turn, status);
+    return hs__end_call(&call, status);
 }
 
 /* B <- op(A)^-1 B, from the factors. */
@@ -192,16 +193,17 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
 {
     const double volume = (double)n * (double)n * (double)cols;
     op = hs__letter(op, "NTC");
-    if (!op || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!op || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) || cols < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     lu.pivots = read_pivots(pivots, n);
-    const hs_status status = lu.pivots ? solve_lu(turn.pool, &lu, op, &x) : HS_ERROR_MEMORY;
+    const hs_status status = lu.pivots ? solve_lu(call.pool, &lu, op, &x) : HS_ERROR_MEMORY;
     free(lu.pivots);
     *info = 0;
-    return hs__leave(&turn, status);
+    return hs__end_call(&call, status);
 }
 
 /* Returns whether b is the identity, which programs pass to get an inverse. The loop ends at the
@@ -222,22 +224,23 @@ int hs__gesv(hs__entry *entry, int64_t n, int64_t cols, void *a, int64_t lda, hs
              void *b, int64_t ldb, int64_t *info)
 {
     const double volume = (double)n * (double)n * ((double)n / 3.0 + (double)cols);
-    if (cols < 0 || !hs__fits(lda, n) || !hs__fits(ldb, n)) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (cols < 0 || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n))
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
-    hs_status status = factor_lu(&turn, &lu, pivots, info);
+    hs_status status = factor_lu(&call, &lu, pivots, info);
     /* From here on the call must not be refused. solve_lu needs no memory, but is slower. */
     const int factored = !status;
     if (factored && !*info) {
         status = HS_ERROR_MEMORY;
         if (is_identity(entry->dtype, &x))
-            status = hs_lu_inverse(turn.pool, &lu, x.data, x.row_stride, x.col_stride, NULL, NULL);
-        if (status) status = solve_lu(turn.pool, &lu, 'N', &x);
+            status = hs_lu_inverse(call.pool, &lu, x.data, x.row_stride, x.col_stride, NULL, NULL);
+        if (status) status = solve_lu(call.pool, &lu, 'N', &x);
     }
     if (lu.pivots) close_pivots(pivots, lu.pivots, n, factored);
-    return hs__leave(&turn, status);
+    return hs__end_call(&call, status);
 }
 
 int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivots, void *work,
@@ -245,9 +248,9 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
 {
     const int32_t dtype = entry->dtype;
     const double volume = 2.0 / 3.0 * (double)n * (double)n * (double)n;
-    if (!hs__fits(lda, n)) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!hs__lead_fits(lda, n)) return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     hs_factor lu = lu_of(dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(dtype, a, n, n, lda);
     hs_status status = HS_OK;
@@ -255,7 +258,7 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
     if (!*info) {
         lu.pivots = read_pivots(pivots, n);
         char *inverse = malloc(hs__element_bytes(dtype) * (size_t)n * (size_t)n);
-        status = lu.pivots && inverse ? hs_lu_inverse(turn.pool, &lu, inverse, 1, n, NULL, NULL)
+        status = lu.pivots && inverse ? hs_lu_inverse(call.pool, &lu, inverse, 1, n, NULL, NULL)
                                       : HS_ERROR_MEMORY;
         const hs__matrix found = hs__stored(dtype, inverse, n, n, n);
         if (!status) hs__copy(NULL, x, found);
@@ -263,33 +266,33 @@ int hs__getri(hs__entry *entry, int64_t n, void *a, int64_t lda, hs__pivots pivo
         free(lu.pivots);
     }
     if (!status) hs__set_size(dtype, work, n);
-    return hs__leave(&turn, status);
+    return hs__end_call(&call, status);
 }
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
 
 /* Factors one triangle. The upper triangle is the lower triangle of the transpose, which is
  * conj(A). Its factor is the one that LAPACK wants there. */
-static hs_status factor_cholesky(hs__turn *turn, char triangle, const hs__matrix *a, int64_t *info)
+static hs_status factor_cholesky(hs__call *call, char triangle, const hs__matrix *a, int64_t *info)
 {
     const hs__matrix lower = triangle == 'L' ? *a : hs__transposed(*a);
     hs_factor factor;
-    hs_factor_default(&factor, HS_CHOLESKY, turn->entry->dtype, a->rows, a->rows, a->data);
+    hs_factor_default(&factor, HS_CHOLESKY, call->entry->dtype, a->rows, a->rows, a->data);
     factor.row_stride = lower.row_stride;
     factor.col_stride = lower.col_stride;
     factor.cooperative = 1;
-    const hs_status status = hs_run_factor(turn->pool, &factor, NULL, NULL);
+    const hs_status status = hs_run_factor(call->pool, &factor, NULL, NULL);
     if (!status) *info = factor.failed + 1;
     return status;
 }
 
-static hs_status solve_cholesky(hs__turn *turn, char triangle, hs__matrix a, const hs__matrix *b)
+static hs_status solve_cholesky(hs__call *call, char triangle, hs__matrix a, const hs__matrix *b)
 {
-    const int32_t dtype = turn->entry->dtype;
+    const int32_t dtype = call->entry->dtype;
     const hs_status status =
-        hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, NULL, b);
+        hs__substitute(call->pool, dtype, triangle, triangle == 'L' ? 'N' : 'C', 0, a, NULL, b);
     return status ? status
-                  : hs__substitute(turn->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a,
+                  : hs__substitute(call->pool, dtype, triangle, triangle == 'L' ? 'C' : 'N', 0, a,
                                    NULL, b);
 }
 
@@ -297,11 +300,11 @@ int hs__potrf(hs__entry *entry, char triangle, int64_t n, void *a, int64_t lda, 
 {
     const double volume = (double)n * (double)n * (double)n / 6.0;
     triangle = hs__letter(triangle, "LU");
-    if (!triangle || !hs__fits(lda, n)) return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!triangle || !hs__lead_fits(lda, n)) return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const hs__matrix x = hs__stored(entry->dtype, a, n, n, lda);
-    return hs__leave(&turn, factor_cholesky(&turn, triangle, &x, info));
+    return hs__end_call(&call, factor_cholesky(&call, triangle, &x, info));
 }
 
 int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const void *a, int64_t lda,
@@ -309,14 +312,14 @@ int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const vo
 {
     const double volume = (double)n * (double)n * (double)cols;
     triangle = hs__letter(triangle, "LU");
-    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!triangle || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) || cols < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = 0;
-    return hs__leave(&turn,
-                     solve_cholesky(&turn, triangle, hs__stored(entry->dtype, a, n, n, lda), &x));
+    return hs__end_call(
+        &call, solve_cholesky(&call, triangle, hs__stored(entry->dtype, a, n, n, lda), &x));
 }
 
 int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, int64_t lda,
@@ -324,13 +327,13 @@ int hs__posv(hs__entry *entry, char triangle, int64_t n, int64_t cols, void *a, 
 {
     const double volume = (double)n * (double)n * ((double)n / 6.0 + (double)cols);
     triangle = hs__letter(triangle, "LU");
-    if (!triangle || !hs__fits(lda, n) || !hs__fits(ldb, n) || cols < 0)
-        return hs__refuse(entry, volume);
-    hs__turn turn;
-    if (!hs__enter(&turn, entry, volume)) return 0;
+    if (!triangle || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) || cols < 0)
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_call(&call, entry, volume)) return 0;
     const hs__matrix c = hs__stored(entry->dtype, a, n, n, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
-    hs_status status = factor_cholesky(&turn, triangle, &c, info);
-    if (!status && !*info) status = solve_cholesky(&turn, triangle, c, &x);
-    return hs__leave(&turn, status);
+    hs_status status = factor_cholesky(&call, triangle, &c, info);
+    if (!status && !*info) status = solve_cholesky(&call, triangle, c, &x);
+    return hs__end_call(&call, status);
 }

@@ -11,7 +11,7 @@
 #include "blas/settings.h"
 #include "check.h"
 
-hs__settings hs__set;
+hs__settings hs__blas_settings;
 
 /* ---- a process with an OpenMP runtime, the test itself --------------------------------------- */
 
@@ -42,13 +42,13 @@ VISIBLE void omp_get_place_proc_ids(int place, int *ids)
     memcpy(ids, runtime.procs[place], sizeof *ids * (size_t)omp_get_place_num_procs(place));
 }
 
-unsigned long long hs__loads(void) { return 1; }
-void hs__keep(const void *address) { runtime.kept += address != NULL; }
+unsigned long long hs__load_count(void) { return 1; }
+void hs__keep_loaded(const void *address) { runtime.kept += address != NULL; }
 void hs__each_object(int (*visit)(void *handle, void *context), void *context)
 {
     void *handle = dlopen(NULL, RTLD_LAZY);
     /* The second visit finds the runtime known. */
-    for (int turn = 0; turn < 2; turn++) visit(handle, context);
+    for (int call = 0; call < 2; call++) visit(handle, context);
     dlclose(handle);
 }
 
@@ -64,17 +64,17 @@ static hs__cpus mask_of(size_t room, const int32_t *cpus)
 
 static void name_places(int32_t count, const int32_t *cores)
 {
-    memset(&hs__set, 0, sizeof hs__set);
-    hs__set.named.count = count;
-    hs__set.named.has_speeds = count > 0;
-    hs__set.named.domains = 3;
-    hs__set.most = count ? count : HS__MOST_WORKERS;
+    memset(&hs__blas_settings, 0, sizeof hs__blas_settings);
+    hs__blas_settings.named.count = count;
+    hs__blas_settings.named.has_speeds = count > 0;
+    hs__blas_settings.named.domains = 3;
+    hs__blas_settings.most = count ? count : HS__MOST_WORKERS;
     for (int32_t i = 0; i < count; i++) {
-        hs__set.named.cores[i] = cores[i];
-        hs__set.named.speeds[i] = 1.0 + i;
-        hs__set.named.domain_of[i] = i % 3;
+        hs__blas_settings.named.cores[i] = cores[i];
+        hs__blas_settings.named.speeds[i] = 1.0 + i;
+        hs__blas_settings.named.domain_of[i] = i % 3;
     }
-    for (int d = 0; d < 3; d++) hs__set.domain[d].depth[0] = 10 + d;
+    for (int d = 0; d < 3; d++) hs__blas_settings.domain[d].depth[0] = 10 + d;
 }
 
 /* Checks the places within a mask: they are the named ones with these numbers, with their speeds
@@ -87,7 +87,8 @@ static void expect(const int32_t *cpus, int32_t count, const int32_t *which)
     hs__places_within(&mask, &found);
     CHECK(found.count == count && found.has_speeds && found.domains == 3);
     for (int32_t i = 0; i < count && i < found.count; i++) {
-        CHECK(found.cores[i] == hs__set.named.cores[which[i]] && found.speeds[i] == 1.0 + which[i]);
+        CHECK(found.cores[i] == hs__blas_settings.named.cores[which[i]] &&
+              found.speeds[i] == 1.0 + which[i]);
         CHECK(found.domain_of[i] == which[i] % 3);
     }
     free(mask.set);
@@ -104,7 +105,7 @@ static void those_that_are_allowed(void)
     expect(CPUS(1030, 65000), 2, CPUS(3, 4)); /* moved */
     expect(CPUS(4), 1, CPUS(0));              /* one */
     expect(CPUS(7, 6, 5), 1, CPUS(5));
-    hs__set.most = 2; /* a limit of threads: the first allowed places */
+    hs__blas_settings.most = 2; /* a limit of threads: the first allowed places */
     expect(CPUS(0, 1, 2, 3, 4, 5, 6, 7), 2, CPUS(0, 1));
     expect(CPUS(2, 6, 1030), 2, CPUS(2, 4));
 }
@@ -239,9 +240,9 @@ static void parallel_regions(void)
 {
     hs__openmp known = {.count = 0};
     runtime.kept = 0;
-    for (int turn = 0; turn < 4; turn++) {
-        runtime.parallel = turn % 2;
-        CHECK(hs__is_in_parallel(&known) == turn % 2);
+    for (int call = 0; call < 4; call++) {
+        runtime.parallel = call % 2;
+        CHECK(hs__is_in_parallel(&known) == call % 2);
     }
     CHECK(known.count == 1 && runtime.kept == 1 && hs__has_openmp(&known));
 }
