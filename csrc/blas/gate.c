@@ -76,7 +76,7 @@ static int have_same_cores(const hs__places *one, const hs__places *other)
  * mask. */
 static void follow_mask(void)
 {
-    hs__cpus_again(pthread_self(), &now.seen);
+    hs__cpus_reread(pthread_self(), &now.seen);
     if (now.mask.set && hs__cpus_same(&now.mask, &now.seen)) return;
     const hs__places before = now.places;
     keep_mask();

@@ -43,7 +43,7 @@ static void print_tally(const char *name, int dtype, const tally *t)
     else fprintf(stderr, " %9s %8s\n", "-", "-");
 }
 
-__attribute__((destructor)) static void report(void)
+__attribute__((destructor)) static void print_report(void)
 {
     if (!hs__blas_settings.report) return;
     int printed = 0;

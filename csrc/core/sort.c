@@ -68,7 +68,7 @@ static void radix_sort(const double *keys, int32_t *order, int32_t size, uint64_
     }
 }
 
-static hs_status sort(int32_t p, const double *keys, bool all, int32_t *order, int32_t *size)
+static hs_status sort_keys(int32_t p, const double *keys, bool all, int32_t *order, int32_t *size)
 {
     int32_t(*count)[BUCKETS] = NULL;
     uint64_t *space = NULL;
@@ -88,12 +88,12 @@ static hs_status sort(int32_t p, const double *keys, bool all, int32_t *order, i
 
 hs_status hs__sort_positive(int32_t p, const double *keys, int32_t *order, int32_t *size)
 {
-    return sort(p, keys, false, order, size);
+    return sort_keys(p, keys, false, order, size);
 }
 
 hs_status hs__sort(int32_t p, const double *keys, int32_t *order)
 {
-    return sort(p, keys, true, order, &p);
+    return sort_keys(p, keys, true, order, &p);
 }
 
 int hs__ascending(const void *x, const void *y)

@@ -77,7 +77,7 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
                            .meanwhile = hs__help_along,
                            .context = self,
                            .spin = hs__pool_spins(run->pool) ? spin : 0.0,
-                           .sleep = hs__pool_look(run->pool, run->manner == HS__SHARED)};
+                           .sleep = hs__pool_look_interval(run->pool, run->manner == HS__SHARED)};
     hs__wait_until(&wait, own);
 }
 

@@ -55,7 +55,7 @@ static void looked_at_again(void)
     hs__cpus now = {0};
     hs__cpus none = {0};
     if (!CHECK(hs__cpus_of(pthread_self(), &before)) ||
-        !CHECK(hs__cpus_again(pthread_self(), &now)))
+        !CHECK(hs__cpus_reread(pthread_self(), &now)))
         return;
     const void *memory = now.set;
     const uint64_t stamp = hs_cpus_stamp();
@@ -64,7 +64,7 @@ static void looked_at_again(void)
           hs__cpus_count(&none) == 0);
     for (int32_t cpu = 0; cpu < hs__cpus_end(&before); cpu++) {
         if (!hs__cpus_have(&before, cpu) || hs__cpus_count(&before) == 1) continue;
-        CHECK(hs__pin(pthread_self(), cpu) && hs__cpus_again(pthread_self(), &now) &&
+        CHECK(hs__pin(pthread_self(), cpu) && hs__cpus_reread(pthread_self(), &now) &&
               now.set == memory);
         CHECK(!hs__cpus_same(&before, &now) && hs__cpus_count(&now) == 1 &&
               hs__cpus_have(&now, cpu) && hs_cpus_stamp() != stamp);
@@ -131,11 +131,11 @@ static void of_other_machines(void)
               !hs__cpus_have(&found, INT32_MAX));
         CHECK(CPU_COUNT_S(found.bytes, found.set) == (counts[i] == 1 ? 1 : 2));
         CHECK(hs__pin(pthread_self(), counts[i] - 1) && other.confined == counts[i] - 1);
-        CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, counts[i] - 1) &&
+        CHECK(hs__cpus_reread(pthread_self(), &found) && hs__cpus_have(&found, counts[i] - 1) &&
               hs_cpus_stamp());
         other.cpus = 2 * counts[i]; /* more cpus than the set has room for */
         if (other.cpus <= 1 << 20)
-            CHECK(hs__cpus_again(pthread_self(), &found) && hs__cpus_have(&found, other.cpus - 1));
+            CHECK(hs__cpus_reread(pthread_self(), &found) && hs__cpus_have(&found, other.cpus - 1));
         free(found.set);
     }
     other.cpus = 0;
@@ -151,7 +151,7 @@ static void refused(void)
     other.asked = 0;
     CHECK(!hs__cpus_of(pthread_self(), &found) && !found.set && other.asked == 1 &&
           !hs_cpus_stamp());
-    CHECK(!hs__cpus_again(pthread_self(), &found) && !found.set);
+    CHECK(!hs__cpus_reread(pthread_self(), &found) && !found.set);
     other.error = other.cpus = 0;
 }
 
@@ -199,7 +199,7 @@ int main(void)
     hs__cpus cpus;
     CHECK(!hs__cpus_of(pthread_self(), &cpus) && !cpus.set && !hs__cpus_end(&cpus) &&
           !hs__pin(pthread_self(), 0));
-    CHECK(!hs__cpus_again(pthread_self(), &cpus) && hs__cpus_same(&cpus, &cpus) &&
+    CHECK(!hs__cpus_reread(pthread_self(), &cpus) && hs__cpus_same(&cpus, &cpus) &&
           !hs__cpus_count(&cpus) && !hs_cpus_stamp());
     hs__cpus_add(&cpus, 0);
     return check_result();

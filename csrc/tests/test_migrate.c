@@ -58,14 +58,14 @@ static void *worker(void *context)
     place *x = context;
     x->failed =
         (x->core >= 0 && !hs__pin(pthread_self(), x->core)) || !cpus_of(pthread_self(), &x->before);
-    hs__placement_take(&x->placement);
+    hs__placement_begin(&x->placement);
     atomic_store(&x->stage, 1);
     if (x->sleeps) {
         pthread_mutex_lock(&x->asleep);
         pthread_mutex_unlock(&x->asleep);
     }
     while (atomic_load(&x->stage) == 1) {}
-    hs__go_home(hs__placement_leave(&x->placement));
+    hs__go_home(hs__placement_end(&x->placement));
     x->failed |= !cpus_of(pthread_self(), &x->after);
     return NULL;
 }
@@ -141,7 +141,7 @@ static void crowded(int here, int there, int at_work)
     hs__placement own = {0};
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
     const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
-    if (at_work) hs__placement_take(&own);
+    if (at_work) hs__placement_begin(&own);
     int guest = 0;
     int looks = 0;
     for (; looks < 100000 && !x.placement.home.set; looks++) {
@@ -152,7 +152,7 @@ static void crowded(int here, int there, int at_work)
     CHECK(guest == !at_work && !own.home.set == !at_work &&
           is_only(pthread_self(), at_work ? there : here));
     if (at_work) {
-        hs__go_home(hs__placement_leave(&own));
+        hs__go_home(hs__placement_end(&own));
     }
     CHECK(is_only(pthread_self(), here));
     end(&x, thread);
@@ -236,9 +236,9 @@ int main(void)
 int main(void)
 {
     hs__placement placement = {0};
-    hs__placement_take(&placement);
+    hs__placement_begin(&placement);
     for (int i = 0; i < 2; i++) CHECK(!hs__placement_watch(&placement, NULL));
-    hs__go_home(hs__placement_leave(&placement));
+    hs__go_home(hs__placement_end(&placement));
     return check_result();
 }
 

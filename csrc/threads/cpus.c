@@ -24,7 +24,7 @@ int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
     return !refused;
 }
 
-int hs__cpus_again(pthread_t thread, hs__cpus *cpus)
+int hs__cpus_reread(pthread_t thread, hs__cpus *cpus)
 {
     if (cpus->set && !pthread_getaffinity_np(thread, cpus->bytes, cpus->set)) return 1;
     free(cpus->set);
@@ -76,7 +76,7 @@ int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
     *cpus = (hs__cpus){0};
     return 0;
 }
-int hs__cpus_again(pthread_t thread, hs__cpus *cpus) { return hs__cpus_of(thread, cpus); }
+int hs__cpus_reread(pthread_t thread, hs__cpus *cpus) { return hs__cpus_of(thread, cpus); }
 int hs__cpus_same(const hs__cpus *one, const hs__cpus *other)
 {
     (void)one;

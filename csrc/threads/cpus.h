@@ -22,7 +22,7 @@ typedef struct hs__cpus {
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus);
 
 /* The same into an existing set, with its memory reused if it is large enough. */
-int hs__cpus_again(pthread_t thread, hs__cpus *cpus);
+int hs__cpus_reread(pthread_t thread, hs__cpus *cpus);
 
 /* Returns whether two sets have the same size and the same cpus. */
 int hs__cpus_same(const hs__cpus *one, const hs__cpus *other);

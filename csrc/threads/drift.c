@@ -3,24 +3,24 @@
 
 #include <math.h>
 
-static double load(const _Atomic double *x)
+static double load_relaxed(const _Atomic double *x)
 {
     return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-static void store(_Atomic double *x, double value)
+static void store_relaxed(_Atomic double *x, double value)
 {
     atomic_store_explicit(x, value, memory_order_relaxed);
 }
 
-static double mean(double before, double now, double weight)
+static double weighted_mean(double before, double now, double weight)
 {
     return before + weight * (now - before);
 }
 
 static double speed_of(const double *speeds, int32_t w) { return speeds ? speeds[w] : 1.0; }
 
-static double largest(int32_t p, const double *x)
+static double find_largest(int32_t p, const double *x)
 {
     double most = 0.0;
     for (int32_t w = 0; w < p; w++) most = fmax(most, x[w]);
@@ -33,11 +33,11 @@ void hs__drift_availability(const hs__drift *drift, const double *speeds, double
     double best = 0.0;
     for (int32_t w = 0; known && w < drift->p; w++)
         if (speed_of(speeds, w) > 0.0)
-            best = fmax(best, load(&drift->rate[w]) / speed_of(speeds, w));
+            best = fmax(best, load_relaxed(&drift->rate[w]) / speed_of(speeds, w));
     for (int32_t w = 0; w < drift->p; w++) {
         const int counts = best > 0.0 && isfinite(best) && speed_of(speeds, w) > 0.0;
         availability[w] =
-            counts ? fmin(1.0, load(&drift->rate[w]) / speed_of(speeds, w) / best) : 1.0;
+            counts ? fmin(1.0, load_relaxed(&drift->rate[w]) / speed_of(speeds, w) / best) : 1.0;
     }
 }
 
@@ -56,16 +56,19 @@ void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done,
     /* `least` keeps a share for every worker, so that a slow worker can show later that it has
      * recovered. */
     static const double span = 20e-3, shortest = 2e-3, least = 1e-3;
-    const double most = largest(drift->p, done), fastest = speeds ? largest(drift->p, speeds) : 1.0;
+    const double most = find_largest(drift->p, done),
+                 fastest = speeds ? find_largest(drift->p, speeds) : 1.0;
     if (seconds < shortest || !(most > 0.0) || !(fastest > 0.0)) return;
     const double weight = seconds / (seconds + span);
     double top = 0.0;
     for (int32_t w = 0; w < drift->p; w++) {
-        if (!drift->known) store(&drift->rate[w], speed_of(speeds, w) / fastest);
-        top = fmax(top, mean(load(&drift->rate[w]), done[w] / most, weight));
+        if (!drift->known) store_relaxed(&drift->rate[w], speed_of(speeds, w) / fastest);
+        top = fmax(top, weighted_mean(load_relaxed(&drift->rate[w]), done[w] / most, weight));
     }
     for (int32_t w = 0; w < drift->p; w++)
-        store(&drift->rate[w],
-              fmax(mean(load(&drift->rate[w]), done[w] / most, weight) / top, least));
+        store_relaxed(
+            &drift->rate[w],
+            fmax(weighted_mean(load_relaxed(&drift->rate[w]), done[w] / most, weight) / top,
+                 least));
     atomic_store_explicit(&drift->known, 1, memory_order_release);
 }

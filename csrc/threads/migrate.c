@@ -17,39 +17,39 @@
 #include "hetsched/status.h"
 #include "threads/wait.h"
 
-static int try_watch(hs__placement *s)
+static int try_watch(hs__placement *placement)
 {
-    return !atomic_flag_test_and_set_explicit(&s->watched, memory_order_acquire);
+    return !atomic_flag_test_and_set_explicit(&placement->watched, memory_order_acquire);
 }
-static void end_watch(hs__placement *s)
+static void end_watch(hs__placement *placement)
 {
-    atomic_flag_clear_explicit(&s->watched, memory_order_release);
-}
-
-static void await_watch(hs__placement *s)
-{
-    for (unsigned rounds = 0; !try_watch(s);) hs__relax(&rounds);
+    atomic_flag_clear_explicit(&placement->watched, memory_order_release);
 }
 
-void hs__placement_take(hs__placement *s)
+static void await_watch(hs__placement *placement)
 {
-    await_watch(s);
-    s->thread = pthread_self();
+    for (unsigned rounds = 0; !try_watch(placement);) hs__relax(&rounds);
+}
+
+void hs__placement_begin(hs__placement *placement)
+{
+    await_watch(placement);
+    placement->thread = pthread_self();
 #if defined(__linux__)
-    s->tid = (pid_t)syscall(SYS_gettid);
+    placement->tid = (pid_t)syscall(SYS_gettid);
 #endif
-    s->last = 0.0;
-    atomic_store_explicit(&s->taken, 1, memory_order_relaxed);
-    end_watch(s);
+    placement->last = 0.0;
+    atomic_store_explicit(&placement->taken, 1, memory_order_relaxed);
+    end_watch(placement);
 }
 
-hs__cpus hs__placement_leave(hs__placement *s)
+hs__cpus hs__placement_end(hs__placement *placement)
 {
-    await_watch(s);
-    atomic_store_explicit(&s->taken, 0, memory_order_relaxed);
-    const hs__cpus home = s->home;
-    s->home = (hs__cpus){0};
-    end_watch(s);
+    await_watch(placement);
+    atomic_store_explicit(&placement->taken, 0, memory_order_relaxed);
+    const hs__cpus home = placement->home;
+    placement->home = (hs__cpus){0};
+    end_watch(placement);
     return home;
 }
 
@@ -98,54 +98,56 @@ static int save_home(hs__cpus *home, pthread_t thread)
 
 /* Moves a thread to a core. If the core is part of its home, the thread is free to leave it
  * again. */
-static void put(const hs__cpus *home, pthread_t thread, int core)
+static void move_thread(const hs__cpus *home, pthread_t thread, int core)
 {
     if (hs__pin(thread, core) && hs__cpus_have(home, core)) hs__confine(thread, home);
 }
 
-/* Exchanges the cores of the watched thread and the caller. s must be watched; the watch ends here.
- * While the calling thread waits for its new core, no thread waits for it. */
-static int change_places(hs__placement *s, hs__placement *own)
+/* Exchanges the cores of the watched thread and the caller. `placement` must be watched; the watch
+ * ends here. While the calling thread waits for its new core, no thread waits for it. */
+static int change_places(hs__placement *placement, hs__placement *own)
 {
-    const int here = sched_getcpu(), there = core_of(s->tid);
+    const int here = sched_getcpu(), there = core_of(placement->tid);
     int stays = there >= 0 && there == here;
-    int moves = here >= 0 && there >= 0 && there != here && save_home(&s->home, s->thread);
-    if (moves) put(&s->home, s->thread, here);
-    end_watch(s);
+    int moves =
+        here >= 0 && there >= 0 && there != here && save_home(&placement->home, placement->thread);
+    if (moves) move_thread(&placement->home, placement->thread, here);
+    end_watch(placement);
     if (!moves) return stays;
     if (!own || !try_watch(own)) return 1;
     moves = save_home(&own->home, pthread_self());
     end_watch(own);
-    if (moves) put(&own->home, pthread_self(), there);
+    if (moves) move_thread(&own->home, pthread_self(), there);
     return !moves;
 }
 
-int hs__placement_watch(hs__placement *s, hs__placement *own)
+int hs__placement_watch(hs__placement *placement, hs__placement *own)
 {
     static const double enough = 0.1e-3, gap = 5e-3, least = 0.1; /* share of the core */
-    if (!atomic_load_explicit(&s->taken, memory_order_relaxed) || !try_watch(s)) return 0;
-    const int taken = atomic_load_explicit(&s->taken, memory_order_relaxed);
-    const double now = hs_clock(), passed = now - s->since;
-    const int anew = now - s->last > gap;
+    if (!atomic_load_explicit(&placement->taken, memory_order_relaxed) || !try_watch(placement))
+        return 0;
+    const int taken = atomic_load_explicit(&placement->taken, memory_order_relaxed);
+    const double now = hs_clock(), passed = now - placement->since;
+    const int anew = now - placement->last > gap;
     int stopped = 0;
     if (taken && (anew || passed > enough)) {
-        const double had = cpu_time(s->thread);
-        stopped = !anew && had - s->had < least * passed;
-        s->since = now;
-        s->had = had;
+        const double had = cpu_time(placement->thread);
+        stopped = !anew && had - placement->had < least * passed;
+        placement->since = now;
+        placement->had = had;
     }
-    s->last = now;
-    if (stopped) return change_places(s, own);
-    end_watch(s);
+    placement->last = now;
+    if (stopped) return change_places(placement, own);
+    end_watch(placement);
     return 0;
 }
 
 #else
 
 void hs__go_home(hs__cpus home) { (void)home; }
-int hs__placement_watch(hs__placement *s, hs__placement *own)
+int hs__placement_watch(hs__placement *placement, hs__placement *own)
 {
-    (void)s;
+    (void)placement;
     (void)own;
     return 0;
 }

@@ -21,11 +21,11 @@ typedef struct hs__placement {
 } hs__placement;
 
 /* Marks that the calling thread begins its part of a job. */
-void hs__placement_take(hs__placement *placement);
+void hs__placement_begin(hs__placement *placement);
 
 /* Marks that the calling thread ends its part. Returns its home, which it must pass to
  * hs__go_home. */
-hs__cpus hs__placement_leave(hs__placement *placement);
+hs__cpus hs__placement_end(hs__placement *placement);
 
 /* Moves the calling thread back to its home and frees home. This takes as long as another program
  * keeps that core, so no thread should wait for the calling one any more. If something else has

@@ -2,12 +2,12 @@
  *
  * A runner takes the pool with hs__pool_lock; other callers wait for their turn. hs__pool_run
  * offers the job to all helpers: it sets `offered`, increments the ticket and signals the helper. A
- * helper that clears `offered` does its part. If the caller has cleared the flag first (withdraw),
- * the helper came too late and goes on waiting. The caller takes the place of the worker on the
- * core where it runs, does that worker's part, and then waits until `remaining` is 0. In a shared
- * run it withdraws the job from helpers that have not started, and rescues preempted ones
- * (migrate.h). Between jobs a pinned helper busy-waits for spin_seconds before it sleeps on its
- * signal. */
+ * helper that clears `offered` does its part. If the caller has cleared the flag first
+ * (withdraw_job), the helper came too late and goes on waiting. The caller takes the place of the
+ * worker on the core where it runs, does that worker's part, and then waits until `remaining` is 0.
+ * In a shared run it withdraws the job from helpers that have not started, and rescues preempted
+ * ones (migrate.h). Between jobs a pinned helper busy-waits for spin_seconds before it sleeps on
+ * its signal. */
 #define _GNU_SOURCE
 #include "threads/pool.h"
 
@@ -67,12 +67,12 @@ struct hs_pool {
 void hs__pool_step_out(hs_pool *pool)
 {
     if (pool->own < 0) return;
-    hs__go_home(hs__placement_leave(&pool->helpers[pool->own].placement));
+    hs__go_home(hs__placement_end(&pool->helpers[pool->own].placement));
 }
 
 void hs__pool_step_in(hs_pool *pool)
 {
-    if (pool->own >= 0) hs__placement_take(&pool->helpers[pool->own].placement);
+    if (pool->own >= 0) hs__placement_begin(&pool->helpers[pool->own].placement);
 }
 
 void hs__pool_rescue(hs_pool *pool, int32_t worker)
@@ -98,7 +98,7 @@ void hs__pool_wake(hs_pool *pool)
 
 static double spin_time(const hs_pool *pool) { return pool->spin ? spin_seconds : 0.0; }
 
-static void finish(hs_pool *pool)
+static void end_part(hs_pool *pool)
 {
     if (atomic_fetch_sub(&pool->remaining, 1) == 1) hs__signal_send(&pool->done);
 }
@@ -134,15 +134,15 @@ static void *helper_main(void *argument)
         seen = atomic_load(&self->ticket);
         if (atomic_load(&pool->stop)) return NULL;
         if (!atomic_exchange(&self->offered, 0)) continue; /* the job was withdrawn */
-        hs__placement_take(&self->placement);
+        hs__placement_begin(&self->placement);
         pool->work(pool->job, self->worker, 0);
-        const hs__cpus home = hs__placement_leave(&self->placement);
-        finish(pool);
+        const hs__cpus home = hs__placement_end(&self->placement);
+        end_part(pool);
         hs__go_home(home);
     }
 }
 
-static void start(helper *to)
+static void wake_helper(helper *to)
 {
     atomic_fetch_add(&to->ticket, 1);
     hs__signal_send(&to->wake);
@@ -182,7 +182,10 @@ void hs_pool_pinned(const hs_pool *pool, int32_t *pinned)
 }
 
 int hs__pool_spins(const hs_pool *pool) { return pool->spin; }
-int32_t hs__pool_look(const hs_pool *pool, int shared) { return shared && pool->spin ? 2 : 20; }
+int32_t hs__pool_look_interval(const hs_pool *pool, int shared)
+{
+    return shared && pool->spin ? 2 : 20;
+}
 
 /* Its address identifies the thread. */
 static _Thread_local char this_thread;
@@ -319,12 +322,12 @@ static void start_all(hs_pool *pool, hs__work *work, void *job, int32_t own)
     for (int32_t i = 0; i < pool->p; i++)
         if (i != own) {
             atomic_store(&pool->helpers[i].offered, 1);
-            start(&pool->helpers[i]);
+            wake_helper(&pool->helpers[i]);
         }
 }
 
 /* Takes the job back from the workers that have not begun it. */
-static void withdraw(hs_pool *pool)
+static void withdraw_job(hs_pool *pool)
 {
     int withdrawn = 0;
     for (int32_t i = 0; i < pool->p; i++)
@@ -337,32 +340,32 @@ typedef struct {
     void *job;
     void (*idle)(void *job);
     int shared;
-} others;
+} pending_workers;
 
 static int have_ended(const void *what)
 {
-    return !atomic_load(&((const others *)what)->pool->remaining);
+    return !atomic_load(&((const pending_workers *)what)->pool->remaining);
 }
 
 static void while_others_work(void *context)
 {
-    const others *x = context;
+    const pending_workers *x = context;
     if (x->idle) x->idle(x->job);
     if (!x->shared) return;
-    if (atomic_load(&x->pool->remaining) < x->pool->p) withdraw(x->pool);
+    if (atomic_load(&x->pool->remaining) < x->pool->p) withdraw_job(x->pool);
     hs__pool_rescue(x->pool, -1);
 }
 
 /* Returns when all workers have ended. The last worker may still hold the lock of the signal then.
  * This is safe, because the pool, which contains the signal, outlives the worker. */
-static void wait_for_all(others *x)
+static void wait_for_all(pending_workers *x)
 {
     const hs__wait all = {.ready = have_ended,
                           .what = x,
                           .meanwhile = while_others_work,
                           .context = x,
                           .spin = spin_time(x->pool),
-                          .sleep = hs__pool_look(x->pool, x->shared)};
+                          .sleep = hs__pool_look_interval(x->pool, x->shared)};
     hs__wait_until(&all, &x->pool->done);
 }
 
@@ -373,7 +376,7 @@ void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)
         work(job, 0, 1);
         return;
     }
-    others x = {pool, job, idle, manner == HS__SHARED};
+    pending_workers x = {pool, job, idle, manner == HS__SHARED};
     const int32_t own = pool->own = manner == HS__LED ? -1 : place_of_caller(pool);
     start_all(pool, work, job, own);
     if (lead) lead(job);
@@ -383,7 +386,7 @@ void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)
         hs__pool_step_out(pool);
         pool->own = -1;
         atomic_fetch_sub(&pool->remaining, 1);
-        if (x.shared) withdraw(pool);
+        if (x.shared) withdraw_job(pool);
     }
     wait_for_all(&x);
 }
@@ -413,8 +416,8 @@ static hs_status start_threads(hs_pool *pool)
     return started == pool->p || pool->p == 1 ? HS_OK : HS_ERROR_THREAD;
 }
 
-static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs_domain *domains,
-                        const int32_t *domain_of, hs_pool **out)
+static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
+                             const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
 {
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
@@ -444,13 +447,14 @@ static hs_status create(int32_t p, const int32_t *cores, int32_t count, const hs
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
 {
-    return create(p, cores, 1, NULL, NULL, out);
+    return create_pool(p, cores, 1, NULL, NULL, out);
 }
 
 hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count,
                                  const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
 {
-    return domains && domain_of ? create(p, cores, count, domains, domain_of, out) : HS_ERROR_VALUE;
+    return domains && domain_of ? create_pool(p, cores, count, domains, domain_of, out)
+                                : HS_ERROR_VALUE;
 }
 
 void hs_pool_destroy(hs_pool *pool)
@@ -466,7 +470,7 @@ void hs_pool_destroy(hs_pool *pool)
         for (int32_t i = 0; i < pool->p; i++) {
             helper *h = &pool->helpers[i];
             if (h->started) {
-                start(h);
+                wake_helper(h);
                 pthread_join(h->thread, NULL);
             }
             hs__signal_end(&h->wake);

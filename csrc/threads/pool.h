@@ -32,7 +32,7 @@ int hs__pool_spins(const hs_pool *pool);
 /* Returns the milliseconds after which a thread that waits in a run of the pool (shared or not)
  * looks again: for a cancel and a poll. In a shared run of pinned workers the time is short enough
  * to notice that a worker has been preempted and to rescue it. */
-int32_t hs__pool_look(const hs_pool *pool, int shared);
+int32_t hs__pool_look_interval(const hs_pool *pool, int shared);
 
 /* Takes the pool for one job of the calling thread. The order is: lock, ask for scratch memory,
  * run, unlock. While the job of another thread runs, poll (may be NULL) is called about every 50 ms

@@ -58,7 +58,7 @@ void hs__signal_wake(hs__signal *signal)
     pthread_mutex_unlock(&signal->lock);
 }
 
-static int over(const hs__wait *w) { return hs__cancelled(w->cancel) || w->ready(w->what); }
+static int is_over(const hs__wait *w) { return hs__cancelled(w->cancel) || w->ready(w->what); }
 
 static void pass_time(const hs__wait *w)
 {
@@ -67,14 +67,14 @@ static void pass_time(const hs__wait *w)
 
 /* Busy-waits; returns whether the wait was over within the time for it. The clock is read only
  * every 32 looks. */
-static int spin(const hs__wait *w)
+static int busy_wait(const hs__wait *w)
 {
     unsigned rounds = 0;
     const double until = isinf(w->spin) ? INFINITY : hs_clock() + w->spin;
     do {
         for (int i = 0; i < 32; i++) {
             hs__relax(&rounds);
-            if (over(w)) return 1;
+            if (is_over(w)) return 1;
         }
         if (rounds % 1024 == 0) pass_time(w);
     } while (isinf(until) || hs_clock() < until);
@@ -110,18 +110,18 @@ void hs__sleep_at(hs__signal *signal, double until, const int *cancel)
 
 void hs__wait_until(const hs__wait *w, hs__signal *signal)
 {
-    if (over(w) || (w->spin > 0.0 && spin(w))) return;
+    if (is_over(w) || (w->spin > 0.0 && busy_wait(w))) return;
     do {
         /* Either this thread sees that the wait is over, or the thread that made it so sees that
          * this one is asleep: both threads store first, then load. */
         pthread_mutex_lock(&signal->lock);
         atomic_fetch_add(&signal->asleep, 1);
-        if (!over(w)) {
+        if (!is_over(w)) {
             if (w->sleep) sleep_for(signal, 1e-3 * w->sleep);
             else pthread_cond_wait(&signal->wake, &signal->lock);
         }
         atomic_fetch_sub(&signal->asleep, 1);
         pthread_mutex_unlock(&signal->lock);
         pass_time(w);
-    } while (!over(w));
+    } while (!is_over(w));
 }
