@@ -47,7 +47,7 @@ hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_option
 
 hs_status hs__tasks_do(hs__tasks *tasks) { return hs__run_do(&tasks->run); }
 
-hs_status hs__tasks_held(hs__tasks *tasks) { return hs__run_held(&tasks->run); }
+hs_status hs__tasks_held(hs__tasks *tasks) { return hs__run_locked(&tasks->run); }
 
 /* Returns the columns of a block that all panels update: each worker gets some blocks. */
 static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)

@@ -259,7 +259,7 @@ void hs__layered_sum(hs__layered *sum, hs__member *self)
     atomic_fetch_add(&sum->arrived, 1);
     if (all_arrived(sum))
         for (int32_t w = 0; w < workers; w++) hs__signal_send(&run->signals[w]);
-    hs__await(self, &run->signals[self->worker], boxes->cooperative ? INFINITY : HS__GLANCE,
+    hs__await(self, &run->signals[self->worker], boxes->cooperative ? INFINITY : HS__SHORT_SPIN,
               all_arrived, sum);
     if (hs__stopped(self) || p->m == 0) return;
 

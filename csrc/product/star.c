@@ -302,7 +302,7 @@ static void lead(void *context)
     else
         for (int64_t at; (at = oldest_request(j)) != NONE_LEFT && !hs__cancelled(&j->run.cancel);)
             if (at >= 0) serve(j, &self, at);
-            else hs__await(&self, &j->run.signals[j->p], HS__GLANCE, some_pending, j);
+            else hs__await(&self, &j->run.signals[j->p], HS__SHORT_SPIN, some_pending, j);
     j->x->late = j->run.options.pace ? hs__since_start(&j->run) - self.deadline : 0.0;
 }
 

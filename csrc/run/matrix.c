@@ -59,7 +59,7 @@ static int is_transposition(const hs__matrix *to, const hs__matrix *from)
 }
 
 /* Copies such a matrix in blocks of FEW columns and MANY rows. */
-static void transpose(hs__member *self, const hs__matrix *to, const hs__matrix *from)
+static void transpose_blocks(hs__member *self, const hs__matrix *to, const hs__matrix *from)
 {
     enum { FEW = 64, MANY = 2048 };
     for (int64_t col = 0; col < to->cols; col += FEW)
@@ -81,7 +81,7 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
         from = hs__transposed(from);
     }
     if (is_transposition(&to, &from)) {
-        transpose(self, &to, &from);
+        transpose_blocks(self, &to, &from);
         return;
     }
     const int64_t most = hs__by_columns(&from) ? FEW : to.cols;
@@ -99,8 +99,8 @@ void hs__copy(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
-static inline __attribute__((always_inline)) void swap(size_t element, int64_t count, char *x,
-                                                       char *y, ptrdiff_t step)
+static inline __attribute__((always_inline)) void swap_each(size_t element, int64_t count, char *x,
+                                                            char *y, ptrdiff_t step)
 {
     char kept[16];
     for (int64_t i = 0; i < count; i++, x += step, y += step) {
@@ -112,9 +112,9 @@ static inline __attribute__((always_inline)) void swap(size_t element, int64_t c
 
 void hs__swap_elements(ptrdiff_t element, int64_t count, void *x, void *y, ptrdiff_t step)
 {
-    if (element == 4) swap(4, count, x, y, step);
-    else if (element == 8) swap(8, count, x, y, step);
-    else swap(16, count, x, y, step);
+    if (element == 4) swap_each(4, count, x, y, step);
+    else if (element == 8) swap_each(8, count, x, y, step);
+    else swap_each(16, count, x, y, step);
 }
 
 int hs__factor_is(int32_t dtype, const double factor[2], double x)
@@ -125,7 +125,7 @@ int hs__factor_is(int32_t dtype, const double factor[2], double x)
 }
 
 /* Multiplies lines of a matrix by a factor; elements are reals, or complex numbers of two reals. */
-#define SCALE(REAL)                                                                        \
+#define DEFINE_SCALE(REAL)                                                                 \
     static void scale_##REAL(const hs__matrix *lines, int complex, const double factor[2]) \
     {                                                                                      \
         const REAL re = (REAL)factor[0], im = complex ? (REAL)factor[1] : 0;               \
@@ -143,10 +143,10 @@ int hs__factor_is(int32_t dtype, const double factor[2], double x)
             }                                                                              \
         }                                                                                  \
     }
-SCALE(float)
-SCALE(double)
+DEFINE_SCALE(float)
+DEFINE_SCALE(double)
 
-static void clear(const hs__matrix *lines)
+static void clear_lines(const hs__matrix *lines)
 {
     for (int64_t i = 0; i < lines->rows; i++) {
         if (lines->col_stride == 1)
@@ -165,13 +165,13 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
         lines.cols *= lines.rows;
         lines.rows = 1;
     }
-    if (hs__factor_is(dtype, factor, 0.0)) clear(&lines);
+    if (hs__factor_is(dtype, factor, 0.0)) clear_lines(&lines);
     else if (dtype & 1) scale_double(&lines, dtype >> 1, factor);
     else scale_float(&lines, dtype >> 1, factor);
 }
 
 /* y[i] += x[i] */
-#define ADD(REAL)                                                                            \
+#define DEFINE_ADD(REAL)                                                                     \
     static void add_##REAL(int64_t count, int64_t x_stride, const REAL *x, int64_t y_stride, \
                            REAL *y)                                                          \
     {                                                                                        \
@@ -180,8 +180,8 @@ void hs__scale(int32_t dtype, const hs__matrix *x, const double factor[2])
         else                                                                                 \
             for (int64_t i = 0; i < count; i++) y[i * y_stride] += x[i * x_stride];          \
     }
-ADD(float)
-ADD(double)
+DEFINE_ADD(float)
+DEFINE_ADD(double)
 
 /* Adds real and imaginary parts as one array where both matrices have contiguous elements, else
  * element by element. */
@@ -202,7 +202,7 @@ void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
         }
 }
 
-#define COMBINE(REAL)                                                                      \
+#define DEFINE_COMBINE(REAL)                                                               \
     static void combine_##REAL(const hs__matrix *from, int complex, const double alpha[2], \
                                const double beta[2], const hs__matrix *to)                 \
     {                                                                                      \
@@ -226,8 +226,8 @@ void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
                 z[0] = u, z[1] = v;                                                        \
             }                                                                              \
     }
-COMBINE(float)
-COMBINE(double)
+DEFINE_COMBINE(float)
+DEFINE_COMBINE(double)
 
 void hs__combine(int32_t dtype, const hs__matrix *from, const double alpha[2], const double beta[2],
                  const hs__matrix *to)

@@ -98,18 +98,18 @@ void hs__await_others(hs__member *self, hs__ready *ready, const void *what)
 typedef struct {
     const _Atomic int64_t *counter;
     int64_t value;
-} level;
+} counter_goal;
 
 static int is_reached(const void *what)
 {
-    const level *x = what;
-    return atomic_load(x->counter) >= x->value;
+    const counter_goal *goal = what;
+    return atomic_load(goal->counter) >= goal->value;
 }
 
 void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter,
                      int64_t value)
 {
-    hs__await(self, own, HS__GLANCE, is_reached, &(level){counter, value});
+    hs__await(self, own, HS__SHORT_SPIN, is_reached, &(counter_goal){counter, value});
 }
 
 void hs__sleep_until(hs__member *self, double until)

@@ -44,7 +44,7 @@ void hs__help_along(void *member);
 
 enum { HS__SLEEP = 20 }; /* longest sleep in milliseconds before a cancel or a poll is noticed */
 /* seconds of spinning before a sleep where the wait is likely to be short */
-static const double HS__GLANCE = 50e-6;
+static const double HS__SHORT_SPIN = 50e-6;
 /* Waits until ready(what), or for a cancel. Workers with cores of their own first spin for `spin`
  * seconds; then the worker sleeps at the signal `own`. The thread that makes it ready stores the
  * change with sequential consistency, then sends the signal. */
@@ -56,7 +56,7 @@ void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready,
  * They send the signal when the event is worth waking a thread for. */
 void hs__await_others(hs__member *self, hs__ready *ready, const void *what);
 
-/* Waits until a counter reaches a value. See hs__await, with HS__GLANCE as `spin`. */
+/* Waits until a counter reaches a value. See hs__await, with HS__SHORT_SPIN as `spin`. */
 void hs__await_count(hs__member *self, hs__signal *own, const _Atomic int64_t *counter,
                      int64_t value);
 

@@ -82,7 +82,7 @@ int hs__valid_transfers(const double *transfers, int32_t count)
     return 1;
 }
 
-static void cancel(hs__run *run)
+static void cancel_run(hs__run *run)
 {
     hs__cancel(&run->cancel);
     hs__pool_wake(run->pool);
@@ -92,7 +92,7 @@ void hs__poll(hs__run *run)
 {
     if (hs__cancelled(&run->cancel)) return;
     if (hs__pool_is_claimed(run->pool)) {
-        cancel(run);
+        cancel_run(run);
         return;
     }
     if (!run->options.poll) return;
@@ -102,7 +102,7 @@ void hs__poll(hs__run *run)
     hs__pool_step_out(run->pool);
     if (run->options.poll(run->options.poll_context,
                           run->total ? fmin(done / (double)run->total, 1.0) : 1.0))
-        cancel(run);
+        cancel_run(run);
     hs__pool_step_in(run->pool);
     /* Counted from the end of the poll, so that work continues for as long between two polls,
      * however long a poll or the way back to the caller's core takes. */
@@ -115,7 +115,7 @@ static void poll_now(void *job) { hs__poll(job); }
 static void start_clock(hs__run *run) { run->start = run->last_poll = hs_clock(); }
 
 /* Clears the outputs of the workers that will have no part in the run. */
-static void clear(const hs__run *run)
+static void clear_times(const hs__run *run)
 {
     double *const outputs[] = {run->trace.times.finish, run->trace.times.late,
                                run->trace.times.busy};
@@ -124,14 +124,14 @@ static void clear(const hs__run *run)
 }
 
 /* Lets the pool learn from the run, unless the caller spent much of it in poll functions. */
-static void learn(const hs__run *run)
+static void learn_speeds(const hs__run *run)
 {
     const double seconds = hs__since_start(run);
     if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel))
         hs__drift_learn(hs__pool_drift(run->pool), run->speeds, run->work_of, seconds);
 }
 
-static hs_status perform(hs__run *run)
+static hs_status perform_steps(hs__run *run)
 {
     const hs__kind *kind = run->kind;
     start_clock(run);
@@ -139,7 +139,7 @@ static hs_status perform(hs__run *run)
     if (!hs__cancelled(&run->cancel)) {
         start_clock(run);
         hs__pool_run(run->pool, run->manner, kind->work, kind->lead, run, poll_now);
-        if (run->manner == HS__SHARED && run->work_of) learn(run);
+        if (run->manner == HS__SHARED && run->work_of) learn_speeds(run);
     }
     const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
     if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
@@ -148,14 +148,14 @@ static hs_status perform(hs__run *run)
     return kind->report ? kind->report(run, status) : status;
 }
 
-hs_status hs__run_held(hs__run *run)
+hs_status hs__run_locked(hs__run *run)
 {
     if (run->recorded) *run->recorded = 0;
-    clear(run);
+    clear_times(run);
     hs_status status = run->manner == HS__LED && !hs__pool_has_threads(run->pool)
                            ? HS_ERROR_THREAD
                            : run->kind->open(run);
-    if (!status) status = perform(run);
+    if (!status) status = perform_steps(run);
     if (run->kind->close) run->kind->close(run);
     hs__run_free(run);
     return status;
@@ -171,7 +171,7 @@ hs_status hs__run_do(hs__run *run)
         if (run->recorded) *run->recorded = 0;
         return status;
     }
-    status = hs__run_held(run);
+    status = hs__run_locked(run);
     hs__pool_unlock(run->pool);
     return status;
 }

@@ -23,7 +23,7 @@
  *              workers, keeps its emulated pace, and records events.
  *   6. learn   A shared run that took long enough tells the pool how fast each worker was
  *              (threads/drift.h). The next plan that shares a product uses these speeds.
- *   7. store   Optional. Results that were kept aside are copied to the outputs, unless the run was
+ *   7. store   Optional. Results that were kept in scratch memory are copied to the outputs, unless the run was
  *              cancelled.
  *   8. report, close, unlock
  *              The kind reports what there is to tell, its memory and the run's are freed, and the
@@ -119,12 +119,12 @@ int hs__run_signals(hs__run *run, int32_t count);
 /* Frees the memory and the signals. */
 void hs__run_free(hs__run *run);
 
-/* Does the whole run: check, lock, hs__run_held, unlock. */
+/* Does the whole run: check, lock, hs__run_locked, unlock. */
 hs_status hs__run_do(hs__run *run);
 
 /* Does the steps between lock and unlock, for a thread that holds the pool and has checked the
  * arguments. */
-hs_status hs__run_held(hs__run *run);
+hs_status hs__run_locked(hs__run *run);
 
 /* Whether pace and the room for events are in their ranges, and whether `count` pairs (start, end)
  * of transfers are. */
