@@ -1,9 +1,9 @@
 /* Computes one box of a product with all workers of a pool.
  *
- * The workers of each domain form a crew. Each crew gets a share of C in proportion to its speed,
- * as square as possible. The share is cut into bands of columns or rows, and a gang of the crew's
- * members computes one band after the other. A crew that has finished its own bands steals bands of
- * other crews. With one domain the whole box is one band. */
+ * The workers of each domain form a team. Each team gets a share of C in proportion to its speed,
+ * as square as possible. The share is cut into bands of columns or rows, and a gang of the team's
+ * members computes one band after the other. A team that has finished its own bands steals bands of
+ * other teams. With one domain the whole box is one band. */
 #ifndef HS_PRODUCT_BANDS_H
 #define HS_PRODUCT_BANDS_H
 
@@ -14,13 +14,13 @@
 typedef struct hs__band {
     hs_box box;
     double work;                     /* elements of C */
-    hs__gang gang;                   /* of the crew that has taken it */
-    void *room;                      /* memory for the gang's tables, enough for any crew */
-    _Atomic(struct hs__band *) next; /* the band that the same crew takes next */
+    hs__gang gang;                   /* of the team that has taken it */
+    void *room;                      /* memory for the gang's tables, enough for any team */
+    _Atomic(struct hs__band *) next; /* the band that the same team takes next */
 } hs__band;
 
 /* The workers of one domain at the box. */
-typedef struct hs__crew {
+typedef struct hs__team {
     const hs__kernel *kernel;
     int32_t members;
     double *speeds;  /* [members] */
@@ -29,28 +29,28 @@ typedef struct hs__crew {
     int32_t buffers; /* panel buffers there, of panel_space bytes each */
     size_t panel_space;
     size_t block; /* bytes of each member's scratch for A */
-    /* The crew's own bands that are not taken: it takes from the front, other crews steal from the
+    /* The team's own bands that are not taken: it takes from the front, other teams steal from the
      * back. The lock guards the fields from here on. */
     hs__band *own;
     int32_t front, back;
     double rest;               /* work of the bands from front to back */
     hs__band *last;            /* the band taken last */
-    _Atomic(hs__band *) first; /* the band that the crew takes first */
-} hs__crew;
+    _Atomic(hs__band *) first; /* the band that the team takes first */
+} hs__team;
 
 typedef struct hs__bands {
     hs__run *run;
     const hs_product *product;
     const hs__in_layers *layers;
-    hs__crew *crew; /* [crews] */
-    int32_t crews, workers;
-    const int32_t *crew_of; /* [workers] the crew of each worker, and its index among the members */
+    hs__team *team; /* [teams] */
+    int32_t teams, workers;
+    const int32_t *team_of; /* [workers] the team of each worker, and its index among the members */
     const int32_t *member;
     hs__band *band; /* [count] */
     int32_t count;
     int opened;
     pthread_mutex_t lock; /* held while a band is taken */
-    _Atomic int32_t left; /* bands that no crew has taken */
+    _Atomic int32_t left; /* bands that no team has taken */
 } hs__bands;
 
 /* Cuts the box into bands and takes all memory, from the run and from the pool's scratch.

@@ -6,8 +6,8 @@ hs_status hs_boxes_of_counts(int32_t axis, int64_t m, int64_t n, int64_t k, int3
 {
     if (axis < 0 || axis > 2 || m < 0 || n < 0 || k < 0 || p < 1 || !counts || !boxes || !box_count)
         return HS_ERROR_VALUE;
-    const int64_t side[3] = {m, n, k};
-    int64_t left = side[axis];
+    const int64_t extents[3] = {m, n, k};
+    int64_t left = extents[axis];
     for (int32_t i = 0; i < p; i++) {
         if (counts[i] < 0 || counts[i] > left) return HS_ERROR_VALUE;
         left -= counts[i];

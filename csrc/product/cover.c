@@ -11,11 +11,11 @@
  * box, or in two.
  *
  * Corners behind the last element of an axis are dropped, as no box reaches beyond it. The
- * remaining corners are sorted level by level of the depth: time O(b log b) for b boxes. A plan in
- * two dimensions has one level, and at most four corners for each box.
+ * remaining corners are sorted depth by depth: time O(b log b) for b boxes. A plan in two
+ * dimensions has one depth, and at most four corners for each box.
  *
  * If each corner is weighted by its worker, the same sums show whether the worker changes along the
- * depth: at an inner level they are zero if each element has the same worker as before.
+ * depth: at a depth other than 0 they are zero if each element has the same worker as before.
  *
  * With a triangle, only elements on and below the diagonal count. The part of a box there is no
  * box, but the part and its mirror image together are made of boxes: the part below the diagonal,
@@ -43,13 +43,13 @@ typedef struct {
     int64_t m, n, k;
     int32_t triangle, one_worker, count;
     const hs_box *box;
-    corner *corner; /* corners of the level */
+    corner *corner; /* corners at the present depth */
     size_t corners;
 } tiling;
 
 /* Returns a box in the form in which boxes are compared: the mirror image if the triangle is the
  * upper one, and a single layer if there is no inner dimension. */
-static hs_box seen(const tiling *t, int32_t i)
+static hs_box comparable_box(const tiling *t, int32_t i)
 {
     hs_box box = t->box[i];
     if (t->k == 0) {
@@ -133,7 +133,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Adds up the corners at the same place. */
-static void add_up(tiling *t)
+static void add_up_corners(tiling *t)
 {
     size_t places = 0;
     qsort(t->corner, t->corners, sizeof *t->corner, by_place);
@@ -148,7 +148,7 @@ static void add_up(tiling *t)
     t->corners = places;
 }
 
-static int holds(const hs_box *box, int64_t depth, int64_t row, int64_t col)
+static int contains_element(const hs_box *box, int64_t depth, int64_t row, int64_t col)
 {
     const int in_depth = depth >= box->depth && depth - box->depth < box->length;
     return in_depth && row >= box->row && row - box->row < box->height && col >= box->col &&
@@ -163,14 +163,14 @@ static void name_boxes(const tiling *t, hs_cover *cover)
     int32_t *next[] = {&cover->first, &cover->second};
     int found = 0;
     for (int32_t i = 0; i < t->count && found < 2; i++) {
-        const hs_box box = seen(t, i);
-        if (holds(&box, cover->depth, cover->row, cover->col) ||
-            holds(&box, before, cover->row, cover->col))
+        const hs_box box = comparable_box(t, i);
+        if (contains_element(&box, cover->depth, cover->row, cover->col) ||
+            contains_element(&box, before, cover->row, cover->col))
             *next[found++] = i;
     }
 }
 
-/* Finds the first fault of a level, after its corners are added up. Returns 0 if there is none. */
+/* Finds the first fault at a depth, after its corners are added up. Returns 0 if there is none. */
 static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
 {
     const corner *at = NULL;
@@ -199,7 +199,7 @@ static int find_fault(const tiling *t, int64_t depth, hs_cover *cover)
     return 1;
 }
 
-/* ---- levels ---------------------------------------------------------------------------------- */
+/* ---- depths ---------------------------------------------------------------------------------- */
 
 /* Lists the ends of all boxes that are not empty, by depth. Ends at the end of the whole are left
  * out. */
@@ -207,7 +207,7 @@ static size_t list_faces(const tiling *t, face *faces)
 {
     size_t count = 0;
     for (int32_t i = 0; i < t->count; i++) {
-        const hs_box box = seen(t, i);
+        const hs_box box = comparable_box(t, i);
         if (!box.height || !box.width || !box.length) continue;
         faces[count++] = (face){box.depth, i, 1};
         if (box.depth + box.length < depth_of(t))
@@ -217,34 +217,34 @@ static size_t list_faces(const tiling *t, face *faces)
     return count;
 }
 
-static size_t end_of_level(const face *faces, size_t count, size_t first)
+static size_t end_of_depth(const face *faces, size_t count, size_t first)
 {
     size_t end = first;
     while (end < count && faces[end].depth == faces[first].depth) end++;
     return end;
 }
 
-static hs_status compare(tiling *t, const face *faces, size_t count, hs_cover *cover)
+static hs_status check_depths(tiling *t, const face *faces, size_t count, hs_cover *cover)
 {
     size_t most = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        end = end_of_level(faces, count, first);
+        end = end_of_depth(faces, count, first);
         if (end - first > most) most = end - first;
     }
     t->corner = calloc(1 + most * (t->triangle ? CORNERS * PARTS : CORNERS), sizeof *t->corner);
     if (!t->corner) return HS_ERROR_MEMORY;
     size_t first = 0;
-    /* Level 0 is checked even if no box begins there. */
+    /* Depth 0 is checked even if no box begins there. */
     do {
         const int64_t depth = first ? faces[first].depth : 0;
         size_t end = first;
         t->corners = 0;
         if (depth == 0) add_corner(t, 0, 0, -1, 0); /* the whole */
         for (; end < count && faces[end].depth == depth; end++) {
-            const hs_box box = seen(t, faces[end].box);
+            const hs_box box = comparable_box(t, faces[end].box);
             add_face(t, &box, faces[end].sign);
         }
-        add_up(t);
+        add_up_corners(t);
         if (find_fault(t, depth, cover)) break;
         first = end;
     } while (first < count);
@@ -270,7 +270,7 @@ static hs_status cover_of(tiling *t, hs_cover *cover)
         return HS_OK;
     face *faces = malloc((2 * (size_t)t->count + 1) * sizeof *faces);
     if (!faces) return HS_ERROR_MEMORY;
-    const hs_status status = compare(t, faces, list_faces(t, faces), cover);
+    const hs_status status = check_depths(t, faces, list_faces(t, faces), cover);
     free(faces);
     return status;
 }

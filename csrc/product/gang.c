@@ -1,10 +1,10 @@
 /* How the members of a gang compute a box together.
  *
- * The columns of C are cut into groups of panel_cols columns, and the inner dimension into levels.
- * A panel is one level of B for one group of columns; panels are computed in order, all levels of a
- * group before the next group. The rows and columns of C in a group are cut into tiles, planned for
- * the members in proportion to their speeds (deal_tiles). For each panel a member does the
- * following (hs__gang_work):
+ * The columns of C are cut into groups of panel_cols columns, and the inner dimension into slabs. A
+ * panel is the part of B in one slab and one group of columns; panels are computed in order, all
+ * slabs of a group before the next group. The rows and columns of C in a group are cut into tiles,
+ * planned for the members in proportion to their speeds (deal_tiles). For each panel a member does
+ * the following (hs__gang_work):
  *
  *   1. It waits until the panel that the buffer held before is finished.
  *   2. It packs chunks of B, which all members take from one counter, and waits until all chunks
@@ -70,8 +70,8 @@ static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
 }
 
 /* Returns the position with `units` computed units before it; it is not before `at`. */
-static place advanced(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at,
-                      double units)
+static place advance_place(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at,
+                           double units)
 {
     const int64_t col_units = hs__ceil_div(cols, hs__col_unit(x));
     const int64_t row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
@@ -105,7 +105,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     const int64_t row_units = hs__ceil_div(x->c.rows, mu);
     const int64_t col_units = hs__ceil_div(cols, nu);
     place at = {.row = first_row(x, panel_col)}; /* next unit to divide */
-    const double units = x->triangle.which ? advanced(x, panel_col, cols, at, INFINITY).units
+    const double units = x->triangle.which ? advance_place(x, panel_col, cols, at, INFINITY).units
                                            : (double)row_units * (double)col_units;
     double total = 0.0;
     double sum = 0.0;
@@ -115,8 +115,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     for (int32_t w = 0; w < members; w++) {
         if (first) first[w] = count;
         sum += speeds ? speeds[w] : 1.0;
-        const place end = advanced(x, panel_col, cols, at,
-                                   w + 1 == members ? units : floor(units * (sum / total) + 0.5));
+        const place end = advance_place(
+            x, panel_col, cols, at, w + 1 == members ? units : floor(units * (sum / total) + 0.5));
         while (at.row < end.row || (at.row == end.row && at.col < end.col)) {
             int64_t rows = 1;
             int64_t from, to;
@@ -161,19 +161,19 @@ static int32_t *first_of(const hs__gang *gang, int64_t col)
     return gang->first + (gang->members + 1) * (gang->x.triangle.which ? j : last);
 }
 
-/* Lays out the panels of one group of columns, level by level, and its tiles from *next on. */
+/* Lays out the panels of one group of columns, slab by slab, and its tiles from *next on. */
 static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *speeds,
                             int64_t *next)
 {
     enum { UNITS_PER_CHUNK = 4 };
     const hs__panel_product *x = &gang->x;
-    const int64_t levels = hs__level_count(x);
+    const int64_t slabs = hs__slab_count(x);
     const int64_t col = j * x->panel_cols;
     const int64_t cols = hs__min(x->panel_cols, x->c.cols - col);
     const int32_t count = deal_tiles(x, col, cols, last && gang->members > 1, gang->members, speeds,
                                      gang->tile + *next, first_of(gang, col));
-    for (int64_t l = 0; l < levels; l++) {
-        hs__panel *panel = &gang->panel[j * levels + l];
+    for (int64_t l = 0; l < slabs; l++) {
+        hs__panel *panel = &gang->panel[j * slabs + l];
         *panel = (hs__panel){.col = col,
                              .cols = cols,
                              .before = (int32_t)l,
@@ -181,7 +181,7 @@ static void lay_out_columns(hs__gang *gang, int64_t j, int last, const double *s
                              .tile_count = count,
                              .chunk_count = (int32_t)hs__ceil_div(
                                  hs__ceil_div(cols, hs__col_unit(x)), UNITS_PER_CHUNK)};
-        hs__level_at(x, l, &panel->level, &panel->levels);
+        hs__slab_at(x, l, &panel->depth, &panel->length);
     }
     *next += count;
 }
@@ -192,32 +192,32 @@ static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 {
     const size_t count = (size_t)gang->members;
     size_t at = 0;
-#define TABLE(WHICH, COUNT)                                    \
+#define LAY_OUT(WHICH, COUNT)                                  \
     do {                                                       \
         if (room) gang->WHICH = (void *)(room + at);           \
         at = (at + (COUNT) * sizeof *gang->WHICH + 7) / 8 * 8; \
     } while (0)
-    TABLE(panel, (size_t)gang->panel_count);
-    TABLE(queue, (size_t)gang->slots * count);
-    TABLE(first, (size_t)deals_of(&gang->x) * (count + 1));
-    TABLE(present, count);
-    TABLE(tile, (size_t)tiles);
-#undef TABLE
+    LAY_OUT(panel, (size_t)gang->panel_count);
+    LAY_OUT(queue, (size_t)gang->slots * count);
+    LAY_OUT(first, (size_t)deals_of(&gang->x) * (count + 1));
+    LAY_OUT(present, count);
+    LAY_OUT(tile, (size_t)tiles);
+#undef LAY_OUT
     return (at + 63) / 64 * 64;
 }
 
 /* Fills in the fields that need no tables. Returns 0 if there are too many panels. */
 static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t members)
 {
-    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), levels = hs__level_count(x);
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), slabs = hs__slab_count(x);
     *gang = (hs__gang){.x = *x, .members = members};
-    if (col_panels > INT32_MAX / levels) return 0;
-    gang->panel_count = col_panels * levels;
+    if (col_panels > INT32_MAX / slabs) return 0;
+    gang->panel_count = col_panels * slabs;
     gang->slots = slots_for(gang->panel_count);
     return 1;
 }
 
-/* Returns the number of tiles of all columns, each counted once for all levels; -1: too many. It
+/* Returns the number of tiles of all columns, each counted once for all slabs; -1: too many. It
  * counts for a gang that ends together, which has the most tiles. */
 static int64_t count_tiles(const hs__panel_product *x, int32_t members, const double *speeds)
 {
@@ -245,16 +245,16 @@ hs_status hs__gang_measure(const hs__panel_product *x, int32_t members, const do
     const int64_t count = count_tiles(x, members, speeds);
     if (count < 0) return HS_ERROR_MEMORY;
     *bytes = lay_out_tables(&gang, count, NULL);
-    *tiles = count * hs__level_count(x);
+    *tiles = count * hs__slab_count(x);
     return HS_OK;
 }
 
 /* Continues where an earlier gang of the same members ends: its last two panels must be finished
  * before their buffers are used again. */
-static void follow(hs__gang *gang, const hs__gang *after)
+static void follow_gang(hs__gang *gang, const hs__gang *after)
 {
     const int64_t count = after->panel_count;
-    gang->turn = (int32_t)((after->turn + count) & 1);
+    gang->first_buffer = (int32_t)((after->first_buffer + count) & 1);
     gang->before[0] = count > 1 ? &after->panel[count - 2] : after->before[1];
     gang->before[1] = &after->panel[count - 1];
 }
@@ -264,7 +264,7 @@ void hs__gang_place(hs__gang *gang, const hs__panel_product *x, int32_t members,
 {
     begin_layout(gang, x, members);
     gang->ends = ends;
-    if (after) follow(gang, after);
+    if (after) follow_gang(gang, after);
     lay_out_tables(gang, 0, room);
     const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
     int64_t next = 0;
@@ -291,12 +291,12 @@ hs_status hs__gang_init(hs__gang *gang, hs__run *run, const hs__panel_product *x
 typedef struct {
     const _Atomic int32_t *counter;
     int32_t value;
-} level;
+} counter_goal;
 
 static int is_reached(const void *what)
 {
-    const level *x = what;
-    return atomic_load(x->counter) >= x->value;
+    const counter_goal *goal = what;
+    return atomic_load(goal->counter) >= goal->value;
 }
 
 /* Waits for a counter that other members raise. A tile that is done does not always wake the
@@ -304,7 +304,7 @@ static int is_reached(const void *what)
  * while. */
 static void wait_until(hs__member *self, const _Atomic int32_t *counter, int32_t value)
 {
-    const level what = {counter, value};
+    const counter_goal what = {counter, value};
     if (!is_reached(&what)) hs__await_others(self, is_reached, &what);
 }
 
@@ -413,7 +413,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
     atomic_store_explicit(&gang->present[member], 1, memory_order_relaxed);
     for (int64_t at = 0; at < gang->panel_count && !hs__stopped(self); at++) {
         hs__panel *panel = &gang->panel[at];
-        char *packed = gang->panels[(at + gang->turn) & 1];
+        char *packed = gang->panels[(at + gang->first_buffer) & 1];
         const int last = gang->ends && at + 1 == gang->panel_count;
         const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in this buffer */
         if (old) wait_until(self, &old->finished, old->tile_count);
@@ -432,7 +432,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
             for (int32_t id; (id = take_tile(&queues[victim], number, offset > 0, !all)) >= 0 &&
                              !hs__stopped(self);) {
                 hs__tile *t = &gang->tile[panel->tile_first + id];
-                /* the earlier levels of this tile, which another member may compute */
+                /* the earlier slabs of this tile, which another member may compute */
                 const int32_t before = panel->before;
                 wait_until(self, &t->done, before);
                 if (hs__stopped(self)) break;
@@ -443,7 +443,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
                 hs__count_task(run);
                 const double elements = hs__triangle_elements(&x->triangle, t->row, t->rows,
                                                               panel->col + t->col, t->cols);
-                const double flops = flops_per_update * elements * (double)panel->levels;
+                const double flops = flops_per_update * elements * (double)panel->length;
                 done += flops;
                 if (timed) end_tile(self, flops, start);
                 hs__attend(self);

@@ -29,7 +29,7 @@ typedef struct hs__gang {
     int32_t *first;
     _Atomic int32_t *present; /* [members] non-zero: it has begun */
     int32_t ends;             /* non-zero: no box follows, members are to end together */
-    int32_t turn;             /* index in panels[] of the first panel's buffer */
+    int32_t first_buffer;     /* index in panels[] of the first panel's buffer */
     /* before[i] is the panel that the buffer of panel i held last, computed by these members in the
      * gang before this one; or NULL */
     const hs__panel *before[2];

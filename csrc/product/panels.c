@@ -106,24 +106,24 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
 }
 
 /* Returns the number of panels along the depth of a whole layer. */
-static int64_t levels_of_layer(const hs__panel_product *x)
+static int64_t slabs_of_layer(const hs__panel_product *x)
 {
     return hs__ceil_div(x->layer, x->depth);
 }
 
-int64_t hs__level_count(const hs__panel_product *x)
+int64_t hs__slab_count(const hs__panel_product *x)
 {
     const int64_t layers = x->layer ? x->a.cols / x->layer : 0;
-    return layers * levels_of_layer(x) + hs__ceil_div(x->a.cols - layers * x->layer, x->depth);
+    return layers * slabs_of_layer(x) + hs__ceil_div(x->a.cols - layers * x->layer, x->depth);
 }
 
-void hs__level_at(const hs__panel_product *x, int64_t index, int64_t *level, int64_t *levels)
+void hs__slab_at(const hs__panel_product *x, int64_t index, int64_t *depth, int64_t *length)
 {
-    const int64_t each = levels_of_layer(x);
+    const int64_t each = slabs_of_layer(x);
     const int64_t layer = index / each * x->layer;
     const int64_t within = index % each * x->depth;
-    *level = layer + within;
-    *levels = hs__min(x->depth, hs__min(x->layer - within, x->a.cols - *level));
+    *depth = layer + within;
+    *length = hs__min(x->depth, hs__min(x->layer - within, x->a.cols - *depth));
 }
 
 static int32_t type_of(const hs__panel_product *x) { return x->pack_a.real_type | x->complex << 1; }
@@ -159,7 +159,7 @@ size_t hs__block_bytes(const hs__panel_product *x)
 
 /* z <- alpha product + z, or z <- alpha product, along a line of C. If alpha is real, nothing is
  * multiplied by its zero imaginary part. */
-#define ADD(REAL)                                                                                 \
+#define DEFINE_ADD(REAL)                                                                          \
     static void add_##REAL(const hs__panel_product *x, int64_t count, const REAL *product,        \
                            int accumulate, REAL *z, int64_t stride)                               \
     {                                                                                             \
@@ -175,14 +175,14 @@ size_t hs__block_bytes(const hs__panel_product *x)
             z[1] = (accumulate ? z[1] : 0) + (im != 0 ? re * v + im * u : re * v);                \
         }                                                                                         \
     }
-ADD(float)
-ADD(double)
+DEFINE_ADD(float)
+DEFINE_ADD(double)
 
 /* Computes the micro-tile at (row, col) in a buffer, then adds it to C, for any strides and any
  * alpha. With a triangle it adds only the elements that belong to it. */
-static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64_t col, int64_t n,
-                       int64_t k, const void *a, const void *b, int accumulate, void *tile,
-                       const void *a_next, const void *b_next)
+static void compute_in_scratch(const hs__panel_product *x, int64_t row, int64_t m, int64_t col,
+                               int64_t n, int64_t k, const void *a, const void *b, int accumulate,
+                               void *tile, const void *a_next, const void *b_next)
 {
     const int type = x->pack_a.real_type, parts = 1 + x->complex, by_rows = x->kernel->prefers_rows;
     const int64_t fast = parts * (by_rows ? n : m);
@@ -214,24 +214,24 @@ static void aside_tile(const hs__panel_product *x, int64_t row, int64_t m, int64
 void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t,
                       hs__packed_block *have, char *block, const char *packed)
 {
-    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), depth = real_depth(x, panel->levels);
+    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), depth = real_depth(x, panel->length);
     const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x);
     const size_t b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
-    if (have->row != t->row || have->rows != t->rows || have->level != panel->level) {
-        hs__pack_panels(&x->pack_a, t->rows, panel->levels, hs__at(&x->a, t->row, panel->level),
+    if (have->row != t->row || have->rows != t->rows || have->depth != panel->depth) {
+        hs__pack_panels(&x->pack_a, t->rows, panel->length, hs__at(&x->a, t->row, panel->depth),
                         x->a.row_stride, x->a.col_stride, block);
-        if (x->scales_a) hs__scale_panels(&x->pack_a, t->rows, panel->levels, x->factor, block);
-        *have = (hs__packed_block){t->row, t->rows, panel->level};
+        if (x->scales_a) hs__scale_panels(&x->pack_a, t->rows, panel->length, x->factor, block);
+        *have = (hs__packed_block){t->row, t->rows, panel->depth};
     }
 
-    const int layered = x->onto.data != NULL, first = panel->level == 0;
+    const int layered = x->onto.data != NULL, first = panel->depth == 0;
     const hs__matrix *const c = layered ? &x->onto : &x->c;
     /* The kernel is given a beta of 0 or 1 only: with any other beta it rounds differently inside
      * of C and at its edges. */
     const int scales =
         first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
-    const double beta = layered            ? (panel->level % x->layer != 0)
+    const double beta = layered            ? (panel->depth % x->layer != 0)
                         : first && !scales ? x->beta[0]
                                            : 1.0;
     const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
@@ -247,7 +247,7 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
     /* Bytes of a line that are mirrored together: each line is in another page. */
     enum { MIRRORED_BYTES = 1024 };
-    const int64_t done = panel->level + panel->levels;
+    const int64_t done = panel->depth + panel->length;
     const int ends = x->triangle.which && done == x->a.cols;
     const int adds = layered && (done % x->layer == 0 || done == x->a.cols);
     const int64_t together = MIRRORED_BYTES / x->c.element;
@@ -267,8 +267,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
             const char *a_next = i + mu < t->rows ? a + a_bytes : block;
             const char *b_next = i + mu < t->rows ? b : b + b_bytes;
             if (x->general || meets == HS__CROSSES) {
-                aside_tile(x, row, m, col, n, depth, a, b, accumulate,
-                           block + packed_block_bytes(x), a_next, b_next);
+                compute_in_scratch(x, row, m, col, n, depth, a, b, accumulate,
+                                   block + packed_block_bytes(x), a_next, b_next);
                 continue;
             }
             x->kernel->run(m * m_reals, n * n_reals, depth, alpha, a, b, beta_at,
@@ -291,11 +291,11 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
 void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_t col, int64_t cols,
                       char *packed)
 {
-    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->levels)) * real_bytes(x);
+    const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->length)) * real_bytes(x);
     char *to = packed + (size_t)(col / hs__col_unit(x)) * bytes;
-    hs__pack_panels(&x->pack_b, cols, panel->levels, hs__at(&x->b, panel->level, panel->col + col),
+    hs__pack_panels(&x->pack_b, cols, panel->length, hs__at(&x->b, panel->depth, panel->col + col),
                     x->b.col_stride, x->b.row_stride, to);
-    if (x->scales_b) hs__scale_panels(&x->pack_b, cols, panel->levels, x->factor, to);
+    if (x->scales_b) hs__scale_panels(&x->pack_b, cols, panel->length, x->factor, to);
 }
 
 void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block,
@@ -304,9 +304,9 @@ void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void 
     const int64_t rows = hs__even_parts(x->c.rows, x->block_rows, hs__row_unit(x));
     hs__packed_block have = {.row = -1};
     for (int64_t col = 0; col < x->c.cols; col += x->panel_cols)
-        for (int64_t index = 0, count = hs__level_count(x); index < count; index++) {
+        for (int64_t index = 0, count = hs__slab_count(x); index < count; index++) {
             hs__panel panel = {.col = col, .cols = hs__min(x->panel_cols, x->c.cols - col)};
-            hs__level_at(x, index, &panel.level, &panel.levels);
+            hs__slab_at(x, index, &panel.depth, &panel.length);
             hs__pack_columns(x, &panel, 0, panel.cols, panel_buffer);
             for (int64_t row = 0; row < x->c.rows; row += rows) {
                 if (hs__cancelled(cancel)) return;

@@ -60,10 +60,10 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel,
                            const hs_product *product, const hs_box *box,
                            const hs__in_layers *layers, int32_t members);
 
-/* Return the number of panels along the inner dimension, and where panel `index` begins and how
- * deep it is. A new panel begins with each layer. */
-int64_t hs__level_count(const hs__panel_product *x);
-void hs__level_at(const hs__panel_product *x, int64_t index, int64_t *level, int64_t *levels);
+/* Return the number of slabs of the inner dimension, and where slab `index` begins and how long
+ * it is. A panel has the rows of B of one slab. A new slab begins with each layer. */
+int64_t hs__slab_count(const hs__panel_product *x);
+void hs__slab_at(const hs__panel_product *x, int64_t index, int64_t *depth, int64_t *length);
 
 /* Computes the whole product with one thread, in buffers of hs__panel_bytes and hs__block_bytes. It
  * looks for a cancel once for each block of A. */
@@ -94,7 +94,8 @@ typedef struct hs__tile {
 } hs__tile;
 
 typedef struct hs__panel {
-    int64_t col, cols, level, levels;          /* columns of B; depth */
+    int64_t col, cols;                         /* columns of B */
+    int64_t depth, length;                     /* its slab: where it begins, and how long it is */
     int32_t before;                            /* panels of the same columns at less depth */
     int32_t tile_first, tile_count;            /* its tiles in gang->tile */
     int32_t chunk_count;                       /* parts in which it is packed */
@@ -104,7 +105,7 @@ typedef struct hs__panel {
 /* The contents of a member's buffer for A, which adjacent tiles of the same rows share. row -1:
  * empty. */
 typedef struct hs__packed_block {
-    int64_t row, rows, level;
+    int64_t row, rows, depth;
 } hs__packed_block;
 
 /* Packs columns col .. of a panel of B to their place in the packed panel. col is a multiple of the

@@ -56,31 +56,31 @@ typedef struct {
     /* [count] for the same boxes, memory for the tables of the worker that takes it; NULL: nothing
      * to multiply */
     void **room;
-} job;
+} product_run;
 
 static int is_shared(const hs_boxes *boxes) { return boxes->cooperative && !boxes->layered; }
 
 /* Whether a box has something to multiply. */
-static int has_work(const job *j, int32_t box)
+static int has_work(const product_run *job, int32_t box)
 {
-    if (j->bands) return j->bands[box].count > 0;
-    return j->taken ? j->room[box] != NULL : j->gang[box].panel_count > 0;
+    if (job->bands) return job->bands[box].count > 0;
+    return job->taken ? job->room[box] != NULL : job->gang[box].panel_count > 0;
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
 /* Returns the next box of a worker, from *at on; -1: none is left. If boxes are taken, the worker
  * goes through its own ones in order, then through the boxes of other workers from the back. */
-static int32_t next_box(job *j, int32_t worker, int32_t *at)
+static int32_t next_box(product_run *job, int32_t worker, int32_t *at)
 {
-    const hs_boxes *boxes = j->boxes;
+    const hs_boxes *boxes = job->boxes;
     const int32_t count = boxes->count;
-    for (; *at < (j->taken ? 2 * count : count); ++*at) {
+    for (; *at < (job->taken ? 2 * count : count); ++*at) {
         const int32_t box = *at < count ? *at : 2 * count - 1 - *at;
-        if (!has_work(j, box)) continue;
-        if ((!boxes->cooperative || j->taken) && *at < count && boxes->box[box].worker != worker)
+        if (!has_work(job, box)) continue;
+        if ((!boxes->cooperative || job->taken) && *at < count && boxes->box[box].worker != worker)
             continue;
-        if (j->taken && atomic_exchange(&j->taken[box], 1)) continue;
+        if (job->taken && atomic_exchange(&job->taken[box], 1)) continue;
         ++*at;
         return box;
     }
@@ -89,78 +89,79 @@ static int32_t next_box(job *j, int32_t worker, int32_t *at)
 
 /* Returns the product that a box belongs to. If the caller keeps layers, that is the product of the
  * worker's part of the depth, in a matrix of its own, and the box's depth is counted from there. */
-static hs_product product_of(const job *j, hs_box *box)
+static hs_product product_of(const product_run *job, hs_box *box)
 {
-    hs_product own = *j->product;
-    if (!j->depth) return own;
-    const int64_t first = j->depth[box->worker], bytes = hs__element_bytes(own.dtype);
+    hs_product own = *job->product;
+    if (!job->depth) return own;
+    const int64_t first = job->depth[box->worker], bytes = hs__element_bytes(own.dtype);
     if (box->length) {
         own.a = (const char *)own.a + first * own.a_col_stride * bytes;
         own.b = (const char *)own.b + first * own.b_row_stride * bytes;
     }
     own.k -= first;
     box->depth -= first;
-    own.c = j->boxes->layers[box->worker];
+    own.c = job->boxes->layers[box->worker];
     own.c_row_stride = own.n;
     own.c_col_stride = 1;
     return own;
 }
 
-static int has_all_depth(const job *j, const hs_box *box)
+static int has_all_depth(const product_run *job, const hs_box *box)
 {
-    return box->depth == 0 && box->length == j->product->k;
+    return box->depth == 0 && box->length == job->product->k;
 }
 
 /* Returns the layers that a box adds up one after the other, or NULL. */
-static const hs__in_layers *layers_of(const job *j, const hs_box *box)
+static const hs__in_layers *layers_of(const product_run *job, const hs_box *box)
 {
-    return j->layers.room.data && has_all_depth(j, box) ? &j->layers : NULL;
+    return job->layers.room.data && has_all_depth(job, box) ? &job->layers : NULL;
 }
 
 /* Sets up a box for one worker of a domain. Returns 0 if there is nothing to multiply. */
-static int seen_by(const job *j, int32_t domain, int32_t i, hs__panel_product *x)
+static int set_up_box(const product_run *job, int32_t domain, int32_t i, hs__panel_product *x)
 {
-    if (j->boxes->layered) return hs__layered_product(&j->sum, i, &j->kernel[domain], x);
-    hs_box box = j->boxes->box[i];
-    const hs_product product = product_of(j, &box);
-    return hs__panel_product_init(x, &j->kernel[domain], &product, &box, layers_of(j, &box), 1);
+    if (job->boxes->layered) return hs__layered_product(&job->sum, i, &job->kernel[domain], x);
+    hs_box box = job->boxes->box[i];
+    const hs_product product = product_of(job, &box);
+    return hs__panel_product_init(x, &job->kernel[domain], &product, &box, layers_of(job, &box), 1);
 }
 
-static double do_own(job *j, int32_t box, int32_t worker, void *block, hs__member *self)
+static double compute_own_box(product_run *job, int32_t box, int32_t worker, void *block,
+                              hs__member *self)
 {
-    const hs_boxes *boxes = j->boxes;
-    hs__gang *gang = &j->gang[box];
-    if (j->taken) {
+    const hs_boxes *boxes = job->boxes;
+    hs__gang *gang = &job->gang[box];
+    if (job->taken) {
         hs__panel_product x;
-        seen_by(j, hs__pool_domain(j->run.pool, worker), box, &x);
-        hs__gang_place(gang, &x, 1, NULL, 1, NULL, j->room[box]);
+        set_up_box(job, hs__pool_domain(job->run.pool, worker), box, &x);
+        hs__gang_place(gang, &x, 1, NULL, 1, NULL, job->room[box]);
     }
     /* a gang of one has a single buffer */
-    gang->panels[0] = gang->panels[1] = hs__pool_scratch(j->run.pool, HS__PANELS, worker, 0);
-    if (boxes->layered) hs__layered_receive(&j->sum, box, gang);
+    gang->panels[0] = gang->panels[1] = hs__pool_scratch(job->run.pool, HS__PANELS, worker, 0);
+    if (boxes->layered) hs__layered_receive(&job->sum, box, gang);
     return hs__gang_work(gang, 0, block, self);
 }
 
-static void work(void *context, int32_t worker, int is_caller)
+static void run_worker(void *context, int32_t worker, int is_caller)
 {
-    job *j = context;
-    const hs_boxes *boxes = j->boxes;
-    hs__member self = hs__member_start(&j->run, worker, is_caller);
+    product_run *job = context;
+    const hs_boxes *boxes = job->boxes;
+    hs__member self = hs__member_start(&job->run, worker, is_caller);
 
     int32_t at = 0;
-    if (j->taken) atomic_fetch_add(&j->sum.joined, 1);
-    for (int32_t box; !hs__stopped(&self) && (box = next_box(j, worker, &at)) >= 0;) {
+    if (job->taken) atomic_fetch_add(&job->sum.joined, 1);
+    for (int32_t box; !hs__stopped(&self) && (box = next_box(job, worker, &at)) >= 0;) {
         const double *transfer = boxes->receive ? boxes->receive + 2 * (size_t)box : NULL;
         self.box = box;
         if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
         /* sized before the run */
-        void *block = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
-        j->done[worker] += j->bands ? hs__bands_work(&j->bands[box], worker, block, &self)
-                                    : do_own(j, box, worker, block, &self);
+        void *block = hs__pool_scratch(job->run.pool, HS__BLOCKS, worker, 0);
+        job->done[worker] += job->bands ? hs__bands_work(&job->bands[box], worker, block, &self)
+                                        : compute_own_box(job, box, worker, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
-        if (j->bands && box + 1 < boxes->count) hs__bands_wait(&j->bands[box], &self);
+        if (job->bands && box + 1 < boxes->count) hs__bands_wait(&job->bands[box], &self);
     }
-    if (boxes->layered) hs__layered_sum(&j->sum, &self);
+    if (boxes->layered) hs__layered_sum(&job->sum, &self);
     hs__member_end(&self);
 }
 
@@ -188,15 +189,15 @@ static int valid_product(const hs_product *p)
     return !p->m || !p->n || !p->k || (p->a && p->b);
 }
 
-static hs_status check(const void *context)
+static hs_status check_arguments(const void *context)
 {
-    const job *j = context;
-    const hs_product *p = j->product;
-    const hs_boxes *boxes = j->boxes;
-    const int32_t workers = j->run.workers;
+    const product_run *job = context;
+    const hs_product *p = job->product;
+    const hs_boxes *boxes = job->boxes;
+    const int32_t workers = job->run.workers;
     if (!valid_product(p) || boxes->count < 0 || (boxes->count && !boxes->box))
         return HS_ERROR_VALUE;
-    if (boxes->cooperative ? j->run.options.pace || boxes->receive : boxes->speeds != NULL)
+    if (boxes->cooperative ? job->run.options.pace || boxes->receive : boxes->speeds != NULL)
         return HS_ERROR_VALUE;
     if (boxes->overlap && !boxes->receive && !boxes->sum_receive) return HS_ERROR_VALUE;
     if (!boxes->layered && (boxes->sum_rows || boxes->sum_receive)) return HS_ERROR_VALUE;
@@ -216,7 +217,7 @@ static hs_status check(const void *context)
         return HS_ERROR_VALUE;
     /* without an inner dimension there are no layers */
     const int apart = boxes->layered || boxes->layers != NULL;
-    if (j->chosen || (apart && p->k == 0)) return HS_OK;
+    if (job->chosen || (apart && p->k == 0)) return HS_OK;
     return hs_boxes_cover(p->m, p->n, p->k, p->triangle, !apart && !boxes->cooperative,
                           boxes->count, boxes->box, NULL);
 }
@@ -234,9 +235,9 @@ static void scale_box(const hs_product *p, const hs_box *box)
 }
 
 /* Takes scratch of a worker for a gang of its own. */
-static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
+static hs_status take_scratch(product_run *job, int32_t worker, const hs__panel_product *x)
 {
-    hs_pool *pool = j->run.pool;
+    hs_pool *pool = job->run.pool;
     if (!hs__pool_scratch(pool, HS__PANELS, worker, hs__panel_bytes(x)) ||
         !hs__pool_scratch(pool, HS__BLOCKS, worker, hs__block_bytes(x)))
         return HS_ERROR_MEMORY;
@@ -244,45 +245,45 @@ static hs_status provide(job *j, int32_t worker, const hs__panel_product *x)
 }
 
 /* Opens a box that its own worker computes. */
-static hs_status open_own(job *j, int32_t i)
+static hs_status open_own(product_run *job, int32_t i)
 {
     hs__panel_product x;
-    const int32_t worker = j->boxes->box[i].worker;
-    if (!seen_by(j, hs__pool_domain(j->run.pool, worker), i, &x)) return HS_OK;
-    const hs_status status = hs__gang_init(&j->gang[i], &j->run, &x, 1, NULL);
-    return status ? status : provide(j, worker, &x);
+    const int32_t worker = job->boxes->box[i].worker;
+    if (!set_up_box(job, hs__pool_domain(job->run.pool, worker), i, &x)) return HS_OK;
+    const hs_status status = hs__gang_init(&job->gang[i], &job->run, &x, 1, NULL);
+    return status ? status : take_scratch(job, worker, &x);
 }
 
 /* Opens a layer that any worker may take: its memory is large enough for each domain. */
-static hs_status open_layer(job *j, int32_t i)
+static hs_status open_layer(product_run *job, int32_t i)
 {
-    const hs__domains *domains = hs__pool_domains(j->run.pool);
-    const int32_t own = hs__domain_of(domains, j->boxes->box[i].worker);
+    const hs__domains *domains = hs__pool_domains(job->run.pool);
+    const int32_t own = hs__domain_of(domains, job->boxes->box[i].worker);
     size_t most = 0;
     for (int32_t d = 0; d < domains->count; d++) {
         hs__panel_product x;
         size_t bytes = 0;
         int64_t tiles;
-        if (!seen_by(j, d, i, &x)) return HS_OK;
+        if (!set_up_box(job, d, i, &x)) return HS_OK;
         hs_status status = hs__gang_measure(&x, 1, NULL, &bytes, &tiles);
-        for (int32_t w = 0; w < j->run.workers && !status; w++)
-            if (hs__domain_of(domains, w) == d) status = provide(j, w, &x);
+        for (int32_t w = 0; w < job->run.workers && !status; w++)
+            if (hs__domain_of(domains, w) == d) status = take_scratch(job, w, &x);
         if (status) return status;
-        if (d == own) j->run.total += tiles;
+        if (d == own) job->run.total += tiles;
         most = bytes > most ? bytes : most;
     }
-    return (j->room[i] = hs__run_zeros(&j->run, most / 64, 64)) ? HS_OK : HS_ERROR_MEMORY;
+    return (job->room[i] = hs__run_zeros(&job->run, most / 64, 64)) ? HS_OK : HS_ERROR_MEMORY;
 }
 
-static hs_status open_box(job *j, int32_t i)
+static hs_status open_box(product_run *job, int32_t i)
 {
-    const hs_boxes *boxes = j->boxes;
-    if (boxes->box[i].length == 0 || hs__no_product(j->product)) return HS_OK;
+    const hs_boxes *boxes = job->boxes;
+    if (boxes->box[i].length == 0 || hs__no_product(job->product)) return HS_OK;
     const hs_box *box = &boxes->box[i];
-    if (j->bands)
-        return hs__bands_open(&j->bands[i], &j->run, j->product, box, layers_of(j, box), j->kernel,
-                              j->speeds, j->run.manner == HS__ALONE);
-    return j->taken ? open_layer(j, i) : open_own(j, i);
+    if (job->bands)
+        return hs__bands_open(&job->bands[i], &job->run, job->product, box, layers_of(job, box),
+                              job->kernel, job->speeds, job->run.manner == HS__ALONE);
+    return job->taken ? open_layer(job, i) : open_own(job, i);
 }
 
 /* A division of boxes of equal work over workers in proportion to their speeds; each gets adjacent
@@ -291,17 +292,17 @@ typedef struct {
     const double *speeds; /* [p] or NULL */
     double total, sum;    /* of all workers, and of workers 0 .. `worker` */
     int32_t p, worker;
-} deal;
+} division;
 
-static deal begin_deal(int32_t p, const double *speeds)
+static division begin_division(int32_t p, const double *speeds)
 {
-    deal x = {.speeds = speeds, .p = p, .worker = -1};
+    division x = {.speeds = speeds, .p = p, .worker = -1};
     for (int32_t w = 0; w < p; w++) x.total += speeds ? speeds[w] : 1.0;
     return x;
 }
 
 /* Returns the worker that owns box i of `count`. i must not decrease from call to call. */
-static int32_t owner_of(deal *x, int32_t i, int32_t count)
+static int32_t owner_of(division *x, int32_t i, int32_t count)
 {
     while (x->worker < 0 || (x->worker + 1 < x->p && (i + 0.5) * x->total >= x->sum * count)) {
         x->worker++;
@@ -341,8 +342,8 @@ static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speed
     const int32_t bands =
         cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / FEWEST)) : 1;
     if (whole + cut * bands < p) return 0;
-    deal first = begin_deal(p, speeds);
-    deal last = first;
+    division first = begin_division(p, speeds);
+    division last = first;
     for (int32_t i = 0, at = 0; boxes && i < count; i++)
         for (int32_t band = 0, own = i < whole ? 1 : bands; band < own && at < capacity; band++) {
             const int64_t row = rows_before(x, band, own), end = rows_before(x, band + 1, own);
@@ -359,14 +360,14 @@ static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speed
     return whole + cut * bands;
 }
 
-static hs_status choose_layers(job *j, hs_boxes *boxes)
+static hs_status choose_layers(product_run *job, hs_boxes *boxes)
 {
-    const hs_product *p = j->product;
-    const int32_t count = layered_boxes(p, j->run.workers, boxes->speeds, NULL, 0);
+    const hs_product *p = job->product;
+    const int32_t count = layered_boxes(p, job->run.workers, boxes->speeds, NULL, 0);
     if (count == 0) return HS_OK;
-    hs_box *layers = hs__run_zeros(&j->run, (size_t)count, sizeof *layers);
+    hs_box *layers = hs__run_zeros(&job->run, (size_t)count, sizeof *layers);
     if (!layers) return HS_ERROR_MEMORY;
-    layered_boxes(p, j->run.workers, j->speeds, layers, count);
+    layered_boxes(p, job->run.workers, job->speeds, layers, count);
     boxes->box = layers;
     boxes->count = count;
     boxes->layered = 1;
@@ -375,105 +376,109 @@ static hs_status choose_layers(job *j, hs_boxes *boxes)
 
 /* Takes memory for one layer, if the product is a sum of layers that are not computed at the same
  * time. */
-static hs_status open_layers(job *j)
+static hs_status open_layers(product_run *job)
 {
-    const hs_boxes *boxes = j->boxes;
+    const hs_boxes *boxes = job->boxes;
     int32_t i = 0;
-    j->layers.depth = hs__layer_depth(j->product);
-    if (boxes->layered || boxes->layers || j->layers.depth >= j->product->k ||
-        hs__no_product(j->product))
+    job->layers.depth = hs__layer_depth(job->product);
+    if (boxes->layered || boxes->layers || job->layers.depth >= job->product->k ||
+        hs__no_product(job->product))
         return HS_OK;
-    while (i < boxes->count && !has_all_depth(j, &boxes->box[i])) i++;
-    return i < boxes->count ? hs__one_layer(&j->layers, &j->run, j->product) : HS_OK;
+    while (i < boxes->count && !has_all_depth(job, &boxes->box[i])) i++;
+    return i < boxes->count ? hs__one_layer(&job->layers, &job->run, job->product) : HS_OK;
 }
 
 /* Allocates the arrays that this kind of boxes needs. */
-static hs_status open_arrays(job *j)
+static hs_status open_arrays(product_run *job)
 {
-    const hs_boxes *boxes = j->boxes;
+    const hs_boxes *boxes = job->boxes;
     const size_t count = (size_t)boxes->count;
     if (is_shared(boxes))
-        return (j->bands = hs__run_zeros(&j->run, count, sizeof *j->bands)) ? HS_OK
-                                                                            : HS_ERROR_MEMORY;
-    if (!(j->gang = hs__run_zeros(&j->run, count, sizeof *j->gang))) return HS_ERROR_MEMORY;
+        return (job->bands = hs__run_zeros(&job->run, count, sizeof *job->bands)) ? HS_OK
+                                                                                  : HS_ERROR_MEMORY;
+    if (!(job->gang = hs__run_zeros(&job->run, count, sizeof *job->gang))) return HS_ERROR_MEMORY;
     if (!boxes->cooperative) return HS_OK;
-    j->taken = hs__run_zeros(&j->run, count, sizeof *j->taken);
-    j->room = hs__run_zeros(&j->run, count, sizeof *j->room);
-    return j->taken && j->room ? HS_OK : HS_ERROR_MEMORY;
+    job->taken = hs__run_zeros(&job->run, count, sizeof *job->taken);
+    job->room = hs__run_zeros(&job->run, count, sizeof *job->room);
+    return job->taken && job->room ? HS_OK : HS_ERROR_MEMORY;
 }
 
 /* Finds where each worker's part of the depth begins. */
-static hs_status find_depths(job *j)
+static hs_status find_depths(product_run *job)
 {
-    const hs_boxes *boxes = j->boxes;
-    j->depth = hs__run_zeros(&j->run, (size_t)j->run.workers, sizeof *j->depth);
-    if (!j->depth) return HS_ERROR_MEMORY;
-    for (int32_t w = 0; w < j->run.workers; w++) j->depth[w] = j->product->k;
+    const hs_boxes *boxes = job->boxes;
+    job->depth = hs__run_zeros(&job->run, (size_t)job->run.workers, sizeof *job->depth);
+    if (!job->depth) return HS_ERROR_MEMORY;
+    for (int32_t w = 0; w < job->run.workers; w++) job->depth[w] = job->product->k;
     for (int32_t i = 0; i < boxes->count; i++)
-        j->depth[boxes->box[i].worker] =
-            hs__min(j->depth[boxes->box[i].worker], boxes->box[i].depth);
+        job->depth[boxes->box[i].worker] =
+            hs__min(job->depth[boxes->box[i].worker], boxes->box[i].depth);
     return HS_OK;
 }
 
-static hs_status open_all(job *j)
+static hs_status open_all(product_run *job)
 {
-    const hs_boxes *boxes = j->boxes;
-    const int32_t p = j->run.workers;
-    const hs__domains *domains = hs__pool_domains(j->run.pool);
-    j->speeds = hs__run_zeros(&j->run, 2 * (size_t)p, sizeof *j->speeds);
-    j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
-    if (!j->speeds || !j->kernel) return HS_ERROR_MEMORY;
-    j->done = j->speeds + p;
-    hs__drift_speeds(hs__pool_drift(j->run.pool), boxes->speeds, j->speeds);
-    hs__domain_kernels(domains, j->kernel);
-    hs_status status = j->chosen       ? choose_layers(j, j->chosen)
-                       : boxes->layers ? find_depths(j)
+    const hs_boxes *boxes = job->boxes;
+    const int32_t p = job->run.workers;
+    const hs__domains *domains = hs__pool_domains(job->run.pool);
+    job->speeds = hs__run_zeros(&job->run, 2 * (size_t)p, sizeof *job->speeds);
+    job->kernel = hs__run_zeros(&job->run, (size_t)domains->count, sizeof *job->kernel);
+    if (!job->speeds || !job->kernel) return HS_ERROR_MEMORY;
+    job->done = job->speeds + p;
+    hs__drift_speeds(hs__pool_drift(job->run.pool), boxes->speeds, job->speeds);
+    hs__domain_kernels(domains, job->kernel);
+    hs_status status = job->chosen     ? choose_layers(job, job->chosen)
+                       : boxes->layers ? find_depths(job)
                                        : HS_OK;
-    if (!status) status = open_layers(j);
-    if (!status && boxes->layered) status = hs__layered_open(&j->sum, &j->run, j->product, boxes);
-    if (!status && is_shared(boxes) && !hs__pool_spins(j->run.pool) && !hs__run_signals(&j->run, 1))
+    if (!status) status = open_layers(job);
+    if (!status && boxes->layered)
+        status = hs__layered_open(&job->sum, &job->run, job->product, boxes);
+    if (!status && is_shared(boxes) && !hs__pool_spins(job->run.pool) &&
+        !hs__run_signals(&job->run, 1))
         status = HS_ERROR_MEMORY;
-    if (!status) status = open_arrays(j);
-    for (int32_t i = 0; i < boxes->count && !status; i++) status = open_box(j, i);
+    if (!status) status = open_arrays(job);
+    for (int32_t i = 0; i < boxes->count && !status; i++) status = open_box(job, i);
     return status;
 }
 
-static hs_status open(void *context)
+static hs_status open_run(void *context)
 {
-    job *j = context;
-    const hs_boxes *boxes = j->boxes;
-    const hs_product *p = j->product;
+    product_run *job = context;
+    const hs_boxes *boxes = job->boxes;
+    const hs_product *p = job->product;
     const int small = (double)p->m * (double)p->n * (double)p->k <= SMALL;
-    j->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
-    j->run.speeds = boxes->speeds;
-    const hs_status status = open_all(j);
+    job->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
+    job->run.speeds = boxes->speeds;
+    const hs_status status = open_all(job);
     /* nothing can fail any more */
     for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) {
         hs_box box = boxes->box[i];
         /* an empty box lies beside one that is not empty */
-        if (has_work(j, i) || (p->k && !box.length)) continue;
-        const hs_product own = product_of(j, &box);
+        if (has_work(job, i) || (p->k && !box.length)) continue;
+        const hs_product own = product_of(job, &box);
         scale_box(&own, &box);
     }
-    const int64_t parts = boxes->layered ? boxes->count : j->run.total;
-    if (parts >= HS__DRIFT_PARTS * (int64_t)j->run.workers) j->run.work_of = j->done;
+    const int64_t parts = boxes->layered ? boxes->count : job->run.total;
+    if (parts >= HS__DRIFT_PARTS * (int64_t)job->run.workers) job->run.work_of = job->done;
     return status;
 }
 
-static void release(void *context)
+static void close_run(void *context)
 {
-    job *j = context;
-    for (int32_t i = 0; j->bands && i < j->boxes->count; i++) hs__bands_close(&j->bands[i]);
+    product_run *job = context;
+    for (int32_t i = 0; job->bands && i < job->boxes->count; i++) hs__bands_close(&job->bands[i]);
 }
 
-static const hs__kind kind = {.check = check, .open = open, .work = work, .close = release};
+static const hs__kind kind = {
+    .check = check_arguments, .open = open_run, .work = run_worker, .close = close_run};
 
 /* Whether all workers share the whole of a thin product, as they do in hs_gemm. */
-static int is_thin(const job *j)
+static int is_thin(const product_run *job)
 {
-    const hs_boxes *boxes = j->boxes;
-    const hs_product *p = j->product;
-    if (!boxes->cooperative || boxes->layered || boxes->count != 1 || check(j)) return 0;
+    const hs_boxes *boxes = job->boxes;
+    const hs_product *p = job->product;
+    if (!boxes->cooperative || boxes->layered || boxes->count != 1 || check_arguments(job))
+        return 0;
     const hs_box *box = boxes->box;
     return box->height == p->m && box->width == p->n && box->length == p->k && !hs__no_product(p) &&
            hs__is_thin(p);
@@ -483,8 +488,9 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxe
                          const hs_options *options, hs_trace *trace)
 {
     if (!pool || !product || !boxes) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
-    return is_thin(&j) ? hs__run_thin(pool, product, options, trace) : hs__run_do(&j.run);
+    product_run job = {
+        .run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
+    return is_thin(&job) ? hs__run_thin(pool, product, options, trace) : hs__run_do(&job.run);
 }
 
 int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds,
@@ -503,9 +509,9 @@ hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds
         return hs__run_thin(pool, product, &options, NULL);
     const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
     hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1, .speeds = speeds};
-    job j = {.run = hs__run_of(&kind, pool, &options, NULL),
-             .product = product,
-             .boxes = &boxes,
-             .chosen = &boxes};
-    return hs__run_do(&j.run);
+    product_run job = {.run = hs__run_of(&kind, pool, &options, NULL),
+                       .product = product,
+                       .boxes = &boxes,
+                       .chosen = &boxes};
+    return hs__run_do(&job.run);
 }

@@ -37,7 +37,8 @@ double hs__triangle_elements(const hs__triangle *t, int64_t row, int64_t rows, i
 }
 
 /* Changes a part of a triangle: x <- beta x, or x <- x + other. */
-static void change(int32_t dtype, const hs__matrix *x, const double *beta, const hs__matrix *other)
+static void change_part(int32_t dtype, const hs__matrix *x, const double *beta,
+                        const hs__matrix *other)
 {
     if (other) hs__add(dtype, other, x);
     else hs__scale(dtype, x, beta);
@@ -45,18 +46,18 @@ static void change(int32_t dtype, const hs__matrix *x, const double *beta, const
 
 /* Changes the elements that are in the triangle, of the part from (row, col) on: line by line if
  * the diagonal crosses the part. */
-static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
-                       int64_t col, const double *beta, const hs__matrix *other)
+static void change_triangle(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
+                            int64_t col, const double *beta, const hs__matrix *other)
 {
     if (x->rows == 0 || x->cols == 0) return;
     if (hs__by_columns(x)) {
         const hs__triangle turned = hs__triangle_transposed(*t);
         const hs__matrix lines = hs__transposed(*x), more = other ? hs__transposed(*other) : lines;
-        change_all(dtype, &turned, &lines, col, row, beta, other ? &more : NULL);
+        change_triangle(dtype, &turned, &lines, col, row, beta, other ? &more : NULL);
         return;
     }
     const hs__meeting meets = hs__triangle_meets(t, row, x->rows, col, x->cols);
-    if (meets == HS__INSIDE) change(dtype, x, beta, other);
+    if (meets == HS__INSIDE) change_part(dtype, x, beta, other);
     for (int64_t i = 0, from, to; meets == HS__CROSSES && i < x->rows; i++) {
         hs__triangle_columns(t, row + i, 1, col + x->cols, &from, &to);
         from = hs__max(from, col);
@@ -64,27 +65,27 @@ static void change_all(int32_t dtype, const hs__triangle *t, const hs__matrix *x
         const hs__matrix line = hs__part(x, i, from - col, 1, to - from);
         const hs__matrix more =
             other ? hs__part(other, i, from - col, 1, to - from) : (hs__matrix){0};
-        change(dtype, &line, beta, other ? &more : NULL);
+        change_part(dtype, &line, beta, other ? &more : NULL);
     }
 }
 
 void hs__triangle_scale(int32_t dtype, const hs__triangle *t, const hs__matrix *x, int64_t row,
                         int64_t col, const double beta[2])
 {
-    change_all(dtype, t, x, row, col, beta, NULL);
+    change_triangle(dtype, t, x, row, col, beta, NULL);
 }
 
 void hs__triangle_add(int32_t dtype, const hs__triangle *t, const hs__matrix *from,
                       const hs__matrix *to, int64_t row, int64_t col)
 {
-    change_all(dtype, t, to, row, col, NULL, from);
+    change_triangle(dtype, t, to, row, col, NULL, from);
 }
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
 /* Copies element (i, j) of `from`, for rows i and columns j, to element (j, i) of `to`. Both have
  * the strides of C. The inner loop runs along the lines that are written. */
-#define MIRROR(NAME, TYPE, CONJUGATE)                                                            \
+#define DEFINE_MIRROR(NAME, TYPE, CONJUGATE)                                                     \
     static inline __attribute__((always_inline)) void NAME##_lines(                              \
         int64_t rows, int64_t cols, const TYPE *from, TYPE *to, int64_t across, int64_t along)   \
     {                                                                                            \
@@ -109,18 +110,18 @@ typedef struct {
 typedef struct {
     double re, im;
 } complex_double;
-#define SAME(z) (void)0
-#define CONJUGATED(z) ((z).im = -(z).im)
-MIRROR(mirror_float, float, SAME)
-MIRROR(mirror_double, double, SAME)
-MIRROR(mirror_complex_float, complex_float, SAME)
-MIRROR(mirror_complex_double, complex_double, SAME)
-MIRROR(mirror_conjugate_float, complex_float, CONJUGATED)
-MIRROR(mirror_conjugate_double, complex_double, CONJUGATED)
+#define KEEP_ELEMENT(z) (void)0
+#define CONJUGATE_ELEMENT(z) ((z).im = -(z).im)
+DEFINE_MIRROR(mirror_float, float, KEEP_ELEMENT)
+DEFINE_MIRROR(mirror_double, double, KEEP_ELEMENT)
+DEFINE_MIRROR(mirror_complex_float, complex_float, KEEP_ELEMENT)
+DEFINE_MIRROR(mirror_complex_double, complex_double, KEEP_ELEMENT)
+DEFINE_MIRROR(mirror_conjugate_float, complex_float, CONJUGATE_ELEMENT)
+DEFINE_MIRROR(mirror_conjugate_double, complex_double, CONJUGATE_ELEMENT)
 
 /* Mirrors a part of the triangle that has no elements of the diagonal. */
-static void mirror(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
-                   int64_t rows, int64_t col, int64_t cols)
+static void mirror_part(int32_t dtype, const hs__triangle *t, const hs__matrix *c, int64_t row,
+                        int64_t rows, int64_t col, int64_t cols)
 {
     const void *from = hs__at(c, row, col);
     void *to = hs__at(c, col + t->diagonal, row - t->diagonal);
@@ -157,7 +158,7 @@ static void finish_elements(int32_t dtype, const hs__triangle *t, const hs__matr
         for (int64_t j = col; j < col + cols; j++) {
             if (i - j == t->diagonal && t->conjugate) make_real(dtype, hs__at(c, i, j));
             if (i - j != t->diagonal && t->mirrored && hs__triangle_has(t, i, j))
-                mirror(dtype, t, c, i, 1, j, 1);
+                mirror_part(dtype, t, c, i, 1, j, 1);
         }
 }
 
@@ -172,7 +173,7 @@ void hs__triangle_finish(int32_t dtype, const hs__triangle *t, const hs__matrix 
     const int64_t most = row + rows - 1 - col - t->diagonal;
     if (t->which == HS_TRIANGLE_LOWER ? most < 0 : least > 0) return;
     if (least > 0 || most < 0) {
-        if (t->mirrored) mirror(dtype, t, c, row, rows, col, cols);
+        if (t->mirrored) mirror_part(dtype, t, c, row, rows, col, cols);
     } else if (rows <= FEW && cols <= FEW) {
         finish_elements(dtype, t, c, row, rows, col, cols);
     } else if (rows >= cols) {

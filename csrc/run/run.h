@@ -23,8 +23,8 @@
  *              workers, keeps its emulated pace, and records events.
  *   6. learn   A shared run that took long enough tells the pool how fast each worker was
  *              (threads/drift.h). The next plan that shares a product uses these speeds.
- *   7. store   Optional. Results that were kept in scratch memory are copied to the outputs, unless the run was
- *              cancelled.
+ *   7. store   Optional. Results that were kept in scratch memory are copied to the outputs,
+ *              unless the run was cancelled.
  *   8. report, close, unlock
  *              The kind reports what there is to tell, its memory and the run's are freed, and the
  *              pool is unlocked.

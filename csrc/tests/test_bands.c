@@ -184,22 +184,23 @@ static void cuts(void)
         }
 }
 
-/* A crew that has begun late or is slow loses bands. A crew that would need longer takes none. */
+/* A team that has begun late or is slow loses bands. A team that would need longer takes none. */
 static void takes(void)
 {
     hs__band band[4] = {{.work = 4}, {.work = 2}, {.work = 2}, {.work = 1}};
-    hs__crew crew[2] = {{.members = 1, .speed = 1, .own = band, .back = 4, .rest = 9},
+    hs__team team[2] = {{.members = 1, .speed = 1, .own = band, .back = 4, .rest = 9},
                         {.members = 1, .speed = 1, .own = band + 4}};
-    hs__bands x = {.crew = crew, .crews = 2, .band = band, .count = 4};
-    CHECK(choose(&x, &crew[1]) == &band[3]); /* no member of crew 0 has come yet */
-    CHECK(choose(&x, &crew[0]) == &band[0]);
-    crew[0].last = &band[0];
-    CHECK(choose(&x, &crew[1]) == &band[2]); /* crew 0 has 2 + 2 + 2 to go */
-    crew[1].speed = 0.4;                     /* 2 / 0.4 is more than 2 + 2 */
-    CHECK(choose(&x, &crew[1]) == NULL && crew[0].back == 2);
-    crew[1].speed = 0;
-    CHECK(choose(&x, &crew[1]) == NULL);
-    CHECK(choose(&x, &crew[0]) == &band[1] && choose(&x, &crew[0]) == NULL && crew[0].rest == 0);
+    hs__bands x = {.team = team, .teams = 2, .band = band, .count = 4};
+    CHECK(choose_band(&x, &team[1]) == &band[3]); /* no member of team 0 has come yet */
+    CHECK(choose_band(&x, &team[0]) == &band[0]);
+    team[0].last = &band[0];
+    CHECK(choose_band(&x, &team[1]) == &band[2]); /* team 0 has 2 + 2 + 2 to go */
+    team[1].speed = 0.4;                          /* 2 / 0.4 is more than 2 + 2 */
+    CHECK(choose_band(&x, &team[1]) == NULL && team[0].back == 2);
+    team[1].speed = 0;
+    CHECK(choose_band(&x, &team[1]) == NULL);
+    CHECK(choose_band(&x, &team[0]) == &band[1] && choose_band(&x, &team[0]) == NULL &&
+          team[0].rest == 0);
 }
 
 static hs_status multiply(hs_pool *pool, void *product)

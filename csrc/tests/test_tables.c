@@ -22,14 +22,16 @@ static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *b
 {
     size_t asked = 0;
     for (int turn = 0; turn < 2; turn++) {
-        job j = {.run = hs__run_of(&kind, pool, NULL, NULL), .product = product, .boxes = boxes};
-        if (!CHECK(check(&j) == HS_OK && hs__pool_lock(pool, NULL, NULL) == HS_OK)) return 0;
+        product_run job = {
+            .run = hs__run_of(&kind, pool, NULL, NULL), .product = product, .boxes = boxes};
+        if (!CHECK(check_arguments(&job) == HS_OK && hs__pool_lock(pool, NULL, NULL) == HS_OK))
+            return 0;
         scarce_asked();
-        CHECK(open(&j) == HS_OK);
+        CHECK(open_run(&job) == HS_OK);
         asked = scarce_asked();
-        CHECK(j.run.total >= WORKERS);
-        release(&j);
-        hs__run_free(&j.run);
+        CHECK(job.run.total >= WORKERS);
+        close_run(&job);
+        hs__run_free(&job.run);
         hs__pool_unlock(pool);
     }
     CHECK(asked > 0);
