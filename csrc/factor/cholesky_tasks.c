@@ -12,7 +12,7 @@ typedef struct {
     hs__task_data *x;
 } factoring;
 
-static double part(const hs__column_type *t, const char *at, int part)
+static double get_part(const hs__column_type *t, const char *at, int part)
 {
     return t->real == 8 ? ((const double *)(const void *)at)[part]
                         : (double)((const float *)(const void *)at)[part];
@@ -38,9 +38,9 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
         for (int64_t l = 0; l < half; l++)
             for (int64_t i = 0; i < n; i++) {
                 const char *from = hs__in_panel(f, right + j + i, at + l);
-                set_part(t, to, (int32_t)(l * parts * tile + i), -part(t, from, 0));
+                set_part(t, to, (int32_t)(l * parts * tile + i), -get_part(t, from, 0));
                 if (parts == 2)
-                    set_part(t, to, (int32_t)((l * parts + 1) * tile + i), part(t, from, 1));
+                    set_part(t, to, (int32_t)((l * parts + 1) * tile + i), get_part(t, from, 1));
             }
     }
 }
@@ -61,7 +61,7 @@ static void put_back(const hs__panel_strips *f, int64_t at, int32_t width,
 }
 
 /* Factors the diagonal block element by element, then the rows below it in whole strips. */
-static void base(const hs__halving *halving, int64_t at, int32_t width)
+static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
 {
     const hs__panel_strips *f = halving->strips;
     const hs__column_type *t = f->type;
@@ -71,8 +71,8 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
     for (int32_t j = 0; j < width; j++) {
         for (int32_t i = j; i < width; i++) {
             const char *from = hs__in_panel(f, at + i, at + j);
-            double re = part(t, from, 0);
-            double im = complex && i > j ? part(t, from, 1) : 0.0;
+            double re = get_part(t, from, 0);
+            double im = complex && i > j ? get_part(t, from, 1) : 0.0;
             for (int32_t k = 0; k < j; k++) {
                 const double *a = l[i][k];
                 const double *b = l[j][k];
@@ -120,11 +120,11 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
     put_back(f, at, width, l);
 }
 
-static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+static int factor_panel(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 {
     hs__panel_strips strips;
     const hs__packed_panel *panel = &x->panel[k];
-    const factoring f = {{&strips, base, rows_of_u}, x};
+    const factoring f = {{&strips, factor_base, rows_of_u}, x};
     if (hs__strips_open(&strips, &x->type, panel, &x->columns[k], memory, self)) return 1;
     return hs__strips_factor(&f.halving, 0, panel->width) ||
            hs__strips_close(&strips, panel, &x->columns[k]);
@@ -152,7 +152,7 @@ static void pack_u(const hs__column_type *t, const hs__column_type *from, const 
     }
 }
 
-static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work)
+static void prepare_rows(const hs__task_data *x, int32_t k, int32_t block, char *work)
 {
     const hs__column_type *t = &x->type;
     const int64_t across = t->slice.across;
@@ -167,8 +167,8 @@ static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work
 }
 
 /* Updates each slice from its diagonal on. */
-static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t last,
-                 char *work, hs__member *self)
+static void update_rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first,
+                        int64_t last, char *work, hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
@@ -191,23 +191,24 @@ static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first
     }
 }
 
-static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_block(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                         hs__member *self)
 {
     const hs__packed_panel *p = &x->panel[k];
     const int64_t below = hs__block_first(&x->blocks, block) - p->first - p->width;
-    prepare(x, k, block, work);
+    prepare_rows(x, k, block, work);
     if (hs__attend(self)) return;
-    rows(x, k, block, hs__top_strips(&x->type.slice, p->width) + below / x->type.slice.rows,
-         hs__strip_count(&x->type.slice, p->rows, p->width), work, self);
+    update_rows(x, k, block, hs__top_strips(&x->type.slice, p->width) + below / x->type.slice.rows,
+                hs__strip_count(&x->type.slice, p->rows, p->width), work, self);
 }
 
-static void load(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+static void load_block(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     hs__columns_load(&x->type, hs__block_of(x, &x->given, block),
                      hs__block_first(&x->blocks, block), &x->columns[block], NULL, work, self);
 }
 
-static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+static void store_block(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     hs__columns_store(&x->type, &x->columns[block], hs__block_of(x, &x->wanted, block), x->kept,
                       hs__block_first(&x->blocks, block), 0, 0, NULL, work, self);
@@ -216,10 +217,10 @@ static void store(const hs__task_data *x, int32_t block, char *work, hs__member 
 const hs__task_kind hs__cholesky_tasks = {.panel_bytes = hs__strips_bytes,
                                           .make_bytes = hs__panel_strips_bytes,
                                           .work_bytes = hs__lower_bytes,
-                                          .load = load,
-                                          .factor = factor,
+                                          .load = load_block,
+                                          .factor = factor_panel,
                                           .repack = hs__repack_strips,
-                                          .update = update,
-                                          .store = store,
-                                          .prepare = prepare,
-                                          .rows = rows};
+                                          .update = update_block,
+                                          .store = store_block,
+                                          .prepare = prepare_rows,
+                                          .rows = update_rows};

@@ -8,8 +8,8 @@
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-static hs__strip_form form(const hs__blocking *kernel, int32_t real_type, int32_t parts,
-                           int by_rows)
+static hs__strip_form make_form(const hs__blocking *kernel, int32_t real_type, int32_t parts,
+                                int by_rows)
 {
     const int turned = (kernel->prefers_rows != 0) != by_rows;
     const int32_t l_tile = turned ? kernel->tile_cols : kernel->tile_rows;
@@ -29,8 +29,8 @@ void hs__column_type_init(hs__column_type *t, const hs__kernel *kernel, int32_t 
     const hs__blocking *blocking = &kernel->real[real_type];
     *t = (hs__column_type){
         .kernel = blocking, .dtype = dtype, .parts = parts, .real = hs__real_bytes(dtype)};
-    t->panel = form(blocking, real_type, parts, 0);
-    t->slice = form(blocking, real_type, parts, 1);
+    t->panel = make_form(blocking, real_type, parts, 0);
+    t->slice = make_form(blocking, real_type, parts, 1);
     t->element = t->real * (size_t)parts;
     int32_t vector_bytes;
     t->vector = hs__factor_vector_for(dtype, t->panel.l.tile, t->slice.u.tile, &vector_bytes);
@@ -187,7 +187,8 @@ void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first,
 }
 
 /* Writes `count` elements to a column of a matrix. */
-static void put(const hs__matrix *to, int64_t row, int64_t col, int64_t count, const char *from)
+static void put_elements(const hs__matrix *to, int64_t row, int64_t col, int64_t count,
+                         const char *from)
 {
     const ptrdiff_t e = to->element;
     char *column = hs__at(to, row, col);
@@ -208,7 +209,7 @@ static void put_square(const hs__column_type *t, const char *from, int64_t rows,
     for (int64_t l = 0; l < cols; l++) {
         const int64_t above = lower ? l : 0;
         if (above < rows)
-            put(to, row + above, col + l, rows - above, square + (l * across + above) * e);
+            put_elements(to, row + above, col + l, rows - above, square + (l * across + above) * e);
     }
 }
 
@@ -224,7 +225,7 @@ void hs__columns_copy(const hs__column_type *t, const hs__columns *block, int64_
     }
 }
 
-static void clear(const hs__matrix *to, int64_t col, int64_t count)
+static void clear_elements(const hs__matrix *to, int64_t col, int64_t count)
 {
     if (to->row_stride == 1) memset(hs__at(to, 0, col), 0, (size_t)(count * to->element));
     else
@@ -254,7 +255,8 @@ void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__m
         else if (from == work)
             memcpy(work + begin * across * e, slice + begin * across * e,
                    (size_t)((m - begin) * across * e));
-        for (int64_t l = 0; l < cols && kept == HS__CLEARED; l++) clear(&to, j + l, begin + l);
+        for (int64_t l = 0; l < cols && kept == HS__CLEARED; l++)
+            clear_elements(&to, j + l, begin + l);
         for (int64_t i = begin; i < m; i += across)
             put_square(t, from + i * across * e, hs__min(across, m - i), cols, &to, i, j,
                        kept && i == begin, square);

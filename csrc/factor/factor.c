@@ -19,19 +19,19 @@ void hs_factor_default(hs_factor *x, int32_t kind, int32_t dtype, int64_t m, int
                      .failed = -1};
 }
 
-static double volume(const hs_factor *x)
+static double volume_of(const hs_factor *x)
 {
     return (double)x->m * (double)x->n * (double)hs__min(x->m, x->n);
 }
 
 /* Whether the caller does everything. */
-static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume(x)); }
+static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume_of(x)); }
 
 /* Whether the loops of stacks, which need no slices, are faster; measured with two workers. */
 static int is_for_loops(const hs_factor *x)
 {
     if (!x->cooperative || x->m != x->n) return 0;
-    return x->kind == HS_CHOLESKY ? volume(x) <= 4e7 : x->kind == HS_LU && is_small(x);
+    return x->kind == HS_CHOLESKY ? volume_of(x) <= 4e7 : x->kind == HS_LU && is_small(x);
 }
 
 static int64_t block_of(const hs_factor *x, int32_t workers)

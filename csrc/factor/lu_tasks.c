@@ -12,8 +12,8 @@ typedef struct {
 
 /* Solves with the unit lower triangle of `width` rows and columns at `at`, for `cols` columns from
  * `col` on, and packs the negative result. The triangle lies in one strip, or begins one. */
-static void solve(const hs__panel_strips *f, int64_t at, int64_t width, int64_t col, int64_t cols,
-                  char *packed)
+static void solve_triangle(const hs__panel_strips *f, int64_t at, int64_t width, int64_t col,
+                           int64_t cols, char *packed)
 {
     const hs__column_type *t = f->type;
     const int64_t stride = hs__column_step(t) / t->parts;
@@ -37,7 +37,8 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
     const int64_t cols = width - half;
     const int64_t bytes = hs__u_bytes(f->type, &f->type->panel, half);
     for (int64_t j = 0; j < cols; j += across)
-        solve(f, at, half, right + j, hs__min(across, cols - j), f->packed + j / across * bytes);
+        solve_triangle(f, at, half, right + j, hs__min(across, cols - j),
+                       f->packed + j / across * bytes);
 }
 
 /* Returns the row of the matrix for a row of the strips. Below the diagonal block the strips
@@ -48,7 +49,7 @@ static int64_t matrix_row(const hs__panel_strips *f, int64_t q)
     return f->first + (q < f->width ? q : q - padded + f->width);
 }
 
-static void base(const hs__halving *halving, int64_t at, int32_t width)
+static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
 {
     const hs__panel_strips *f = halving->strips;
     /* a factoring begins with its halving */
@@ -75,39 +76,41 @@ static void base(const hs__halving *halving, int64_t at, int32_t width)
     t->vector.column(&strips, (int32_t)(at - above), width, 1, scale, &largest);
 }
 
-static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+static int factor_panel(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 {
     hs__panel_strips strips;
     const hs__packed_panel *panel = &x->panel[k];
-    const factoring f = {{&strips, base, rows_of_u}, x};
+    const factoring f = {{&strips, factor_base, rows_of_u}, x};
     if (hs__strips_open(&strips, &x->type, panel, &x->columns[k], memory, self)) return 1;
     return hs__strips_factor(&f.halving, 0, panel->width) ||
            hs__strips_close(&strips, panel, &x->columns[k]);
 }
 
-static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_block(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                         hs__member *self)
 {
     hs__lower_update(&x->type, &x->panel[k], &x->columns[block], x->pivots, NULL, work, self);
 }
 
-static void head(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_head(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                        hs__member *self)
 {
     hs__lower_solve(&x->type, &x->panel[k], &x->columns[block], x->pivots, NULL, work, self);
 }
 
-static void prepare(const hs__task_data *x, int32_t k, int32_t block, char *work)
+static void prepare_rows(const hs__task_data *x, int32_t k, int32_t block, char *work)
 {
     hs__lower_prepare(&x->type, &x->panel[k], &x->columns[block], work);
 }
 
-static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end,
-                 char *work, hs__member *self)
+static void update_rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first,
+                        int64_t end, char *work, hs__member *self)
 {
     hs__lower_rows(&x->type, &x->panel[k], &x->columns[block], first, end, work, self);
 }
 
 /* Copies a block back, with the exchanges of rows by later panels. */
-static void store(const hs__task_data *x, int32_t block, char *work, hs__member *self)
+static void store_block(const hs__task_data *x, int32_t block, char *work, hs__member *self)
 {
     const int32_t panels = x->blocks.panels;
     const int64_t first = hs__block_first(&x->blocks, block < panels ? block + 1 : panels);
@@ -120,10 +123,10 @@ const hs__task_kind hs__lu_tasks = {.panel_bytes = hs__strips_bytes,
                                     .make_bytes = hs__panel_strips_bytes,
                                     .work_bytes = hs__lower_bytes,
                                     .load = hs__load_all,
-                                    .factor = factor,
+                                    .factor = factor_panel,
                                     .repack = hs__repack_strips,
-                                    .update = update,
-                                    .store = store,
-                                    .head = head,
-                                    .prepare = prepare,
-                                    .rows = rows};
+                                    .update = update_block,
+                                    .store = store_block,
+                                    .head = update_head,
+                                    .prepare = prepare_rows,
+                                    .rows = update_rows};

@@ -12,7 +12,7 @@
  * T or T^H in strips `width` deep, and then T column by column. */
 typedef struct {
     char *v, *adjoint, *t, *plain;
-} packed;
+} packed_parts;
 
 static int64_t adjoint_strip(const hs__column_type *t, int64_t rows)
 {
@@ -31,12 +31,12 @@ static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width)
     return (size_t)(before + width * width * (int64_t)t->element);
 }
 
-static packed packed_of(const hs__column_type *t, const hs__packed_panel *p)
+static packed_parts packed_of(const hs__column_type *t, const hs__packed_panel *p)
 {
     const int64_t strips = hs__top_strips(&t->slice, p->width);
-    packed x = {.v = p->strips,
-                .adjoint =
-                    p->strips + hs__round_up((int64_t)hs__strips_bytes(t, p->rows, p->width), 64)};
+    packed_parts x = {.v = p->strips,
+                      .adjoint = p->strips +
+                                 hs__round_up((int64_t)hs__strips_bytes(t, p->rows, p->width), 64)};
     x.t = x.adjoint + strips * adjoint_strip(t, p->rows);
     x.plain = x.t + strips * t_strip(t, p->width);
     return x;
@@ -50,15 +50,15 @@ typedef struct {
     char *v, *t, *square, *work;
 } reflectors;
 
-static int64_t rounded(int64_t bytes) { return hs__round_up(bytes, 64); }
+static int64_t align_bytes(int64_t bytes) { return hs__round_up(bytes, 64); }
 
 static size_t make_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 {
     hs__qr_type type;
     hs__qr_type_init(&type, t->dtype);
     const int64_t e = (int64_t)t->element, across = t->slice.across;
-    return (size_t)(rounded(rows * width * e) + rounded(width * width * e) +
-                    rounded(across * across * e)) +
+    return (size_t)(align_bytes(rows * width * e) + align_bytes(width * width * e) +
+                    align_bytes(across * across * e)) +
            hs__qr_bytes(&type, width);
 }
 
@@ -67,23 +67,23 @@ static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel
     const int64_t e = (int64_t)t->element;
     reflectors r = {.v = memory};
     hs__qr_type_init(&r.type, t->dtype);
-    r.t = r.v + rounded(p->rows * p->width * e);
-    r.square = r.t + rounded(p->width * p->width * e);
-    r.work = r.square + rounded(t->slice.across * t->slice.across * e);
+    r.t = r.v + align_bytes(p->rows * p->width * e);
+    r.square = r.t + align_bytes(p->width * p->width * e);
+    r.work = r.square + align_bytes(t->slice.across * t->slice.across * e);
     return r;
 }
 
 /* Packs V and T. Elements of V on and above the diagonal are first replaced by ones and zeros.
  * Returns non-zero after a cancel. */
-static int pack(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r,
-                int adjoint, hs__member *self)
+static int pack_panel(const hs__column_type *t, const hs__packed_panel *p, const reflectors *r,
+                      int adjoint, hs__member *self)
 {
     const hs__strip_form *f = &t->slice;
     const int64_t e = (int64_t)t->element;
     const int64_t rows = p->rows;
     const int64_t width = p->width;
     const int64_t size = hs__l_bytes(t, f, width);
-    const packed to = packed_of(t, p);
+    const packed_parts to = packed_of(t, p);
     hs__pack plain = f->l;
     hs__pack conjugate = f->l;
     plain.negative = conjugate.negative = 0;
@@ -109,7 +109,7 @@ static int pack(const hs__column_type *t, const hs__packed_panel *p, const refle
     return 0;
 }
 
-static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+static int factor_panel(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
@@ -126,11 +126,11 @@ static int factor(hs__task_data *x, int32_t k, char *memory, hs__member *self)
         hs__to_rows(t, hs__min(across, p->width - j), p->rows, r.v + j * p->rows * e, p->rows, 1,
                     hs__slice_at(t, block, j) + p->first * across * e);
     memcpy(packed_of(t, p).plain, r.t, (size_t)(p->width * p->width * e));
-    return pack(t, p, &r, 1, self);
+    return pack_panel(t, p, &r, 1, self);
 }
 
-static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory,
-                  hs__member *self)
+static int repack_panel(const hs__task_data *x, const hs__task_data *from, int32_t k, char *memory,
+                        hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
@@ -142,7 +142,7 @@ static int repack(const hs__task_data *x, const hs__task_data *from, int32_t k, 
                      r.square, self);
     if (hs__stopped(self)) return 1;
     r.t = packed_of(&from->type, &from->panel[k]).plain;
-    return pack(t, p, &r, 1, self);
+    return pack_panel(t, p, &r, 1, self);
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */
@@ -155,18 +155,18 @@ static int64_t depth_of(const hs__column_type *t) { return t->kernel->depth / t-
 typedef struct {
     int64_t w_bytes, u_bytes;
     char *w, *u, *one, *rows;
-} products;
+} update_memory;
 
-static products sizes_of(const hs__column_type *t, int64_t width)
+static update_memory sizes_of(const hs__column_type *t, int64_t width)
 {
-    return (products){.w_bytes = rounded(width * t->slice.across * (int64_t)t->element),
-                      .u_bytes = hs__u_bytes(t, &t->slice, width)};
+    return (update_memory){.w_bytes = align_bytes(width * t->slice.across * (int64_t)t->element),
+                           .u_bytes = hs__u_bytes(t, &t->slice, width)};
 }
 
-static products products_in(const hs__column_type *t, int64_t width, int64_t cols, char *work)
+static update_memory products_in(const hs__column_type *t, int64_t width, int64_t cols, char *work)
 {
     const int64_t slices = hs__ceil_div(cols, t->slice.across);
-    products x = sizes_of(t, width);
+    update_memory x = sizes_of(t, width);
     x.w = work;
     x.u = x.w + slices * x.w_bytes;
     x.one = x.u + slices * x.u_bytes;
@@ -176,7 +176,7 @@ static products products_in(const hs__column_type *t, int64_t width, int64_t col
 
 static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int64_t cols)
 {
-    const products x = sizes_of(t, width);
+    const update_memory x = sizes_of(t, width);
     const int64_t slices = hs__ceil_div(cols, t->slice.across);
     const int64_t depth = hs__max(hs__min(depth_of(t), m), width);
     const int64_t rows = hs__u_bytes(t, &t->slice, depth);
@@ -185,17 +185,18 @@ static size_t work_bytes(const hs__column_type *t, int64_t m, int64_t width, int
     return all > moved ? all : moved;
 }
 
-/* Returns rows of a slice as a packed operand; they are packed to `aside` if needed. */
-static const char *operand(const hs__column_type *t, const char *rows, int64_t depth, char *aside)
+/* Returns rows of a slice as a packed operand; they are packed to `scratch` if needed. */
+static const char *packed_operand(const hs__column_type *t, const char *rows, int64_t depth,
+                                  char *scratch)
 {
     if (hs__is_packed(t, rows)) return rows;
-    hs__pack_panels(&t->slice.u, t->slice.across, depth, rows, 1, t->slice.across, aside);
-    return aside;
+    hs__pack_panels(&t->slice.u, t->slice.across, depth, rows, 1, t->slice.across, scratch);
+    return scratch;
 }
 
 /* W <- W + V^H C for rows r .. r + depth - 1 of the panel. */
-static void project(const hs__column_type *t, const hs__packed_panel *p, int64_t r, int64_t depth,
-                    const char *u, char *w)
+static void add_projection(const hs__column_type *t, const hs__packed_panel *p, int64_t r,
+                           int64_t depth, const char *u, char *w)
 {
     const hs__strip_form *f = &t->slice;
     const int64_t size = adjoint_strip(t, p->rows);
@@ -208,15 +209,15 @@ static void project(const hs__column_type *t, const hs__packed_panel *p, int64_t
 }
 
 /* Packs the product of T and W. T is upper triangular, or as its adjoint lower triangular. */
-static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoint, const char *w,
-                 const products *x, char *to)
+static void multiply_by_t(const hs__column_type *t, const hs__packed_panel *p, int adjoint,
+                          const char *w, const update_memory *x, char *to)
 {
     const hs__strip_form *f = &t->slice;
     const int64_t row = f->across * (int64_t)t->element;
     const int64_t size = t_strip(t, p->width);
     const int64_t step = hs__l_bytes(t, f, 1);
     const int64_t u_step = t->parts * f->u.tile * (int64_t)t->real;
-    const char *u = operand(t, w, p->width, x->rows);
+    const char *u = packed_operand(t, w, p->width, x->rows);
     const char *l = packed_of(t, p).t;
     char *result = t->parts == 1 ? to : x->one;
     memset(result, 0, (size_t)(p->width * row));
@@ -232,7 +233,7 @@ static void turn(const hs__column_type *t, const hs__packed_panel *p, int adjoin
 
 /* U = T^H V^H C, or T V^H C without the adjoint, for the columns of a block; to x->u. */
 static void make_u(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block,
-                   int adjoint, const products *x, hs__member *self)
+                   int adjoint, const update_memory *x, hs__member *self)
 {
     const int64_t across = t->slice.across;
     const int64_t row = across * (int64_t)t->element;
@@ -242,18 +243,21 @@ static void make_u(const hs__column_type *t, const hs__packed_panel *p, const hs
     for (int64_t r = 0; r < p->rows; r += most) {
         const int64_t depth = hs__min(most, p->rows - r);
         for (int64_t j = 0; j < block->cols; j += across)
-            project(t, p, r, depth,
-                    operand(t, hs__slice_at(t, block, j) + first + r * row, depth, x->rows),
-                    x->w + j / across * x->w_bytes);
+            add_projection(
+                t, p, r, depth,
+                packed_operand(t, hs__slice_at(t, block, j) + first + r * row, depth, x->rows),
+                x->w + j / across * x->w_bytes);
         if (hs__attend(self)) return;
     }
     for (int64_t j = 0; j < block->cols; j += across)
-        turn(t, p, adjoint, x->w + j / across * x->w_bytes, x, x->u + j / across * x->u_bytes);
+        multiply_by_t(t, p, adjoint, x->w + j / across * x->w_bytes, x,
+                      x->u + j / across * x->u_bytes);
 }
 
 /* C <- C - V U for strips s0 .. last - 1 of V. */
-static void subtract(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block,
-                     const char *all, int64_t s0, int64_t last, hs__member *self)
+static void subtract_product(const hs__column_type *t, const hs__packed_panel *p,
+                             const hs__columns *block, const char *all, int64_t s0, int64_t last,
+                             hs__member *self)
 {
     const hs__strip_form *f = &t->slice;
     const int64_t across = f->across;
@@ -278,18 +282,19 @@ static void subtract(const hs__column_type *t, const hs__packed_panel *p, const 
 }
 
 /* C <- (I - V T V^H)^H C, or without the adjoint, for the columns of a block. */
-static void apply(const hs__column_type *t, const hs__packed_panel *p, const hs__columns *block,
-                  int adjoint, char *work, hs__member *self)
+static void apply_panel(const hs__column_type *t, const hs__packed_panel *p,
+                        const hs__columns *block, int adjoint, char *work, hs__member *self)
 {
-    const products x = products_in(t, p->width, block->cols, work);
+    const update_memory x = products_in(t, p->width, block->cols, work);
     make_u(t, p, block, adjoint, &x, self);
     if (!hs__stopped(self))
-        subtract(t, p, block, x.u, 0, hs__strip_count(&t->slice, p->rows, p->width), self);
+        subtract_product(t, p, block, x.u, 0, hs__strip_count(&t->slice, p->rows, p->width), self);
 }
 
-static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_block(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                         hs__member *self)
 {
-    apply(&x->type, &x->panel[k], &x->columns[block], 1, work, self);
+    apply_panel(&x->type, &x->panel[k], &x->columns[block], 1, work, self);
 }
 
 static size_t held_bytes(const hs__column_type *t, int64_t width, int64_t cols)
@@ -297,41 +302,42 @@ static size_t held_bytes(const hs__column_type *t, int64_t width, int64_t cols)
     return (size_t)(hs__ceil_div(cols, t->slice.across) * hs__u_bytes(t, &t->slice, width));
 }
 
-static void head(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_head(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                        hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
     const hs__columns *columns = &x->columns[block];
-    products parts = products_in(t, p->width, columns->cols, work);
+    update_memory parts = products_in(t, p->width, columns->cols, work);
     parts.u = x->held[block];
     make_u(t, p, columns, 1, &parts, self);
     if (!hs__stopped(self))
-        subtract(t, p, columns, parts.u, 0, hs__top_strips(&t->slice, p->width), self);
+        subtract_product(t, p, columns, parts.u, 0, hs__top_strips(&t->slice, p->width), self);
 }
 
-static void rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first, int64_t end,
-                 char *work, hs__member *self)
+static void update_rows(const hs__task_data *x, int32_t k, int32_t block, int64_t first,
+                        int64_t end, char *work, hs__member *self)
 {
     (void)work;
-    subtract(&x->type, &x->panel[k], &x->columns[block], x->held[block], first, end, self);
+    subtract_product(&x->type, &x->panel[k], &x->columns[block], x->held[block], first, end, self);
 }
 
 const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes,
                                     .make_bytes = make_bytes,
                                     .work_bytes = work_bytes,
                                     .load = hs__load_all,
-                                    .factor = factor,
-                                    .repack = repack,
-                                    .update = update,
+                                    .factor = factor_panel,
+                                    .repack = repack_panel,
+                                    .update = update_block,
                                     .store = hs__store_all,
                                     .held_bytes = held_bytes,
-                                    .head = head,
-                                    .rows = rows};
+                                    .head = update_head,
+                                    .rows = update_rows};
 
 /* ---- the product with Q ---------------------------------------------------------------------- */
 
 /* Computes T as LAPACK's larft does, from V, a unit lower trapezium, and tau. */
-#define COLUMNS_OF_T(NAME, TYPE)                                                     \
+#define DEFINE_COLUMNS_OF_T(NAME, TYPE)                                              \
     static void NAME(int64_t width, const TYPE *tau, TYPE *t)                        \
     {                                                                                \
         for (int64_t i = 0; i < width; i++) {                                        \
@@ -345,10 +351,10 @@ const hs__task_kind hs__qr_tasks = {.panel_bytes = panel_bytes,
             for (int64_t j = i + 1; j < width; j++) column[j] = 0;                   \
         }                                                                            \
     }
-COLUMNS_OF_T(t_float, float)
-COLUMNS_OF_T(t_double, double)
-COLUMNS_OF_T(t_complex_float, float _Complex)
-COLUMNS_OF_T(t_complex_double, double _Complex)
+DEFINE_COLUMNS_OF_T(t_float, float)
+DEFINE_COLUMNS_OF_T(t_double, double)
+DEFINE_COLUMNS_OF_T(t_complex_float, float _Complex)
+DEFINE_COLUMNS_OF_T(t_complex_double, double _Complex)
 
 static void columns_of_t(const hs__column_type *t, int64_t width, const char *tau, char *to)
 {
@@ -374,33 +380,33 @@ static int open_reflectors(hs__task_data *x, int32_t k, char *memory, hs__member
     memset(r.t, 0, (size_t)(width * width * e));
     r.type.vector.dots(rows, width, r.v, rows, width, r.v, rows, r.t, width);
     columns_of_t(t, width, x->tau + p->first * e, r.t);
-    return pack(t, p, &r, x->adjoint, self);
+    return pack_panel(t, p, &r, x->adjoint, self);
 }
 
 static void apply_reflectors(const hs__task_data *x, int32_t k, int32_t block, char *work,
                              hs__member *self)
 {
-    apply(&x->type, &x->panel[k], &x->columns[block], x->adjoint, work, self);
+    apply_panel(&x->type, &x->panel[k], &x->columns[block], x->adjoint, work, self);
 }
 
 /* With the identity, panels come backwards, and a column does not change until they reach its
  * one. */
-static int32_t begin(const hs__task_data *x, int32_t block)
+static int32_t find_first_step(const hs__task_data *x, int32_t block)
 {
     const int64_t last =
         hs__block_first(&x->blocks, block) + hs__block_width(&x->blocks, block) - 1;
     return x->identity ? (int32_t)hs__max(0, x->panels - 1 - last / x->width) : 0;
 }
 
-static const hs__task_kind tasks = {.panel_bytes = panel_bytes,
-                                    .make_bytes = make_bytes,
-                                    .work_bytes = work_bytes,
-                                    .load = hs__load_or_identity,
-                                    .factor = open_reflectors,
-                                    .update = apply_reflectors,
-                                    .store = hs__store_all,
-                                    .begin = begin,
-                                    .widest = 64}; /* wide panels take long to make */
+static const hs__task_kind product_tasks = {.panel_bytes = panel_bytes,
+                                            .make_bytes = make_bytes,
+                                            .work_bytes = work_bytes,
+                                            .load = hs__load_or_identity,
+                                            .factor = open_reflectors,
+                                            .update = apply_reflectors,
+                                            .store = hs__store_all,
+                                            .begin = find_first_step,
+                                            .widest = 64}; /* wide panels take long to make */
 
 /* Returns the number of reflectors before the first one that has seen NaN or infinities. */
 static int64_t finite_reflectors(const hs_factor *qr)
@@ -436,21 +442,21 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
         if (cols == 0) return HS_OK;
     }
     const hs_options options = {.poll = poll, .poll_context = context};
-    hs__tasks j = hs__tasks_of(&tasks, pool, &options, NULL);
-    j.alone = hs__is_small((double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols);
-    j.x = (hs__task_data){.given = to,
-                          .wanted = to,
-                          .tau = qr->tau,
-                          .identity = identity != 0,
-                          .adjoint = adjoint,
-                          .backwards = !adjoint};
-    j.x.reflectors = (hs__matrix){qr->matrix, e, qr->m, qr->n, qr->row_stride, qr->col_stride};
-    hs__column_type_init(&j.x.type, hs__kernel_current(), qr->dtype);
+    hs__tasks tasks = hs__tasks_of(&product_tasks, pool, &options, NULL);
+    tasks.alone = hs__is_small((double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols);
+    tasks.x = (hs__task_data){.given = to,
+                              .wanted = to,
+                              .tau = qr->tau,
+                              .identity = identity != 0,
+                              .adjoint = adjoint,
+                              .backwards = !adjoint};
+    tasks.x.reflectors = (hs__matrix){qr->matrix, e, qr->m, qr->n, qr->row_stride, qr->col_stride};
+    hs__column_type_init(&tasks.x.type, hs__kernel_current(), qr->dtype);
     /* No reflectors. */
     if (qr->n == 0 && identity) {
         hs__scale(qr->dtype, &to, (const double[2]){0.0, 0.0});
         for (int64_t i = 0; i < hs__min(qr->m, cols); i++)
-            hs__set_one(&j.x.type, hs__at(&to, i, i));
+            hs__set_one(&tasks.x.type, hs__at(&to, i, i));
     }
-    return hs__tasks_apply(&j, qr->m, count, cols, hs__tasks_do);
+    return hs__tasks_apply(&tasks, qr->m, count, cols, hs__tasks_do);
 }

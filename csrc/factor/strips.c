@@ -14,9 +14,9 @@ static int64_t solve_bytes(const hs__column_type *t)
 size_t hs__panel_strips_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 {
     const int64_t packed = hs__ceil_div(width, t->panel.across) * hs__u_bytes(t, &t->panel, width);
-    const int64_t aside = (int64_t)t->panel.rows * t->panel.across * (int64_t)t->element;
+    const int64_t scratch = (int64_t)t->panel.rows * t->panel.across * (int64_t)t->element;
     return (size_t)(hs__strip_count(&t->panel, rows, width) * hs__l_bytes(t, &t->panel, width) +
-                    packed + solve_bytes(t) + aside + 64);
+                    packed + solve_bytes(t) + scratch + 64);
 }
 
 /* Packs the rows of strip s from the slices, in a given form. */
@@ -47,7 +47,7 @@ int hs__strips_open(hs__panel_strips *f, const hs__column_type *t, const hs__pac
     f->packed = work + hs__round_up(f->count * f->strip_bytes, 64);
     f->tile = f->packed +
               hs__ceil_div(panel->width, t->panel.across) * hs__u_bytes(t, &t->panel, panel->width);
-    f->aside = f->tile + solve_bytes(t);
+    f->scratch = f->tile + solve_bytes(t);
     for (int64_t s = 0; s < f->count; s++) {
         if (hs__attend(self)) return 1;
         pack_strip(f, &t->panel, s, block, hs__in_strip(f, s, 0));
@@ -103,19 +103,20 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
     const int64_t bytes = hs__u_bytes(t, &t->panel, half);
     const int64_t stride = hs__column_step(t) / t->parts;
     int64_t s = right / rows;
-    /* A strip with rows of U and of L: it is multiplied into `aside`, then its rows of L are
+    /* A strip with rows of U and of L: it is multiplied into `scratch`, then its rows of L are
      * added. */
     if (right % rows) {
         for (int64_t j = 0; j < cols; j += across) {
             const int64_t n = hs__min(across, cols - j);
             const int64_t above = right % rows * t->parts;
             const int64_t all = (int64_t)rows * t->parts;
-            memset(f->aside, 0, (size_t)(rows * n) * t->element);
+            memset(f->scratch, 0, (size_t)(rows * n) * t->element);
             hs__strip_multiply(t, &t->panel, rows, n, half, hs__in_strip(f, s, at),
-                               f->packed + j / across * bytes, f->aside, rows, f->aside, f->packed);
+                               f->packed + j / across * bytes, f->scratch, rows, f->scratch,
+                               f->packed);
             for (int64_t l = 0; l < n; l++) {
                 char *to = hs__in_strip(f, s, right + j + l);
-                char *x = f->aside + (size_t)(l * rows) * t->element;
+                char *x = f->scratch + (size_t)(l * rows) * t->element;
                 if (t->real == 8)
                     for (int64_t i = above; i < all; i++)
                         ((double *)(void *)to)[i] += ((const double *)(const void *)x)[i];

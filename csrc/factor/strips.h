@@ -10,7 +10,7 @@ typedef struct hs__panel_strips {
     const hs__column_type *type;
     int64_t first, width, rows; /* see hs__packed_panel */
     int64_t strip_bytes, count;
-    char *strips, *packed, *tile, *aside;
+    char *strips, *packed, *tile, *scratch;
     hs__member *self;
 } hs__panel_strips;
 

@@ -52,7 +52,7 @@ static double (*scales_of(const hs__column_type *t, const hs__packed_panel *p))[
     return (double(*)[3])(void *)(p->strips + scales_at(t, p->rows, p->width));
 }
 
-static int pack(hs__task_data *x, int32_t k, char *memory, hs__member *self)
+static int pack_panel(hs__task_data *x, int32_t k, char *memory, hs__member *self)
 {
     const hs__column_type *t = &x->type;
     const hs__strip_form *l = &t->slice;
@@ -85,7 +85,8 @@ static size_t no_bytes(const hs__column_type *t, int64_t rows, int64_t width)
     return 0;
 }
 
-static void update(const hs__task_data *x, int32_t k, int32_t block, char *work, hs__member *self)
+static void update_block(const hs__task_data *x, int32_t k, int32_t block, char *work,
+                         hs__member *self)
 {
     const hs__packed_panel *p = &x->panel[k];
     const double(*scales)[3] = x->unit ? NULL : (const double(*)[3])scales_of(&x->type, p);
@@ -94,21 +95,21 @@ static void update(const hs__task_data *x, int32_t k, int32_t block, char *work,
 
 /* With the identity the result L^-1 is lower triangular: a block changes only from its diagonal
  * on. */
-static int32_t begin(const hs__task_data *x, int32_t block)
+static int32_t find_first_step(const hs__task_data *x, int32_t block)
 {
     return x->identity ? (int32_t)hs__min(hs__block_first(&x->blocks, block) / x->width, x->panels)
                        : 0;
 }
 
-static const hs__task_kind tasks = {.panel_bytes = panel_bytes,
-                                    .make_bytes = no_bytes,
-                                    .work_bytes = hs__lower_bytes,
-                                    .load = hs__load_or_identity,
-                                    .factor = pack,
-                                    .update = update,
-                                    .store = hs__store_all,
-                                    .begin = begin,
-                                    .widest = 192};
+static const hs__task_kind system_tasks = {.panel_bytes = panel_bytes,
+                                           .make_bytes = no_bytes,
+                                           .work_bytes = hs__lower_bytes,
+                                           .load = hs__load_or_identity,
+                                           .factor = pack_panel,
+                                           .update = update_block,
+                                           .store = hs__store_all,
+                                           .begin = find_first_step,
+                                           .widest = 192};
 
 typedef struct {
     hs_pool *pool;
@@ -118,20 +119,20 @@ typedef struct {
 } solver;
 
 /* Multiplies right-hand sides by the factor, with one thread. */
-static void multiply(const solver *s, const hs__matrix *b)
+static void scale_right_sides(const solver *s, const hs__matrix *b)
 {
     if (s->factor) hs__scale(s->dtype, b, s->factor);
 }
 
 /* Solves for one right-hand side after the other, by the caller alone. */
-static hs_status substitute(const solver *s, const triangle *a, const hs__matrix *b)
+static hs_status substitute_columns(const solver *s, const triangle *a, const hs__matrix *b)
 {
     hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
     run.total = b->cols;
     run.last_poll = hs_clock();
     for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
         const hs__matrix one = hs__part(b, 0, j, b->rows, 1);
-        multiply(s, &one);
+        scale_right_sides(s, &one);
         of_type[s->dtype](a, &one);
         hs__count_task(&run);
         hs__poll(&run);
@@ -141,30 +142,31 @@ static hs_status substitute(const solver *s, const triangle *a, const hs__matrix
 
 /* B <- T^-1 B, for a thread that holds the pool. identity: B is taken to be the identity. If there
  * is no memory, each right-hand side is solved by itself. */
-static hs_status solve(const solver *s, const triangle *a, const hs__matrix *b, int identity)
+static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__matrix *b,
+                                int identity)
 {
     const int64_t n = a->t.rows, cols = b->cols;
-    hs__tasks j = hs__tasks_of(&tasks, s->pool, &s->options, NULL);
-    j.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
-    j.x = (hs__task_data){.given = *b,
-                          .wanted = *b,
-                          .triangle = a->t,
-                          .unit = a->unit,
-                          .identity = identity,
-                          .factor = s->factor};
-    hs__column_type_init(&j.x.type, hs__kernel_current(), s->dtype);
-    const hs_status status = hs__tasks_apply(&j, n, n, cols, hs__tasks_held);
+    hs__tasks tasks = hs__tasks_of(&system_tasks, s->pool, &s->options, NULL);
+    tasks.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
+    tasks.x = (hs__task_data){.given = *b,
+                              .wanted = *b,
+                              .triangle = a->t,
+                              .unit = a->unit,
+                              .identity = identity,
+                              .factor = s->factor};
+    hs__column_type_init(&tasks.x.type, hs__kernel_current(), s->dtype);
+    const hs_status status = hs__tasks_apply(&tasks, n, n, cols, hs__tasks_locked);
     if (status != HS_ERROR_MEMORY) return status;
     for (int64_t i = 0; i < cols && identity; i++) {
         const hs__matrix column = hs__part(b, 0, i, n, 1);
         hs__scale(s->dtype, &column, (const double[2]){0.0, 0.0});
-        hs__set_one(&j.x.type, hs__at(b, i, i));
+        hs__set_one(&tasks.x.type, hs__at(b, i, i));
     }
-    return substitute(s, a, b);
+    return substitute_columns(s, a, b);
 }
 
 /* Returns the matrix with its rows in reverse order. */
-static hs__matrix reversed(hs__matrix x)
+static hs__matrix reverse_rows(hs__matrix x)
 {
     x.data = hs__at(&x, x.rows - 1, 0);
     x.row_stride = -x.row_stride;
@@ -172,9 +174,9 @@ static hs__matrix reversed(hs__matrix x)
 }
 
 /* Returns the matrix with its rows and its columns in reverse order. */
-static hs__matrix turned(hs__matrix x)
+static hs__matrix reverse_both(hs__matrix x)
 {
-    return hs__transposed(reversed(hs__transposed(reversed(x))));
+    return hs__transposed(reverse_rows(hs__transposed(reverse_rows(x))));
 }
 
 /* Whether a system is worth sharing. */
@@ -182,8 +184,8 @@ static int is_shared(int64_t n, int64_t cols) { return n > LEAF && cols >= FEW; 
 
 static hs_status solve_or_substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {
-    if (is_shared(a->t.rows, b->cols)) return solve(s, a, b, 0);
-    multiply(s, b);
+    if (is_shared(a->t.rows, b->cols)) return solve_by_tasks(s, a, b, 0);
+    scale_right_sides(s, b);
     of_type[s->dtype](a, b);
     return HS_OK;
 }
@@ -192,8 +194,8 @@ static hs_status solve_or_substitute(const solver *s, const triangle *a, const h
 static hs_status solve_triangle(const solver *s, const hs__matrix *t, int upper, int unit,
                                 const hs__matrix *b)
 {
-    const hs__matrix backwards = reversed(*b);
-    return solve_or_substitute(s, &(triangle){upper ? turned(*t) : *t, unit},
+    const hs__matrix backwards = reverse_rows(*b);
+    return solve_or_substitute(s, &(triangle){upper ? reverse_both(*t) : *t, unit},
                                upper ? &backwards : b);
 }
 
@@ -216,7 +218,7 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
     const hs__matrix t = {(char *)x->t, e, x->n, x->n, x->t_row_stride, x->t_col_stride};
     const hs__matrix b = {x->b, e, x->n, x->cols, x->b_row_stride, x->b_col_stride};
     if (x->alpha && hs__factor_is(x->dtype, x->alpha, 0.0)) {
-        multiply(&s, &b);
+        scale_right_sides(&s, &b);
         return HS_OK;
     }
     /* the pool is locked before b is changed: it may refuse, or the wait may be cancelled */
@@ -249,7 +251,7 @@ static hs__matrix factors_of(const hs_factor *lu)
 }
 
 /* Exchanges rows, in the order of the pivots or, backwards, in the opposite order. */
-static void permute(const int32_t *pivots, int backwards, const hs__matrix *b)
+static void exchange_rows(const int32_t *pivots, int backwards, const hs__matrix *b)
 {
     for (int64_t j = 0; j < b->cols; j++)
         for (int64_t k = 0; k < b->rows; k++) {
@@ -276,10 +278,10 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, in
     const int shares = is_shared(n, cols);
     hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
     if (status) return status;
-    if (!transposed) permute(lu->pivots, 0, &x);
+    if (!transposed) exchange_rows(lu->pivots, 0, &x);
     status = solve_triangle(&s, &in_order, 0, !transposed, &x);
     if (!status) status = solve_triangle(&s, &in_order, 1, transposed, &x);
-    if (transposed && !status) permute(lu->pivots, 1, &x);
+    if (transposed && !status) exchange_rows(lu->pivots, 1, &x);
     if (shares) hs__pool_unlock(pool);
     return status;
 }
@@ -296,9 +298,9 @@ hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64
     const hs__matrix columns = hs__transposed(x);
     hs_status status = hs__pool_lock(pool, poll, context);
     if (status) return status;
-    status = solve(&s, &(triangle){factors, 1}, &x, 1);
+    status = solve_by_tasks(&s, &(triangle){factors, 1}, &x, 1);
     if (!status) status = solve_triangle(&s, &factors, 1, 0, &x);
-    if (!status) permute(lu->pivots, 1, &columns);
+    if (!status) exchange_rows(lu->pivots, 1, &columns);
     hs__pool_unlock(pool);
     return status;
 }

@@ -4,38 +4,36 @@
 #include "core/numbers.h"
 #include "factor/task_state.h"
 
-typedef hs__tasks job;
-
-static void work(void *context, int32_t worker, int is_caller)
+static void run_worker(void *context, int32_t worker, int is_caller)
 {
-    job *j = context;
-    if (j->x.panels == 0) return;
-    hs__member self = hs__member_start(&j->run, worker, is_caller);
-    if (j->grid) hs__task_map_steps(j, &self);
-    else hs__task_steps(j, &self);
+    hs__tasks *tasks = context;
+    if (tasks->x.panels == 0) return;
+    hs__member self = hs__member_start(&tasks->run, worker, is_caller);
+    if (tasks->grid) hs__task_map_steps(tasks, &self);
+    else hs__task_steps(tasks, &self);
     hs__member_end(&self);
-    hs__task_store(j, &self);
+    hs__task_store(tasks, &self);
 }
 
-static void release(void *context)
+static void close_run(void *context)
 {
-    job *j = context;
-    while (j->spares) free(j->spare[--j->spares]);
-    for (int32_t k = 0; j->run.options.pace && j->x.panel && k < j->x.panels; k++)
-        free(j->x.panel[k].strips);
-    hs__factor_ports_end(&j->ports);
-    hs__factor_map_end(&j->map);
+    hs__tasks *tasks = context;
+    while (tasks->spares) free(tasks->spare[--tasks->spares]);
+    for (int32_t k = 0; tasks->run.options.pace && tasks->x.panel && k < tasks->x.panels; k++)
+        free(tasks->x.panel[k].strips);
+    hs__factor_ports_end(&tasks->ports);
+    hs__factor_map_end(&tasks->map);
 }
 
 /* The functions that make the tasks have checked the arguments. */
-static hs_status check(const void *context)
+static hs_status check_arguments(const void *context)
 {
     (void)context;
     return HS_OK;
 }
 
 static const hs__kind run_kind = {
-    .check = check, .open = hs__tasks_open, .work = work, .close = release};
+    .check = check_arguments, .open = hs__tasks_open, .work = run_worker, .close = close_run};
 
 hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_options *options,
                        hs_trace *trace)
@@ -47,7 +45,7 @@ hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_option
 
 hs_status hs__tasks_do(hs__tasks *tasks) { return hs__run_do(&tasks->run); }
 
-hs_status hs__tasks_held(hs__tasks *tasks) { return hs__run_locked(&tasks->run); }
+hs_status hs__tasks_locked(hs__tasks *tasks) { return hs__run_locked(&tasks->run); }
 
 /* Returns the columns of a block that all panels update: each worker gets some blocks. */
 static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
@@ -58,16 +56,19 @@ static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
     return hs__round_up(hs__max(share, hs__ceil_div(cols, MOST)), across);
 }
 
-hs_status hs__tasks_apply(hs__tasks *j, int64_t m, int64_t rank, int64_t cols,
+hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t cols,
                           hs_status (*run)(hs__tasks *tasks))
 {
-    const int32_t workers = j->alone ? 1 : j->workers;
-    j->dynamic = j->applies = 1;
-    j->x.width =
-        hs__min(j->kind->widest, hs_factor_block(HS_LU, m, rank, j->x.type.dtype,
-                                                 j->alone ? 1 : hs__pool_cuts_for(j->run.pool)));
-    if (!hs__factor_blocks_init(&j->x.blocks, HS_LU, m, cols, block_of(&j->x.type, cols, workers)))
+    const int32_t workers = tasks->alone ? 1 : tasks->workers;
+    tasks->dynamic = tasks->applies = 1;
+    tasks->x.width =
+        hs__min(tasks->kind->widest,
+                hs_factor_block(HS_LU, m, rank, tasks->x.type.dtype,
+                                tasks->alone ? 1 : hs__pool_cuts_for(tasks->run.pool)));
+    if (!hs__factor_blocks_init(&tasks->x.blocks, HS_LU, m, cols,
+                                block_of(&tasks->x.type, cols, workers)))
         return HS_ERROR_VALUE;
-    if (!hs__factor_blocks_init(&j->steps, HS_LU, m, rank, j->x.width)) return HS_ERROR_VALUE;
-    return rank ? run(j) : HS_OK;
+    if (!hs__factor_blocks_init(&tasks->steps, HS_LU, m, rank, tasks->x.width))
+        return HS_ERROR_VALUE;
+    return rank ? run(tasks) : HS_OK;
 }

@@ -12,7 +12,7 @@
 enum { HS__PANEL_BUFFERS = 3 };
 
 /* The state of a block of columns.
- *   owner     its worker; side: the side of that worker
+ *   owner     its worker; domain: the domain of that worker
  *   claimed   updates begun, -1: the columns are not yet in slices
  *   done      updates ended, -1 likewise
  * With owners in both directions no worker claims an update, and an update that is not whole has
@@ -21,7 +21,7 @@ enum { HS__PANEL_BUFFERS = 3 };
  *   ready     with pace, when its next task may begin: the head, then the parts
  *   latest    with pace, when the part that ended last so far has ended */
 typedef struct hs__task_block {
-    int32_t owner, side, begin, end; /* updates begin .. end - 1 are its own */
+    int32_t owner, domain, begin, end; /* updates begin .. end - 1 are its own */
     _Atomic int32_t claimed, done;
     _Atomic int32_t headed;
     _Atomic int64_t left;
@@ -29,9 +29,10 @@ typedef struct hs__task_block {
     _Atomic double latest;
 } hs__task_block;
 
-static inline char *hs__task_memory(const hs__tasks *j, const hs__member *self)
+static inline char *hs__task_memory(const hs__tasks *tasks, const hs__member *self)
 {
-    return hs__pool_scratch(j->run.pool, HS__BLOCKS, self->worker, 0); /* sized before the run */
+    return hs__pool_scratch(tasks->run.pool, HS__BLOCKS, self->worker,
+                            0); /* sized before the run */
 }
 
 /* Opens a run of tasks: its arrays, blocks, panels and scratch. */

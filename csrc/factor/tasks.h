@@ -135,13 +135,13 @@ void hs__invert(const hs__column_type *type, const char *pivot, double scale[3])
 
 /* What a domain has in a run: the panels that are packed for it, and memory for the one that is
  * being made. packed: panels that are; taken: panels that a worker has taken to pack. */
-typedef struct hs__task_side {
+typedef struct hs__task_domain {
     hs__task_data x;
     char *make;
     int32_t members; /* number of workers */
     int32_t needs;   /* panels that update its blocks: the first ones */
     _Atomic int32_t packed, taken;
-} hs__task_side;
+} hs__task_domain;
 
 /* A run of tasks. Its maker fills in the fields up to `steps`, and of x all but the arrays.
  *   applies       panels are packed from another matrix than the columns, and update all columns;
@@ -162,11 +162,11 @@ typedef struct hs__tasks {
     const hs_factor_costs *costs;
     hs__factor_blocks steps;
 
-    /* [sides] one for each domain, if workers of several domains run at full speed; else one, with
-     * one kernel */
-    hs__task_side *side;
-    int32_t sides;
-    int32_t *side_of, *place; /* [workers] the side of each worker, and its index there */
+    /* [domains] those of the pool, if workers of several domains run at full speed; else one of all
+     * workers, with one kernel */
+    hs__task_domain *domain;
+    int32_t domains;
+    int32_t *domain_of, *place; /* [workers] the domain of each worker, and its index there */
     _Atomic int64_t failed;
     struct hs__task_block *block; /* [count] */
     _Atomic int32_t *finished;    /* [panels] blocks that the panel has updated */
@@ -206,8 +206,8 @@ static inline int hs__is_small(double updates) { return updates <= 8e6; }
 hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t cols,
                           hs_status (*run)(hs__tasks *tasks));
 
-/* hs__tasks_do does the whole run; hs__tasks_held is for a thread that holds the pool. */
+/* hs__tasks_do does the whole run; hs__tasks_locked is for a thread that holds the pool. */
 hs_status hs__tasks_do(hs__tasks *tasks);
-hs_status hs__tasks_held(hs__tasks *tasks);
+hs_status hs__tasks_locked(hs__tasks *tasks);
 
 #endif
