@@ -41,9 +41,9 @@ typedef struct {
     int running;
     atomic_int ready, done; /* workers that have their operands; that have measured */
     atomic_int scarce;      /* non-zero: a worker had no memory */
-} job;
+} measurement_run;
 
-static void fill(void *memory, size_t bytes, int32_t dtype)
+static void fill_random(void *memory, size_t bytes, int32_t dtype)
 {
     uint64_t state = 1;
     if (dtype & 1)
@@ -62,7 +62,7 @@ static int open_gemm(bench *b)
     const size_t bytes = (size_t)(n * n * hs__element_bytes(b->dtype));
     char *operands = hs__run_pages(&b->run, 3 * bytes);
     if (!operands) return 0;
-    fill(operands, 3 * bytes, b->dtype);
+    fill_random(operands, 3 * bytes, b->dtype);
     hs_product product;
     hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes,
                        operands + 2 * bytes);
@@ -88,7 +88,7 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
     b->pivots = hs__run_pages(&b->run, (size_t)rows * sizeof *b->pivots);
     if (!columns || !b->work || !b->packed || !b->pivots) return 0;
     b->given = columns + b->bytes;
-    fill(b->given, b->bytes, b->dtype);
+    fill_random(b->given, b->bytes, b->dtype);
     const char *last = columns + (size_t)(slices - 1) * hs__slice_bytes(&b->lu.type, rows);
     b->block = (hs__columns){columns, (char *)last, rows, cols};
     b->panel = (hs__packed_panel){0, b->width, rows, b->packed};
@@ -99,7 +99,7 @@ static int open_lu(bench *b, int64_t rows, int64_t cols)
     return 1;
 }
 
-static void factor(bench *b) { hs__lu_tasks.factor(&b->lu, 0, b->work, &b->member); }
+static void factor_panel(bench *b) { hs__lu_tasks.factor(&b->lu, 0, b->work, &b->member); }
 
 /* Prepares the triangle of a factored square, and the columns beside it for which to solve. */
 static int open_trsm(bench *b)
@@ -111,7 +111,7 @@ static int open_trsm(bench *b)
     b->block.cols = width;
     b->block.last = b->block.slices + ((size_t)((width - 1) / b->lu.type.slice.across)) *
                                           hs__slice_bytes(&b->lu.type, width);
-    factor(b);
+    factor_panel(b);
     b->block = all;
     b->block.cols = b->size;
     b->block.last = all.slices + (size_t)((b->size - 1) / b->lu.type.slice.across) *
@@ -129,86 +129,87 @@ static int bench_open(bench *b, const hs_measurement *what, const hs__kernel *ke
 
 /* Returns the seconds of one repetition. The operands that an LU kernel changes are restored first,
  * outside of the measured time. */
-static double once(bench *b, int32_t kernel)
+static double time_once(bench *b, int32_t kernel)
 {
     static const int never = 0;
     if (kernel != HS_MEASURE_GEMM) memcpy(b->block.slices, b->given, b->bytes);
     const double start = b->by_own_clock ? hs__cpu_clock() : hs_clock();
     if (kernel == HS_MEASURE_GEMM) hs__panel_product_run(&b->gemm, b->packed, b->work, &never);
-    else if (kernel == HS_MEASURE_PANEL) factor(b);
+    else if (kernel == HS_MEASURE_PANEL) factor_panel(b);
     else hs__lu_tasks.update(&b->lu, 0, 0, b->work, &b->member);
     return (b->by_own_clock ? hs__cpu_clock() : hs_clock()) - start;
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
 
-static int cancelled(const job *j) { return hs__cancelled(&j->run.cancel); }
+static int is_cancelled(const measurement_run *job) { return hs__cancelled(&job->run.cancel); }
 
 static int all_ready(const void *what)
 {
-    return atomic_load(&((const job *)what)->ready) >= ((const job *)what)->running;
+    return atomic_load(&((const measurement_run *)what)->ready) >=
+           ((const measurement_run *)what)->running;
 }
 
 /* Measures one worker. All workers start together and repeat the kernel until all have measured
  * long enough, so that none is measured on a machine that is partly idle. */
-static void repeat(job *j, bench *b, int32_t worker)
+static void measure_worker(measurement_run *job, bench *b, int32_t worker)
 {
-    hs_measurement *what = j->what;
+    hs_measurement *what = job->what;
     double *times = what->times + (size_t)worker * (size_t)what->capacity;
-    double warm = once(b, what->kernel);
-    for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !cancelled(j);)
-        warm = fmin(warm, once(b, what->kernel));
+    double warm = time_once(b, what->kernel);
+    for (double until = hs_clock() + 0.1 * what->seconds; hs_clock() < until && !is_cancelled(job);)
+        warm = fmin(warm, time_once(b, what->kernel));
     b->by_own_clock = warm > sliced;
     const int32_t batch = warm < shortest ? (int32_t)(shortest / fmax(warm, 1e-8)) + 1 : 1;
-    atomic_fetch_add(&j->ready, 1);
+    atomic_fetch_add(&job->ready, 1);
     hs__wait_until(
-        &(hs__wait){.ready = all_ready, .what = j, .cancel = &j->run.cancel, .spin = INFINITY},
+        &(hs__wait){.ready = all_ready, .what = job, .cancel = &job->run.cancel, .spin = INFINITY},
         NULL);
 
     const double start = hs_clock(), cpu_start = hs__cpu_clock();
     int32_t count = 0;
     do {
         double sum = 0.0;
-        for (int32_t i = 0; i < batch; i++) sum += once(b, what->kernel);
+        for (int32_t i = 0; i < batch; i++) sum += time_once(b, what->kernel);
         times[count++] = sum / batch;
-    } while (count < what->capacity && !cancelled(j) &&
+    } while (count < what->capacity && !is_cancelled(job) &&
              (count < what->least || hs_clock() - start < what->seconds));
     what->elapsed[worker] = hs_clock() - start;
     what->busy[worker] = hs__cpu_clock() - cpu_start;
     what->count[worker] = count;
     what->batch[worker] = batch;
 
-    atomic_fetch_add(&j->done, 1);
-    while (atomic_load(&j->done) < j->running && !cancelled(j)) once(b, what->kernel);
+    atomic_fetch_add(&job->done, 1);
+    while (atomic_load(&job->done) < job->running && !is_cancelled(job)) time_once(b, what->kernel);
 }
 
-static void work(void *context, int32_t worker, int is_caller)
+static void run_worker(void *context, int32_t worker, int is_caller)
 {
     (void)is_caller;
-    job *j = context;
-    if (j->what->worker >= 0 && j->what->worker != worker) return;
+    measurement_run *job = context;
+    if (job->what->worker >= 0 && job->what->worker != worker) return;
     bench b;
-    if (bench_open(&b, j->what, &j->kernel[hs__pool_domain(j->run.pool, worker)])) {
-        repeat(j, &b, worker);
+    if (bench_open(&b, job->what, &job->kernel[hs__pool_domain(job->run.pool, worker)])) {
+        measure_worker(job, &b, worker);
     } else {
-        atomic_store(&j->scarce, 1);
-        hs__cancel(&j->run.cancel);
+        atomic_store(&job->scarce, 1);
+        hs__cancel(&job->run.cancel);
     }
     hs__run_free(&b.run);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static hs_status check(const void *context)
+static hs_status check_arguments(const void *context)
 {
-    const job *j = context;
-    const hs_measurement *w = j->what;
+    const measurement_run *job = context;
+    const hs_measurement *w = job->what;
     /* Squares and products of these sizes stay far from every limit. */
     const int64_t most = 1 << 15;
     if (w->kernel < HS_MEASURE_GEMM || w->kernel > HS_MEASURE_TRSM || w->dtype < 0 || w->dtype > 3)
         return HS_ERROR_VALUE;
     if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) ||
-        w->worker < -1 || w->worker >= j->run.workers)
+        w->worker < -1 || w->worker >= job->run.workers)
         return HS_ERROR_VALUE;
     if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 ||
         w->least > w->capacity)
@@ -216,39 +217,40 @@ static hs_status check(const void *context)
     return w->times && w->count && w->batch && w->elapsed && w->busy ? HS_OK : HS_ERROR_VALUE;
 }
 
-static hs_status open(void *context)
+static hs_status open_run(void *context)
 {
-    job *j = context;
-    hs_measurement *what = j->what;
-    const hs__domains *domains = hs__pool_domains(j->run.pool);
+    measurement_run *job = context;
+    hs_measurement *what = job->what;
+    const hs__domains *domains = hs__pool_domains(job->run.pool);
     const double n = (double)what->size;
-    j->kernel = hs__run_zeros(&j->run, (size_t)domains->count, sizeof *j->kernel);
-    if (!j->kernel) return HS_ERROR_MEMORY;
-    hs__domain_kernels(domains, j->kernel);
-    what->width = what->kernel == HS_MEASURE_GEMM
-                      ? 0
-                      : hs_factor_block(HS_LU, what->size, what->size, what->dtype, j->run.workers);
+    job->kernel = hs__run_zeros(&job->run, (size_t)domains->count, sizeof *job->kernel);
+    if (!job->kernel) return HS_ERROR_MEMORY;
+    hs__domain_kernels(domains, job->kernel);
+    what->width = what->kernel == HS_MEASURE_GEMM ? 0
+                                                  : hs_factor_block(HS_LU, what->size, what->size,
+                                                                    what->dtype, job->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
     what->flops = half * (what->kernel == HS_MEASURE_GEMM    ? 2.0 * n * n * n
                           : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0)
                                                              : width * width * n);
-    for (int32_t i = 0; i < j->run.workers; i++) {
+    for (int32_t i = 0; i < job->run.workers; i++) {
         what->count[i] = what->batch[i] = 0;
         what->elapsed[i] = what->busy[i] = 0.0;
     }
-    j->running = what->worker < 0 ? j->run.workers : 1;
-    j->run.total = 1; /* counts as done only at the end */
+    job->running = what->worker < 0 ? job->run.workers : 1;
+    job->run.total = 1; /* counts as done only at the end */
     return HS_OK;
 }
 
-static hs_status report(void *context, hs_status status)
+static hs_status report_run(void *context, hs_status status)
 {
-    return atomic_load(&((job *)context)->scarce) ? HS_ERROR_MEMORY : status;
+    return atomic_load(&((measurement_run *)context)->scarce) ? HS_ERROR_MEMORY : status;
 }
 
 /* The calling thread only looks for a cancel, as it may be on the core of a worker. */
-static const hs__kind kind = {.check = check, .open = open, .work = work, .report = report};
+static const hs__kind kind = {
+    .check = check_arguments, .open = open_run, .work = run_worker, .report = report_run};
 
 void hs_measurement_default(hs_measurement *what, int64_t size)
 {
@@ -265,9 +267,9 @@ hs_status hs_measure_kernel(hs_pool *pool, hs_measurement *what, hs_poll_functio
                             void *context)
 {
     if (!pool || !what) return HS_ERROR_VALUE;
-    job j = {
+    measurement_run job = {
         .run = hs__run_of(&kind, pool, &(hs_options){.poll = poll, .poll_context = context}, NULL),
         .what = what};
-    j.run.manner = HS__LED;
-    return hs__run_do(&j.run);
+    job.run.manner = HS__LED;
+    return hs__run_do(&job.run);
 }

@@ -14,24 +14,27 @@ typedef struct {
     char *data;
     int64_t row;
     ptrdiff_t element;
-    void *aside; /* memory for the loops of products */
+    void *scratch; /* memory for the loops of products */
     /* Not NULL, but empty, if C is not in the caches: then its tiles are prefetched. */
     hs__ahead *ahead;
-} worksheet;
+} workspace;
 
-static char *at(const worksheet *w, int64_t i, int64_t j)
+static char *element_at(const workspace *w, int64_t i, int64_t j)
 {
     return w->data + (i * w->row + j) * w->element;
 }
 
-static int64_t padded(const hs__small *loops, int64_t n) { return hs__round_up(n, loops->across); }
+static int64_t padded_size(const hs__small *loops, int64_t n)
+{
+    return hs__round_up(n, loops->across);
+}
 
 /* DEPTH, BLOCK: of a product in one piece, so that its part of A, of BLOCK bytes, stays in the L2
  * cache. LEAF: rows that the loops solve without recursion. WATCHED: larger items look for a cancel
  * while they are computed. */
 enum { DEPTH = 256, BLOCK = 512 << 10, LEAF = 16, WATCHED = 64 };
 
-enum { ASIDE = DEPTH * HS__SMALL_ASIDE };
+enum { SCRATCH = DEPTH * HS__SMALL_SCRATCH };
 
 static int64_t rows_at_once(ptrdiff_t element) { return BLOCK / DEPTH / element; }
 
@@ -45,8 +48,8 @@ typedef struct {
 
 /* C <- A B, C + A B or C - A B, as the flags say, for n of whole vectors, in pieces that stay in
  * the caches. Returns whether the run goes on. */
-static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
-                  int64_t b_row, char *c, int64_t c_row, int32_t flags)
+static int multiply_in_pieces(const workspace *w, int64_t m, int64_t n, int64_t k, strided a,
+                              const char *b, int64_t b_row, char *c, int64_t c_row, int32_t flags)
 {
     const int64_t rows = rows_at_once(w->element);
     for (int64_t l = 0; l < k; l += DEPTH)
@@ -55,18 +58,18 @@ static int update(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a
             w->loops->multiply(hs__min(rows, m - i), n, hs__min(DEPTH, k - l),
                                a.data + (i * a.row + l * a.col) * w->element, a.row, a.col,
                                b + l * b_row * w->element, b_row, c + i * c_row * w->element, c_row,
-                               flags, w->aside, w->ahead);
+                               flags, w->scratch, w->ahead);
         }
     return !hs__stopped(w->self);
 }
 
 /* C <- A B, with B and C by rows, and C at least as wide as a vector. */
-static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, strided a, const char *b,
-                     int64_t b_row, char *c, int64_t c_row)
+static void compute_product(const workspace *w, int64_t m, int64_t n, int64_t k, strided a,
+                            const char *b, int64_t b_row, char *c, int64_t c_row)
 {
     const int64_t rows = rows_at_once(w->element);
     if (k <= DEPTH && m <= rows) {
-        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->aside,
+        w->loops->multiply(m, n, k, a.data, a.row, a.col, b, b_row, c, c_row, 0, w->scratch,
                            w->ahead);
         return;
     }
@@ -75,8 +78,8 @@ static void multiply(const worksheet *w, int64_t m, int64_t n, int64_t k, stride
     const int64_t tail = (n - across) * w->element;
     for (int64_t l = 0; whole && l < k; l += DEPTH) {
         const strided part = {a.data + l * a.col * w->element, a.row, a.col};
-        if (!update(w, m, whole, hs__min(DEPTH, k - l), part, b + l * b_row * w->element, b_row, c,
-                    c_row, l ? HS__ADD : 0))
+        if (!multiply_in_pieces(w, m, whole, hs__min(DEPTH, k - l), part,
+                                b + l * b_row * w->element, b_row, c, c_row, l ? HS__ADD : 0))
             return;
     }
     /* the last vector overlaps the one before */
@@ -104,14 +107,14 @@ static int is_direct(const hs_product *p)
            hs__factor_is(p->dtype, p->beta, 0.0);
 }
 
-static void *aside_of(const hs__items *x, char *memory) { return memory + x->bytes - ASIDE; }
+static void *scratch_of(const hs__items *x, char *memory) { return memory + x->bytes - SCRATCH; }
 
 /* Computes a plain product, and prefetches the next one. An operand that both share is not fetched
  * again. */
 static void do_plain(const hs__items *x, const hs_product *p, const hs__operands *next,
                      char *memory)
 {
-    void *aside = aside_of(x, memory);
+    void *scratch = scratch_of(x, memory);
     hs__ahead ahead = {.lines = x->lines};
     if (x->lines) {
         hs__ahead_add(&ahead, &x->span[2], next->c);
@@ -121,10 +124,10 @@ static void do_plain(const hs__items *x, const hs_product *p, const hs__operands
     hs__ahead *fetched = x->lines ? &ahead : NULL;
     if (x->turned)
         x->loops.multiply(p->n, p->m, p->k, p->b, p->b_col_stride, p->b_row_stride, p->a,
-                          p->a_col_stride, p->c, p->c_col_stride, 0, aside, fetched);
+                          p->a_col_stride, p->c, p->c_col_stride, 0, scratch, fetched);
     else
         x->loops.multiply(p->m, p->n, p->k, p->a, p->a_row_stride, p->a_col_stride, p->b,
-                          p->b_row_stride, p->c, p->c_row_stride, 0, aside, fetched);
+                          p->b_row_stride, p->c, p->c_row_stride, 0, scratch, fetched);
 }
 
 static void do_product(const hs__items *x, const hs_product *p, char *memory, hs__member *self)
@@ -142,7 +145,7 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
         c = hs__transposed(c);
     }
     hs__ahead none = {0};
-    const worksheet w = {&x->loops, self, memory, 0, c.element, aside_of(x, memory), &none};
+    const workspace w = {&x->loops, self, memory, 0, c.element, scratch_of(x, memory), &none};
     hs__matrix rows = b;
     hs__matrix to = c;
     if (x->b_bytes) {
@@ -150,8 +153,8 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
         hs__copy(self, rows, b);
     }
     if (x->c_bytes) to = (hs__matrix){memory + x->b_bytes, c.element, c.rows, c.cols, x->c_row, 1};
-    multiply(&w, c.rows, c.cols, b.rows, (strided){a.data, a.row_stride, a.col_stride}, rows.data,
-             rows.row_stride, to.data, to.row_stride);
+    compute_product(&w, c.rows, c.cols, b.rows, (strided){a.data, a.row_stride, a.col_stride},
+                    rows.data, rows.row_stride, to.data, to.row_stride);
     if (!x->c_bytes || hs__stopped(self)) return;
     hs__combine(p->dtype, &to, p->alpha, p->beta, &c);
 }
@@ -160,8 +163,8 @@ static void do_product(const hs__items *x, const hs_product *p, char *memory, hs
 
 /* X <- T^-1 X, by recursion, for h rows of X with n elements each, in whole vectors. Returns
  * whether the run goes on. */
-static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char *x, int64_t x_row,
-                      int32_t flags)
+static int solve_lower(const workspace *w, int64_t h, int64_t n, strided t, char *x, int64_t x_row,
+                       int32_t flags)
 {
     if (h <= LEAF) {
         w->loops->substitute(h, n, t.data, t.row, t.col, x, x_row, flags);
@@ -171,10 +174,10 @@ static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char 
     const strided corner = {t.data + half * t.row * w->element, t.row, t.col};
     const strided last = {corner.data + half * t.col * w->element, t.row, t.col};
     char *below = x + half * x_row * w->element;
-    return substitute(w, half, n, t, x, x_row, flags) &&
-           update(w, h - half, n, half, corner, x, x_row, below, x_row,
-                  HS__SUBTRACT | (flags & HS__CONJUGATE)) &&
-           substitute(w, h - half, n, last, below, x_row, flags);
+    return solve_lower(w, half, n, t, x, x_row, flags) &&
+           multiply_in_pieces(w, h - half, n, half, corner, x, x_row, below, x_row,
+                              HS__SUBTRACT | (flags & HS__CONJUGATE)) &&
+           solve_lower(w, h - half, n, last, below, x_row, flags);
 }
 
 /* ---- LU -------------------------------------------------------------------------------------- */
@@ -182,8 +185,8 @@ static int substitute(const worksheet *w, int64_t h, int64_t n, strided t, char 
 /* Factors columns first .. end - 1 of m columns, from row `first` on, and exchanges rows of `width`
  * elements. Sets *zero to the first zero pivot if it is not set yet. Returns whether the run goes
  * on. */
-static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, int64_t end,
-                  int32_t *pivots, int64_t *zero)
+static int factor_columns(const workspace *w, int64_t m, int64_t width, int64_t first, int64_t end,
+                          int32_t *pivots, int64_t *zero)
 {
     const int64_t panel = 2 * w->loops->across, cols = end - first;
     if (cols <= panel) {
@@ -192,17 +195,20 @@ static int factor(const worksheet *w, int64_t m, int64_t width, int64_t first, i
         return 1;
     }
     const int64_t middle = first + hs__round_up(cols / 2, panel);
-    const int64_t rest = padded(w->loops, end) - middle;
-    if (!factor(w, m, width, first, middle, pivots, zero)) return 0;
-    const strided l = {at(w, first, first), w->row, 1}, below = {at(w, middle, first), w->row, 1};
-    return substitute(w, middle - first, rest, l, at(w, first, middle), w->row, HS__UNIT) &&
-           update(w, m - middle, rest, middle - first, below, at(w, first, middle), w->row,
-                  at(w, middle, middle), w->row, HS__SUBTRACT) &&
-           factor(w, m, width, middle, end, pivots, zero);
+    const int64_t rest = padded_size(w->loops, end) - middle;
+    if (!factor_columns(w, m, width, first, middle, pivots, zero)) return 0;
+    const strided l = {element_at(w, first, first), w->row, 1},
+                  below = {element_at(w, middle, first), w->row, 1};
+    return solve_lower(w, middle - first, rest, l, element_at(w, first, middle), w->row,
+                       HS__UNIT) &&
+           multiply_in_pieces(w, m - middle, rest, middle - first, below,
+                              element_at(w, first, middle), w->row, element_at(w, middle, middle),
+                              w->row, HS__SUBTRACT) &&
+           factor_columns(w, m, width, middle, end, pivots, zero);
 }
 
 /* Fills rows `first` and below with NaN, or only their part of the lower triangle. */
-static void fill(const hs_product *p, const hs__matrix *c, int64_t first, int lower)
+static void fill_nan(const hs_product *p, const hs__matrix *c, int64_t first, int lower)
 {
     for (int64_t i = first; i < c->rows; i++)
         for (int64_t j = 0; j < (lower ? i + 1 : c->cols); j++) {
@@ -214,41 +220,43 @@ static void fill(const hs_product *p, const hs__matrix *c, int64_t first, int lo
         }
 }
 
-static void set_identity(const worksheet *w, int32_t dtype, int64_t m, int64_t right)
+static void set_identity(const workspace *w, int32_t dtype, int64_t m, int64_t right)
 {
     for (int64_t i = 0; i < m; i++) {
-        memset(at(w, i, right), 0, (size_t)(m * w->element));
-        if (dtype & 1) *(double *)(void *)at(w, i, right + i) = 1.0;
-        else *(float *)(void *)at(w, i, right + i) = 1.0f;
+        memset(element_at(w, i, right), 0, (size_t)(m * w->element));
+        if (dtype & 1) *(double *)(void *)element_at(w, i, right + i) = 1.0;
+        else *(float *)(void *)element_at(w, i, right + i) = 1.0f;
     }
 }
 
 /* Does the operations SOLVE, INVERT and LU. */
 static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info,
-                      const worksheet *w)
+                      const workspace *w)
 {
-    const int64_t m = p->m, cols = padded(w->loops, p->n);
+    const int64_t m = p->m, cols = padded_size(w->loops, p->n);
     const int only = x->stack->operation == HS_STACK_LU;
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     const hs__matrix left = {w->data, w->element, m, m, w->row, 1};
-    const hs__matrix right = {at(w, 0, x->right), w->element, m, p->n, w->row, 1};
+    const hs__matrix right = {element_at(w, 0, x->right), w->element, m, p->n, w->row, 1};
     hs__copy(w->self, left, a);
     if (x->stack->operation == HS_STACK_SOLVE) hs__copy(w->self, right, b);
     if (x->stack->operation == HS_STACK_INVERT) set_identity(w, p->dtype, m, x->right);
     *info = -1;
-    if (!factor(w, m, only ? padded(w->loops, m) : x->right + cols, 0, m, pivots, info)) return;
+    if (!factor_columns(w, m, only ? padded_size(w->loops, m) : x->right + cols, 0, m, pivots,
+                        info))
+        return;
     if (only) {
         hs__copy(w->self, c, left);
         return;
     }
     if (*info >= 0) {
-        fill(p, &c, 0, 0);
+        fill_nan(p, &c, 0, 0);
         return;
     }
-    const strided lower = {w->data, w->row, 1}, upper = {at(w, m - 1, m - 1), -w->row, -1};
-    if (substitute(w, m, cols, lower, right.data, w->row, HS__UNIT) &&
-        substitute(w, m, cols, upper, at(w, m - 1, x->right), -w->row, 0))
+    const strided lower = {w->data, w->row, 1}, upper = {element_at(w, m - 1, m - 1), -w->row, -1};
+    if (solve_lower(w, m, cols, lower, right.data, w->row, HS__UNIT) &&
+        solve_lower(w, m, cols, upper, element_at(w, m - 1, x->right), -w->row, 0))
         hs__copy(w->self, c, right);
 }
 
@@ -256,29 +264,30 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
 
 /* Replaces the upper triangle of rows and columns first .. end - 1 by U with U^H U equal to it.
  * *order as info in hs_stack. Returns whether to go on. */
-static int cholesky(const worksheet *w, int64_t first, int64_t end, int64_t *order)
+static int factor_upper(const workspace *w, int64_t first, int64_t end, int64_t *order)
 {
     enum { BAND = 32 };
     const int64_t panel = 2 * w->loops->across, cols = end - first;
     if (cols <= panel) {
-        const int64_t found = w->loops->cholesky(cols, at(w, first, first), w->row);
+        const int64_t found = w->loops->cholesky(cols, element_at(w, first, first), w->row);
         if (found >= 0) *order = first + found + 1;
         return found < 0;
     }
-    const int64_t middle = first + hs__round_up(cols / 2, panel), stop = padded(w->loops, end);
-    if (!cholesky(w, first, middle, order)) return 0;
-    const strided l = {at(w, first, first), 1, w->row};
-    if (!substitute(w, middle - first, stop - middle, l, at(w, first, middle), w->row,
-                    HS__CONJUGATE))
+    const int64_t middle = first + hs__round_up(cols / 2, panel), stop = padded_size(w->loops, end);
+    if (!factor_upper(w, first, middle, order)) return 0;
+    const strided l = {element_at(w, first, first), 1, w->row};
+    if (!solve_lower(w, middle - first, stop - middle, l, element_at(w, first, middle), w->row,
+                     HS__CONJUGATE))
         return 0;
     /* Update whole vectors, beginning near the diagonal. */
     for (int64_t i = middle; i < end; i += BAND) {
-        const strided a = {at(w, first, i), 1, w->row};
-        if (!update(w, hs__min(BAND, end - i), stop - i, middle - first, a, at(w, first, i), w->row,
-                    at(w, i, i), w->row, HS__SUBTRACT | HS__CONJUGATE))
+        const strided a = {element_at(w, first, i), 1, w->row};
+        if (!multiply_in_pieces(w, hs__min(BAND, end - i), stop - i, middle - first, a,
+                                element_at(w, first, i), w->row, element_at(w, i, i), w->row,
+                                HS__SUBTRACT | HS__CONJUGATE))
             return 0;
     }
-    return cholesky(w, middle, end, order);
+    return factor_upper(w, middle, end, order);
 }
 
 /* Copies the elements from the diagonal on, in bands of rows, and a few elements below it. */
@@ -321,19 +330,19 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
 
 /* Factors the transpose of A, which is its conjugate. As it stands, the U of that is L^T, so
  * nothing has to be conjugated. */
-static void do_cholesky(const hs_product *p, int leading, int64_t *info, const worksheet *w)
+static void do_cholesky(const hs_product *p, int leading, int64_t *info, const workspace *w)
 {
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
     const hs__matrix upper = {w->data, w->element, p->m, p->m, w->row, 1};
     copy_upper(w->self, upper, hs__transposed(a));
     *info = 0;
-    const int done = cholesky(w, 0, p->m, info);
+    const int done = factor_upper(w, 0, p->m, info);
     const int64_t found = done ? p->m : *info && leading ? *info - 1 : 0;
     if (done || *info)
         store_upper(w->self, hs__transposed(hs__part(&c, 0, 0, found, found)),
                     hs__part(&upper, 0, 0, found, found));
-    if (!done && *info) fill(p, &c, found, 1);
+    if (!done && *info) fill_nan(p, &c, found, 1);
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
@@ -385,11 +394,11 @@ static int init_product(hs__items *x, const hs_product *p)
     const int64_t b_col = turned ? p->a_row_stride : p->b_col_stride;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
     x->loops = hs__small_within(p->dtype, cols);
-    x->b_row = row_of(padded(&x->loops, cols), p->k, &x->loops, e);
-    x->c_row = row_of(padded(&x->loops, cols), rows, &x->loops, e);
+    x->b_row = row_of(padded_size(&x->loops, cols), p->k, &x->loops, e);
+    x->c_row = row_of(padded_size(&x->loops, cols), rows, &x->loops, e);
     if (b_col != 1 && cols > 1 && !size_of(&x->b_bytes, p->k, x->b_row, e)) return 0;
     if (!is_direct(p) && !size_of(&x->c_bytes, rows, x->c_row, e)) return 0;
-    x->bytes = x->b_bytes + x->c_bytes + ASIDE;
+    x->bytes = x->b_bytes + x->c_bytes + SCRATCH;
     x->plain = !x->b_bytes && !x->c_bytes && p->k > 0 && p->k <= DEPTH && rows <= rows_at_once(e);
     if (x->plain) init_ahead(x, p, rows, cols, e);
     return 1;
@@ -402,12 +411,14 @@ int hs__items_init(hs__items *x, const hs_stack *stack)
     *x = (hs__items){.stack = stack};
     if (stack->operation == HS_STACK_MULTIPLY) return init_product(x, p);
     x->loops = hs__small_for(p->dtype);
-    const int sides = stack->operation == HS_STACK_SOLVE || stack->operation == HS_STACK_INVERT;
-    x->right = padded(&x->loops, p->m);
-    x->row = row_of(x->right + (sides ? padded(&x->loops, p->n) : 0), p->m, &x->loops, e);
+    const int has_right_sides =
+        stack->operation == HS_STACK_SOLVE || stack->operation == HS_STACK_INVERT;
+    x->right = padded_size(&x->loops, p->m);
+    x->row =
+        row_of(x->right + (has_right_sides ? padded_size(&x->loops, p->n) : 0), p->m, &x->loops, e);
     if (!size_of(&x->bytes, p->m, x->row, e) || !size_of(&x->c_bytes, p->m, 1, sizeof(int32_t)))
         return 0;
-    x->bytes += x->c_bytes + ASIDE;
+    x->bytes += x->c_bytes + SCRATCH;
     return 1;
 }
 
@@ -418,14 +429,18 @@ void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *ne
         do_plain(x, p, next, memory);
         return;
     }
-    const worksheet w = {
-        &x->loops,           self, memory, x->row, (ptrdiff_t)hs__element_bytes(p->dtype),
-        aside_of(x, memory), NULL};
+    const workspace w = {&x->loops,
+                         self,
+                         memory,
+                         x->row,
+                         (ptrdiff_t)hs__element_bytes(p->dtype),
+                         scratch_of(x, memory),
+                         NULL};
     if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
     else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
     else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, x->leading, info, &w);
     else
         do_system(x, p,
-                  pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - ASIDE - x->c_bytes),
+                  pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - SCRATCH - x->c_bytes),
                   info, &w);
 }

@@ -23,7 +23,7 @@ typedef struct {
     int64_t count, together;
     int64_t streamed; /* bytes of each C that are written past the caches, or 0 */
     _Alignas(64) _Atomic int64_t next;
-} job;
+} stack_run;
 
 static hs__operands operands_of(const hs_stack *stack, int64_t i)
 {
@@ -48,48 +48,49 @@ static hs__operands operands_of(const hs_stack *stack, int64_t i)
 
 /* Computes the items first .. end - 1. The item after them is likely to be the first that no worker
  * has taken yet. */
-static void do_items(job *j, int64_t first, int64_t end, char *memory, hs__member *self)
+static void do_items(stack_run *job, int64_t first, int64_t end, char *memory, hs__member *self)
 {
-    const hs_stack *stack = j->stack;
+    const hs_stack *stack = job->stack;
     hs_product item = stack->item;
     hs__operands at = operands_of(stack, first);
-    hs__stream stream = hs__stream_start(at.c, memory + j->items.bytes);
+    hs__stream stream = hs__stream_start(at.c, memory + job->items.bytes);
     for (int64_t i = first; i < end; i++) {
         const int64_t after =
-            i + 1 < end ? i + 1 : atomic_load_explicit(&j->next, memory_order_relaxed);
-        const hs__operands next = operands_of(stack, hs__min(after, j->count - 1));
+            i + 1 < end ? i + 1 : atomic_load_explicit(&job->next, memory_order_relaxed);
+        const hs__operands next = operands_of(stack, hs__min(after, job->count - 1));
         item.a = at.a;
         item.b = at.b;
-        item.c = j->streamed ? hs__stream_place(&stream) : at.c;
+        item.c = job->streamed ? hs__stream_place(&stream) : at.c;
         int32_t *pivots = stack->operation == HS_STACK_LU ? stack->pivots + i * item.m : NULL;
-        hs__item_do(&j->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory,
+        hs__item_do(&job->items, &item, &next, pivots, stack->info ? stack->info + i : NULL, memory,
                     self);
-        if (j->streamed) hs__stream_put(&stream, j->streamed);
+        if (job->streamed) hs__stream_put(&stream, job->streamed);
         at = next;
     }
-    if (j->streamed) hs__stream_end(&stream);
+    if (job->streamed) hs__stream_end(&stream);
 }
 
-static void work(void *context, int32_t worker, int is_caller)
+static void run_worker(void *context, int32_t worker, int is_caller)
 {
-    job *j = context;
-    hs__member self = hs__member_start(&j->run, worker, is_caller);
-    char *memory = hs__pool_scratch(j->run.pool, HS__BLOCKS, worker, 0);
+    stack_run *job = context;
+    hs__member self = hs__member_start(&job->run, worker, is_caller);
+    char *memory = hs__pool_scratch(job->run.pool, HS__BLOCKS, worker, 0);
     int fresh = 1;
     while (!hs__attend(&self)) {
         const int64_t first =
-            atomic_fetch_add_explicit(&j->next, j->together, memory_order_relaxed);
-        if (first >= j->count) break;
-        const int64_t end = hs__min(first + j->together, j->count);
-        const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
+            atomic_fetch_add_explicit(&job->next, job->together, memory_order_relaxed);
+        if (first >= job->count) break;
+        const int64_t end = hs__min(first + job->together, job->count);
+        const double start = hs__records(&job->run) ? hs__since_start(&job->run) : 0.0;
         /* a worker that comes late may have nothing to do */
-        if (fresh) memset(memory, 0, j->items.bytes);
+        if (fresh) memset(memory, 0, job->items.bytes);
         fresh = 0;
-        do_items(j, first, end, memory, &self);
-        j->done[worker] += (double)(end - first) * j->flops;
-        atomic_fetch_add_explicit(&j->run.done, end - first, memory_order_relaxed);
+        do_items(job, first, end, memory, &self);
+        job->done[worker] += (double)(end - first) * job->flops;
+        atomic_fetch_add_explicit(&job->run.done, end - first, memory_order_relaxed);
         self.box = (int32_t)hs__min(first, INT32_MAX);
-        if (hs__records(&j->run)) hs__record(&self, HS_COMPUTE, start, hs__since_start(&j->run));
+        if (hs__records(&job->run))
+            hs__record(&self, HS_COMPUTE, start, hs__since_start(&job->run));
     }
     hs__member_end(&self);
 }
@@ -135,13 +136,13 @@ static int valid_steps(const hs_stack *stack)
     return count_of(stack) >= 0;
 }
 
-static hs_status check(const void *context)
+static hs_status check_arguments(const void *context)
 {
-    const job *j = context;
-    const hs_stack *stack = j->stack;
+    const stack_run *job = context;
+    const hs_stack *stack = job->stack;
     const hs_product *p = &stack->item;
     const int32_t operation = stack->operation;
-    if (operation < HS_STACK_MULTIPLY || operation > HS_STACK_CHOLESKY || j->run.options.pace ||
+    if (operation < HS_STACK_MULTIPLY || operation > HS_STACK_CHOLESKY || job->run.options.pace ||
         !valid_steps(stack))
         return HS_ERROR_VALUE;
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
@@ -156,17 +157,17 @@ static hs_status check(const void *context)
         return HS_ERROR_VALUE;
     if (operation == HS_STACK_LU && count && p->m && !stack->pivots) return HS_ERROR_VALUE;
     double total = 0.0;
-    for (int32_t w = 0; j->run.speeds && w < j->run.workers; w++) {
-        if (!(j->run.speeds[w] >= 0.0 && isfinite(j->run.speeds[w]))) return HS_ERROR_VALUE;
-        total += j->run.speeds[w];
+    for (int32_t w = 0; job->run.speeds && w < job->run.workers; w++) {
+        if (!(job->run.speeds[w] >= 0.0 && isfinite(job->run.speeds[w]))) return HS_ERROR_VALUE;
+        total += job->run.speeds[w];
     }
-    return !j->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
+    return !job->run.speeds || (total > 0.0 && isfinite(total)) ? HS_OK : HS_ERROR_VALUE;
 }
 
 /* Returns the bytes of a product if products are written past the caches, else 0. They are if each
  * is small, they are contiguous, and all together have at least MANY bytes. This is faster even if
  * the caller reads them at once (8 x 8 float64: 82 ns each instead of 118). */
-static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t count)
+static int64_t streamed_bytes(const hs_stack *stack, const hs__items *items, int64_t count)
 {
     const double MANY = 16 << 20;
     const hs_product *p = &stack->item;
@@ -181,37 +182,38 @@ static int64_t streamed(const hs_stack *stack, const hs__items *items, int64_t c
     return hs__stream_can() ? (int64_t)bytes : 0;
 }
 
-static hs_status open(void *context)
+static hs_status open_run(void *context)
 {
-    job *j = context;
-    const int64_t count = count_of(j->stack);
-    const int32_t workers = j->run.workers;
-    if (!hs__items_init(&j->items, j->stack)) return HS_ERROR_MEMORY;
-    j->items.leading = j->leading;
-    if (!(j->done = hs__run_zeros(&j->run, (size_t)workers, sizeof *j->done)))
+    stack_run *job = context;
+    const int64_t count = count_of(job->stack);
+    const int32_t workers = job->run.workers;
+    if (!hs__items_init(&job->items, job->stack)) return HS_ERROR_MEMORY;
+    job->items.leading = job->leading;
+    if (!(job->done = hs__run_zeros(&job->run, (size_t)workers, sizeof *job->done)))
         return HS_ERROR_MEMORY;
-    j->flops = flops_of(j->stack);
-    j->count = j->run.total = count;
-    j->streamed = streamed(j->stack, &j->items, count);
-    j->together = (int64_t)fmax(
-        1.0, fmin(TOGETHER / fmax(j->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
-    j->run.manner = (double)count * j->flops <= SMALL ? HS__ALONE : HS__SHARED;
-    if (count >= HS__DRIFT_PARTS * (int64_t)workers) j->run.work_of = j->done;
-    for (int32_t w = 0; w < (j->run.manner == HS__ALONE ? 1 : workers) && count; w++)
-        if (!hs__pool_scratch(j->run.pool, HS__BLOCKS, w, j->items.bytes + HS__STREAM_BYTES))
+    job->flops = flops_of(job->stack);
+    job->count = job->run.total = count;
+    job->streamed = streamed_bytes(job->stack, &job->items, count);
+    job->together = (int64_t)fmax(
+        1.0, fmin(TOGETHER / fmax(job->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
+    job->run.manner = (double)count * job->flops <= SMALL ? HS__ALONE : HS__SHARED;
+    if (count >= HS__DRIFT_PARTS * (int64_t)workers) job->run.work_of = job->done;
+    for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : workers) && count; w++)
+        if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, job->items.bytes + HS__STREAM_BYTES))
             return HS_ERROR_MEMORY;
     return HS_OK;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .work = work};
+static const hs__kind kind = {.check = check_arguments, .open = open_run, .work = run_worker};
 
 hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const double *speeds,
                         const hs_options *options, hs_trace *trace)
 {
     if (!pool || !stack) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .stack = stack, .leading = leading};
-    j.run.speeds = speeds;
-    return hs__run_do(&j.run);
+    stack_run job = {
+        .run = hs__run_of(&kind, pool, options, trace), .stack = stack, .leading = leading};
+    job.run.speeds = speeds;
+    return hs__run_do(&job.run);
 }
 
 hs_status hs_run_stack(hs_pool *pool, const hs_stack *stack, const double *speeds,

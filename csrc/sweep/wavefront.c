@@ -21,78 +21,83 @@ typedef struct {
     /* [chunk_count * length] when each row of a chunk's last column ends, on the emulated
      * platform's clock; or NULL */
     double *due;
-} job;
+} wavefront_run;
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static void finish_row(job *j, int32_t chunk, int64_t row)
+static void finish_row(wavefront_run *job, int32_t chunk, int64_t row)
 {
-    atomic_store(&j->finished[chunk].rows, row + 1);
-    if (chunk + 1 < j->chunk_count) hs__signal_send(&j->run.signals[j->chunk[chunk + 1].worker]);
+    atomic_store(&job->finished[chunk].rows, row + 1);
+    if (chunk + 1 < job->chunk_count)
+        hs__signal_send(&job->run.signals[job->chunk[chunk + 1].worker]);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
 /* Returns where part i begins if `size` is divided evenly. */
-static int64_t cut(int64_t size, int64_t parts, int64_t i)
+static int64_t part_start(int64_t size, int64_t parts, int64_t i)
 {
     return size / parts * i + size % parts * i / parts;
 }
 
-static void do_tile(job *j, hs__member *self, int64_t along, int64_t line)
+static void do_tile(wavefront_run *job, hs__member *self, int64_t along, int64_t line)
 {
-    const hs_wavefront *w = j->w;
-    const double start = hs__records(&j->run) ? hs__since_start(&j->run) : 0.0;
+    const hs_wavefront *w = job->w;
+    const double start = hs__records(&job->run) ? hs__since_start(&job->run) : 0.0;
     const int64_t i = w->axis ? along : line, k = w->axis ? line : along;
-    const int64_t row = cut(w->m, w->rows, i), col = cut(w->n, w->cols, k);
-    const int64_t height = cut(w->m, w->rows, i + 1) - row, width = cut(w->n, w->cols, k + 1) - col;
+    const int64_t row = part_start(w->m, w->rows, i), col = part_start(w->n, w->cols, k);
+    const int64_t height = part_start(w->m, w->rows, i + 1) - row,
+                  width = part_start(w->n, w->cols, k + 1) - col;
     w->tile(w->context, row, col, height, width);
     self->box = (int32_t)(i * w->cols + k);
-    if (j->run.options.pace) hs__keep_pace(self, (double)height * (double)width);
-    if (hs__records(&j->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&j->run));
-    hs__count_task(&j->run);
+    if (job->run.options.pace) hs__keep_pace(self, (double)height * (double)width);
+    if (hs__records(&job->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&job->run));
+    hs__count_task(&job->run);
     hs__attend(self);
 }
 
-static void do_chunk(job *j, hs__member *self, int32_t chunk)
+static void do_chunk(wavefront_run *job, hs__member *self, int32_t chunk)
 {
-    const int64_t reach = j->w->reach < j->length ? j->w->reach : j->length - 1;
-    hs__walk walk = {
-        .rows = j->length, .width = j->chunk[chunk].width, .reach = reach, .order = j->w->order};
+    const int64_t reach = job->w->reach < job->length ? job->w->reach : job->length - 1;
+    hs__walk walk = {.rows = job->length,
+                     .width = job->chunk[chunk].width,
+                     .reach = reach,
+                     .order = job->w->order};
     for (hs__stretch x; hs__walk_next(&walk, &x);) {
         if (chunk && x.needs >= 0) {
-            hs__await_count(self, &j->run.signals[self->worker], &j->finished[chunk - 1].rows,
+            hs__await_count(self, &job->run.signals[self->worker], &job->finished[chunk - 1].rows,
                             x.needs + 1);
             if (hs__stopped(self)) return;
-            if (j->due)
-                self->deadline = fmax(self->deadline, j->due[(chunk - 1) * j->length + x.needs]);
+            if (job->due)
+                self->deadline =
+                    fmax(self->deadline, job->due[(chunk - 1) * job->length + x.needs]);
         }
         for (int64_t k = 0; k < x.count; k++) {
-            do_tile(j, self, x.row + k * x.row_step,
-                    j->chunk[chunk].first + x.col + k * x.col_step);
+            do_tile(job, self, x.row + k * x.row_step,
+                    job->chunk[chunk].first + x.col + k * x.col_step);
             if (hs__stopped(self)) return;
         }
         if (x.gives < 0) continue;
-        if (j->due) j->due[chunk * j->length + x.gives] = self->deadline;
-        finish_row(j, chunk, x.gives);
+        if (job->due) job->due[chunk * job->length + x.gives] = self->deadline;
+        finish_row(job, chunk, x.gives);
     }
 }
 
-static void work(void *context, int32_t worker, int is_caller)
+static void run_worker(void *context, int32_t worker, int is_caller)
 {
-    job *j = context;
-    hs__member self = hs__member_start(&j->run, worker, is_caller);
-    for (int32_t chunk = 0; chunk < j->chunk_count && !hs__stopped(&self); chunk++)
-        if (j->chunk[chunk].worker == worker) do_chunk(j, &self, chunk);
+    wavefront_run *job = context;
+    hs__member self = hs__member_start(&job->run, worker, is_caller);
+    for (int32_t chunk = 0; chunk < job->chunk_count && !hs__stopped(&self); chunk++)
+        if (job->chunk[chunk].worker == worker) do_chunk(job, &self, chunk);
     hs__member_end(&self);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static hs_status check(const void *context)
+static hs_status check_arguments(const void *context)
 {
-    const job *j = context;
-    const hs_wavefront *w = j->w;
+    const wavefront_run *job = context;
+    const hs_wavefront *w = job->w;
     if (w->rows < 1 || w->cols < 1 || w->m < w->rows || w->n < w->cols ||
         w->rows > INT32_MAX / w->cols)
         return HS_ERROR_VALUE;
@@ -101,36 +106,36 @@ static hs_status check(const void *context)
     if (w->order != HS_ROW_WISE && w->order != HS_COLUMN_WISE) return HS_ERROR_VALUE;
     const int32_t lines = w->axis ? w->cols : w->rows;
     for (int32_t i = 0; i < lines; i++)
-        if (w->owner[i] < 0 || w->owner[i] >= j->run.workers) return HS_ERROR_VALUE;
+        if (w->owner[i] < 0 || w->owner[i] >= job->run.workers) return HS_ERROR_VALUE;
     return HS_OK;
 }
 
-static hs_status open(void *context)
+static hs_status open_run(void *context)
 {
-    job *j = context;
-    const hs_wavefront *w = j->w;
-    j->length = w->axis ? w->rows : w->cols;
-    j->lines = w->axis ? w->cols : w->rows;
-    j->chunk_count = hs__wavefront_chunks(j->lines, w->owner, NULL);
-    const size_t chunks = (size_t)j->chunk_count;
-    j->chunk = hs__run_zeros(&j->run, chunks, sizeof *j->chunk);
-    j->finished = hs__run_zeros(&j->run, chunks, sizeof *j->finished);
-    if (!j->chunk || !j->finished || !hs__run_signals(&j->run, j->run.workers))
+    wavefront_run *job = context;
+    const hs_wavefront *w = job->w;
+    job->length = w->axis ? w->rows : w->cols;
+    job->lines = w->axis ? w->cols : w->rows;
+    job->chunk_count = hs__wavefront_chunks(job->lines, w->owner, NULL);
+    const size_t chunks = (size_t)job->chunk_count;
+    job->chunk = hs__run_zeros(&job->run, chunks, sizeof *job->chunk);
+    job->finished = hs__run_zeros(&job->run, chunks, sizeof *job->finished);
+    if (!job->chunk || !job->finished || !hs__run_signals(&job->run, job->run.workers))
         return HS_ERROR_MEMORY;
-    if (j->run.options.pace &&
-        !(j->due = hs__run_zeros(&j->run, chunks * (size_t)j->length, sizeof *j->due)))
+    if (job->run.options.pace &&
+        !(job->due = hs__run_zeros(&job->run, chunks * (size_t)job->length, sizeof *job->due)))
         return HS_ERROR_MEMORY;
-    hs__wavefront_chunks(j->lines, w->owner, j->chunk);
+    hs__wavefront_chunks(job->lines, w->owner, job->chunk);
     return HS_OK;
 }
 
-static const hs__kind kind = {.check = check, .open = open, .work = work};
+static const hs__kind kind = {.check = check_arguments, .open = open_run, .work = run_worker};
 
 hs_status hs_run_wavefront(hs_pool *pool, const hs_wavefront *w, const hs_options *options,
                            hs_trace *trace)
 {
     if (!pool || !w) return HS_ERROR_VALUE;
-    job j = {.run = hs__run_of(&kind, pool, options, trace), .w = w};
-    j.run.total = (int64_t)w->rows * w->cols;
-    return hs__run_do(&j.run);
+    wavefront_run job = {.run = hs__run_of(&kind, pool, options, trace), .w = w};
+    job.run.total = (int64_t)w->rows * w->cols;
+    return hs__run_do(&job.run);
 }
