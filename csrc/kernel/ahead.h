@@ -19,7 +19,7 @@ static inline int64_t hs__span_lines(const hs__span *x)
 
 /* The prefetches that remain. The first `spans` entries of span are still to come, the last of them
  * first; of the current piece, `at` up to `end` remain. Each call of hs__fetch prefetches `lines`
- * cache lines into the second level. All zero: nothing to prefetch. */
+ * cache lines into the L2 cache. All zero: nothing to prefetch. */
 typedef struct hs__ahead {
     hs__span span[3];
     int32_t spans, lines;

@@ -7,24 +7,24 @@ enum { WAYS = 8, LEAST_DEPTH = 16, DEPTH_STEP = 8, MOST = 1 << 20, MOST_WORKERS 
 
 static int are_caches(const hs_caches *x)
 {
-    for (int level = 0; level < 3; level++)
-        if (x->bytes[level] < 0 || x->bytes[level] > INT64_C(1) << 40 || x->ways[level] < 0 ||
-            x->sharing[level] < 0 || x->sharing[level] > MOST_WORKERS)
+    for (int cache = 0; cache < 3; cache++)
+        if (x->bytes[cache] < 0 || x->bytes[cache] > INT64_C(1) << 40 || x->ways[cache] < 0 ||
+            x->sharing[cache] < 0 || x->sharing[cache] > MOST_WORKERS)
             return 0;
     return 1;
 }
 
-static int64_t ways_of(const hs_caches *x, int level)
+static int64_t ways_of(const hs_caches *x, int cache)
 {
-    return x->ways[level] ? x->ways[level] : WAYS;
+    return x->ways[cache] ? x->ways[cache] : WAYS;
 }
-static int64_t sharing_of(const hs_caches *x, int level)
+static int64_t sharing_of(const hs_caches *x, int cache)
 {
-    return x->sharing[level] ? x->sharing[level] : 1;
+    return x->sharing[cache] ? x->sharing[cache] : 1;
 }
 
 /* Returns `wanted` rounded down to a multiple of step, at least `least`. */
-static int32_t rounded(int64_t wanted, int64_t least, int64_t step)
+static int32_t round_down(int64_t wanted, int64_t least, int64_t step)
 {
     const int64_t whole = hs__min(wanted, MOST) / step * step;
     return (int32_t)(whole > least ? whole : hs__ceil_div(least, step) * step);
@@ -32,11 +32,11 @@ static int32_t rounded(int64_t wanted, int64_t least, int64_t step)
 
 /* Returns the bytes of a cache for the data that stay in it, while `others` bytes pass through:
  * these take whole ways, and lines of C take one more way. */
-static int64_t room(const hs_caches *x, int level, int64_t others, int64_t least_ways)
+static int64_t cache_room(const hs_caches *x, int cache, int64_t others, int64_t least_ways)
 {
-    const int64_t ways = ways_of(x, level), way = hs__ceil_div(x->bytes[level], ways);
+    const int64_t ways = ways_of(x, cache), way = hs__ceil_div(x->bytes[cache], ways);
     const int64_t left = ways - 1 - hs__ceil_div(others, way);
-    return x->bytes[level] / ways * (left > least_ways ? left : least_ways);
+    return x->bytes[cache] / ways * (left > least_ways ? left : least_ways);
 }
 
 /* Returns the depth. The micro-panels of A, the current one and the one that replaces it, use the
@@ -64,19 +64,21 @@ hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_c
     int32_t rows = 0;
     int32_t cols = 0;
     if (caches->bytes[0])
-        depth =
-            rounded(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH, DEPTH_STEP);
+        depth = round_down(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH,
+                           DEPTH_STEP);
     /* bytes of a column of a packed panel of A or B */
     const int64_t column = (int64_t)depth * element_bytes;
     if (depth && caches->bytes[1]) {
         const int64_t workers = sharing_of(caches, 1);
-        rows = rounded(room(caches, 1, workers * tile_cols * column, 1) / (workers * column),
+        rows =
+            round_down(cache_room(caches, 1, workers * tile_cols * column, 1) / (workers * column),
                        tile_rows, tile_rows);
     }
     if (rows && caches->bytes[2]) {
         const int64_t blocks_of_a = sharing_of(caches, 2) * rows * column;
-        cols = rounded(room(caches, 2, blocks_of_a, hs__ceil_div(ways_of(caches, 2), 2)) / column,
-                       tile_cols, tile_cols);
+        cols = round_down(cache_room(caches, 2, blocks_of_a, hs__ceil_div(ways_of(caches, 2), 2)) /
+                              column,
+                          tile_cols, tile_cols);
     }
     blocks[0] = depth;
     blocks[1] = rows;

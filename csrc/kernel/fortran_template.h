@@ -9,7 +9,7 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
     (void)a_next;
     (void)b_next;
     if (row_stride == 1 && col_stride >= m && col_stride <= INT32_MAX) {
-        gemm(sizeof(REAL) == 8, m, n, k, alpha, a, b, beta_, c_, col_stride);
+        call_gemm(sizeof(REAL) == 8, m, n, k, alpha, a, b, beta_, c_, col_stride);
         return;
     }
     /* size of a tile: 12 KiB */
@@ -21,8 +21,8 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
     for (int64_t part = 0; part < down * along; part++) {
         const int64_t i0 = part % down * ROWS, j0 = part / down * COLS;
         const int64_t height = m - i0 < ROWS ? m - i0 : ROWS, width = n - j0 < COLS ? n - j0 : COLS;
-        gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0, (const REAL *)b + j0,
-             &zero, tile, ROWS);
+        call_gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0,
+                  (const REAL *)b + j0, &zero, tile, ROWS);
         for (int64_t j = 0; j < width; j++)
             for (int64_t i = 0; i < height; i++) {
                 REAL *to = (REAL *)c_ + (i0 + i) * row_stride + (j0 + j) * col_stride;

@@ -39,7 +39,7 @@ typedef void micro_kernel(dim_t, dim_t, dim_t, const void *, const void *, const
 static micro_kernel *functions[2];
 static cntx_t *context;
 
-#define MICRO_KERNEL(NAME, TYPE)                                                                \
+#define DEFINE_MICRO_KERNEL(NAME, TYPE)                                                         \
     static void NAME(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,         \
                      const void *b, const void *beta, void *c, int64_t row_stride,              \
                      int64_t col_stride, const void *a_next, const void *b_next)                \
@@ -49,8 +49,8 @@ static cntx_t *context;
         functions[TYPE](m, n, k, alpha, a, b, beta, c, row_stride, col_stride, &next, context); \
     }
 
-MICRO_KERNEL(multiply_float, 0)
-MICRO_KERNEL(multiply_double, 1)
+DEFINE_MICRO_KERNEL(multiply_float, 0)
+DEFINE_MICRO_KERNEL(multiply_double, 1)
 
 static int major_version(const char *version)
 {

@@ -85,7 +85,7 @@ static const struct instruction_set *best_set(void)
     return set;
 }
 
-static void fill(hs__kernel *kernel, const struct instruction_set *set, const char *reason)
+static void fill_kernel(hs__kernel *kernel, const struct instruction_set *set, const char *reason)
 {
     *kernel = (hs__kernel){.real = {set->real[0], set->real[1]}};
     snprintf(kernel->info.name, sizeof kernel->info.name, "c");
@@ -96,12 +96,12 @@ static void fill(hs__kernel *kernel, const struct instruction_set *set, const ch
 hs_status hs__kernel_c(hs__kernel *kernel)
 {
     const struct instruction_set *set = best_set();
-    fill(kernel, set, set->reason);
+    fill_kernel(kernel, set, set->reason);
     return HS_OK;
 }
 
 /* Returns the set of that name if the processor has it, else NULL. */
-static const struct instruction_set *named(const char *name)
+static const struct instruction_set *find_set(const char *name)
 {
     const struct instruction_set *const end = sets + sizeof sets / sizeof *sets;
     for (const struct instruction_set *set = best_set(); set < end; set++)
@@ -111,7 +111,7 @@ static const struct instruction_set *named(const char *name)
 
 hs_status hs__kernel_set(const char *name, hs__kernel *kernel)
 {
-    const struct instruction_set *set = named(name);
-    if (set) fill(kernel, set, "asked for");
+    const struct instruction_set *set = find_set(name);
+    if (set) fill_kernel(kernel, set, "asked for");
     return set ? HS_OK : HS_ERROR_UNSUPPORTED;
 }

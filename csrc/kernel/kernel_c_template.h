@@ -12,9 +12,10 @@ enum { NAME(lanes) = BYTES / sizeof(REAL) };
  * rows. A vector load and a broadcast directly from memory leave the arithmetic ports to the
  * multiply-adds. */
 TARGET static inline __attribute__((always_inline)) void
-NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector) *restrict a,
-           const REAL *restrict b, const REAL *b_next, const REAL alpha, const REAL beta, REAL *c,
-           int64_t row_stride, int64_t col_stride)
+NAME(multiply_vectors)(const int vectors, int64_t m, int64_t n, int64_t k,
+                       const NAME(vector) *restrict a, const REAL *restrict b, const REAL *b_next,
+                       const REAL alpha, const REAL beta, REAL *c, int64_t row_stride,
+                       int64_t col_stride)
 {
     NAME(vector) sum[COLS][VECTORS];
     UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] =
@@ -35,17 +36,17 @@ NAME(body)(const int vectors, int64_t m, int64_t n, int64_t k, const NAME(vector
         NAME(vector) step[COLS / NAME(lanes)];
         UNROLLED for (int u = 0; u < COLS / NAME(lanes); u++) step[u] =
             ((const NAME(vector) *)b)[u];
-#define OF_B(j) step[(j) / NAME(lanes)][(j) % NAME(lanes)]
+#define ELEMENT_OF_B(j) step[(j) / NAME(lanes)][(j) % NAME(lanes)]
 #else
-#define OF_B(j) b[j]
+#define ELEMENT_OF_B(j) b[j]
 #endif
         UNROLLED for (int j = 0; j < COLS; j++)
         {
             /* a broadcast of the element, without an actual subtraction */
-            const NAME(vector) y = OF_B(j) - (NAME(vector)){0};
+            const NAME(vector) y = ELEMENT_OF_B(j) - (NAME(vector)){0};
             UNROLLED for (int v = 0; v < vectors; v++) sum[j][v] += x[v] * y;
         }
-#undef OF_B
+#undef ELEMENT_OF_B
     }
     if (alpha != 1)
         UNROLLED for (int j = 0; j < COLS; j++) UNROLLED for (int v = 0; v < vectors; v++)
@@ -80,8 +81,11 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
     const REAL alpha = *(const REAL *)alpha_, beta = *(const REAL *)beta_;
     (void)a_next;
     if (VECTORS > 2 && m <= NAME(lanes))
-        NAME(body)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+        NAME(multiply_vectors)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
     else if (VECTORS > 1 && m <= (VECTORS - 1) * NAME(lanes))
-        NAME(body)(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
-    else NAME(body)(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);
+        NAME(multiply_vectors)(VECTORS - 1, m, n, k, a, b, b_next, alpha, beta, c, row_stride,
+                               col_stride);
+    else
+        NAME(multiply_vectors)(VECTORS, m, n, k, a, b, b_next, alpha, beta, c, row_stride,
+                               col_stride);
 }

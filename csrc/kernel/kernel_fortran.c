@@ -24,41 +24,41 @@ static struct {
     int inside, threads;
 } limit = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void lock(void) { pthread_mutex_lock(&limit.lock); }
-static void unlock(void) { pthread_mutex_unlock(&limit.lock); }
+static void lock_limit(void) { pthread_mutex_lock(&limit.lock); }
+static void unlock_limit(void) { pthread_mutex_unlock(&limit.lock); }
 
 /* In a forked child no call is inside the library, and no other thread could unlock. The child's
  * library keeps one thread if the parent had a call inside. */
-static void forked(void)
+static void reset_in_child(void)
 {
     limit.inside = 0;
-    unlock();
+    unlock_limit();
 }
 
 /* Holds the library's threads at one. */
-static void enter(void)
+static void limit_threads(void)
 {
     if (!library.set_threads) return;
-    lock();
+    lock_limit();
     if (limit.inside++ == 0 && (limit.threads = library.get_threads()) != 1) library.set_threads(1);
-    unlock();
+    unlock_limit();
 }
 
 /* Restores the number of threads after the last call, unless it was changed meanwhile. */
-static void leave(void)
+static void restore_threads(void)
 {
     if (!library.set_threads) return;
-    lock();
+    lock_limit();
     if (--limit.inside == 0 && limit.threads != 1 && library.get_threads() == 1)
         library.set_threads(limit.threads);
-    unlock();
+    unlock_limit();
 }
 
 /* Calls gemm for column-major C: A is tile_rows x k column-major, B is k x tile_cols row-major. */
-static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
-                 const void *b, const void *beta, void *c, int64_t ld)
+static void call_gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                      const void *b, const void *beta, void *c, int64_t ld)
 {
-    enter();
+    limit_threads();
     if (library.integer_bytes == 8) {
         int64_t lda = TILE_ROWS;
         int64_t ldb = TILE_COLS;
@@ -73,7 +73,7 @@ static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, c
         ((gemm32 *)library.gemm[type])("N", "T", &m_, &n_, &k_, alpha, a, &lda, b, &ldb, beta, c,
                                        &ldc);
     }
-    leave();
+    restore_threads();
 }
 
 #define TEMPLATE "kernel/fortran_template.h"
@@ -83,7 +83,8 @@ static void gemm(int type, int64_t m, int64_t n, int64_t k, const void *alpha, c
 hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in)
 {
     /* pthread_atfork allocates memory */
-    if (handed_in->set_threads && pthread_atfork(lock, unlock, forked)) return HS_ERROR_MEMORY;
+    if (handed_in->set_threads && pthread_atfork(lock_limit, unlock_limit, reset_in_child))
+        return HS_ERROR_MEMORY;
     library = *handed_in;
     *kernel = (hs__kernel){
         .real = {{float_multiply, TILE_ROWS, TILE_COLS, DEPTH, TILE_ROWS, 0, HS__ROW_BYTES / 4},

@@ -2,8 +2,8 @@
 
 /* Multiplies element i of a column by the scale, and sets its product with i: x and ix are the two
  * halves of a strip's column. */
-TARGET static inline __attribute__((always_inline)) void NAME(scale)(REAL *x, REAL *ix, int32_t i,
-                                                                     const double scale[3])
+TARGET static inline __attribute__((always_inline)) void
+NAME(scale_element)(REAL *x, REAL *ix, int32_t i, const double scale[3])
 {
     const REAL re = (REAL)scale[1], im = (REAL)scale[2];
     const REAL a = x[2 * i] * (REAL)scale[0], b = x[2 * i + 1] * (REAL)scale[0];
@@ -28,7 +28,7 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
         REAL *last = strip + (j - 1) * step;
         REAL *to = strip + j * step + 2 * i;
         const int32_t terms = i - first < j ? i - first : j;
-        if (j && i - first >= j) NAME(scale)(last, last + reals, i, scale);
+        if (j && i - first >= j) NAME(scale_element)(last, last + reals, i, scale);
         if (ends) continue;
         REAL x = to[0];
         REAL y = to[1];
@@ -50,7 +50,7 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
         REAL *last = strip + (j - 1) * step;
         REAL *to = strip + j * step;
         if (j)
-            for (int32_t i = 0; i < rows; i++) NAME(scale)(last, last + reals, i, scale);
+            for (int32_t i = 0; i < rows; i++) NAME(scale_element)(last, last + reals, i, scale);
         if (ends) continue;
         for (int32_t i = 0; i < reals; i += NAME(lanes)) {
             NAME(vector) x = *(NAME(vector) *)(to + i);

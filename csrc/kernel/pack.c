@@ -6,11 +6,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
-#define TRANSPOSED (__builtin_cpu_supports("avx2") ? NAME(transposed_avx2) : NAME(transposed_plain))
-#define FULL_PANEL (__builtin_cpu_supports("avx2") ? NAME(full_panel_avx2) : NAME(panel_plain))
+#define TRANSPOSE (__builtin_cpu_supports("avx2") ? NAME(transpose_avx2) : NAME(transpose_plain))
+#define PACK_FULL_PANEL \
+    (__builtin_cpu_supports("avx2") ? NAME(pack_full_panel_avx2) : NAME(pack_panel_plain))
 
 /* Transposes a square: rows[u] becomes column u. */
-AVX2 static inline __attribute__((always_inline)) void double_transpose(__m256d rows[4])
+AVX2 static inline __attribute__((always_inline)) void double_transpose_square(__m256d rows[4])
 {
     __m256d t0 = _mm256_unpacklo_pd(rows[0], rows[1]);
     __m256d t1 = _mm256_unpackhi_pd(rows[0], rows[1]);
@@ -22,7 +23,7 @@ AVX2 static inline __attribute__((always_inline)) void double_transpose(__m256d 
     rows[3] = _mm256_permute2f128_pd(t1, t3, 0x31);
 }
 
-AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 rows[8])
+AVX2 static inline __attribute__((always_inline)) void float_transpose_square(__m256 rows[8])
 {
     __m256 t[8];
     for (int u = 0; u < 8; u += 2) {
@@ -42,8 +43,8 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose(__m256 ro
 }
 
 #else
-#define FULL_PANEL NAME(panel_plain)
-#define TRANSPOSED NAME(transposed_plain)
+#define PACK_FULL_PANEL NAME(pack_panel_plain)
+#define TRANSPOSE NAME(transpose_plain)
 #endif
 
 /* Number of source rows that are packed into adjacent panels before the next rows: few, so that
@@ -57,20 +58,20 @@ enum { BAND = 4 };
 void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
                      int64_t stride, int64_t depth_stride, void *target)
 {
-    if (how->real_type) double_pack(how, count, depth, source, stride, depth_stride, target);
-    else float_pack(how, count, depth, source, stride, depth_stride, target);
+    if (how->real_type) double_pack_panels(how, count, depth, source, stride, depth_stride, target);
+    else float_pack_panels(how, count, depth, source, stride, depth_stride, target);
 }
 
 void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2],
                       void *panels)
 {
-    if (how->real_type) double_scale(how, count, depth, factor[0], factor[1], panels);
-    else float_scale(how, count, depth, (float)factor[0], (float)factor[1], panels);
+    if (how->real_type) double_scale_panels(how, count, depth, factor[0], factor[1], panels);
+    else float_scale_panels(how, count, depth, (float)factor[0], (float)factor[1], panels);
 }
 
 void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from,
                          int64_t from_stride, void *to, int64_t to_stride)
 {
-    if (real_type) double_transposed(rows, cols, from, from_stride, to, to_stride);
-    else float_transposed(rows, cols, from, from_stride, to, to_stride);
+    if (real_type) double_transpose_reals(rows, cols, from, from_stride, to, to_stride);
+    else float_transpose_reals(rows, cols, from, from_stride, to, to_stride);
 }

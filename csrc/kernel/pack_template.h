@@ -4,8 +4,8 @@
 
 /* Packs element by element; the compiler uses vector moves if the elements are adjacent. */
 static inline __attribute__((always_inline)) void
-NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
-                  int64_t depth_stride, REAL *target)
+NAME(pack_panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
+                       int64_t depth_stride, REAL *target)
 {
     for (int64_t l = 0; l < depth; l++)
         for (int i = 0; i < tile; i++) {
@@ -18,8 +18,8 @@ NAME(panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int
 typedef REAL NAME(any) __attribute__((may_alias));
 
 /* hs__transpose_reals for this type. */
-static void NAME(transposed_plain)(int64_t rows, int64_t cols, const NAME(any) * from,
-                                   int64_t from_stride, NAME(any) * to, int64_t to_stride)
+static void NAME(transpose_plain)(int64_t rows, int64_t cols, const NAME(any) * from,
+                                  int64_t from_stride, NAME(any) * to, int64_t to_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++) to[i * to_stride + j] = from[j * from_stride + i];
@@ -33,8 +33,8 @@ enum { NAME(lanes) = 32 / sizeof(REAL) };
 
 /* Packs a panel with contiguous depth: squares of lanes x lanes are transposed in registers. */
 AVX2 static inline __attribute__((always_inline)) void
-NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
-                 int64_t depth_stride, REAL *target)
+NAME(pack_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
+                      int64_t depth_stride, REAL *target)
 {
     int64_t l = 0;
     /* whole rows of the panel are copied */
@@ -60,7 +60,7 @@ NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int6
                 NAME(vector) square[NAME(lanes)] = {{0}};
                 for (int u = 0; u < have; u++)
                     square[u] = *(const NAME(unaligned) *)(source + (i0 + u) * stride + l);
-                NAME(transpose)(square);
+                NAME(transpose_square)(square);
                 for (int u = 0; u < NAME(lanes); u++) {
                     if (negative) square[u] = -square[u];
                     if (have == NAME(lanes))
@@ -70,13 +70,13 @@ NAME(panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int6
                                (size_t)have * sizeof(REAL));
                 }
             }
-    NAME(panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride, depth_stride,
-                      target + l * tile);
+    NAME(pack_panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride,
+                           depth_stride, target + l * tile);
 }
 
 /* Transposes in squares of registers, one cache line of `from` after the other. */
-AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *from,
-                                       int64_t from_stride, REAL *to, int64_t to_stride)
+AVX2 static void NAME(transpose_avx2)(int64_t rows, int64_t cols, const REAL *from,
+                                      int64_t from_stride, REAL *to, int64_t to_stride)
 {
     enum { LINE = 64 / sizeof(REAL) };
     const int64_t whole = cols / NAME(lanes) * NAME(lanes);
@@ -87,37 +87,38 @@ AVX2 static void NAME(transposed_avx2)(int64_t rows, int64_t cols, const REAL *f
                 NAME(vector) square[NAME(lanes)];
                 for (int u = 0; u < NAME(lanes); u++)
                     square[u] = *(const NAME(unaligned) *)(from + (j + u) * from_stride + h);
-                NAME(transpose)(square);
+                NAME(transpose_square)(square);
                 for (int u = 0; u < NAME(lanes); u++)
                     *(NAME(unaligned) *)(to + (h + u) * to_stride + j) = square[u];
             }
-    NAME(transposed_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole,
-                           to_stride);
-    NAME(transposed_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
+    NAME(transpose_plain)(i, cols - whole, from + whole * from_stride, from_stride, to + whole,
+                          to_stride);
+    NAME(transpose_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
 }
 
 /* Packs a full panel, with the usual tiles as constants, so that all loops above unroll. */
-AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source,
-                                       int64_t stride, int64_t depth_stride, REAL *target)
+AVX2 static void NAME(pack_full_panel_avx2)(int tile, int negative, int64_t depth,
+                                            const REAL *source, int64_t stride,
+                                            int64_t depth_stride, REAL *target)
 {
-#define CASE(TILE)                                                                            \
-    case TILE:                                                                                \
-        if (negative) NAME(panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target); \
-        else NAME(panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);          \
+#define PACK_CASE(TILE)                                                                            \
+    case TILE:                                                                                     \
+        if (negative) NAME(pack_panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target); \
+        else NAME(pack_panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);          \
         break
     switch (tile) {
-        CASE(4);
-        CASE(6);
-        CASE(8);
-        CASE(12);
-        CASE(14);
-        CASE(16);
-        CASE(24);
-        CASE(32);
-        CASE(48);
-    default: NAME(panel_avx2)(tile, negative, depth, source, stride, depth_stride, target);
+        PACK_CASE(4);
+        PACK_CASE(6);
+        PACK_CASE(8);
+        PACK_CASE(12);
+        PACK_CASE(14);
+        PACK_CASE(16);
+        PACK_CASE(24);
+        PACK_CASE(32);
+        PACK_CASE(48);
+    default: NAME(pack_panel_avx2)(tile, negative, depth, source, stride, depth_stride, target);
     }
-#undef CASE
+#undef PACK_CASE
 }
 
 #endif
@@ -125,11 +126,11 @@ AVX2 static void NAME(full_panel_avx2)(int tile, int negative, int64_t depth, co
 /* ---- all panels ------------------------------------------------------------------------------ */
 
 /* hs__pack_panels for this type. */
-static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source,
-                       int64_t stride, int64_t depth_stride, REAL *target)
+static void NAME(pack_panels)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source,
+                              int64_t stride, int64_t depth_stride, REAL *target)
 {
-    void (*const full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) =
-        FULL_PANEL;
+    void (*const pack_full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) =
+        PACK_FULL_PANEL;
     const int tile = how->tile;
     const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
@@ -139,9 +140,9 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         const int64_t whole = count / tile * tile;
         for (int64_t l = 0; l < depth; l += BAND)
             for (int64_t i = 0; i < whole; i += tile)
-                full_panel(tile, 0, depth - l < BAND ? depth - l : BAND,
-                           source + i + l * depth_stride, 1, depth_stride,
-                           target + i * depth + l * tile);
+                pack_full_panel(tile, 0, depth - l < BAND ? depth - l : BAND,
+                                source + i + l * depth_stride, 1, depth_stride,
+                                target + i * depth + l * tile);
         source += whole;
         target += whole * depth;
         count -= whole;
@@ -152,7 +153,7 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
         if (how->form == HS__REAL) {
             const REAL *from = source + i0 * stride;
             if (have == tile)
-                full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
+                pack_full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
             else
                 for (int64_t l = 0; l < depth; l++)
                     for (int i = 0; i < have; i++)
@@ -180,8 +181,8 @@ static void NAME(pack)(const hs__pack *how, int64_t count, int64_t depth, const 
 }
 
 /* hs__scale_panels for this type. A real factor does not multiply by its imaginary zero. */
-static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im,
-                        REAL *x)
+static void NAME(scale_panels)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im,
+                               REAL *x)
 {
     const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
     /* number of steps in all panels */
@@ -207,8 +208,8 @@ static void NAME(scale)(const hs__pack *how, int64_t count, int64_t depth, REAL 
     }
 }
 
-static void NAME(transposed)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride,
-                             REAL *to, int64_t to_stride)
+static void NAME(transpose_reals)(int64_t rows, int64_t cols, const REAL *from, int64_t from_stride,
+                                  REAL *to, int64_t to_stride)
 {
-    TRANSPOSED(rows, cols, from, from_stride, to, to_stride);
+    TRANSPOSE(rows, cols, from, from_stride, to, to_stride);
 }

@@ -130,8 +130,8 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
 
 /* Updates the rows below: column x becomes v = scale x, and v w is subtracted from the `rest`
  * columns after it. products: the inner products of the next column with all these columns. */
-INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
-                          const NAME(element) * w, NAME(element) * products)
+INLINE void NAME(do_step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
+                             const NAME(element) * w, NAME(element) * products)
 {
     const int64_t step = ld * PARTS, reals = rows * PARTS;
     enum { SUMS = HS__QR_LEAF * PARTS < NAME(lanes) ? NAME(lanes) : HS__QR_LEAF * PARTS };
@@ -154,18 +154,18 @@ INLINE void NAME(step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAM
     for (int k = 0; k < rest; k++) products[k] = found[k];
 }
 
-TARGET static void NAME(step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
-                              const NAME(element) * w, NAME(element) * products)
+TARGET static void NAME(do_step)(int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
+                                 const NAME(element) * w, NAME(element) * products)
 {
     switch (rest) {
-    case 0: NAME(step_of)(0, rows, x, ld, scale, w, products); break;
-    case 1: NAME(step_of)(1, rows, x, ld, scale, w, products); break;
-    case 2: NAME(step_of)(2, rows, x, ld, scale, w, products); break;
-    case 3: NAME(step_of)(3, rows, x, ld, scale, w, products); break;
-    case 4: NAME(step_of)(4, rows, x, ld, scale, w, products); break;
-    case 5: NAME(step_of)(5, rows, x, ld, scale, w, products); break;
-    case 6: NAME(step_of)(6, rows, x, ld, scale, w, products); break;
-    default: NAME(step_of)(7, rows, x, ld, scale, w, products);
+    case 0: NAME(do_step_of)(0, rows, x, ld, scale, w, products); break;
+    case 1: NAME(do_step_of)(1, rows, x, ld, scale, w, products); break;
+    case 2: NAME(do_step_of)(2, rows, x, ld, scale, w, products); break;
+    case 3: NAME(do_step_of)(3, rows, x, ld, scale, w, products); break;
+    case 4: NAME(do_step_of)(4, rows, x, ld, scale, w, products); break;
+    case 5: NAME(do_step_of)(5, rows, x, ld, scale, w, products); break;
+    case 6: NAME(do_step_of)(6, rows, x, ld, scale, w, products); break;
+    default: NAME(do_step_of)(7, rows, x, ld, scale, w, products);
     }
 }
 
@@ -211,7 +211,7 @@ TARGET static void NAME(leaf)(int64_t rows, int32_t cols, void *x_, int64_t ld, 
             for (int32_t i = j + 1; i < cols; i++) c[i] -= x[i + j * ld] * w[k - 1];
             c[j] -= w[k - 1];
         }
-        NAME(step)(rest, below, (REAL *)(x + cols + j * ld), ld, h.scale, w, products);
+        NAME(do_step)(rest, below, (REAL *)(x + cols + j * ld), ld, h.scale, w, products);
     }
 }
 

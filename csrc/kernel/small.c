@@ -1,5 +1,4 @@
 /* Loops over small matrices for any processor, and the choice of the loops for this processor. */
-/* Loops over small matrices for any processor, and which ones this processor has. */
 #include "kernel/small_set.h"
 
 /* One element at a time. */

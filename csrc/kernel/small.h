@@ -16,15 +16,15 @@ typedef enum hs__small_flags {
 } hs__small_flags;
 
 /* C (m x n) <- A B, or C + A B, or C - A B. A has any strides.
- *   n      at least a vector, and a multiple of it if C is read
- *   aside  k times HS__SMALL_SCRATCH bytes of workspace, aligned to 64, or NULL
- *   ahead  what to prefetch meanwhile, in addition to C itself if k is large; or NULL. Tiles of at
- *          most HS__SMALL_ROWS rows and exactly HS__SMALL_VECTORS vectors prefetch, before each
- *          HS__FETCH_STEPS steps of k */
+ *   n        at least a vector, and a multiple of it if C is read
+ *   scratch  k times HS__SMALL_SCRATCH bytes of workspace, aligned to 64, or NULL
+ *   ahead    what to prefetch meanwhile, in addition to C itself if k is large; or NULL. Tiles of
+ *            at most HS__SMALL_ROWS rows and exactly HS__SMALL_VECTORS vectors prefetch, before
+ *            each HS__FETCH_STEPS steps of k */
 enum { HS__SMALL_SCRATCH = 192, HS__SMALL_ROWS = 8, HS__SMALL_VECTORS = 3 };
 typedef void hs__small_multiply(int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row,
                                 int64_t a_col, const void *b, int64_t b_row, void *c, int64_t c_row,
-                                int32_t flags, void *aside, hs__ahead *ahead);
+                                int32_t flags, void *scratch, hs__ahead *ahead);
 
 /* X (h x n) <- T^-1 X for a lower triangle T with any strides and no zero on its diagonal; n is a
  * multiple of a vector. */

@@ -10,9 +10,9 @@ enum { NAME(tile_rows) = ROWS / PARTS, NAME(long) = 128 };
 /* Computes a tile of C. Its last vector starts `last` reals after the first, and b_last in B; it
  * may overlap the vector before. */
 TARGET static inline __attribute__((always_inline)) void
-NAME(tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int64_t k,
-           const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c,
-           int64_t c_row, int32_t flags, hs__ahead *ahead)
+NAME(compute_tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int64_t k,
+                   const REAL *a, int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row,
+                   REAL *c, int64_t c_row, int32_t flags, hs__ahead *ahead)
 {
     NAME(vector) sum[PARTS][NAME(tile_rows)][VECTORS];
     UNROLLED for (int part = 0; part < PARTS; part++) UNROLLED for (int r = 0; r < rows; r++)
@@ -60,39 +60,39 @@ NAME(tile)(const int rows, const int vectors, int64_t b_last, int64_t last, int6
 }
 
 /* Computes all rows of so many vectors. Vectors of B that would cross cache lines are first copied
- * to `aside` if there are enough rows. */
+ * to `scratch` if there are enough rows. */
 TARGET static inline __attribute__((always_inline)) void
-NAME(strip)(const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row,
-            int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row, int32_t flags,
-            REAL *aside, hs__ahead *ahead)
+NAME(compute_strip)(const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a,
+                    int64_t a_row, int64_t a_col, const REAL *b, int64_t b_row, REAL *c,
+                    int64_t c_row, int32_t flags, REAL *scratch, hs__ahead *ahead)
 {
     enum { FEW = 12 * NAME(tile_rows) };
     int64_t i = 0;
     int64_t b_last = last;
-    if (aside && m > FEW &&
+    if (scratch && m > FEW &&
         (((uintptr_t)b | (uintptr_t)(b + b_row) | (uintptr_t)(b + last)) % BYTES)) {
         for (int64_t l = 0; l < k; l++)
             UNROLLED for (int v = 0; v < vectors; v++)
-                NAME(store)(aside + (l * vectors + v) * NAME(lanes),
+                NAME(store)(scratch + (l * vectors + v) * NAME(lanes),
                             NAME(load)(b + l * b_row + (v + 1 < vectors ? v * NAME(lanes) : last)));
-        b = aside;
+        b = scratch;
         b_row = vectors * NAME(lanes);
         b_last = (vectors - 1) * NAME(lanes);
     }
-#define TILE(ROWS_)                                                                    \
-    NAME(tile)(ROWS_, vectors, b_last, last, k, a + i * a_row, a_row, a_col, b, b_row, \
-               c + i * c_row, c_row, flags, ahead)
-    for (; i + NAME(tile_rows) <= m; i += NAME(tile_rows)) TILE(NAME(tile_rows));
+#define COMPUTE_TILE(ROWS_)                                                                    \
+    NAME(compute_tile)(ROWS_, vectors, b_last, last, k, a + i * a_row, a_row, a_col, b, b_row, \
+                       c + i * c_row, c_row, flags, ahead)
+    for (; i + NAME(tile_rows) <= m; i += NAME(tile_rows)) COMPUTE_TILE(NAME(tile_rows));
     if (NAME(tile_rows) > 4 && i + 4 <= m) {
-        TILE(4);
+        COMPUTE_TILE(4);
         i += 4;
     }
     if (NAME(tile_rows) > 2 && i + 2 <= m) {
-        TILE(2);
+        COMPUTE_TILE(2);
         i += 2;
     }
-    if (i < m) TILE(1);
-#undef TILE
+    if (i < m) COMPUTE_TILE(1);
+#undef COMPUTE_TILE
 }
 
 /* Computes a strip of VECTORS with prefetching; a separate function, so that the other strips are
@@ -100,15 +100,16 @@ NAME(strip)(const int vectors, int64_t last, int64_t m, int64_t k, const REAL *a
 TARGET __attribute__((noinline, nonnull(13))) static void
 NAME(fetching_strip)(int64_t last, int64_t m, int64_t k, const REAL *a, int64_t a_row,
                      int64_t a_col, const REAL *b, int64_t b_row, REAL *c, int64_t c_row,
-                     int32_t flags, REAL *aside, hs__ahead *ahead)
+                     int32_t flags, REAL *scratch, hs__ahead *ahead)
 {
-    NAME(strip)(VECTORS, last, m, k, a, a_row, a_col, b, b_row, c, c_row, flags, aside, ahead);
+    NAME(compute_strip)(VECTORS, last, m, k, a, a_row, a_col, b, b_row, c, c_row, flags, scratch,
+                        ahead);
 }
 
 /* hs__small_multiply. */
 TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a_, int64_t a_row,
                                   int64_t a_col, const void *b_, int64_t b_row, void *c_,
-                                  int64_t c_row, int32_t flags, void *aside, hs__ahead *ahead)
+                                  int64_t c_row, int32_t flags, void *scratch, hs__ahead *ahead)
 {
     const REAL *a = a_;
     const REAL *b = b_;
@@ -125,16 +126,16 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
         const int64_t last = left > vectors ? (vectors - 1) * NAME(lanes) : n - j - NAME(lanes);
         if (ahead && VECTORS == HS__SMALL_VECTORS && vectors == VECTORS) {
             NAME(fetching_strip)(last, m, k, a, a_row, a_col, b + j, b_row, c + j, c_row, flags,
-                                 aside, ahead);
+                                 scratch, ahead);
             continue;
         }
-#define STRIP(VECTORS_, FROM, LAST)                                                          \
-    NAME(strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), c_row, \
-                flags, aside, NULL)
-        if (vectors == 1) STRIP(1, j + last, 0);
-        if (VECTORS > 1 && vectors == 2) STRIP(VECTORS > 1 ? 2 : 1, j, last);
-        if (VECTORS > 2 && vectors == 3) STRIP(VECTORS > 2 ? 3 : 1, j, last);
-#undef STRIP
+#define COMPUTE_STRIP(VECTORS_, FROM, LAST)                                                   \
+    NAME(compute_strip)(VECTORS_, LAST, m, k, a, a_row, a_col, b + (FROM), b_row, c + (FROM), \
+                        c_row, flags, scratch, NULL)
+        if (vectors == 1) COMPUTE_STRIP(1, j + last, 0);
+        if (VECTORS > 1 && vectors == 2) COMPUTE_STRIP(VECTORS > 1 ? 2 : 1, j, last);
+        if (VECTORS > 2 && vectors == 3) COMPUTE_STRIP(VECTORS > 2 ? 3 : 1, j, last);
+#undef COMPUTE_STRIP
     }
 }
 
@@ -164,8 +165,8 @@ TARGET static inline void NAME(invert)(const REAL *x, REAL inverse[3])
 #endif
 
 TARGET static inline __attribute__((always_inline)) void
-NAME(substitute_some)(const int vectors, int64_t h, const REAL *t, int64_t t_row, int64_t t_col,
-                      REAL *x, int64_t x_row, int32_t flags)
+NAME(substitute_vectors)(const int vectors, int64_t h, const REAL *t, int64_t t_row, int64_t t_col,
+                         REAL *x, int64_t x_row, int32_t flags)
 {
     for (int64_t i = 0; i < h; i++) {
         REAL *row = x + i * x_row;
@@ -218,24 +219,24 @@ TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_
     x_row *= PARTS;
     n *= PARTS;
     for (; j + 4 * NAME(lanes) <= n; j += 4 * NAME(lanes))
-        NAME(substitute_some)(4, h, t, t_row, t_col, x + j, x_row, flags);
+        NAME(substitute_vectors)(4, h, t, t_row, t_col, x + j, x_row, flags);
     if (j + 2 * NAME(lanes) <= n) {
-        NAME(substitute_some)(2, h, t, t_row, t_col, x + j, x_row, flags);
+        NAME(substitute_vectors)(2, h, t, t_row, t_col, x + j, x_row, flags);
         j += 2 * NAME(lanes);
     }
-    if (j < n) NAME(substitute_some)(1, h, t, t_row, t_col, x + j, x_row, flags);
+    if (j < n) NAME(substitute_vectors)(1, h, t, t_row, t_col, x + j, x_row, flags);
 }
 
 /* ---- LU -------------------------------------------------------------------------------------- */
 
 /* Returns the size of an element as LAPACK compares it: |x|, for complex x |re| + |im|. */
-TARGET static inline REAL NAME(size)(const REAL *x)
+TARGET static inline REAL NAME(size_of)(const REAL *x)
 {
     const REAL re = x[0] < 0 ? -x[0] : x[0], im = x[PARTS - 1] < 0 ? -x[PARTS - 1] : x[PARTS - 1];
     return PARTS == 2 ? re + im : re;
 }
 
-TARGET static inline void NAME(swap)(REAL *x, REAL *y, int64_t reals)
+TARGET static inline void NAME(swap_rows)(REAL *x, REAL *y, int64_t reals)
 {
     for (int64_t j = 0; j < reals; j += NAME(lanes)) {
         const NAME(vector) kept = NAME(load)(x + j);
@@ -248,8 +249,8 @@ TARGET static inline void NAME(swap)(REAL *x, REAL *y, int64_t reals)
  * first; returns the row of the next pivot. x: the first row and column; u: row k with zeros up to
  * column k. */
 TARGET static inline __attribute__((always_inline)) int64_t
-NAME(eliminate)(const int vectors, int64_t before, int64_t rows, int64_t width, int64_t k, REAL *x,
-                int64_t x_row, const REAL *u)
+NAME(eliminate_column)(const int vectors, int64_t before, int64_t rows, int64_t width, int64_t k,
+                       REAL *x, int64_t x_row, const REAL *u)
 {
     NAME(vector) above[2];
     UNROLLED for (int v = 0; v < vectors; v++) above[v] =
@@ -304,7 +305,7 @@ NAME(eliminate)(const int vectors, int64_t before, int64_t rows, int64_t width, 
         own[1] = im;
 #endif
         if (k + 1 == width) continue;
-        const REAL size = NAME(size)(row + (k + 1) * PARTS);
+        const REAL size = NAME(size_of)(row + (k + 1) * PARTS);
         /* a NaN in the first row stays the largest */
         if (size > largest || i == k + 1) {
             largest = size;
@@ -331,7 +332,7 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
             REAL largest = -1;
             pivot = k;
             for (int64_t i = k; i < left; i++) {
-                const REAL size = NAME(size)(x + i * x_row + k * PARTS);
+                const REAL size = NAME(size_of)(x + i * x_row + k * PARTS);
                 if (size > largest || i == k) {
                     largest = size;
                     pivot = i;
@@ -340,9 +341,10 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
         }
         REAL *row = x + k * x_row;
         pivots[first + k] = (int32_t)(first + pivot);
-        if (pivot != k) NAME(swap)(row - first * PARTS, x + pivot * x_row - first * PARTS, cols);
+        if (pivot != k)
+            NAME(swap_rows)(row - first * PARTS, x + pivot * x_row - first * PARTS, cols);
         pivot = -1;
-        if (NAME(size)(row + k * PARTS) == 0) {
+        if (NAME(size_of)(row + k * PARTS) == 0) {
             if (zero < 0) zero = first + k;
             continue;
         }
@@ -350,10 +352,10 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
             NAME(store)(u + v * NAME(lanes), NAME(load)(row + v * NAME(lanes)));
         memset(u, 0, (size_t)((k + 1) * PARTS) * sizeof(REAL));
         const int64_t before = (k + 1) * PARTS / NAME(lanes);
-        if (before == vectors) NAME(eliminate)(0, before, left, width, k, x, x_row, u);
+        if (before == vectors) NAME(eliminate_column)(0, before, left, width, k, x, x_row, u);
         else if (before + 1 == vectors)
-            pivot = NAME(eliminate)(1, before, left, width, k, x, x_row, u);
-        else pivot = NAME(eliminate)(2, before, left, width, k, x, x_row, u);
+            pivot = NAME(eliminate_column)(1, before, left, width, k, x, x_row, u);
+        else pivot = NAME(eliminate_column)(2, before, left, width, k, x, x_row, u);
     }
     return zero;
 }

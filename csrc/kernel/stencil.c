@@ -33,22 +33,22 @@ void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, in
     if (!s || !s->data || row < 0 || col < 0 || row > s->m || col > s->n || height > s->m - row ||
         width > s->n - col)
         return;
-    void (*update)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) =
-        s->dtype == HS_FLOAT32 ? float_update : double_update;
+    void (*update_row)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) =
+        s->dtype == HS_FLOAT32 ? float_update_row : double_update_row;
     const int64_t end = col + width, last = s->n - 1;
     for (int64_t i = row; i < row + height; i++) {
         tap taps[9];
         int64_t j = col;
         /* the first and the last column have no neighbours on one side */
         if (j == 0 && j < end) {
-            update(s, taps, taps_of_row(s, i, 0, last > 0, taps), i, 0, 1);
+            update_row(s, taps, taps_of_row(s, i, 0, last > 0, taps), i, 0, 1);
             j = 1;
         }
         if (j < end && j < last) {
             const int64_t until = end < last ? end : last;
-            update(s, taps, taps_of_row(s, i, -1, 1, taps), i, j, until);
+            update_row(s, taps, taps_of_row(s, i, -1, 1, taps), i, j, until);
             j = until;
         }
-        if (j < end) update(s, taps, taps_of_row(s, i, -1, 0, taps), i, j, end);
+        if (j < end) update_row(s, taps, taps_of_row(s, i, -1, 0, taps), i, j, end);
     }
 }

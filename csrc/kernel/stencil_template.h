@@ -2,8 +2,8 @@
 
 /* Updates columns from .. to - 1 of a row, one after the other, because each uses those before
  * it. */
-static void NAME(update)(const hs_stencil *s, const tap *taps, int count, int64_t row, int64_t from,
-                         int64_t to)
+static void NAME(update_row)(const hs_stencil *s, const tap *taps, int count, int64_t row,
+                             int64_t from, int64_t to)
 {
     REAL *x = (REAL *)s->data + row * s->row_stride + from * s->col_stride;
     for (int64_t j = from; j < to; j++, x += s->col_stride) {

@@ -15,7 +15,7 @@ __attribute__((target("avx2"))) static void write_lines(char *to, const char *fr
                             _mm256_load_si256((const __m256i *)(const void *)(from + i)));
 }
 
-static void fence(void) { _mm_sfence(); }
+static void fence_stores(void) { _mm_sfence(); }
 
 int hs__stream_can(void) { return hs__cpu_detect().avx2_fma; }
 #else
@@ -24,7 +24,7 @@ static void write_lines(char *to, const char *from, int64_t bytes)
     memcpy(to, from, (size_t)bytes);
 }
 
-static void fence(void) {}
+static void fence_stores(void) {}
 
 int hs__stream_can(void) { return 0; }
 #endif
@@ -62,5 +62,5 @@ void hs__stream_end(hs__stream *x)
     write_full(x);
     memcpy(x->line + x->first, x->buffer + x->first, (size_t)(x->end - x->first));
     x->first = x->end;
-    fence();
+    fence_stores();
 }

@@ -7,8 +7,8 @@ enum { NAME(most) = HS__REGISTERS(BYTES) / 2 };
 /* ---- by rows --------------------------------------------------------------------------------- */
 
 TARGET static inline __attribute__((always_inline)) void
-NAME(dots)(const int rows, const int cols, int64_t n, int64_t reals, const REAL *a, int64_t a_row,
-           const REAL *b, int64_t b_step, REAL *c)
+NAME(compute_dots)(const int rows, const int cols, int64_t n, int64_t reals, const REAL *a,
+                   int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
 {
     NAME(vector) sum[PARTS][NAME(most)][4];
     UNROLLED for (int part = 0; part < PARTS; part++) UNROLLED for (int r = 0; r < rows; r++)
@@ -47,14 +47,15 @@ NAME(dots)(const int rows, const int cols, int64_t n, int64_t reals, const REAL 
 
 /* Computes all rows for so many columns of B, with `rows` rows of A at a time. */
 TARGET static inline __attribute__((always_inline)) void
-NAME(some_columns)(const int rows, const int cols, int64_t m, int64_t n, int64_t reals,
-                   const REAL *a, int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
+NAME(multiply_columns)(const int rows, const int cols, int64_t m, int64_t n, int64_t reals,
+                       const REAL *a, int64_t a_row, const REAL *b, int64_t b_step, REAL *c)
 {
     int64_t i = 0;
     for (; i + rows <= m; i += rows)
-        NAME(dots)(rows, cols, n, reals, a + i * a_row, a_row, b, b_step, c + i * n * PARTS);
+        NAME(compute_dots)(rows, cols, n, reals, a + i * a_row, a_row, b, b_step,
+                           c + i * n * PARTS);
     for (; i < m; i++)
-        NAME(dots)(1, cols, n, reals, a + i * a_row, a_row, b, b_step, c + i * n * PARTS);
+        NAME(compute_dots)(1, cols, n, reals, a + i * a_row, a_row, b, b_step, c + i * n * PARTS);
 }
 
 /* hs__thin_rows: blocks of rows stay in the L2 cache while all columns of B pass. */
@@ -76,11 +77,14 @@ TARGET static void NAME(rows)(int64_t m, int64_t n, int64_t k, const void *a_, i
         REAL *c = (REAL *)c_ + i * n * PARTS;
         int64_t j = 0;
         for (; j + 4 <= n; j += 4)
-            NAME(some_columns)(FOUR, 4, h, n, k, a, a_row, b + j * b_step, b_step, c + j * PARTS);
+            NAME(multiply_columns)(FOUR, 4, h, n, k, a, a_row, b + j * b_step, b_step,
+                                   c + j * PARTS);
         for (; j + 2 <= n; j += 2)
-            NAME(some_columns)(TWO, 2, h, n, k, a, a_row, b + j * b_step, b_step, c + j * PARTS);
+            NAME(multiply_columns)(TWO, 2, h, n, k, a, a_row, b + j * b_step, b_step,
+                                   c + j * PARTS);
         if (j < n)
-            NAME(some_columns)(ONE, 1, h, n, k, a, a_row, b + j * b_step, b_step, c + j * PARTS);
+            NAME(multiply_columns)(ONE, 1, h, n, k, a, a_row, b + j * b_step, b_step,
+                                   c + j * PARTS);
     }
 }
 
