@@ -23,7 +23,7 @@ typedef struct {
 
 /* Makes a matrix. layout 0: by rows, 1: by columns, 2: every second element of every third row, 3:
  * backwards in both directions. */
-static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
+static inline matrix make_matrix(int dtype, int64_t rows, int64_t cols, int layout)
 {
     matrix x = {0};
     int64_t step_r = layout == 1 ? 1 : layout == 2 ? 6 * cols : cols;
@@ -45,8 +45,8 @@ static inline matrix make(int dtype, int64_t rows, int64_t cols, int layout)
 }
 
 /* Returns the elements, row by row; the caller frees them. */
-static inline double complex *dense(const void *origin, int dtype, int64_t rows, int64_t cols,
-                                    int64_t row_stride, int64_t col_stride)
+static inline double complex *dense_copy(const void *origin, int dtype, int64_t rows, int64_t cols,
+                                         int64_t row_stride, int64_t col_stride)
 {
     double complex *x = malloc((size_t)(rows * cols + 1) * sizeof *x);
     for (int64_t i = 0; i < rows; i++)

@@ -14,14 +14,14 @@
 static inline void one_case(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, int layouts,
                             double complex alpha, double complex beta, const test_run *plan)
 {
-    matrix a = make(dtype, m, k, layouts & 3);
-    matrix b = make(dtype, k, n, layouts >> 2 & 3);
-    matrix c = make(dtype, m, n, layouts >> 4 & 3);
+    matrix a = make_matrix(dtype, m, k, layouts & 3);
+    matrix b = make_matrix(dtype, k, n, layouts >> 2 & 3);
+    matrix c = make_matrix(dtype, m, n, layouts >> 4 & 3);
     void *expected = malloc((size_t)c.elements * size_of[dtype]);
     memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
     void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
-    double complex *rows = dense(a.origin, dtype, m, k, a.row_stride, a.col_stride);
-    double complex *cols = dense(b.origin, dtype, n, k, b.col_stride, b.row_stride);
+    double complex *rows = dense_copy(a.origin, dtype, m, k, a.row_stride, a.col_stride);
+    double complex *cols = dense_copy(b.origin, dtype, n, k, b.col_stride, b.row_stride);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             const double complex sum = sum_of_products(k, rows + i * k, cols + j * k);

@@ -203,7 +203,7 @@ static void takes(void)
           team[0].rest == 0);
 }
 
-static hs_status multiply(hs_pool *pool, void *product)
+static hs_status multiply_matrices(hs_pool *pool, void *product)
 {
     return hs_gemm(pool, product, NULL, NULL, NULL);
 }
@@ -222,12 +222,12 @@ static void no_memory(void)
     hs_pool *pool = NULL;
     CHECK_SCARCE(hs_pool_create_domains(3, NULL, 2, domains, (int32_t[]){0, 1, 1}, &pool),
                  pool == NULL);
-    CHECK_SCARCE(multiply(pool, &product), c[0] == 5 && c[N * N - 1] == 5);
+    CHECK_SCARCE(multiply_matrices(pool, &product), c[0] == 5 && c[N * N - 1] == 5);
     CHECK(c[0] != 5);
     hs_pool_destroy(pool);
 }
 
-static int stop(void *context, double fraction)
+static int stop_at_once(void *context, double fraction)
 {
     CHECK(fraction >= 0 && fraction <= 1);
     return ++*(int *)context > 0;
@@ -244,7 +244,7 @@ static void cancels(hs_pool *pool)
     hs_status status = HS_OK;
     /* on a fast machine this may take several runs */
     for (int i = 0; i < 20 && status == HS_OK; i++)
-        status = hs_gemm(pool, &product, NULL, stop, &calls);
+        status = hs_gemm(pool, &product, NULL, stop_at_once, &calls);
     CHECK(status == HS_ERROR_CANCELLED || calls == 0);
     CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
     /* Between boxes, a worker that has seen the cancel does not wait for the bands of other
@@ -254,7 +254,7 @@ static void cancels(hs_pool *pool)
     const hs_boxes boxes = {.box = halves, .count = 2, .cooperative = 1};
     for (int i = 0; i < CHECK_MANY(8, 4); i++) {
         calls = -i / 2;
-        const hs_options options = {.poll = stop, .poll_context = &calls};
+        const hs_options options = {.poll = stop_at_once, .poll_context = &calls};
         status = hs_run_product(pool, &product, &boxes, &options, NULL);
         CHECK(status == HS_ERROR_CANCELLED || (status == HS_OK && calls <= 0));
     }

@@ -18,16 +18,18 @@ static void test_of_blis(void)
     CHECK(hs_blocking(&sandy_bridge, 4, 4, 8, blocks) == HS_OK && blocks[0] == 384);
 }
 
-static int32_t any(int32_t below) { return (int32_t)check_random((unsigned)below); }
+static int32_t any_below(int32_t below) { return (int32_t)check_random((unsigned)below); }
 
 /* Random caches in which everything fits: no more ways are used than there are. */
 static void test_what_fits(void)
 {
     for (int turn = 0; turn < 2000; turn++) {
-        const int32_t mu = 1 + any(48), nu = 1 + any(16), bytes = 4 << any(2), workers = 1 + any(8);
-        const hs_caches x = {{(int64_t)(16 + any(112)) << 10, (int64_t)(256 + any(2000)) << 10,
-                              (int64_t)(16 + any(200)) << 20},
-                             {4 + any(12), 4 + any(12), 8 + any(12)},
+        const int32_t mu = 1 + any_below(48), nu = 1 + any_below(16), bytes = 4 << any_below(2),
+                      workers = 1 + any_below(8);
+        const hs_caches x = {{(int64_t)(16 + any_below(112)) << 10,
+                              (int64_t)(256 + any_below(2000)) << 10,
+                              (int64_t)(16 + any_below(200)) << 20},
+                             {4 + any_below(12), 4 + any_below(12), 8 + any_below(12)},
                              {1, 1, workers}};
         int32_t b[3];
         if (!CHECK(hs_blocking(&x, mu, nu, bytes, b) == HS_OK)) return;

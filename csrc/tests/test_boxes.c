@@ -10,7 +10,7 @@
 enum { M = 37, N = 29, K = 23, P = 3 };
 
 /* Returns whether each iteration is in exactly one box, and no box is empty. */
-static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t count)
+static int tiles_exactly(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t count)
 {
     char *seen = calloc((size_t)(m * n * k) + 1, 1);
     int64_t once = 0;
@@ -32,7 +32,7 @@ static int tile(int64_t m, int64_t n, int64_t k, const hs_box *boxes, int32_t co
 
 /* Checks that the boxes, run on the pool, give the product. The numbers are whole, so every order
  * of additions gives the same result. */
-static void multiplies(hs_pool *pool, const hs_box *boxes, int32_t count, int layered)
+static void check_product(hs_pool *pool, const hs_box *boxes, int32_t count, int layered)
 {
     double *a = malloc((M * K + K * N + 2 * M * N) * sizeof *a);
     double *b = a + M * K;
@@ -62,8 +62,8 @@ static void test_counts(hs_pool *pool)
     for (int32_t axis = 0; axis < 3; axis++) {
         CHECK(hs_distribute(sides[axis], P, times, NULL, counts, NULL) == HS_OK);
         CHECK(hs_boxes_of_counts(axis, M, N, K, P, counts, boxes, &count) == HS_OK && count == 3 &&
-              tile(M, N, K, boxes, count));
-        multiplies(pool, boxes, count, axis == 2);
+              tiles_exactly(M, N, K, boxes, count));
+        check_product(pool, boxes, count, axis == 2);
     }
     CHECK(hs_boxes_of_counts(0, 5, 4, 3, P, (const int64_t[]){0, 5, 0}, boxes, &count) == HS_OK &&
           count == 1);
@@ -101,10 +101,10 @@ static void test_zones(hs_pool *pool)
         CHECK(hs_floorplan_tile(M, N, P, areas, plan, length, NULL, workers, rects, &pieces) ==
               HS_OK);
         CHECK(hs_boxes_of_zones(K, pieces, workers, rects, boxes) == HS_OK &&
-              tile(M, N, K, boxes, pieces));
+              tiles_exactly(M, N, K, boxes, pieces));
         CHECK(hs_zones_certificate(M, N, P, NULL, pieces, workers, rects, &c) == HS_OK &&
               c.value >= c.bound && c.gap < 0.3);
-        multiplies(pool, boxes, pieces, 0);
+        check_product(pool, boxes, pieces, 0);
     }
     CHECK(hs_boxes_of_zones(K, 0, NULL, NULL, NULL) == HS_OK);
     CHECK(hs_boxes_of_zones(-1, pieces, workers, rects, boxes) == HS_ERROR_VALUE);
@@ -121,8 +121,8 @@ static void test_cuboids(hs_pool *pool)
     CHECK(hs_partition_cuboids_exact(P, volumes, faces, 4, NULL, tree, &length, &cost) == HS_OK);
     CHECK(hs_tile_cuboids(M, N, K, P, volumes, tree, length, NULL, cuboids) == HS_OK);
     CHECK(hs_boxes_of_cuboids(P, cuboids, boxes, &count) == HS_OK && count == 2 &&
-          boxes[1].worker == 2 && tile(M, N, K, boxes, count));
-    multiplies(pool, boxes, count, 1);
+          boxes[1].worker == 2 && tiles_exactly(M, N, K, boxes, count));
+    check_product(pool, boxes, count, 1);
 }
 
 /* Each worker keeps its part of the depth in a matrix of its own, computed by strips of rows or in

@@ -19,7 +19,7 @@ typedef struct {
 
 static int64_t layers_of(const tiling *t) { return t->k ? t->k : 1; }
 
-static int has(const tiling *t, int32_t i, int64_t depth, int64_t row, int64_t col)
+static int box_has(const tiling *t, int32_t i, int64_t depth, int64_t row, int64_t col)
 {
     hs_box b = t->box[i];
     if (t->k == 0) {
@@ -32,13 +32,13 @@ static int has(const tiling *t, int32_t i, int64_t depth, int64_t row, int64_t c
 
 /* Returns the number of boxes that contain an element; *worker becomes the worker of the last one.
  * An element outside the triangle is looked for by its mirror image. */
-static int paint(const tiling *t, int64_t depth, int64_t row, int64_t col, int32_t *worker)
+static int count_boxes(const tiling *t, int64_t depth, int64_t row, int64_t col, int32_t *worker)
 {
     const int lower = row >= col, upper = t->triangle == HS_TRIANGLE_UPPER;
     int count = 0;
     for (int32_t i = 0; i < t->count; i++)
-        if (t->triangle && lower == upper && row != col ? has(t, i, depth, col, row)
-                                                        : has(t, i, depth, row, col)) {
+        if (t->triangle && lower == upper && row != col ? box_has(t, i, depth, col, row)
+                                                        : box_has(t, i, depth, row, col)) {
             count++;
             *worker = t->box[i].worker;
         }
@@ -53,18 +53,18 @@ static int is_outside(const tiling *t, int32_t i)
            b->depth + b->length > t->k;
 }
 
-static void name(const tiling *t, hs_cover *x)
+static void name_boxes(const tiling *t, hs_cover *x)
 {
     for (int32_t i = 0; i < t->count; i++) {
-        if (!has(t, i, x->depth, x->row, x->col) &&
-            !(x->fault == HS_TWO_WORKERS && has(t, i, x->depth - 1, x->row, x->col)))
+        if (!box_has(t, i, x->depth, x->row, x->col) &&
+            !(x->fault == HS_TWO_WORKERS && box_has(t, i, x->depth - 1, x->row, x->col)))
             continue;
         if (x->first < 0) x->first = i;
         else if (x->second < 0) x->second = i;
     }
 }
 
-static hs_cover expected(const tiling *t)
+static hs_cover expected_cover(const tiling *t)
 {
     hs_cover x = {.first = -1, .second = -1};
     for (int32_t i = 0; i < t->count; i++)
@@ -79,11 +79,11 @@ static hs_cover expected(const tiling *t)
                 for (int64_t col = 0; col < t->n; col++) {
                     int32_t worker = -1;
                     int32_t before = -1;
-                    const int count = paint(t, depth, row, col, &worker);
+                    const int count = count_boxes(t, depth, row, col, &worker);
                     if (what == HS_UNCOVERED && count == 1) continue;
                     if (what == HS_TWO_WORKERS && (!t->one_worker || !depth)) continue;
-                    if (what == HS_TWO_WORKERS && paint(t, depth - 1, row, col, &before) == 1 &&
-                        before == worker)
+                    if (what == HS_TWO_WORKERS &&
+                        count_boxes(t, depth - 1, row, col, &before) == 1 && before == worker)
                         continue;
                     const int turned =
                         t->triangle && (t->triangle == HS_TRIANGLE_UPPER ? row > col : row < col);
@@ -91,7 +91,7 @@ static hs_cover expected(const tiling *t)
                     x.depth = depth;
                     x.row = turned ? col : row;
                     x.col = turned ? row : col;
-                    name(t, &x);
+                    name_boxes(t, &x);
                     return x;
                 }
     return x;
@@ -101,9 +101,9 @@ static hs_cover expected(const tiling *t)
 
 /* Compares both results, with all sides multiplied by `scale` and in memory that ends with the last
  * box. Returns the fault. */
-static int compare(const tiling *t, int64_t scale)
+static int compare_covers(const tiling *t, int64_t scale)
 {
-    const hs_cover wanted = expected(t);
+    const hs_cover wanted = expected_cover(t);
     hs_cover found;
     hs_box *boxes = malloc((size_t)t->count * sizeof *boxes);
     for (int32_t i = 0; boxes && i < t->count; i++) {
@@ -127,12 +127,12 @@ static int compare(const tiling *t, int64_t scale)
 
 /* ---- tilings --------------------------------------------------------------------------------- */
 
-static int64_t between(int64_t low, int64_t high)
+static int64_t random_between(int64_t low, int64_t high)
 {
     return low + check_random((unsigned)(high - low + 1));
 }
 
-static void add(tiling *t, hs_box box)
+static void add_box(tiling *t, hs_box box)
 {
     box.worker = t->one_worker ? 0 : (int32_t)check_random(P);
     t->box[t->count++] = box;
@@ -141,10 +141,10 @@ static void add(tiling *t, hs_box box)
 /* Adds five zones around each other, which no straight cut divides. */
 static void add_pinwheel(tiling *t, hs_box box)
 {
-    const int64_t h1 = between(1, box.height - 2);
-    const int64_t h2 = between(h1 + 1, box.height - 1);
-    const int64_t w1 = between(1, box.width - 2);
-    const int64_t w2 = between(w1 + 1, box.width - 1);
+    const int64_t h1 = random_between(1, box.height - 2);
+    const int64_t h2 = random_between(h1 + 1, box.height - 1);
+    const int64_t w1 = random_between(1, box.width - 2);
+    const int64_t w2 = random_between(w1 + 1, box.width - 1);
     const int64_t zones[5][4] = {{0, 0, h1, w2},
                                  {0, w2, h2, box.width - w2},
                                  {h2, w1, box.height - h2, box.width - w1},
@@ -156,7 +156,7 @@ static void add_pinwheel(tiling *t, hs_box box)
         zone.col += zones[q][1];
         zone.height = zones[q][2];
         zone.width = zones[q][3];
-        add(t, zone);
+        add_box(t, zone);
     }
 }
 
@@ -171,21 +171,21 @@ static void add_cuts(tiling *t, hs_box box, int levels)
     /* without a length only C is cut */
     switch (levels ? check_random(box.length ? 4 : 2) : 3) {
     case 0:
-        box.height = between(0, box.height);
+        box.height = random_between(0, box.height);
         rest.row += box.height;
         rest.height -= box.height;
         break;
     case 1:
-        box.width = between(0, box.width);
+        box.width = random_between(0, box.width);
         rest.col += box.width;
         rest.width -= box.width;
         break;
     case 2:
-        box.length = between(0, box.length);
+        box.length = random_between(0, box.length);
         rest.depth += box.length;
         rest.length -= box.length;
         break;
-    default: add(t, box); return;
+    default: add_box(t, box); return;
     }
     add_cuts(t, box, levels - 1);
     add_cuts(t, rest, levels - 1);
@@ -199,14 +199,14 @@ static void divide_depths(tiling *t)
         hs_box *zone = &t->box[i];
         hs_box rest = *zone;
         rest.worker = zone->worker = (int32_t)check_random(P);
-        zone->length = between(0, t->k);
+        zone->length = random_between(0, t->k);
         rest.depth = zone->length;
         rest.length = t->k - zone->length;
         t->box[t->count++] = rest;
     }
 }
 
-static void shuffle(tiling *t)
+static void shuffle_boxes(tiling *t)
 {
     for (int32_t i = t->count - 1; i > 0; i--) {
         const int32_t j = (int32_t)check_random((unsigned)i + 1);
@@ -216,11 +216,11 @@ static void shuffle(tiling *t)
     }
 }
 
-static void draw(tiling *t, int64_t most)
+static void draw_tiling(tiling *t, int64_t most)
 {
-    *t = (tiling){.m = between(0, most),
-                  .n = between(0, most),
-                  .k = between(0, most),
+    *t = (tiling){.m = random_between(0, most),
+                  .n = random_between(0, most),
+                  .k = random_between(0, most),
                   .triangle = check_random(3) ? 0 : (int32_t)check_random(4),
                   .one_worker = (int32_t)check_random(2)};
     if (t->triangle) t->n = t->m;
@@ -228,11 +228,11 @@ static void draw(tiling *t, int64_t most)
     add_cuts(t, (hs_box){.height = t->m, .width = t->n, .length = zones ? 0 : t->k},
              (int)check_random(5));
     if (zones && t->k) divide_depths(t);
-    if (check_random(2)) shuffle(t);
+    if (check_random(2)) shuffle_boxes(t);
 }
 
 /* Removes a box, repeats it, moves it or one of its sides by one, or changes its worker. */
-static void mutate(tiling *t)
+static void mutate_tiling(tiling *t)
 {
     if (t->count == 0) return;
     hs_box *box = &t->box[check_random((unsigned)t->count)];
@@ -257,17 +257,17 @@ static void random_tilings(void)
     static tiling t, mutated;
     long seen[HS_TWO_WORKERS + 1] = {0};
     for (int round = 0; round < CHECK_MANY(6000, 300); round++) {
-        draw(&t, round % 4 ? SIDE : 2);
-        const int fault = compare(&t, 1);
+        draw_tiling(&t, round % 4 ? SIDE : 2);
+        const int fault = compare_covers(&t, 1);
         CHECK(fault == HS_COVERED || (fault == HS_TWO_WORKERS && t.one_worker));
         for (int m = 0; m < 3; m++) {
             mutated = t;
-            for (int more = m; more >= 0; more--) mutate(&mutated);
-            seen[compare(&mutated, 1)]++;
+            for (int more = m; more >= 0; more--) mutate_tiling(&mutated);
+            seen[compare_covers(&mutated, 1)]++;
         }
         if (round % 4 == 0) {
-            compare(&mutated, INT64_MAX / (SIDE + 1));
-            compare(&t, INT64_MAX / (SIDE + 1));
+            compare_covers(&mutated, INT64_MAX / (SIDE + 1));
+            compare_covers(&t, INT64_MAX / (SIDE + 1));
         }
     }
     for (int fault = HS_COVERED; fault <= HS_TWO_WORKERS; fault++)

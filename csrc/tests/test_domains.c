@@ -18,7 +18,7 @@ enum { MOST_POLLS = 1200 };
 
 static int has_no_end;
 
-static int look(void *polls, double fraction)
+static int count_poll(void *polls, double fraction)
 {
     (void)fraction;
     return has_no_end = ++*(int *)polls > MOST_POLLS;
@@ -33,12 +33,15 @@ typedef struct {
 } grid;
 
 static double any_real(void) { return (int)check_random(2001) / 1000.0 - 1; }
-static double complex any(int dtype) { return any_real() + (dtype >> 1 ? I * any_real() : 0); }
-static double complex at(const grid *x, int64_t i, int64_t j)
+static double complex any_number(int dtype)
+{
+    return any_real() + (dtype >> 1 ? I * any_real() : 0);
+}
+static double complex element_at(const grid *x, int64_t i, int64_t j)
 {
     return get(x->data, x->dtype, i + j * x->m);
 }
-static void put(const grid *x, int64_t i, int64_t j, double complex value)
+static void put_element(const grid *x, int64_t i, int64_t j, double complex value)
 {
     set(x->data, x->dtype, i + j * x->m, value);
 }
@@ -47,7 +50,7 @@ static grid random_grid(int dtype, int64_t m, int64_t n)
 {
     grid x = {dtype, m, n, malloc((size_t)(m * n) * size_of[dtype])};
     if (!CHECK(x.data)) exit(1);
-    for (int64_t i = 0; i < m * n; i++) set(x.data, dtype, i, any(dtype));
+    for (int64_t i = 0; i < m * n; i++) set(x.data, dtype, i, any_number(dtype));
     return x;
 }
 
@@ -60,15 +63,15 @@ static grid copy_of(const grid *x)
 
 /* Computes y <- X v, or X^H v. part: of X only the triangle 'L' or 'U', or 'l', which is 'L' with
  * ones on the diagonal; or all of X, 'A'. */
-static void multiply(const grid *x, char part, int adjoint, const double complex *v,
-                     double complex *y)
+static void multiply_plainly(const grid *x, char part, int adjoint, const double complex *v,
+                             double complex *y)
 {
     for (int64_t i = 0; i < (adjoint ? x->n : x->m); i++) y[i] = 0;
     for (int64_t j = 0; j < x->n; j++)
         for (int64_t i = 0; i < x->m; i++) {
             if ((part == 'U' && i > j) || (part == 'L' && i < j) || (part == 'l' && i < j))
                 continue;
-            const double complex e = part == 'l' && i == j ? 1 : at(x, i, j);
+            const double complex e = part == 'l' && i == j ? 1 : element_at(x, i, j);
             if (adjoint) y[j] += conj(e) * v[i];
             else y[i] += e * v[j];
         }
@@ -91,19 +94,20 @@ static int are_near(int dtype, int64_t n, const double complex *x, const double 
 
 static void random_vector(int64_t n, double complex *v)
 {
-    for (int64_t i = 0; i < n; i++) v[i] = 1 + any(HS_COMPLEX128) / 2;
+    for (int64_t i = 0; i < n; i++) v[i] = 1 + any_number(HS_COMPLEX128) / 2;
 }
 
 /* ---- the operations -------------------------------------------------------------------------- */
 
 /* Checks C <- A A^T or A A^H, lower, upper or mirrored. The elements are integers, so C is
  * exact. */
-static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
+static void check_gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
 {
     const int conjugate = dtype >> 1 && check_random(2), which = 1 + (int)check_random(3);
-    const matrix a = make(dtype, n, k, (int)check_random(2)), c = make(dtype, n, n, 0);
-    double complex *rows = dense(a.origin, dtype, n, k, a.row_stride, a.col_stride);
-    double complex *before = dense(c.origin, dtype, n, n, c.row_stride, c.col_stride);
+    const matrix a = make_matrix(dtype, n, k, (int)check_random(2)),
+                 c = make_matrix(dtype, n, n, 0);
+    double complex *rows = dense_copy(a.origin, dtype, n, k, a.row_stride, a.col_stride);
+    double complex *before = dense_copy(c.origin, dtype, n, n, c.row_stride, c.col_stride);
     hs_product p = {.dtype = dtype,
                     .m = n,
                     .n = n,
@@ -121,7 +125,7 @@ static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
                     .c_row_stride = n,
                     .c_col_stride = 1};
     int polls = 0;
-    CHECK(hs_gemm(pool, &p, NULL, look, &polls) == HS_OK);
+    CHECK(hs_gemm(pool, &p, NULL, count_poll, &polls) == HS_OK);
     int64_t wrong = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
@@ -139,7 +143,7 @@ static void gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
     free(before);
 }
 
-static hs_factor factor(hs_pool *pool, int kind, const grid *x, int32_t *pivots, void *tau)
+static hs_factor factor_copy(hs_pool *pool, int kind, const grid *x, int32_t *pivots, void *tau)
 {
     hs_factor f;
     hs_factor_default(&f, kind, x->dtype, x->m, x->n, x->data);
@@ -149,24 +153,24 @@ static hs_factor factor(hs_pool *pool, int kind, const grid *x, int32_t *pivots,
     f.cooperative = (int32_t)check_random(2);
     f.block = check_random(3) ? 1 + check_random(40) : 0;
     int polls = 0;
-    CHECK(hs_run_factor(pool, &f, &(hs_options){.poll = look, .poll_context = &polls}, NULL) ==
-              HS_OK &&
+    CHECK(hs_run_factor(pool, &f, &(hs_options){.poll = count_poll, .poll_context = &polls},
+                        NULL) == HS_OK &&
           f.failed == -1);
     return f;
 }
 
 /* Checks P A = L U of any shape. */
-static void lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
+static void check_lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const grid a = random_grid(dtype, m, n), x = copy_of(&a);
     const int64_t rank = m < n ? m : n;
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     int32_t pivots[LONGEST];
-    factor(pool, HS_LU, &x, pivots, NULL);
+    factor_copy(pool, HS_LU, &x, pivots, NULL);
     random_vector(n, v);
-    multiply(&x, 'U', 0, v, u);
-    multiply(&(grid){dtype, m, rank, x.data}, 'l', 0, u, found);
-    multiply(&a, 'A', 0, v, expected);
+    multiply_plainly(&x, 'U', 0, v, u);
+    multiply_plainly(&(grid){dtype, m, rank, x.data}, 'l', 0, u, found);
+    multiply_plainly(&a, 'A', 0, v, expected);
     for (int64_t i = 0; i < rank; i++) {
         const double complex kept = expected[i];
         expected[i] = expected[pivots[i]];
@@ -179,42 +183,42 @@ static void lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
 
 /* Checks A X = B or A^T X = B, the inverse, and a triangular system, with a matrix that is far from
  * singular. */
-static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
+static void check_systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
     const grid a = random_grid(dtype, n, n);
     const grid b = random_grid(dtype, n, cols);
     const grid inverse = random_grid(dtype, n, n);
     const grid x = copy_of(&b), y = copy_of(&b);
-    for (int64_t i = 0; i < n; i++) put(&a, i, (i + 1) % n, 2 * (double)n);
+    for (int64_t i = 0; i < n; i++) put_element(&a, i, (i + 1) % n, 2 * (double)n);
     const grid l = copy_of(&a);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     int32_t pivots[LONGEST];
     int32_t polls = 0;
     const int transposed = dtype < 2 && check_random(2);
-    const hs_factor f = factor(pool, HS_LU, &l, pivots, NULL);
+    const hs_factor f = factor_copy(pool, HS_LU, &l, pivots, NULL);
     random_vector(cols, v);
-    multiply(&b, 'A', 0, v, expected);
-    CHECK(hs_lu_solve(pool, &f, transposed, cols, x.data, 1, n, look, &polls) == HS_OK);
-    multiply(&x, 'A', 0, v, u);
-    multiply(&a, 'A', transposed, u, found);
+    multiply_plainly(&b, 'A', 0, v, expected);
+    CHECK(hs_lu_solve(pool, &f, transposed, cols, x.data, 1, n, count_poll, &polls) == HS_OK);
+    multiply_plainly(&x, 'A', 0, v, u);
+    multiply_plainly(&a, 'A', transposed, u, found);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
     polls = 0;
-    CHECK(hs_lu_inverse(pool, &f, inverse.data, 1, n, look, &polls) == HS_OK);
+    CHECK(hs_lu_inverse(pool, &f, inverse.data, 1, n, count_poll, &polls) == HS_OK);
     random_vector(n, expected);
-    multiply(&inverse, 'A', 0, expected, u);
-    multiply(&a, 'A', 0, u, found);
+    multiply_plainly(&inverse, 'A', 0, expected, u);
+    multiply_plainly(&a, 'A', 0, u, found);
     CHECK(are_near(dtype, n, found, expected, 40 * (double)n));
     const int upper = (int)check_random(2);
     for (int64_t i = 0; i < n; i++) {
-        put(&a, i, i, 2 * (double)n);
-        put(&a, i, (i + 1) % n, n > 1 ? any(dtype) : 2);
+        put_element(&a, i, i, 2 * (double)n);
+        put_element(&a, i, (i + 1) % n, n > 1 ? any_number(dtype) : 2);
     }
     const hs_triangular t = {dtype, n, cols, upper, 0, a.data, 1, n, y.data, 1, n, NULL};
     polls = 0;
-    CHECK(hs_solve_triangular(pool, &t, look, &polls) == HS_OK);
-    multiply(&b, 'A', 0, v, expected);
-    multiply(&y, 'A', 0, v, u);
-    multiply(&a, upper ? 'U' : 'L', 0, u, found);
+    CHECK(hs_solve_triangular(pool, &t, count_poll, &polls) == HS_OK);
+    multiply_plainly(&b, 'A', 0, v, expected);
+    multiply_plainly(&y, 'A', 0, v, u);
+    multiply_plainly(&a, upper ? 'U' : 'L', 0, u, found);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
     free(a.data);
     free(b.data);
@@ -224,28 +228,28 @@ static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
     free(l.data);
 }
 
-static void cholesky(hs_pool *pool, int dtype, int64_t n)
+static void check_cholesky(hs_pool *pool, int dtype, int64_t n)
 {
     const grid a = random_grid(dtype, n, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) {
-            put(&a, j, i, conj(at(&a, i, j)));
-            put(&a, i, i, 3 * (double)n);
+            put_element(&a, j, i, conj(element_at(&a, i, j)));
+            put_element(&a, i, i, 3 * (double)n);
         }
     const grid x = copy_of(&a);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
-    factor(pool, HS_CHOLESKY, &x, NULL, NULL);
+    factor_copy(pool, HS_CHOLESKY, &x, NULL, NULL);
     random_vector(n, v);
-    multiply(&x, 'L', 1, v, u);
-    multiply(&x, 'L', 0, u, found);
-    multiply(&a, 'A', 0, v, expected);
+    multiply_plainly(&x, 'L', 1, v, u);
+    multiply_plainly(&x, 'L', 0, u, found);
+    multiply_plainly(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, n, found, expected, 20 * (double)n));
     free(a.data);
     free(x.data);
 }
 
 /* Checks A = Q R with Q^H Q = I, of any shape, and Q^H C. */
-static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
+static void check_qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const int64_t rank = m < n ? m : n;
     const grid a = random_grid(dtype, m, n);
@@ -255,22 +259,22 @@ static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
     double complex v[LONGEST], u[LONGEST], w[LONGEST], found[LONGEST], expected[LONGEST],
         tau[LONGEST];
     int polls = 0;
-    const hs_factor f = factor(pool, HS_QR, &x, NULL, tau);
-    CHECK(hs_qr_multiply(pool, &f, 0, 1, rank, q.data, 1, m, look, &polls) == HS_OK);
+    const hs_factor f = factor_copy(pool, HS_QR, &x, NULL, tau);
+    CHECK(hs_qr_multiply(pool, &f, 0, 1, rank, q.data, 1, m, count_poll, &polls) == HS_OK);
     random_vector(n, v);
-    multiply(&x, 'U', 0, v, u);
-    multiply(&q, 'A', 0, u, found);
-    multiply(&a, 'A', 0, v, expected);
+    multiply_plainly(&x, 'U', 0, v, u);
+    multiply_plainly(&q, 'A', 0, u, found);
+    multiply_plainly(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, m, found, expected, 20 * (double)(m + n)));
     random_vector(rank, v);
-    multiply(&q, 'A', 0, v, w);
-    multiply(&q, 'A', 1, w, u);
+    multiply_plainly(&q, 'A', 0, v, w);
+    multiply_plainly(&q, 'A', 1, w, u);
     CHECK(are_near(dtype, rank, u, v, 20 * (double)(m + n)));
     polls = 0;
-    CHECK(hs_qr_multiply(pool, &f, 1, 0, n, c.data, 1, m, look, &polls) == HS_OK);
+    CHECK(hs_qr_multiply(pool, &f, 1, 0, n, c.data, 1, m, count_poll, &polls) == HS_OK);
     random_vector(n, v);
-    multiply(&c, 'A', 0, v, found);
-    multiply(&x, 'U', 0, v, expected);
+    multiply_plainly(&c, 'A', 0, v, found);
+    multiply_plainly(&x, 'U', 0, v, expected);
     CHECK(are_near(dtype, rank, found, expected, 20 * (double)(m + n)));
     free(a.data);
     free(x.data);
@@ -279,7 +283,7 @@ static void qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
 }
 
 /* Checks A = Q R by blocks of rows. */
-static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
+static void check_tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const grid a = random_grid(dtype, m, n);
     const grid q = random_grid(dtype, m, n);
@@ -298,11 +302,12 @@ static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
                        .r = r.data,
                        .r_row_stride = 1,
                        .r_col_stride = n};
-    CHECK(hs_tall_qr(pool, &t, &(hs_options){.poll = look, .poll_context = &polls}, NULL) == HS_OK);
+    CHECK(hs_tall_qr(pool, &t, &(hs_options){.poll = count_poll, .poll_context = &polls}, NULL) ==
+          HS_OK);
     random_vector(n, v);
-    multiply(&r, 'A', 0, v, u);
-    multiply(&q, 'A', 0, u, found);
-    multiply(&a, 'A', 0, v, expected);
+    multiply_plainly(&r, 'A', 0, v, u);
+    multiply_plainly(&q, 'A', 0, u, found);
+    multiply_plainly(&a, 'A', 0, v, expected);
     CHECK(are_near(dtype, m, found, expected, 20 * (double)(m + n)));
     free(a.data);
     free(q.data);
@@ -311,7 +316,7 @@ static void tall(hs_pool *pool, int dtype, int64_t m, int64_t n)
 
 /* Checks A_i X_i = B_i. All A_i are in one array and all B_i in another, their columns side by
  * side. */
-static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
+static void check_stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 {
     enum { ITEMS = 3 };
     const grid a = random_grid(dtype, n, n * ITEMS);
@@ -320,7 +325,7 @@ static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
     const int64_t items = ITEMS, steps[] = {n * n, n * cols};
     int64_t info[ITEMS];
     int polls = 0;
-    for (int64_t i = 0; i < n * ITEMS; i++) put(&a, i % n, i, 2 * (double)n);
+    for (int64_t i = 0; i < n * ITEMS; i++) put_element(&a, i % n, i, 2 * (double)n);
     const hs_stack s = {.operation = HS_STACK_SOLVE,
                         .rank = 1,
                         .size = &items,
@@ -341,17 +346,17 @@ static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
                                  .c = x.data,
                                  .c_row_stride = 1,
                                  .c_col_stride = n}};
-    CHECK(hs_run_stack(pool, &s, NULL, &(hs_options){.poll = look, .poll_context = &polls}, NULL) ==
-          HS_OK);
+    CHECK(hs_run_stack(pool, &s, NULL, &(hs_options){.poll = count_poll, .poll_context = &polls},
+                       NULL) == HS_OK);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     random_vector(cols, v);
     for (int64_t i = 0; i < ITEMS; i++) {
         const size_t item = (size_t)i * size_of[dtype];
         const size_t left = item * (size_t)(n * n);
         const size_t right = item * (size_t)(n * cols);
-        multiply(&(grid){dtype, n, cols, (char *)x.data + right}, 'A', 0, v, u);
-        multiply(&(grid){dtype, n, n, (char *)a.data + left}, 'A', 0, u, found);
-        multiply(&(grid){dtype, n, cols, (char *)b.data + right}, 'A', 0, v, expected);
+        multiply_plainly(&(grid){dtype, n, cols, (char *)x.data + right}, 'A', 0, v, u);
+        multiply_plainly(&(grid){dtype, n, n, (char *)a.data + left}, 'A', 0, u, found);
+        multiply_plainly(&(grid){dtype, n, cols, (char *)b.data + right}, 'A', 0, v, expected);
         CHECK(info[i] == -1 && are_near(dtype, n, found, expected, 20 * (double)(n + cols)));
     }
     free(a.data);
@@ -362,23 +367,24 @@ static void stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
 /* ---- the sizes ------------------------------------------------------------------------------- */
 
 /* Returns a size that is cut into several blocks, up to three. */
-static int64_t some(int32_t block) { return 1 + check_random((unsigned)block * 5 / 2 + 8); }
+static int64_t some_size(int32_t block) { return 1 + check_random((unsigned)block * 5 / 2 + 8); }
 
 static void each_operation(const hs_domain *domain, int dtype, int32_t workers)
 {
     const int32_t of[2] = {0}, *block[] = {domain->depth, domain->rows, domain->cols};
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create_domains(workers, NULL, 1, domain, of, &pool) == HS_OK)) return;
-    const int64_t k = some(block[0][dtype & 1]);
-    const int64_t m = some(block[1][dtype & 1]);
-    const int64_t n = some(block[2][dtype & 1]);
+    const int64_t k = some_size(block[0][dtype & 1]);
+    const int64_t m = some_size(block[1][dtype & 1]);
+    const int64_t n = some_size(block[2][dtype & 1]);
     const double complex alpha = dtype >> 1 && check_random(2) ? 1 - 2 * I : 2;
     one_case(pool, dtype, m, n, k, (int)check_random(64), alpha, (double)check_random(3), NULL);
     one_case(pool, dtype, m + 50, 1 + n % 3, k, (int)check_random(64), 1, 0, NULL);
-    void (*const operations[])(hs_pool *, int, int64_t, int64_t) = {gram, lu, systems, qr, stack};
+    void (*const operations[])(hs_pool *, int, int64_t, int64_t) = {
+        check_gram, check_lu, check_systems, check_qr, check_stack};
     for (int i = 0; i < 5 && !has_no_end; i++) operations[i](pool, dtype, m, i < 2 ? k : n);
-    if (!has_no_end) cholesky(pool, dtype, m);
-    if (!has_no_end) tall(pool, dtype, m + 80, 1 + n % 9);
+    if (!has_no_end) check_cholesky(pool, dtype, m);
+    if (!has_no_end) check_tall(pool, dtype, m + 80, 1 + n % 9);
     CHECK(!has_no_end);
     hs_pool_destroy(pool);
 }

@@ -9,11 +9,11 @@
 #include "hetsched.h"
 #include "run_calls.h"
 
-static int near(double x, double y) { return fabs(x - y) < 1e-12; }
+static int is_near(double x, double y) { return fabs(x - y) < 1e-12; }
 
-static int are(const double *x, double a, double b, double c)
+static int are_near(const double *x, double a, double b, double c)
 {
-    return near(x[0], a) && near(x[1], b) && near(x[2], c);
+    return is_near(x[0], a) && is_near(x[1], b) && is_near(x[2], c);
 }
 
 static void learning(void)
@@ -26,29 +26,29 @@ static void learning(void)
     hs__drift_learn(&drift, NULL, (double[]){5, 1, 5}, 1e-3); /* too short */
     hs__drift_learn(&drift, NULL, (double[]){0, 0, 0}, 1);    /* nothing was done */
     hs__drift_availability(&drift, speeds, x);
-    CHECK(are(x, 1, 1, 1));
+    CHECK(are_near(x, 1, 1, 1));
     hs__drift_speeds(&drift, speeds, x);
-    CHECK(are(x, 2, 4, 0));
+    CHECK(are_near(x, 2, 4, 0));
 
     /* The run has half the weight; the other half has the workers as they were said to be. */
     hs__drift_learn(&drift, NULL, (double[]){6, 3, 6}, 20e-3);
     hs__drift_availability(&drift, NULL, x);
-    CHECK(are(x, 1, 0.75, 1));
+    CHECK(are_near(x, 1, 0.75, 1));
     hs__drift_speeds(&drift, NULL, x);
-    CHECK(are(x, 1, 0.75, 1));
+    CHECK(are_near(x, 1, 0.75, 1));
     /* The same rates, for other speeds. A worker without speed stays out. */
     hs__drift_availability(&drift, speeds, x);
-    CHECK(are(x, 1, 0.375, 1));
+    CHECK(are_near(x, 1, 0.375, 1));
     hs__drift_speeds(&drift, speeds, x);
-    CHECK(are(x, 2, 1.5, 0));
+    CHECK(are_near(x, 2, 1.5, 0));
 
     /* All workers have the same speed again: the rate becomes 0.875, then 0.9375, which is within
      * the dead zone. */
     for (int i = 0; i < 2; i++) hs__drift_learn(&drift, NULL, (double[]){7, 7, 7}, 20e-3);
     hs__drift_availability(&drift, NULL, x);
-    CHECK(are(x, 1, 0.9375, 1));
+    CHECK(are_near(x, 1, 0.9375, 1));
     hs__drift_speeds(&drift, NULL, x);
-    CHECK(are(x, 1, 1, 1));
+    CHECK(are_near(x, 1, 1, 1));
 
     /* Another worker leads: its rate is 1. A worker that does nothing keeps a thousandth. */
     for (int i = 0; i < 50; i++) hs__drift_learn(&drift, NULL, (double[]){1, 4, 0}, 1);
@@ -63,7 +63,7 @@ static void extremes(void)
     double x[2];
     hs__drift drift = {.p = 2, .rate = rate};
     hs__drift_learn(&drift, (double[]){8, 2}, (double[]){1, 1}, 20e-3);
-    CHECK(near(rate[0], 1) && near(rate[1], 0.625));
+    CHECK(is_near(rate[0], 1) && is_near(rate[1], 0.625));
     for (int i = 0; i < 100; i++)
         hs__drift_learn(&drift, (double[]){1e-300, 1}, (double[]){1e9, 1}, 1);
     const double speeds[][2] = {{1e-300, 1}, {5e-324, 1}, {1e300, 5e-324}, {1, 0}, {0, 1}};

@@ -14,7 +14,7 @@ enum { MAX = 130, P = 3, MOST = MAX * MAX };
 static char given[MOST * 16], one[MOST * 16], many[MOST * 16], tau[2][MAX * 16];
 static int32_t pivots[2][MAX], map[MOST], nobody[MOST];
 
-static void fill(int dtype, int64_t n)
+static void fill_given(int dtype, int64_t n)
 {
     for (int64_t i = 0; i < n * n; i++)
         set(given, dtype, i,
@@ -23,8 +23,8 @@ static void fill(int dtype, int64_t n)
     for (int64_t i = 0; i < n; i++) set(given, dtype, i * (n + 1), 2.0 * (double)n);
 }
 
-static hs_factor of(int kind, int dtype, int64_t m, int64_t n, int64_t block, char *matrix,
-                    int which)
+static hs_factor factor_of(int kind, int dtype, int64_t m, int64_t n, int64_t block, char *matrix,
+                           int which)
 {
     hs_factor x;
     hs_factor_default(&x, kind, dtype, m, n, matrix);
@@ -38,7 +38,7 @@ static hs_factor of(int kind, int dtype, int64_t m, int64_t n, int64_t block, ch
     return x;
 }
 
-static void deal(int64_t m, int64_t n, int64_t block, int32_t p)
+static void deal_blocks(int64_t m, int64_t n, int64_t block, int32_t p)
 {
     int32_t rows, cols;
     CHECK(hs_factor_blocks(n, m, block, &rows) == HS_OK &&
@@ -50,10 +50,10 @@ static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, 
                       int64_t block)
 {
     const size_t e = (size_t)size_of[dtype];
-    hs_factor alone = of(kind, dtype, m, n, block, one, 0);
-    hs_factor together = of(kind, dtype, m, n, block, many, 1);
-    fill(dtype, m > n ? m : n);
-    deal(m, n, block, p);
+    hs_factor alone = factor_of(kind, dtype, m, n, block, one, 0);
+    hs_factor together = factor_of(kind, dtype, m, n, block, many, 1);
+    fill_given(dtype, m > n ? m : n);
+    deal_blocks(m, n, block, p);
     alone.owner = nobody;
     together.owner = map;
     together.grid = 1;
@@ -90,9 +90,9 @@ static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
     static hs_event events[EVENTS];
     static hs_factor_task tasks[EVENTS];
     int64_t count;
-    fill(HS_FLOAT64, N);
-    deal(N, N, BLOCK, P);
-    hs_factor x = of(kind, HS_FLOAT64, N, N, BLOCK, many, 1);
+    fill_given(HS_FLOAT64, N);
+    deal_blocks(N, N, BLOCK, P);
+    hs_factor x = factor_of(kind, HS_FLOAT64, N, N, BLOCK, many, 1);
     x.owner = map;
     x.grid = 1;
     x.costs = &paced;
@@ -122,7 +122,7 @@ static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
     CHECK(fabs(work / whole - 1.0) < 1e-12);
 }
 
-static int stop(void *context, double fraction)
+static int stop_later(void *context, double fraction)
 {
     (void)fraction;
     return ++*(int *)context > 2;
@@ -134,9 +134,9 @@ static void refusals(hs_pool *pool)
     const hs_factor_costs costs = {.links = links};
     const hs_options paced = {.pace = pace};
     double makespan;
-    fill(HS_FLOAT64, 20);
-    deal(20, 20, 5, P);
-    hs_factor x = of(HS_LU, HS_FLOAT64, 20, 20, 5, many, 1);
+    fill_given(HS_FLOAT64, 20);
+    deal_blocks(20, 20, 5, P);
+    hs_factor x = factor_of(HS_LU, HS_FLOAT64, 20, 20, 5, many, 1);
     x.grid = 1;
     CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_ERROR_VALUE);
     x.owner = map;
@@ -159,14 +159,14 @@ static void refusals(hs_pool *pool)
                              NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     int calls = 0;
     const hs_options cancelled = {
-        .poll = stop, .poll_context = &calls, .pace = (const double[]){1e-4, 1e-4, 1e-4}};
-    deal(20, 20, 5, P);
+        .poll = stop_later, .poll_context = &calls, .pace = (const double[]){1e-4, 1e-4, 1e-4}};
+    deal_blocks(20, 20, 5, P);
     CHECK(hs_run_factor(pool, &x, &cancelled, NULL) == HS_ERROR_CANCELLED);
 }
 
-static hs_status scanty(hs_pool *pool, void *context)
+static hs_status factor_in_little_memory(hs_pool *pool, void *context)
 {
-    hs_factor x = of(*(int *)context, HS_FLOAT64, 60, 60, 9, many, 1);
+    hs_factor x = factor_of(*(int *)context, HS_FLOAT64, 60, 60, 9, many, 1);
     x.owner = map;
     x.grid = 1;
     return hs_run_factor(pool, &x, NULL, NULL);
@@ -183,8 +183,9 @@ int main(void)
         if (p == P) refusals(pool);
         hs_pool_destroy(pool);
     }
-    fill(HS_FLOAT64, 60);
-    deal(60, 60, 9, P);
-    for (int kind = 0; kind < 3; kind++) CHECK_SCARCE(scarce_life(P, scanty, &kind), 1);
+    fill_given(HS_FLOAT64, 60);
+    deal_blocks(60, 60, 9, P);
+    for (int kind = 0; kind < 3; kind++)
+        CHECK_SCARCE(scarce_life(P, factor_in_little_memory, &kind), 1);
     return check_result();
 }

@@ -36,10 +36,10 @@ static void dgemm(const char *ta, const char *tb, const int32_t *m, const int32_
     if (get_threads() != 1) __atomic_fetch_add(&crowded, 1, __ATOMIC_RELAXED);
 }
 
-static void never(void) { abort(); }
+static void never_called(void) { abort(); }
 
 /* Computes C <- A B with integers, in the boxes of a run; returns whether C is right. */
-static int multiplies(hs_pool *pool)
+static int multiplies_rightly(hs_pool *pool)
 {
     static double a[N * N], b[N * N];
     double c[N * N];
@@ -85,26 +85,26 @@ static void handed_in_once(hs_pool *pool)
     CHECK(hs_kernel_select("openblas") == HS_ERROR_UNSUPPORTED);
     CHECK(hs_kernel_use_fortran(NULL, (void *)dgemm, 4, set_threads, get_threads) ==
           HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, NULL, 4, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, NULL, 4, set_threads, get_threads) ==
           HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 5, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 5, set_threads, get_threads) ==
           HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, NULL) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, set_threads, NULL) ==
           HS_ERROR_VALUE);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, NULL, get_threads) ==
           HS_ERROR_VALUE);
     CHECK(hs_kernel_select("openblas") == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, set_threads, get_threads) ==
           HS_OK);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, set_threads, get_threads) ==
           HS_OK);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)never, 4, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)never_called, 4, set_threads,
+                                get_threads) == HS_ERROR_UNSUPPORTED);
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 8, set_threads, get_threads) ==
           HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 8, set_threads, get_threads) ==
+    CHECK(hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, NULL, NULL) ==
           HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, NULL, NULL) ==
-          HS_ERROR_UNSUPPORTED);
-    CHECK(hs_kernel_select("openblas") == HS_OK && multiplies(pool));
+    CHECK(hs_kernel_select("openblas") == HS_OK && multiplies_rightly(pool));
 }
 
 /* The library has one thread while any worker is inside, and afterwards as many as before, also if
@@ -112,12 +112,12 @@ static void handed_in_once(hs_pool *pool)
 static void own_threads(hs_pool *pool)
 {
     const long before = __atomic_load_n(&calls, __ATOMIC_RELAXED);
-    CHECK(multiplies(pool));
+    CHECK(multiplies_rightly(pool));
     CHECK(__atomic_load_n(&calls, __ATOMIC_RELAXED) >= before + P);
     CHECK(__atomic_load_n(&crowded, __ATOMIC_RELAXED) == 0);
     CHECK(get_threads() == THREADS);
     set_threads(1);
-    CHECK(multiplies(pool) && get_threads() == 1);
+    CHECK(multiplies_rightly(pool) && get_threads() == 1);
     set_threads(THREADS);
 }
 
@@ -173,14 +173,15 @@ static void a_run_keeps_its_kernel(void)
     CHECK(hs_kernel_describe(&info) == HS_OK && !strcmp(info.name, "c"));
 }
 
-static void *restless(void *stop)
+static void *select_restlessly(void *stop)
 {
     while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
         hs_kernel_info info;
         hs_kernel_select("openblas");
         hs_kernel_describe(&info);
-        hs_kernel_use_fortran((void *)never, (void *)dgemm, 4, set_threads, get_threads);
-        hs_kernel_use_fortran((void *)never, (void *)never, 8, set_threads, get_threads);
+        hs_kernel_use_fortran((void *)never_called, (void *)dgemm, 4, set_threads, get_threads);
+        hs_kernel_use_fortran((void *)never_called, (void *)never_called, 8, set_threads,
+                              get_threads);
         hs_kernel_select("c");
     }
     return NULL;
@@ -191,8 +192,8 @@ static void selected_meanwhile(hs_pool *pool)
 {
     int stop = 0;
     pthread_t thread;
-    if (!CHECK(!pthread_create(&thread, NULL, restless, &stop))) return;
-    for (int round = 0; round < 100; round++) CHECK(multiplies(pool));
+    if (!CHECK(!pthread_create(&thread, NULL, select_restlessly, &stop))) return;
+    for (int round = 0; round < 100; round++) CHECK(multiplies_rightly(pool));
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
     CHECK(__atomic_load_n(&crowded, __ATOMIC_RELAXED) == 0 && get_threads() == THREADS);

@@ -20,23 +20,26 @@ typedef struct {
     const test_run *plan;
 } problem;
 
-static int has(int triangle, int64_t i, int64_t j)
+static int triangle_has(int triangle, int64_t i, int64_t j)
 {
     return triangle == HS_TRIANGLE_NONE || (triangle == HS_TRIANGLE_UPPER ? i <= j : i >= j);
 }
 
 /* Computes the result in the memory of `expected`. Elements of C that must not be read with beta =
  * 0 become NaN. */
-static void expect(const problem *x, const matrix *a, const matrix *b, matrix *c, char *expected)
+static void compute_expected(const problem *x, const matrix *a, const matrix *b, matrix *c,
+                             char *expected)
 {
     void *origin = expected + ((char *)c->origin - (char *)c->memory);
     const int hermitian = x->triangle && x->conjugate && x->dtype >> 1;
-    double complex *rows = dense(a->origin, x->dtype, x->n, x->k, a->row_stride, a->col_stride);
-    double complex *cols = dense(b->origin, x->dtype, x->n, x->k, b->col_stride, b->row_stride);
+    double complex *rows =
+        dense_copy(a->origin, x->dtype, x->n, x->k, a->row_stride, a->col_stride);
+    double complex *cols =
+        dense_copy(b->origin, x->dtype, x->n, x->k, b->col_stride, b->row_stride);
     for (int64_t i = 0; x->conjugate && i < x->n * x->k; i++) cols[i] = conj(cols[i]);
     for (int64_t i = 0; i < x->n; i++)
         for (int64_t j = 0; j < x->n; j++) {
-            if (!has(x->triangle, i, j)) continue;
+            if (!triangle_has(x->triangle, i, j)) continue;
             const double complex sum = sum_of_products(x->k, rows + i * x->k, cols + j * x->k);
             const ptrdiff_t at = i * c->row_stride + j * c->col_stride;
             const ptrdiff_t image = j * c->row_stride + i * c->col_stride;
@@ -56,10 +59,10 @@ static void one_case(hs_pool *pool, const problem *x)
 {
     const int dtype = x->dtype;
     const int64_t n = x->n, k = x->k;
-    matrix a = make(dtype, n, k, x->layouts & 3);
-    matrix c = make(dtype, n, n, x->layouts >> 2 & 3);
+    matrix a = make_matrix(dtype, n, k, x->layouts & 3);
+    matrix c = make_matrix(dtype, n, n, x->layouts >> 2 & 3);
     matrix b = {0};
-    if (x->general) b = make(dtype, k, n, x->layouts >> 4 & 3);
+    if (x->general) b = make_matrix(dtype, k, n, x->layouts >> 4 & 3);
     else {
         b.origin = a.origin;
         b.row_stride = a.col_stride;
@@ -67,7 +70,7 @@ static void one_case(hs_pool *pool, const problem *x)
     }
     char *expected = malloc((size_t)c.elements * size_of[dtype]);
     memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
-    expect(x, &a, &b, &c, expected);
+    compute_expected(x, &a, &b, &c, expected);
     const hs_product product = {.dtype = dtype,
                                 .m = n,
                                 .n = n,

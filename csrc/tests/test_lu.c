@@ -18,7 +18,7 @@ enum { MAX = 70 };
 static const size_t sizes[] = {4, 8, 8, 16};
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
-static double complex get(int32_t dtype, const void *x, ptrdiff_t at)
+static double complex get_element(int32_t dtype, const void *x, ptrdiff_t at)
 {
     switch (dtype) {
     case HS_FLOAT32: return ((const float *)x)[at];
@@ -29,7 +29,7 @@ static double complex get(int32_t dtype, const void *x, ptrdiff_t at)
     }
 }
 
-static void set(int32_t dtype, void *x, ptrdiff_t at, double complex value)
+static void set_element(int32_t dtype, void *x, ptrdiff_t at, double complex value)
 {
     switch (dtype) {
     case HS_FLOAT32: ((float *)x)[at] = (float)creal(value); break;
@@ -62,11 +62,13 @@ static double error_of(const hs_factor *lu, const double complex *a)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -a[order[i] * n + j];
             for (int64_t k = 0; k <= i && k <= j && k < rank; k++) {
-                const double complex l =
-                    k == i ? 1
-                           : get(lu->dtype, lu->matrix, i * lu->row_stride + k * lu->col_stride);
+                const double complex l = k == i
+                                             ? 1
+                                             : get_element(lu->dtype, lu->matrix,
+                                                           i * lu->row_stride + k * lu->col_stride);
                 CHECK(size_of(l) < 2.01);
-                sum += l * get(lu->dtype, lu->matrix, k * lu->row_stride + j * lu->col_stride);
+                sum +=
+                    l * get_element(lu->dtype, lu->matrix, k * lu->row_stride + j * lu->col_stride);
             }
             worst = fmax(worst, size_of(sum));
             largest = fmax(largest, size_of(a[order[i] * n + j]));
@@ -117,8 +119,8 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
                 /* ties, often a singular matrix */
                 if (round % 7 == 3) x = (int)check_random(3) - 1;
                 a[i * n + j] = x;
-                if (in_place) set(dtype, result, i * lu.row_stride + j * lu.col_stride, x);
-                else set(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
+                if (in_place) set_element(dtype, result, i * lu.row_stride + j * lu.col_stride, x);
+                else set_element(dtype, given, i * lu.a_row_stride + j * lu.a_col_stride, x);
             }
         memcpy(before, given, bytes);
         int32_t pivots[MAX], owner[3 * MAX];
@@ -143,7 +145,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         const int64_t rank = m < n ? m : n;
         int64_t zero = -1;
         for (int64_t i = rank; i-- > 0;)
-            if (get(dtype, result, i * (lu.row_stride + lu.col_stride)) == 0) zero = i;
+            if (get_element(dtype, result, i * (lu.row_stride + lu.col_stride)) == 0) zero = i;
         CHECK(lu.failed == zero);
         free(a);
         free(given);
@@ -175,12 +177,12 @@ static void systems(hs_pool *pool)
             for (int64_t j = 0; j < n; j++) {
                 a[i * n + j] = (int)check_random(201) - 100 +
                                (dtype >> 1) * I * ((int)check_random(201) - 100) + (i == j) * 1000;
-                set(dtype, memory, i * lu.row_stride + j * lu.col_stride, a[i * n + j]);
+                set_element(dtype, memory, i * lu.row_stride + j * lu.col_stride, a[i * n + j]);
             }
         const int64_t down = round % 2 ? 1 : cols, across = round % 2 ? n : 1;
         for (int64_t i = 0; i < n * cols; i++) {
             b[i] = (int)check_random(201) - 100 + (dtype >> 1) * I * (int)check_random(100);
-            set(dtype, x, i / cols * down + i % cols * across, b[i]);
+            set_element(dtype, x, i / cols * down + i % cols * across, b[i]);
         }
         test_run run = {.boxes.cooperative = 1};
         CHECK(run_lu(pool, &lu, &run) == HS_OK);
@@ -191,7 +193,7 @@ static void systems(hs_pool *pool)
                 double complex sum = -b[i * cols + c];
                 for (int64_t j = 0; j < n; j++)
                     sum += (transposed ? a[j * n + i] : a[i * n + j]) *
-                           get(dtype, x, j * down + c * across);
+                           get_element(dtype, x, j * down + c * across);
                 worst = fmax(worst, size_of(sum));
             }
         CHECK(worst < 2e3 * eps[dtype] * (double)n);
@@ -728,11 +730,11 @@ static void scarce(void)
                                .row_stride = 1,
                                .col_stride = SCANTY,
                                .block = 16};
-    hs_factor aside = aligned;
+    hs_factor unaligned = aligned;
     hs_factor apart = aligned;
     hs_factor small = aligned;
     hs_factor linked = aligned;
-    aside.matrix = odd;
+    unaligned.matrix = odd;
     apart.a = scanty_given;
     apart.a_row_stride = 1;
     apart.a_col_stride = SCANTY;
@@ -743,7 +745,7 @@ static void scarce(void)
     linked.owner = owner;
     linked.costs = &costs;
     scanty cases[] = {
-        {aligned, {.boxes.cooperative = 1}, 0, 0}, {aside, {.boxes.cooperative = 1}, 0, 0},
+        {aligned, {.boxes.cooperative = 1}, 0, 0}, {unaligned, {.boxes.cooperative = 1}, 0, 0},
         {apart, {.boxes.cooperative = 0}, 0, 0},   {small, {.boxes.cooperative = 1}, 0, 0},
         {linked, {.options.pace = pace}, 0, 0},    {linked, {.options.pace = pace}, 0, 0}};
     linked.costs = NULL;

@@ -12,7 +12,7 @@ enum { P = 3, CAPACITY = 5 };
 static double times[P * CAPACITY], elapsed[P], busy[P];
 static int32_t count[P], batch[P];
 
-static hs_measurement measurement(int32_t kernel, int32_t dtype, int64_t size, int32_t worker)
+static hs_measurement make_measurement(int32_t kernel, int32_t dtype, int64_t size, int32_t worker)
 {
     memset(times, 0, sizeof times);
     return (hs_measurement){.kernel = kernel,
@@ -38,7 +38,7 @@ static void measures(hs_pool *pool)
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
                 const int32_t worker = (int32_t)check_random(P + 1) - 1;
                 const double n = (double)sizes[s], half = dtype >> 1 ? 4 : 1;
-                hs_measurement what = measurement(kernel, dtype, sizes[s], worker);
+                hs_measurement what = make_measurement(kernel, dtype, sizes[s], worker);
                 if (!CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_OK)) return;
                 const double w = (double)what.width;
                 CHECK(kernel == HS_MEASURE_GEMM ? what.width == 0 : what.width > 0);
@@ -63,7 +63,7 @@ static void measures(hs_pool *pool)
             }
 }
 
-static int now(void *context, double fraction)
+static int cancel_now(void *context, double fraction)
 {
     CHECK(fraction == 0.0);
     ++*(int *)context;
@@ -72,7 +72,7 @@ static int now(void *context, double fraction)
 
 static void refusals(hs_pool *pool)
 {
-    hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 10, 0);
+    hs_measurement what = make_measurement(HS_MEASURE_GEMM, HS_FLOAT64, 10, 0);
     hs_measurement wrong;
     CHECK(hs_measure_kernel(NULL, &what, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_measure_kernel(pool, NULL, NULL, NULL) == HS_ERROR_VALUE);
@@ -112,7 +112,7 @@ static void scarce(void)
 {
     for (int32_t kernel = HS_MEASURE_GEMM; kernel <= HS_MEASURE_TRSM; kernel++)
         for (int32_t worker = -1; worker < 2; worker += 2) {
-            hs_measurement what = measurement(kernel, HS_FLOAT64, 40, worker);
+            hs_measurement what = make_measurement(kernel, HS_FLOAT64, 40, worker);
             CHECK_SCARCE(scarce_life(P, measure_scanty, &what), 1);
             CHECK(count[1] >= 2 && (worker < 0) == (count[0] > 0));
         }
@@ -132,15 +132,15 @@ int main(void)
 
     int polls = 0;
     static double many[P * 4096];
-    hs_measurement what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 600, -1);
+    hs_measurement what = make_measurement(HS_MEASURE_GEMM, HS_FLOAT64, 600, -1);
     what.seconds = 1000;
     what.times = many;
     /* lasts longer than the time to the first poll */
     what.capacity = 4096;
-    CHECK(hs_measure_kernel(pool, &what, now, &polls) == HS_ERROR_CANCELLED);
+    CHECK(hs_measure_kernel(pool, &what, cancel_now, &polls) == HS_ERROR_CANCELLED);
     CHECK(polls == 1);
     /* the pool still works */
-    what = measurement(HS_MEASURE_GEMM, HS_FLOAT64, 20, 1);
+    what = make_measurement(HS_MEASURE_GEMM, HS_FLOAT64, 20, 1);
     CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_OK && count[1] >= 2);
     hs_pool_destroy(pool);
 

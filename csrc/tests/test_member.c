@@ -73,7 +73,7 @@ static double now = 1.0;
 static int calls;
 double test_clock(void) { return now; }
 
-static int slow(void *context, double fraction)
+static int poll_slowly(void *context, double fraction)
 {
     (void)context;
     (void)fraction;
@@ -86,7 +86,7 @@ static int slow(void *context, double fraction)
  * for its core. */
 static void polls(void)
 {
-    hs__run run = {.options.poll = slow};
+    hs__run run = {.options.poll = poll_slowly};
     if (!CHECK(hs_pool_create(1, NULL, &run.pool) == HS_OK)) return;
     start_clock(&run);
     hs__poll(&run);

@@ -13,7 +13,7 @@
 
 #if defined(__linux__)
 
-static void nap(double seconds)
+static void sleep_for(double seconds)
 {
     nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
 }
@@ -53,7 +53,7 @@ static int is_only(pthread_t thread, int core)
     return cpus_of(thread, &cpus) && CPU_COUNT(&cpus) == 1 && CPU_ISSET(core, &cpus);
 }
 
-static void *worker(void *context)
+static void *run_worker(void *context)
 {
     place *x = context;
     x->failed =
@@ -70,19 +70,19 @@ static void *worker(void *context)
     return NULL;
 }
 
-static pthread_t begin(place *x, int core, int sleeps)
+static pthread_t begin_thread(place *x, int core, int sleeps)
 {
     pthread_t thread;
     *x = (place){.core = core, .sleeps = sleeps};
     pthread_mutex_init(&x->asleep, NULL);
     if (sleeps) pthread_mutex_lock(&x->asleep);
     CHECK(!hs__placement_watch(&x->placement, NULL)); /* no thread has taken it */
-    CHECK(pthread_create(&thread, NULL, worker, x) == 0);
-    while (!atomic_load(&x->stage)) nap(1e-4);
+    CHECK(pthread_create(&thread, NULL, run_worker, x) == 0);
+    while (!atomic_load(&x->stage)) sleep_for(1e-4);
     return thread;
 }
 
-static void end(place *x, pthread_t thread)
+static void end_thread(place *x, pthread_t thread)
 {
     atomic_store(&x->stage, 2);
     if (x->sleeps) pthread_mutex_unlock(&x->asleep);
@@ -97,40 +97,40 @@ static void sleeper(void)
 {
     place x;
     cpu_set_t now;
-    const pthread_t thread = begin(&x, -1, 1);
-    nap(5e-3);
+    const pthread_t thread = begin_thread(&x, -1, 1);
+    sleep_for(5e-3);
     for (int i = 0; i < 50; i++) {
         CHECK(!hs__placement_watch(&x.placement, NULL));
-        nap(1e-3);
+        sleep_for(1e-3);
     }
     CHECK(cpus_of(thread, &now) && CPU_EQUAL(&now, &x.before));
-    end(&x, thread);
+    end_thread(&x, thread);
 }
 
 /* A thread that is not preempted may be moved or not on a busy machine. In any case it returns. */
 static void free_one(void)
 {
     place x;
-    const pthread_t thread = begin(&x, -1, 0);
+    const pthread_t thread = begin_thread(&x, -1, 0);
     for (int i = 0; i < 100; i++) {
         hs__placement_watch(&x.placement, NULL);
-        nap(2e-4);
+        sleep_for(2e-4);
     }
-    end(&x, thread);
+    end_thread(&x, thread);
 }
 
 /* Looks that are far apart prove nothing: the calling thread may have been stopped as well. */
 static void gaps(int there)
 {
     place x, other;
-    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
     for (int i = 0; i < 5; i++) {
         CHECK(!hs__placement_watch(&x.placement, NULL));
-        nap(12e-3);
+        sleep_for(12e-3);
     }
     CHECK(is_only(thread, there));
-    end(&x, thread);
-    end(&other, busy);
+    end_thread(&x, thread);
+    end_thread(&other, busy);
 }
 
 /* Two threads share one core. A thread with another core waits for one of them. */
@@ -140,13 +140,13 @@ static void crowded(int here, int there, int at_work)
     cpu_set_t before;
     hs__placement own = {0};
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
     if (at_work) hs__placement_begin(&own);
     int guest = 0;
     int looks = 0;
     for (; looks < 100000 && !x.placement.home.set; looks++) {
         guest = hs__placement_watch(&x.placement, at_work ? &own : NULL);
-        nap(2e-5);
+        sleep_for(2e-5);
     }
     CHECK(x.placement.home.set && is_only(thread, here));
     CHECK(guest == !at_work && !own.home.set == !at_work &&
@@ -155,8 +155,8 @@ static void crowded(int here, int there, int at_work)
         hs__go_home(hs__placement_end(&own));
     }
     CHECK(is_only(pthread_self(), here));
-    end(&x, thread);
-    end(&other, busy);
+    end_thread(&x, thread);
+    end_thread(&other, busy);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
@@ -166,10 +166,10 @@ static void changed_meanwhile(int here, int there)
     place x, other;
     cpu_set_t before, wanted;
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
     for (int looks = 0; looks < 100000 && !x.placement.home.set; looks++) {
         hs__placement_watch(&x.placement, NULL);
-        nap(2e-5);
+        sleep_for(2e-5);
     }
     CHECK(x.placement.home.set && is_only(thread, here));
     CPU_ZERO(&wanted);
@@ -180,7 +180,7 @@ static void changed_meanwhile(int here, int there)
     pthread_join(thread, NULL);
     CHECK(!x.failed && CPU_EQUAL(&wanted, &x.after));
     pthread_mutex_destroy(&x.asleep);
-    end(&other, busy);
+    end_thread(&other, busy);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 
@@ -191,18 +191,18 @@ static void scarce(int here, int there)
     place x, other;
     cpu_set_t before;
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin(&other, there, 0), thread = begin(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
     size_t asked = 0;
     scarce_asked();
     scarce_left = 0;
     for (int looks = 0; looks < 100000 && !asked; looks++, asked = scarce_asked()) {
         CHECK(!hs__placement_watch(&x.placement, NULL));
-        nap(2e-5);
+        sleep_for(2e-5);
     }
     scarce_left = -1;
     CHECK(asked && is_only(thread, there) && is_only(pthread_self(), here));
-    end(&x, thread);
-    end(&other, busy);
+    end_thread(&x, thread);
+    end_thread(&other, busy);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof before, &before) == 0);
 }
 #endif

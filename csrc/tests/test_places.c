@@ -79,7 +79,7 @@ static void name_places(int32_t count, const int32_t *cores)
 
 /* Checks the places within a mask: they are the named ones with these numbers, with their speeds
  * and domains. */
-static void expect(const int32_t *cpus, int32_t count, const int32_t *which)
+static void expect_places(const int32_t *cpus, int32_t count, const int32_t *which)
 {
     static hs__places found;
     hs__cpus mask = mask_of(70000, cpus);
@@ -100,14 +100,14 @@ static void those_that_are_allowed(void)
 {
     const int32_t cores[] = {4, 0, 2, 65000, 1030, 6};
     name_places(6, cores);
-    expect(CPUS(0, 1, 2, 3, 4, 5, 6, 7, 1030, 65000), 6, CPUS(0, 1, 2, 3, 4, 5));
-    expect(CPUS(0, 1, 2, 3), 2, CPUS(1, 2));  /* narrower */
-    expect(CPUS(1030, 65000), 2, CPUS(3, 4)); /* moved */
-    expect(CPUS(4), 1, CPUS(0));              /* one */
-    expect(CPUS(7, 6, 5), 1, CPUS(5));
+    expect_places(CPUS(0, 1, 2, 3, 4, 5, 6, 7, 1030, 65000), 6, CPUS(0, 1, 2, 3, 4, 5));
+    expect_places(CPUS(0, 1, 2, 3), 2, CPUS(1, 2));  /* narrower */
+    expect_places(CPUS(1030, 65000), 2, CPUS(3, 4)); /* moved */
+    expect_places(CPUS(4), 1, CPUS(0));              /* one */
+    expect_places(CPUS(7, 6, 5), 1, CPUS(5));
     hs__blas_settings.most = 2; /* a limit of threads: the first allowed places */
-    expect(CPUS(0, 1, 2, 3, 4, 5, 6, 7), 2, CPUS(0, 1));
-    expect(CPUS(2, 6, 1030), 2, CPUS(2, 4));
+    expect_places(CPUS(0, 1, 2, 3, 4, 5, 6, 7), 2, CPUS(0, 1));
+    expect_places(CPUS(2, 6, 1030), 2, CPUS(2, 4));
 }
 
 /* No named cpu is allowed. Then there is one cpu of each core, as many as were named. Nothing is

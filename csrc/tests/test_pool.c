@@ -12,7 +12,7 @@
 enum { N = 40 };
 static double x[N * N];
 
-static hs_status multiply(hs_pool *pool, double *c)
+static hs_status multiply_ones(hs_pool *pool, double *c)
 {
     hs_product product = {.dtype = HS_FLOAT64,
                           .m = N,
@@ -37,7 +37,7 @@ static void *many_products(void *pool)
     long wrong = 0;
     for (int round = 0; round < 50; round++) {
         c[0] = c[N * N - 1] = -1;
-        wrong += multiply(pool, c) != HS_OK || c[0] != N || c[N * N - 1] != N;
+        wrong += multiply_ones(pool, c) != HS_OK || c[0] != N || c[N * N - 1] != N;
     }
     return (void *)wrong;
 }
@@ -102,7 +102,7 @@ static void a_fresh_pool_has_no_caller(void)
         hs__pool_step_in(pool);
         for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].placement.taken);
         double c[N * N];
-        CHECK(multiply(pool, c) == HS_OK);
+        CHECK(multiply_ones(pool, c) == HS_OK);
     }
     hs_pool_destroy(pool);
 }
@@ -113,7 +113,7 @@ typedef struct {
     hs_status status;
 } waiter;
 
-static int never(void *context, double fraction)
+static int never_cancel(void *context, double fraction)
 {
     (void)context;
     (void)fraction;
@@ -123,12 +123,12 @@ static int never(void *context, double fraction)
 static void *wait_for_turn(void *context)
 {
     waiter *x = context;
-    x->status = hs__pool_lock(x->pool, x->polls ? never : NULL, NULL);
+    x->status = hs__pool_lock(x->pool, x->polls ? never_cancel : NULL, NULL);
     if (!x->status) hs__pool_unlock(x->pool);
     return NULL;
 }
 
-static void *destroy(void *pool)
+static void *destroy_pool(void *pool)
 {
     hs_pool_destroy(pool);
     return NULL;
@@ -150,7 +150,7 @@ static void destroyed_with_threads_queued(void)
     }
     while (atomic_load(&pool->callers) < WAITERS)
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    if (!CHECK(pthread_create(&last, NULL, destroy, pool) == 0)) return;
+    if (!CHECK(pthread_create(&last, NULL, destroy_pool, pool) == 0)) return;
     /* the later the pool is unlocked, the more of them wait */
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     hs__pool_unlock(pool);
@@ -193,7 +193,7 @@ static void *multiply_once(void *context)
 {
     computing *self = context;
     double c[N * N];
-    self->status = multiply(self->pool, c);
+    self->status = multiply_ones(self->pool, c);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static void claimed(void)
         pthread_t threads[THREADS], late;
         computing each[THREADS];
         for (int i = 0; i < THREADS; i++) {
-            each[i] = (computing){pool, (i + p) % 2 ? never : NULL, HS_ERROR_VALUE};
+            each[i] = (computing){pool, (i + p) % 2 ? never_cancel : NULL, HS_ERROR_VALUE};
             if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0))
                 return;
         }
@@ -273,7 +273,7 @@ static void checked_before_locked(void)
     hs_pool_destroy(pool);
 }
 
-static size_t kept(const hs_pool *pool)
+static size_t kept_bytes(const hs_pool *pool)
 {
     size_t bytes = 0;
     for (int32_t i = 0; i < 2 * pool->p; i++) bytes += pool->scratch.buffer[i].bytes;
@@ -290,11 +290,11 @@ static void kept_and_trimmed(void)
           hs__pool_scratch(pool, HS__BLOCKS, 0, 1000));
     CHECK(hs__pool_scratch(pool, HS__PANELS, 1, 0) != NULL);
     hs__pool_unlock(pool);
-    CHECK(kept(pool) == 1000);
-    CHECK(hs_pool_trim(pool) == HS_OK && kept(pool) == 0);
+    CHECK(kept_bytes(pool) == 1000);
+    CHECK(hs_pool_trim(pool) == HS_OK && kept_bytes(pool) == 0);
     CHECK(hs_pool_trim(NULL) == HS_ERROR_VALUE);
     double c[N * N];
-    CHECK(multiply(pool, c) == HS_OK && kept(pool) > 0);
+    CHECK(multiply_ones(pool, c) == HS_OK && kept_bytes(pool) > 0);
     hs_pool_destroy(pool);
 }
 
@@ -388,7 +388,7 @@ static void no_thread_at_all(void)
         if (!CHECK(hs_pool_create(1, pinned ? &core : NULL, &pool) == HS_OK)) continue;
         CHECK(!hs__pool_has_threads(pool));
         for (int round = 0; round < 3; round++)
-            CHECK(multiply(pool, c) == HS_OK && c[N + 1] == N && !hs_pool_is_inside(pool));
+            CHECK(multiply_ones(pool, c) == HS_OK && c[N + 1] == N && !hs_pool_is_inside(pool));
         double time, elapsed, busy;
         int32_t count, batch;
         hs_measurement what = {.dtype = HS_FLOAT64, .size = 8, .worker = -1, .capacity = 1};
@@ -440,7 +440,7 @@ int main(void)
         hs_pool_destroy(pool);
         CHECK(hs_pool_create(p, NULL, &pool) == HS_OK);
         double c[N * N];
-        CHECK(multiply(pool, c) == HS_OK && c[N + 1] == N);
+        CHECK(multiply_ones(pool, c) == HS_OK && c[N + 1] == N);
         hs_pool_destroy(pool);
         pool = NULL;
     }

@@ -23,14 +23,14 @@ static double value_at(int32_t dtype, const void *data, ptrdiff_t at)
     return dtype == HS_FLOAT32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
 }
 
-static void put(int32_t dtype, void *data, ptrdiff_t at, double value)
+static void put_value(int32_t dtype, void *data, ptrdiff_t at, double value)
 {
     if (dtype == HS_FLOAT32) ((float *)data)[at] = (float)value;
     else ((double *)data)[at] = value;
 }
 
 /* Computes the expression of the header, element by element. */
-static void iterate(const hs_slices *x, void *target)
+static void iterate_plainly(const hs_slices *x, void *target)
 {
     static double old[MAX * MAX], new[MAX * MAX];
     for (int64_t i = 0; i < x->m * x->n; i++)
@@ -56,11 +56,11 @@ static void iterate(const hs_slices *x, void *target)
         memcpy(old, new, sizeof new);
     }
     for (int64_t i = 0; i < x->m * x->n; i++)
-        put(x->dtype, target, i / x->n * x->target_row_stride + i % x->n * x->target_col_stride,
-            old[i]);
+        put_value(x->dtype, target,
+                  i / x->n * x->target_row_stride + i % x->n * x->target_col_stride, old[i]);
 }
 
-static void strides(int64_t m, int64_t n, int64_t *row, int64_t *col)
+static void draw_strides(int64_t m, int64_t n, int64_t *row, int64_t *col)
 {
     const int64_t gap = 1 + check_random(2);
     if (check_random(2)) {
@@ -73,7 +73,7 @@ static void strides(int64_t m, int64_t n, int64_t *row, int64_t *col)
 }
 
 /* Draws a matrix, a ring of some of p workers, and widths. */
-static void draw(problem *a, int32_t p)
+static void draw_problem(problem *a, int32_t p)
 {
     hs_slices *x = &a->x;
     *x = (hs_slices){.dtype = check_random(2) ? HS_FLOAT32 : HS_FLOAT64,
@@ -83,8 +83,8 @@ static void draw(problem *a, int32_t p)
                      .steps = check_random(STEPS),
                      .ring = a->ring,
                      .widths = a->widths};
-    strides(x->m, x->n, &x->source_row_stride, &x->source_col_stride);
-    strides(x->m, x->n, &x->target_row_stride, &x->target_col_stride);
+    draw_strides(x->m, x->n, &x->source_row_stride, &x->source_col_stride);
+    draw_strides(x->m, x->n, &x->target_row_stride, &x->target_col_stride);
     int32_t order[P];
     for (int32_t i = 0; i < p; i++) {
         const int32_t j = (int32_t)check_random((unsigned)i + 1);
@@ -99,10 +99,10 @@ static void draw(problem *a, int32_t p)
         a->widths[check_random(check_random(2) ? 1 : (unsigned)x->size)]++;
 }
 
-static void *noise(int32_t dtype)
+static void *make_noise(int32_t dtype)
 {
     void *data = malloc(ELEMENTS * sizeof(double));
-    for (int i = 0; i < ELEMENTS; i++) put(dtype, data, i, (check_random(2001) - 1000.0) / 7);
+    for (int i = 0; i < ELEMENTS; i++) put_value(dtype, data, i, (check_random(2001) - 1000.0) / 7);
     return data;
 }
 
@@ -110,10 +110,10 @@ static void results(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
         problem a;
-        draw(&a, p);
+        draw_problem(&a, p);
         const size_t bytes = ELEMENTS * (a.x.dtype == HS_FLOAT32 ? sizeof(float) : sizeof(double));
-        void *source = noise(a.x.dtype);
-        void *target = noise(a.x.dtype);
+        void *source = make_noise(a.x.dtype);
+        void *target = make_noise(a.x.dtype);
         void *expected = malloc(bytes);
         if (round % 4 == 0) { /* in place */
             free(target);
@@ -124,7 +124,7 @@ static void results(hs_pool *pool, int32_t p, int rounds)
         memcpy(expected, target, bytes);
         a.x.source = source;
         a.x.target = target;
-        iterate(&a.x, expected);
+        iterate_plainly(&a.x, expected);
         hs_event events[STEPS * P];
         double finish[P], late[P], busy[P];
         test_run run = {.trace.events = events,
@@ -184,7 +184,7 @@ static void overlapping(hs_pool *pool)
                    .size = 3,
                    .ring = ring,
                    .widths = widths};
-    iterate(&x, expected);
+    iterate_plainly(&x, expected);
     x.source = memory + 8;
     x.target = memory;
     test_run run = {.trace.event_capacity = 0};
@@ -197,7 +197,7 @@ static void pacing(hs_pool *pool)
 {
     for (int round = 0; round < 12; round++) {
         problem a;
-        do draw(&a, 3);
+        do draw_problem(&a, 3);
         while (a.x.m < 3);
         double pace[3], exchange[6];
         double end[3] = {0};
@@ -207,8 +207,8 @@ static void pacing(hs_pool *pool)
             exchange[2 * i] = 1e-4 * check_random(9);
             exchange[2 * i + 1] = 1e-4 * check_random(3);
         }
-        void *source = noise(a.x.dtype);
-        void *target = noise(a.x.dtype);
+        void *source = make_noise(a.x.dtype);
+        void *target = make_noise(a.x.dtype);
         a.x.source = source;
         a.x.target = target;
         a.x.exchange = round % 3 ? exchange : NULL;

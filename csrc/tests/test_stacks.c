@@ -34,13 +34,13 @@ typedef struct {
 static stacked make_stack(int dtype, int64_t rows, int64_t cols, int layout)
 {
     const int64_t all = rows * ITEMS;
-    stacked x = {
-        .item = make(dtype, layout == 1 ? rows : all, layout == 1 ? cols * ITEMS : cols, layout)};
+    stacked x = {.item = make_matrix(dtype, layout == 1 ? rows : all,
+                                     layout == 1 ? cols * ITEMS : cols, layout)};
     x.step = layout == 1 ? x.item.col_stride * cols : x.item.row_stride * rows;
     return x;
 }
 
-static double complex element(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j)
+static double complex element_at(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j)
 {
     return get(x->item.origin, dtype,
                item * x->step + i * x->item.row_stride + j * x->item.col_stride);
@@ -51,12 +51,12 @@ static double complex *dense_item(const stacked *x, int dtype, int64_t item, int
                                   int64_t cols, int turned)
 {
     const char *origin = (const char *)x->item.origin + item * x->step * (int64_t)size_of[dtype];
-    return dense(origin, dtype, rows, cols, turned ? x->item.col_stride : x->item.row_stride,
-                 turned ? x->item.row_stride : x->item.col_stride);
+    return dense_copy(origin, dtype, rows, cols, turned ? x->item.col_stride : x->item.row_stride,
+                      turned ? x->item.row_stride : x->item.col_stride);
 }
 
-static void put(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j,
-                double complex value)
+static void put_element(const stacked *x, int dtype, int64_t item, int64_t i, int64_t j,
+                        double complex value)
 {
     set(x->item.origin, dtype, item * x->step + i * x->item.row_stride + j * x->item.col_stride,
         value);
@@ -88,8 +88,9 @@ static hs_product product_of(int dtype, int64_t m, int64_t n, int64_t k, const s
 
 /* Checks alpha A B + beta C exactly. A shared A is the same for all items along the first
  * dimension. */
-static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3],
-                     int shared, double complex alpha, double complex beta)
+static void check_multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k,
+                           const int layout[3], int shared, double complex alpha,
+                           double complex beta)
 {
     const stacked a = make_stack(dtype, m, k, layout[0]);
     const stacked b = make_stack(dtype, k, n, layout[1]);
@@ -125,8 +126,8 @@ static void multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, 
             for (int64_t j = 0; j < n; j++) {
                 const double complex sum = sum_of_products(k, rows + i * k, cols + j * k);
                 const double complex wanted =
-                    alpha * sum + (beta == 0 ? 0 : beta * element(&old, dtype, item, i, j));
-                wrong += element(&c, dtype, item, i, j) != wanted;
+                    alpha * sum + (beta == 0 ? 0 : beta * element_at(&old, dtype, item, i, j));
+                wrong += element_at(&c, dtype, item, i, j) != wanted;
             }
         free(rows);
         free(cols);
@@ -152,23 +153,23 @@ static void products(hs_pool *pool, int step)
                 const double complex alpha =
                     way % 3 == 1 ? (dtype >> 1 ? 2.0 - 1.0 * I : 2.0) : 1.0;
                 const double complex beta = way % 4 == 3 ? (dtype >> 1 ? 1.0 * I : -1.0) : 0.0;
-                multiply(pool, dtype, shapes[s][0], shapes[s][1], shapes[s][2], layout, way == 5,
-                         alpha, beta);
+                check_multiply(pool, dtype, shapes[s][0], shapes[s][1], shapes[s][2], layout,
+                               way == 5, alpha, beta);
             }
     const int rows[] = {0, 0, 0};
     /* more than one piece of the inner dimension, and of the rows */
     for (int dtype = 0; dtype < 4; dtype++) {
-        multiply(pool, dtype, 3, 19, 600, rows, 0, 1.0, 0.0);
-        multiply(pool, dtype, 600, 9, 260, rows, 0, 1.0, 0.0);
-        multiply(pool, dtype, 3, 4, 5, rows, 0, 0.0, 2.0);
+        check_multiply(pool, dtype, 3, 19, 600, rows, 0, 1.0, 0.0);
+        check_multiply(pool, dtype, 600, 9, 260, rows, 0, 1.0, 0.0);
+        check_multiply(pool, dtype, 3, 4, 5, rows, 0, 0.0, 2.0);
     }
 }
 
 /* ---- systems --------------------------------------------------------------------------------- */
 
-static double magnitude(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
+static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
-static double epsilon(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
+static double epsilon_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 
 /* Makes a square matrix far from singular, with its large elements off the diagonal, so that rows
  * must be exchanged. Column `zero`, if any, is zero. */
@@ -178,14 +179,14 @@ static void fill_square(const stacked *a, int dtype, int64_t n, int64_t item, in
         for (int64_t j = 0; j < n; j++) {
             double complex x = small_integer(dtype) / 3.0;
             if ((i + 1 + item) % n == j) x += 4.0 + (double)n;
-            put(a, dtype, item, i, j, j == zero ? 0.0 : x);
+            put_element(a, dtype, item, i, j, j == zero ? 0.0 : x);
         }
 }
 
 /* Returns the largest difference of A X and B (of the unit matrix if B is NULL), per epsilon and
  * size. */
-static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b,
-                       const stacked *x, int64_t item)
+static double residual_of(int dtype, int64_t n, int64_t cols, const stacked *a, const stacked *b,
+                          const stacked *x, int64_t item)
 {
     double worst = 0.0;
     double complex *left = dense_item(a, dtype, item, n, n, 0);
@@ -193,11 +194,11 @@ static double residual(int dtype, int64_t n, int64_t cols, const stacked *a, con
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < cols; j++) {
             const double complex sum = sum_of_products(n, left + i * n, right + j * n) -
-                                       (b ? element(b, dtype, item, i, j) : i == j);
+                                       (b ? element_at(b, dtype, item, i, j) : i == j);
             double scale = 1.0;
             for (int64_t l = 0; l < n; l++)
-                scale += magnitude(left[i * n + l]) * magnitude(right[j * n + l]);
-            const double miss = magnitude(sum) / (scale * epsilon(dtype) * (double)(n + 1));
+                scale += magnitude_of(left[i * n + l]) * magnitude_of(right[j * n + l]);
+            const double miss = magnitude_of(sum) / (scale * epsilon_of(dtype) * (double)(n + 1));
             if (!(miss <= worst)) worst = miss;
         }
     free(left);
@@ -231,8 +232,8 @@ static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols, int layou
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++) {
         CHECK(info[item] == (item == singular ? n / 2 : -1));
-        if (item != singular) CHECK(residual(dtype, n, cols, &a, &b, &x, item) < 4.0);
-        else if (n && cols) CHECK(isnan(creal(element(&x, dtype, item, 0, 0))));
+        if (item != singular) CHECK(residual_of(dtype, n, cols, &a, &b, &x, item) < 4.0);
+        else if (n && cols) CHECK(isnan(creal(element_at(&x, dtype, item, 0, 0))));
     }
     stack.operation = HS_STACK_INVERT;
     stack.b_steps = NULL;
@@ -240,7 +241,7 @@ static void systems(hs_pool *pool, int dtype, int64_t n, int64_t cols, int layou
     stack.item = product_of(dtype, n, n, n, &a, NULL, &inverse);
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t item = 0; item < ITEMS; item++)
-        if (item != singular) CHECK(residual(dtype, n, n, &a, NULL, &inverse, item) < 4.0);
+        if (item != singular) CHECK(residual_of(dtype, n, n, &a, NULL, &inverse, item) < 4.0);
     free(a.item.memory);
     free(b.item.memory);
     free(x.item.memory);
@@ -280,16 +281,17 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
         }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
-                double complex sum = -element(&a, dtype, item, row[i], j);
+                double complex sum = -element_at(&a, dtype, item, row[i], j);
                 double scale = 1.0;
                 for (int64_t l = 0; l <= (i < j ? i : j); l++) {
-                    const double complex left = l == i ? 1.0 : element(&lu, dtype, item, i, l);
-                    const double complex right = element(&lu, dtype, item, l, j);
+                    const double complex left = l == i ? 1.0 : element_at(&lu, dtype, item, i, l);
+                    const double complex right = element_at(&lu, dtype, item, l, j);
                     sum += left * right;
-                    scale += magnitude(left) * magnitude(right);
+                    scale += magnitude_of(left) * magnitude_of(right);
                 }
-                worst = fmax(worst, magnitude(sum) / (scale * epsilon(dtype) * (double)(n + 1)));
-                if (j < i) CHECK(cabs(element(&lu, dtype, item, i, j)) < 1.5);
+                worst =
+                    fmax(worst, magnitude_of(sum) / (scale * epsilon_of(dtype) * (double)(n + 1)));
+                if (j < i) CHECK(cabs(element_at(&lu, dtype, item, i, j)) < 1.5);
             }
         CHECK(worst < 4.0);
     }
@@ -312,8 +314,8 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
                                    : i == j ? 2.0 * (double)n + 1.0
                                             : (double)NAN;
                 if (i == j && item == 3 && i == n - 1) x = -1.0;
-                put(&a, dtype, item, i, j, x);
-                put(&l, dtype, item, i, j, 7.0);
+                put_element(&a, dtype, item, i, j, x);
+                put_element(&l, dtype, item, i, j, 7.0);
             }
     const int64_t count = ITEMS, a_step = a.step, l_step = l.step;
     const hs_stack stack = {.operation = HS_STACK_CHOLESKY,
@@ -330,14 +332,17 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
                 if (j > i) {
-                    CHECK(element(&l, dtype, item, i, j) == 7.0);
+                    CHECK(element_at(&l, dtype, item, i, j) == 7.0);
                     continue;
                 }
-                double complex sum = -element(&a, dtype, item, i, j);
+                double complex sum = -element_at(&a, dtype, item, i, j);
                 for (int64_t q = 0; q <= j; q++)
-                    sum += element(&l, dtype, item, i, q) * conj(element(&l, dtype, item, j, q));
-                if (item == 3) CHECK(isnan(creal(element(&l, dtype, item, i, j))));
-                else worst = fmax(worst, magnitude(sum) / (epsilon(dtype) * (double)(2 * n + 1)));
+                    sum +=
+                        element_at(&l, dtype, item, i, q) * conj(element_at(&l, dtype, item, j, q));
+                if (item == 3) CHECK(isnan(creal(element_at(&l, dtype, item, i, j))));
+                else
+                    worst =
+                        fmax(worst, magnitude_of(sum) / (epsilon_of(dtype) * (double)(2 * n + 1)));
             }
         CHECK(worst < 8.0);
     }

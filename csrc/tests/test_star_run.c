@@ -21,10 +21,10 @@ typedef struct {
     int64_t chunk_count;
 } instance;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Draws cuts between 0 and size, at most three parts; returns the number of parts. */
-static int cuts(int64_t size, int64_t *at)
+static int draw_cuts(int64_t size, int64_t *at)
 {
     int count = 1;
     at[0] = 0;
@@ -38,7 +38,7 @@ static int cuts(int64_t size, int64_t *at)
 
 /* Draws chunks that hold any operand, some of them ahead of the chunk before, with exactly the
  * memory that they need. */
-static void draw(instance *x)
+static void draw_instance(instance *x)
 {
     *x = (instance){0};
     int64_t rows[4], cols[4];
@@ -48,7 +48,7 @@ static void draw(instance *x)
     int64_t passing[P] = {0};
     int after_c[P] = {0};
     const int64_t r = 1 + check_random(6), s = 1 + check_random(6), t = 1 + check_random(5);
-    const int down = cuts(r, rows), across = cuts(s, cols);
+    const int down = draw_cuts(r, rows), across = draw_cuts(s, cols);
     for (int i = 0; i < P; i++) {
         x->times[i] = 1e-6 * (1 + check_random(5));
         x->costs[i] = 1e-6 * check_random(4);
@@ -80,7 +80,7 @@ static void draw(instance *x)
                 chunk->depth = 1;
             }
             const int64_t panel = streamed ? 1 + (chunk->buffers == HS_STAR_STREAM_A ? v : h)
-                                           : layer * least(chunk->depth, length);
+                                           : layer * least_of(chunk->depth, length);
             const int64_t passes = (streamed ? 1 : chunk->buffers) * panel, i = chunk->worker;
             chunk->ahead = chunk->held == HS_STAR_HOLD_C && after_c[i] && check_random(2);
             after_c[i] = chunk->held == HS_STAR_HOLD_C;
@@ -167,9 +167,9 @@ static void one_case(hs_pool *pool, const instance *x, int64_t block, int dtype,
     int64_t m, n, k, length, peak[P];
     double makespan, finish[P], late[P], busy[P];
     randomise_ragged(&x->star, block, &m, &n, &k);
-    matrix a = make(dtype, m, k, layouts & 3);
-    matrix b = make(dtype, k, n, layouts >> 2 & 3);
-    matrix c = make(dtype, m, n, layouts >> 4 & 3);
+    matrix a = make_matrix(dtype, m, k, layouts & 3);
+    matrix b = make_matrix(dtype, k, n, layouts >> 2 & 3);
+    matrix c = make_matrix(dtype, m, n, layouts >> 4 & 3);
     void *expected = malloc((size_t)c.elements * size_of[dtype]);
     memcpy(expected, c.memory, (size_t)c.elements * size_of[dtype]);
     void *expected_origin = (char *)expected + ((char *)c.origin - (char *)c.memory);
@@ -241,7 +241,7 @@ static void products(hs_pool *pool)
 {
     for (int round = 0; round < 300; round++) {
         instance x;
-        draw(&x);
+        draw_instance(&x);
         const int dtype = round % 4, layouts = (int)check_random(64);
         double complex alpha = round % 3 ? 1 : -2;
         double complex beta = round % 5 ? round % 5 - 2 : 0;
@@ -423,7 +423,7 @@ typedef struct {
     hs_product product;
 } ones;
 
-static void fill(ones *y, int64_t m, int64_t n, int64_t k)
+static void fill_ones(ones *y, int64_t m, int64_t n, int64_t k)
 {
     for (int i = 0; i < 64; i++) y->x[i] = y->c[i] = 1;
     y->product = (hs_product){.dtype = HS_FLOAT64,
@@ -452,7 +452,7 @@ static void results_in_time(hs_pool *pool)
     const hs_star_chunk chunk = {
         .held = HS_STAR_HOLD_A, .buffers = 2, .height = 1, .width = 2, .depth = 1};
     ones y;
-    fill(&y, 1, 2, 1);
+    fill_ones(&y, 1, 2, 1);
     hs_star_message log[5];
     int calls = 0;
     hs_star_product task = {.star = &star,
@@ -481,7 +481,7 @@ static void demand(hs_pool *pool)
         chunks[i] = (hs_star_chunk){
             .worker = i, .buffers = 2, .col = i, .height = 1, .width = 1, .depth = 1};
     ones y;
-    fill(&y, 1, 3, 4);
+    fill_ones(&y, 1, 3, 4);
     hs_star_message log[18];
     int calls = 0;
     for (int paced = 0; paced < 2; paced++) {
@@ -501,7 +501,7 @@ static void demand(hs_pool *pool)
                   log[k].kind == (k < 3 ? HS_STAR_LOAD : HS_STAR_PANEL));
     }
     /* a worker that computes forever does not hold up the remaining workers */
-    fill(&y, 1, 2, 1);
+    fill_ones(&y, 1, 2, 1);
     hs_star_product task = {.star = &two,
                             .chunk_count = 2,
                             .chunks = chunks,

@@ -11,7 +11,7 @@ enum { LINE = 64, MOST = 20000 };
 
 /* Writes pieces of `size` bytes, or of changing sizes if that is 0, `total` bytes in all from
  * `offset` on. */
-static void write(int64_t offset, int64_t size, int64_t total)
+static void write_pieces(int64_t offset, int64_t size, int64_t total)
 {
     static _Alignas(LINE) char buffer[HS__STREAM_BYTES], memory[MOST + 2 * LINE],
         wanted[MOST + 2 * LINE];
@@ -39,6 +39,6 @@ int main(void)
         for (int64_t offset = 0; offset < LINE; offset += 1 + offset / 4)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
                 for (size_t k = 0; k < sizeof totals / sizeof *totals; k++)
-                    write(offset, sizes[i], totals[k]);
+                    write_pieces(offset, sizes[i], totals[k]);
     return check_result();
 }

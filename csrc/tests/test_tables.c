@@ -18,7 +18,7 @@ static size_t event_bytes(int32_t boxes)
 }
 
 /* Returns the bytes that a job asks for the second time, when the pool already has its panels. */
-static size_t tables(hs_pool *pool, const hs_product *product, const hs_boxes *boxes)
+static size_t table_bytes(hs_pool *pool, const hs_product *product, const hs_boxes *boxes)
 {
     size_t asked = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -54,7 +54,7 @@ static void shared(hs_pool *pool, size_t own)
         hs_product product = some_product(N, N, N, &x);
         product.triangle = triangle;
         const hs_boxes boxes = {.box = &whole, .count = 1, .cooperative = 1};
-        CHECK(own + tables(pool, &product, &boxes) + event_bytes(1) < MOST);
+        CHECK(own + table_bytes(pool, &product, &boxes) + event_bytes(1) < MOST);
     }
 }
 
@@ -71,7 +71,7 @@ static void zones(hs_pool *pool, size_t own)
                           .length = N};
     const hs_product product = some_product(N, N, N, &x);
     const hs_boxes boxes = {.box = box, .count = WORKERS};
-    CHECK(own + tables(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
+    CHECK(own + table_bytes(pool, &product, &boxes) + event_bytes(WORKERS) < MOST);
 }
 
 /* As many domains as are allowed. */

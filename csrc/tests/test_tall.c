@@ -15,7 +15,7 @@ static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static double complex any(int dtype)
+static double complex any_number(int dtype)
 {
     const double re = (int)check_random(2001) - 1000, im = (int)check_random(2001) - 1000;
     return (re + (dtype >> 1 ? im * I : 0)) / 1000;
@@ -69,7 +69,7 @@ static void check_reflectors(int dtype, int64_t m, int64_t k, int64_t ld, const 
     free(own);
 }
 
-static void block(int dtype, int64_t m, int64_t n, double scale, double grade)
+static void check_block(int dtype, int64_t m, int64_t n, double scale, double grade)
 {
     const int64_t k = m < n ? m : n, ld = m + check_random(3), t_ld = k + check_random(2);
     const int with_t = check_random(2) != 0;
@@ -88,7 +88,7 @@ static void block(int dtype, int64_t m, int64_t n, double scale, double grade)
     for (int64_t j = 0; j < n; j++) {
         const double own = pow(grade, (double)j);
         for (int64_t i = 0; i < m; i++) {
-            set(x, dtype, i + j * ld, (j + 3) % 17 ? any(dtype) * scale * own : 0);
+            set(x, dtype, i + j * ld, (j + 3) % 17 ? any_number(dtype) * scale * own : 0);
             a[i + j * m] = get(x, dtype, i + j * ld) / scale / own;
         }
     }
@@ -147,10 +147,10 @@ static void blocks(int rounds)
         const double scale = scales[check_random(3)];
         const int64_t m = round % 9 ? check_random(70) : 8 + check_random(3);
         const int64_t n = round % 7 ? check_random(60) : 7 + check_random(3);
-        block(dtype, m, n, scale, scale == 1 && precise && check_random(2) ? 1e-4 : 1);
+        check_block(dtype, m, n, scale, scale == 1 && precise && check_random(2) ? 1e-4 : 1);
     }
-    block(HS_FLOAT64, 200, 130, 1, 1); /* recursion; several bands of a triangle */
-    block(HS_COMPLEX64, 150, 140, 1, 1);
+    check_block(HS_FLOAT64, 200, 130, 1, 1); /* recursion; several bands of a triangle */
+    check_block(HS_COMPLEX64, 150, 140, 1, 1);
 }
 
 static void not_numbers(void)
@@ -161,7 +161,7 @@ static void not_numbers(void)
             hs__qr_type type;
             hs__qr_type_init(&type, dtype);
             if (!CHECK(hs__qr_bytes(&type, 12) <= sizeof work)) return;
-            for (int i = 0; i < 40 * 12; i++) set(x, dtype, i, any(dtype));
+            for (int i = 0; i < 40 * 12; i++) set(x, dtype, i, any_number(dtype));
             set(x, dtype, 40 * 5 + 20, kind ? INFINITY : NAN);
             CHECK(hs__qr_factor(&type, 40, 12, x, 40, tau, NULL, 0, work, NULL) == 0);
             for (int i = 0; i < 5; i++) CHECK(isfinite(creal(get(x, dtype, i + i * 40))));
@@ -178,7 +178,7 @@ static char kept[ROOM * 16], first_q[ROOM * 16], first_r[sizeof r_];
 static double complex a[ROOM], q[ROOM], r[26 * 26];
 
 /* Sets the strides of a rows x cols matrix: by rows, by columns, or by either with gaps. */
-static void strides(int how, int64_t rows, int64_t cols, int64_t *row, int64_t *col)
+static void set_strides(int how, int64_t rows, int64_t cols, int64_t *row, int64_t *col)
 {
     *row = how == 0 ? cols : 1;
     *col = how == 0 ? 1 : rows;
@@ -231,28 +231,28 @@ static hs_tall tall_of(int dtype, int64_t m, int64_t n, int64_t k, int a_how, in
         x.b = b_;
         x.c = c_;
     }
-    strides(a_how, m, n, &x.a_row_stride, &x.a_col_stride);
-    strides(a_how, m, k, &x.b_row_stride, &x.b_col_stride);
-    strides(q_how, n, n, &x.r_row_stride, &x.r_col_stride);
-    strides(q_how, n, k, &x.c_row_stride, &x.c_col_stride);
+    set_strides(a_how, m, n, &x.a_row_stride, &x.a_col_stride);
+    set_strides(a_how, m, k, &x.b_row_stride, &x.b_col_stride);
+    set_strides(q_how, n, n, &x.r_row_stride, &x.r_col_stride);
+    set_strides(q_how, n, k, &x.c_row_stride, &x.c_col_stride);
     if (q_how < 3) {
         x.q = q_;
-        strides(q_how, m, n, &x.q_row_stride, &x.q_col_stride);
+        set_strides(q_how, m, n, &x.q_row_stride, &x.q_col_stride);
     }
     return x;
 }
 
 /* Checks that all pools give the same bits. */
-static void tall(hs_pool *const pools[3], int dtype, int64_t m, int64_t n, int64_t k, int a_how,
-                 int q_how)
+static void check_same_bits(hs_pool *const pools[3], int dtype, int64_t m, int64_t n, int64_t k,
+                            int a_how, int q_how)
 {
     static const double paces[] = {1e-12, 1e-12, 1e-12}, scales[] = {1, 1e30, 1e-28};
     double residuals[5], finish[3];
     const double scale = k ? 1 : scales[check_random(3)];
     hs_tall x = tall_of(dtype, m, n, k, a_how, q_how, check_random(2) ? residuals : NULL);
     for (int64_t i = 0; i < 2 * m * (n > k ? n : k); i++) {
-        set(a_, dtype, i, any(dtype) * scale);
-        set(b_, dtype, i, any(dtype));
+        set(a_, dtype, i, any_number(dtype) * scale);
+        set(b_, dtype, i, any_number(dtype));
     }
     /* upper bounds */
     const size_t a_bytes = (size_t)(2 * m * n * 16), q_bytes = a_bytes + 64;
@@ -279,15 +279,16 @@ static void talls(hs_pool *const pools[3])
 {
     for (int round = 0; round < CHECK_MANY(24, 4); round++) {
         const int dtype = round % 4;
-        tall(pools, dtype, 25 + check_random(300), 1 + check_random(25), check_random(4),
-             (int)check_random(3), (int)check_random(4));
-        tall(pools, dtype, 700 + check_random(2300), 1 + check_random(25), check_random(4),
-             (int)check_random(3), (int)check_random(4));
+        check_same_bits(pools, dtype, 25 + check_random(300), 1 + check_random(25), check_random(4),
+                        (int)check_random(3), (int)check_random(4));
+        check_same_bits(pools, dtype, 700 + check_random(2300), 1 + check_random(25),
+                        check_random(4), (int)check_random(3), (int)check_random(4));
     }
-    /* three levels */
-    for (int how = 0; how < 4; how += CHECK_MANY(1, 2)) tall(pools, how, 3000, 24, 2, how % 3, how);
-    tall(pools, HS_FLOAT64, 24, 24, 2, 0, 0);
-    tall(pools, HS_FLOAT64, 1, 1, 1, 0, 0);
+    /* a tree with nodes above nodes above blocks */
+    for (int how = 0; how < 4; how += CHECK_MANY(1, 2))
+        check_same_bits(pools, how, 3000, 24, 2, how % 3, how);
+    check_same_bits(pools, HS_FLOAT64, 24, 24, 2, 0, 0);
+    check_same_bits(pools, HS_FLOAT64, 1, 1, 1, 0, 0);
     double left = -1;
     hs_tall none = tall_of(HS_FLOAT64, 0, 0, 0, 0, 0, NULL);
     CHECK(hs_tall_qr(pools[1], &none, NULL, NULL) == HS_OK);
@@ -355,7 +356,7 @@ static void refusals(hs_pool *pool)
     CHECK(hs_tall_qr(pool, &good, NULL, NULL) == HS_OK);
 }
 
-static hs_status scanty(hs_pool *pool, void *context)
+static hs_status factor_in_little_memory(hs_pool *pool, void *context)
 {
     memset(r_, 0x55, sizeof r_);
     const hs_status status = hs_tall_qr(pool, context, NULL, NULL);
@@ -387,7 +388,7 @@ int main(void)
     for (sets = CHECK_MANY(0, 2); sets < 2; sets++) {
         blocks(120);
         not_numbers();
-        tall(pools, sets, 1500, 23, 1, 0, 0);
+        check_same_bits(pools, sets, 1500, 23, 1, 0, 0);
     }
 #endif
     cancelling(pools[2]);
@@ -395,7 +396,7 @@ int main(void)
     for (int p = 0; p < 3; p++) hs_pool_destroy(pools[p]);
     for (int how = 0; how < 4; how += CHECK_MANY(1, 3)) {
         hs_tall x = tall_of(HS_FLOAT64, 2000, 20, 2, how % 3, how, NULL);
-        CHECK_SCARCE(scarce_life(2, scanty, &x), 1);
+        CHECK_SCARCE(scarce_life(2, factor_in_little_memory, &x), 1);
     }
     return check_result();
 }

@@ -23,12 +23,12 @@ hs__cpu __wrap_hs__cpu_detect(void)
 #endif
 
 /* Checks a product; returns whether it was a thin one. */
-static int multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k, const int layout[3],
-                    double complex alpha, double complex beta)
+static int check_multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k,
+                          const int layout[3], double complex alpha, double complex beta)
 {
-    matrix a = make(dtype, m, k, layout[0]);
-    matrix b = make(dtype, k, n, layout[1]);
-    matrix c = make(dtype, m, n, layout[2]);
+    matrix a = make_matrix(dtype, m, k, layout[0]);
+    matrix b = make_matrix(dtype, k, n, layout[1]);
+    matrix c = make_matrix(dtype, m, n, layout[2]);
     double complex *old = malloc((size_t)(m * n + 1) * sizeof *old);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
@@ -83,13 +83,14 @@ static void shapes(hs_pool *pool, int step)
                 const double complex alpha =
                     way % 3 == 1 ? (dtype >> 1 ? 2.0 - 1.0 * I : 2.0) : 1.0;
                 const double complex beta = way % 4 == 3 ? (dtype >> 1 ? 1.0 * I : -1.0) : 0.0;
-                thin += multiply(pool, dtype, all[s][0], all[s][1], all[s][2], layout, alpha, beta);
+                thin += check_multiply(pool, dtype, all[s][0], all[s][1], all[s][2], layout, alpha,
+                                       beta);
             }
     CHECK(thin > 100 / step);
     const int rows[] = {0, 0, 0};
-    CHECK(!multiply(pool, HS_FLOAT64, 9, 9, 9, rows, 1.0, 0.0) &&
-          !multiply(pool, HS_COMPLEX128, 30, 5, 30, rows, 1.0, 0.0));
-    CHECK(!multiply(pool, HS_FLOAT64, 3, 3, 0, rows, 1.0, 2.0));
+    CHECK(!check_multiply(pool, HS_FLOAT64, 9, 9, 9, rows, 1.0, 0.0) &&
+          !check_multiply(pool, HS_COMPLEX128, 30, 5, 30, rows, 1.0, 0.0));
+    CHECK(!check_multiply(pool, HS_FLOAT64, 3, 3, 0, rows, 1.0, 2.0));
 }
 
 /* The sums have one order, whichever worker adds; a traced run gives the same bits. */

@@ -22,15 +22,15 @@ static int is_there(const void *what)
     return atomic_load(&x->value) >= x->goal;
 }
 
-static void turn(void *context) { atomic_fetch_add(&((scene *)context)->turns, 1); }
+static void count_turn(void *context) { atomic_fetch_add(&((scene *)context)->turns, 1); }
 
-static void *waiter(void *context)
+static void *await_goal(void *context)
 {
     scene *x = context;
     const hs__wait wait = {.ready = is_there,
                            .what = x,
                            .cancel = &x->cancel,
-                           .meanwhile = turn,
+                           .meanwhile = count_turn,
                            .context = x,
                            .spin = x->spin,
                            .sleep = x->sleep};
@@ -48,7 +48,7 @@ static void counted(double spin, int32_t sleep)
         pthread_t threads[WAITERS];
         hs__signal_init(&x.signal);
         for (int i = 0; i < WAITERS; i++)
-            if (!CHECK(pthread_create(&threads[i], NULL, waiter, &x) == 0)) return;
+            if (!CHECK(pthread_create(&threads[i], NULL, await_goal, &x) == 0)) return;
         for (int i = 0; i < 2; i++) {
             atomic_fetch_add(&x.value, 1);
             hs__signal_send(&x.signal);
@@ -66,7 +66,7 @@ static void cancelled(double spin, int32_t sleep)
     scene x = {.goal = 1, .spin = spin, .sleep = sleep};
     pthread_t thread;
     hs__signal_init(&x.signal);
-    if (!CHECK(pthread_create(&thread, NULL, waiter, &x) == 0)) return;
+    if (!CHECK(pthread_create(&thread, NULL, await_goal, &x) == 0)) return;
     while (atomic_load(&x.turns) < 3) sched_yield();
     hs__cancel(&x.cancel);
     pthread_join(thread, NULL);
@@ -74,7 +74,7 @@ static void cancelled(double spin, int32_t sleep)
     hs__signal_end(&x.signal);
 }
 
-static void *sleeper(void *context)
+static void *sleep_until_time(void *context)
 {
     scene *x = context;
     hs__sleep_at(&x->signal, x->until, &x->cancel);
@@ -89,7 +89,7 @@ static void sleeps_until(void)
     pthread_t thread;
     void *early;
     hs__signal_init(&x.signal);
-    if (!CHECK(pthread_create(&thread, NULL, sleeper, &x) == 0)) return;
+    if (!CHECK(pthread_create(&thread, NULL, sleep_until_time, &x) == 0)) return;
     while (!atomic_load(&x.turns)) {
         hs__signal_wake(&x.signal);
         sched_yield();
@@ -110,7 +110,7 @@ static void sleeps_cancelled(void)
         pthread_t threads[SLEEPERS];
         hs__signal_init(&x.signal);
         for (int i = 0; i < SLEEPERS; i++)
-            if (!CHECK(pthread_create(&threads[i], NULL, sleeper, &x) == 0)) return;
+            if (!CHECK(pthread_create(&threads[i], NULL, sleep_until_time, &x) == 0)) return;
         for (int i = 0; i < round; i++) sched_yield();
         CHECK(atomic_load(&x.turns) == 0);
         hs__cancel(&x.cancel);
@@ -126,7 +126,7 @@ static void at_once(void)
 {
     scene x = {.goal = 0, .spin = INFINITY};
     const hs__wait wait = {
-        .ready = is_there, .what = &x, .meanwhile = turn, .context = &x, .spin = INFINITY};
+        .ready = is_there, .what = &x, .meanwhile = count_turn, .context = &x, .spin = INFINITY};
     hs__wait_until(&wait, NULL);
     CHECK(atomic_load(&x.turns) == 0);
     hs__signals_close(NULL, 3);

@@ -221,7 +221,7 @@ static int64_t tile_of(int64_t size, int64_t parts, int64_t from)
     return i;
 }
 
-static void watch(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
+static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     witness *x = context;
     int64_t i = tile_of(x->m, x->rows, row);
@@ -263,7 +263,7 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
                           .owner = owner,
                           .reach = x->reach,
                           .order = (int32_t)check_random(2),
-                          .tile = watch,
+                          .tile = watch_tile,
                           .context = x};
         double pace[16], finish[16], late[16], busy[16];
         for (int32_t i = 0; i < p; i++) pace[i] = 1e-8 * (1 + check_random(9));
@@ -291,7 +291,7 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
 }
 
 /* Sweeps one element after the other, as the definition says. */
-static void sweep(const hs_stencil *s)
+static void sweep_plainly(const hs_stencil *s)
 {
     for (int64_t i = 0; i < s->m; i++)
         for (int64_t j = 0; j < s->n; j++) {
@@ -341,7 +341,7 @@ static void stencils(hs_pool *pool, int32_t p)
         }
         memcpy(expected, memory, bytes);
         s.data = expected;
-        sweep(&s);
+        sweep_plainly(&s);
         s.data = memory;
         int32_t owner[MAX];
         for (int32_t j = 0; j < MAX; j++) owner[j] = (int32_t)check_random((unsigned)p);
@@ -363,7 +363,7 @@ static void stencils(hs_pool *pool, int32_t p)
     }
 }
 
-static void nothing(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
+static void do_nothing(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     (void)context;
     (void)row;
@@ -384,7 +384,7 @@ static void pacing(hs_pool *pool)
     CHECK(hs_wavefront_panels(10, 10, 3, times, 10, 0, HS_ROW_WISE, NULL, owner, &chosen, &anew,
                               &makespan) == HS_OK);
     hs_wavefront w = {
-        .m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = nothing};
+        .m = 20, .n = 20, .rows = 10, .cols = 10, .axis = 1, .owner = owner, .tile = do_nothing};
     test_run run = {.options.pace = pace, .trace.times.finish = finish, .trace.times.late = late};
     CHECK(run_wavefront(pool, &w, &run) == HS_OK);
     for (int i = 0; i < 3; i++) last = fmax(last, finish[i] - late[i]);
@@ -399,8 +399,13 @@ static void handing_over(hs_pool *pool)
     enum { TURNS = 1000 };
     int32_t owner[TURNS];
     for (int32_t j = 0; j < TURNS; j++) owner[j] = j % 2;
-    hs_wavefront w = {
-        .m = 1, .n = TURNS, .rows = 1, .cols = TURNS, .axis = 1, .owner = owner, .tile = nothing};
+    hs_wavefront w = {.m = 1,
+                      .n = TURNS,
+                      .rows = 1,
+                      .cols = TURNS,
+                      .axis = 1,
+                      .owner = owner,
+                      .tile = do_nothing};
     test_run run = {.trace.event_capacity = 0};
     double start = hs_clock();
     CHECK(run_wavefront(pool, &w, &run) == HS_OK);
@@ -418,7 +423,7 @@ static int run_again(void *context, double fraction)
     (void)fraction;
     const int32_t owner = 0;
     hs_wavefront w = {
-        .m = 1, .n = 1, .rows = 1, .cols = 1, .axis = 1, .owner = &owner, .tile = nothing};
+        .m = 1, .n = 1, .rows = 1, .cols = 1, .axis = 1, .owner = &owner, .tile = do_nothing};
     test_run run = {.trace.event_capacity = 0};
     CHECK(run_wavefront(context, &w, &run) == HS_ERROR_BUSY);
     return 1;
@@ -429,7 +434,7 @@ static void cancelling(hs_pool *pool)
     const int32_t owner[] = {1, 2, 0};
     const double hours[] = {1000, 1000, 1000};
     hs_wavefront w = {
-        .m = 3, .n = 3, .rows = 3, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
+        .m = 3, .n = 3, .rows = 3, .cols = 3, .axis = 1, .owner = owner, .tile = do_nothing};
     int calls = 0;
     test_run run = {
         .options.pace = hours, .options.poll = stop_after, .options.poll_context = &calls};
@@ -447,7 +452,7 @@ static void run_refusals(hs_pool *pool)
     const int32_t owner[] = {0, 1, 2}, wrong[] = {0, 3, 2};
     const double bad_pace[] = {1, NAN, 1};
     const hs_wavefront good = {
-        .m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = nothing};
+        .m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = do_nothing};
     test_run run = {.trace.event_capacity = 0};
     hs_wavefront w = good;
     CHECK(run_wavefront(pool, &good, &run) == HS_OK);
