@@ -148,7 +148,7 @@ static void pack_u(const hs__column_type *t, const hs__column_type *from, const 
     for (int64_t l = 0; l < width; l += across) {
         const char *rows = hs__slice_at(from, panel, l) + row * across * e;
         const int64_t depth = hs__min(across, width - l);
-        hs__pack_panels(&how, count, depth, rows, across, 1, packed + l * step);
+        hs__pack_micro_panels(&how, count, depth, rows, across, 1, packed + l * step);
     }
 }
 

@@ -152,7 +152,7 @@ void hs__to_rows(const hs__column_type *t, int64_t cols, int64_t depth, const ch
     /* As reals of the same size. */
     if (t->element <= 8) {
         const hs__pack how = {t->element == 8, HS__REAL, across, 0, 0};
-        hs__pack_panels(&how, cols, depth, from, stride, depth_stride, to);
+        hs__pack_micro_panels(&how, cols, depth, from, stride, depth_stride, to);
         return;
     }
     if (cols < across) memset(to, 0, (size_t)(depth * across) * t->element);

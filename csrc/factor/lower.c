@@ -126,8 +126,8 @@ void hs__lower_prepare(const hs__column_type *t, const hs__packed_panel *p,
     for (int64_t j = 0; j < block->cols; j += across) {
         const char *slice = hs__slice_at(t, block, j) + first;
         if (!hs__is_packed(t, slice))
-            hs__pack_panels(&t->slice.u, across, p->width, slice, 1, across,
-                            work + j / across * bytes);
+            hs__pack_micro_panels(&t->slice.u, across, p->width, slice, 1, across,
+                                  work + j / across * bytes);
     }
 }
 

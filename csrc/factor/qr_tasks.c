@@ -94,17 +94,17 @@ static int pack_panel(const hs__column_type *t, const hs__packed_panel *p, const
     }
     for (int64_t s = 0, count = hs__strip_count(f, rows, width); s < count; s++) {
         if (hs__attend(self)) return 1;
-        hs__pack_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width,
-                        r->v + hs__row_of_strip(f, width, s) * e, 1, rows, to.v + s * size);
+        hs__pack_micro_panels(&f->l, hs__rows_of_strip(f, rows, width, s), width,
+                              r->v + hs__row_of_strip(f, width, s) * e, 1, rows, to.v + s * size);
     }
     for (int64_t s = 0, i = 0; i < width; s++, i += f->rows) {
         if (hs__attend(self)) return 1;
         const int64_t h = hs__min(f->rows, width - i);
-        hs__pack_panels(&conjugate, h, rows, r->v + i * rows * e, rows, 1,
-                        to.adjoint + s * adjoint_strip(t, rows));
-        hs__pack_panels(adjoint ? &conjugate : &plain, h, width,
-                        r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1,
-                        adjoint ? 1 : width, to.t + s * t_strip(t, width));
+        hs__pack_micro_panels(&conjugate, h, rows, r->v + i * rows * e, rows, 1,
+                              to.adjoint + s * adjoint_strip(t, rows));
+        hs__pack_micro_panels(adjoint ? &conjugate : &plain, h, width,
+                              r->t + i * (adjoint ? width : 1) * e, adjoint ? width : 1,
+                              adjoint ? 1 : width, to.t + s * t_strip(t, width));
     }
     return 0;
 }
@@ -190,7 +190,7 @@ static const char *packed_operand(const hs__column_type *t, const char *rows, in
                                   char *scratch)
 {
     if (hs__is_packed(t, rows)) return rows;
-    hs__pack_panels(&t->slice.u, t->slice.across, depth, rows, 1, t->slice.across, scratch);
+    hs__pack_micro_panels(&t->slice.u, t->slice.across, depth, rows, 1, t->slice.across, scratch);
     return scratch;
 }
 
@@ -228,7 +228,7 @@ static void multiply_by_t(const hs__column_type *t, const hs__packed_panel *p, i
         hs__strip_multiply(t, f, h, f->across, depth, l + first * step, u + first * u_step,
                            result + i * row, f->across, l + size, u);
     }
-    if (t->parts == 2) hs__pack_panels(&f->u, f->across, p->width, result, 1, f->across, to);
+    if (t->parts == 2) hs__pack_micro_panels(&f->u, f->across, p->width, result, 1, f->across, to);
 }
 
 /* U = T^H V^H C, or T V^H C without the adjoint, for the columns of a block; to x->u. */

@@ -69,8 +69,8 @@ static int pack_panel(hs__task_data *x, int32_t k, char *memory, hs__member *sel
         const int64_t h = hs__rows_of_strip(l, p->rows, p->width, s);
         /* elements above the diagonal are not read */
         const int64_t depth = s < top ? hs__min(p->width, row + h) : p->width;
-        hs__pack_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride,
-                        a->col_stride, p->strips + s * size);
+        hs__pack_micro_panels(&l->l, h, depth, hs__at(a, p->first + row, p->first), a->row_stride,
+                              a->col_stride, p->strips + s * size);
     }
     for (int64_t i = 0; i < p->width && !x->unit; i++)
         hs__invert(t, hs__at(a, p->first + i, p->first + i), scales[i]);

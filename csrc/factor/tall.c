@@ -113,7 +113,7 @@ static void copy_matrix(const tall_run *job, hs__matrix to, hs__matrix from, hs_
         return;
     }
     const hs__pack how = {e == 8, HS__REAL, (int32_t)to.rows, 0, 0};
-    hs__pack_panels(&how, to.rows, to.cols, from.data, from.row_stride, 1, to.data);
+    hs__pack_micro_panels(&how, to.rows, to.cols, from.data, from.row_stride, 1, to.data);
 }
 
 /* Copies the upper triangle of R, and sets zeros below it. */

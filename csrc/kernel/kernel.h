@@ -12,7 +12,7 @@
  * type. If *beta == 0, C is not read; *beta is never NaN, which BLIS takes for 0.
  *   a               k columns of tile_rows elements, aligned to 64 bytes, zero beyond row m
  *   b               k rows of tile_cols elements, aligned to 64 bytes, zero beyond column n
- *   a_next, b_next  the panels of the next call, for prefetching */
+ *   a_next, b_next  the micro-panels of the next call, for prefetching */
 typedef void hs__micro_kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                               const void *b, const void *beta, void *c, int64_t row_stride,
                               int64_t col_stride, const void *a_next, const void *b_next);

@@ -7,8 +7,9 @@
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
 #define TRANSPOSE (__builtin_cpu_supports("avx2") ? NAME(transpose_avx2) : NAME(transpose_plain))
-#define PACK_FULL_PANEL \
-    (__builtin_cpu_supports("avx2") ? NAME(pack_full_panel_avx2) : NAME(pack_panel_plain))
+#define PACK_FULL                                                      \
+    (__builtin_cpu_supports("avx2") ? NAME(pack_full_micro_panel_avx2) \
+                                    : NAME(pack_micro_panel_plain))
 
 /* Transposes a square: rows[u] becomes column u. */
 AVX2 static inline __attribute__((always_inline)) void double_transpose_square(__m256d rows[4])
@@ -43,30 +44,34 @@ AVX2 static inline __attribute__((always_inline)) void float_transpose_square(__
 }
 
 #else
-#define PACK_FULL_PANEL NAME(pack_panel_plain)
+#define PACK_FULL NAME(pack_micro_panel_plain)
 #define TRANSPOSE NAME(transpose_plain)
 #endif
 
-/* Number of source rows that are packed into adjacent panels before the next rows: few, so that
- * memory is read along the rows. */
+/* Number of source rows that are packed into adjacent micro-panels before the next rows: few, so
+ * that memory is read along the rows. */
 enum { BAND = 4 };
 
 #define TEMPLATE "kernel/pack_template.h"
 #define SET(x) x
 #include "kernel/each_real.h"
 
-void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
-                     int64_t stride, int64_t depth_stride, void *target)
+void hs__pack_micro_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
+                           int64_t stride, int64_t depth_stride, void *target)
 {
-    if (how->real_type) double_pack_panels(how, count, depth, source, stride, depth_stride, target);
-    else float_pack_panels(how, count, depth, source, stride, depth_stride, target);
+    if (how->real_type)
+        double_pack_micro_panels(how, count, depth, source, stride, depth_stride, target);
+    else float_pack_micro_panels(how, count, depth, source, stride, depth_stride, target);
 }
 
-void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2],
-                      void *panels)
+void hs__scale_micro_panels(const hs__pack *how, int64_t count, int64_t depth,
+                            const double factor[2], void *micro_panels)
 {
-    if (how->real_type) double_scale_panels(how, count, depth, factor[0], factor[1], panels);
-    else float_scale_panels(how, count, depth, (float)factor[0], (float)factor[1], panels);
+    if (how->real_type)
+        double_scale_micro_panels(how, count, depth, factor[0], factor[1], micro_panels);
+    else
+        float_scale_micro_panels(how, count, depth, (float)factor[0], (float)factor[1],
+                                 micro_panels);
 }
 
 void hs__transpose_reals(int32_t real_type, int64_t rows, int64_t cols, const void *from,

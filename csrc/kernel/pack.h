@@ -21,14 +21,14 @@ typedef struct hs__pack {
 
 /* Packs count x depth elements at source (element (i, l) at i * stride + l * depth_stride) into
  * micro-panels of `tile` real elements across and depth (complex: twice that) real steps each. The
- * last panel is padded with zeros. */
-void hs__pack_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
-                     int64_t stride, int64_t depth_stride, void *target);
+ * last one is padded with zeros. */
+void hs__pack_micro_panels(const hs__pack *how, int64_t count, int64_t depth, const void *source,
+                           int64_t stride, int64_t depth_stride, void *target);
 
-/* Multiplies panels from hs__pack_panels, not negative ones, by a factor, (real, imaginary),
- * rounded to the type. */
-void hs__scale_panels(const hs__pack *how, int64_t count, int64_t depth, const double factor[2],
-                      void *panels);
+/* Multiplies micro-panels from hs__pack_micro_panels, not negative ones, by a factor, (real,
+ * imaginary), rounded to the type. */
+void hs__scale_micro_panels(const hs__pack *how, int64_t count, int64_t depth,
+                            const double factor[2], void *micro_panels);
 
 /* Computes to(j, i) <- from(i, j) for rows i and columns j of reals, or of complex elements of the
  * same size and alignment. In `from` consecutive i are adjacent in memory, in `to` consecutive

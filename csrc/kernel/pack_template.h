@@ -1,11 +1,11 @@
 /* Packing for one real type; see each_real.h for the parameters. */
 
-/* ---- one full panel of real elements --------------------------------------------------------- */
+/* ---- one full micro-panel of real elements --------------------------------------------------- */
 
 /* Packs element by element; the compiler uses vector moves if the elements are adjacent. */
 static inline __attribute__((always_inline)) void
-NAME(pack_panel_plain)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
-                       int64_t depth_stride, REAL *target)
+NAME(pack_micro_panel_plain)(int tile, int negative, int64_t depth, const REAL *source,
+                             int64_t stride, int64_t depth_stride, REAL *target)
 {
     for (int64_t l = 0; l < depth; l++)
         for (int i = 0; i < tile; i++) {
@@ -31,13 +31,14 @@ typedef REAL NAME(vector) __attribute__((vector_size(32), may_alias));
 typedef REAL NAME(unaligned) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = 32 / sizeof(REAL) };
 
-/* Packs a panel with contiguous depth: squares of lanes x lanes are transposed in registers. */
+/* Packs a micro-panel with contiguous depth: squares of lanes x lanes are transposed in
+ * registers. */
 AVX2 static inline __attribute__((always_inline)) void
-NAME(pack_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source, int64_t stride,
-                      int64_t depth_stride, REAL *target)
+NAME(pack_micro_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source,
+                            int64_t stride, int64_t depth_stride, REAL *target)
 {
     int64_t l = 0;
-    /* whole rows of the panel are copied */
+    /* whole rows of the micro-panel are copied */
     if (stride == 1 && !negative) {
         /* each row is in another page, which the hardware does not prefetch */
         for (; l < depth; l++) {
@@ -70,8 +71,8 @@ NAME(pack_panel_avx2)(int tile, int negative, int64_t depth, const REAL *source,
                                (size_t)have * sizeof(REAL));
                 }
             }
-    NAME(pack_panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride,
-                           depth_stride, target + l * tile);
+    NAME(pack_micro_panel_plain)(tile, negative, depth - l, source + l * depth_stride, stride,
+                                 depth_stride, target + l * tile);
 }
 
 /* Transposes in squares of registers, one cache line of `from` after the other. */
@@ -96,15 +97,16 @@ AVX2 static void NAME(transpose_avx2)(int64_t rows, int64_t cols, const REAL *fr
     NAME(transpose_plain)(rows - i, cols, from + i, from_stride, to + i * to_stride, to_stride);
 }
 
-/* Packs a full panel, with the usual tiles as constants, so that all loops above unroll. */
-AVX2 static void NAME(pack_full_panel_avx2)(int tile, int negative, int64_t depth,
-                                            const REAL *source, int64_t stride,
-                                            int64_t depth_stride, REAL *target)
+/* Packs a full micro-panel, with the usual tiles as constants, so that all loops above unroll. */
+AVX2 static void NAME(pack_full_micro_panel_avx2)(int tile, int negative, int64_t depth,
+                                                  const REAL *source, int64_t stride,
+                                                  int64_t depth_stride, REAL *target)
 {
-#define PACK_CASE(TILE)                                                                            \
-    case TILE:                                                                                     \
-        if (negative) NAME(pack_panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target); \
-        else NAME(pack_panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target);          \
+#define PACK_CASE(TILE)                                                                         \
+    case TILE:                                                                                  \
+        if (negative)                                                                           \
+            NAME(pack_micro_panel_avx2)(TILE, 1, depth, source, stride, depth_stride, target);  \
+        else NAME(pack_micro_panel_avx2)(TILE, 0, depth, source, stride, depth_stride, target); \
         break
     switch (tile) {
         PACK_CASE(4);
@@ -116,33 +118,34 @@ AVX2 static void NAME(pack_full_panel_avx2)(int tile, int negative, int64_t dept
         PACK_CASE(24);
         PACK_CASE(32);
         PACK_CASE(48);
-    default: NAME(pack_panel_avx2)(tile, negative, depth, source, stride, depth_stride, target);
+    default:
+        NAME(pack_micro_panel_avx2)(tile, negative, depth, source, stride, depth_stride, target);
     }
 #undef PACK_CASE
 }
 
 #endif
 
-/* ---- all panels ------------------------------------------------------------------------------ */
+/* ---- all micro-panels ------------------------------------------------------------------------ */
 
-/* hs__pack_panels for this type. */
-static void NAME(pack_panels)(const hs__pack *how, int64_t count, int64_t depth, const REAL *source,
-                              int64_t stride, int64_t depth_stride, REAL *target)
+/* hs__pack_micro_panels for this type. */
+static void NAME(pack_micro_panels)(const hs__pack *how, int64_t count, int64_t depth,
+                                    const REAL *source, int64_t stride, int64_t depth_stride,
+                                    REAL *target)
 {
-    void (*const pack_full_panel)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) =
-        PACK_FULL_PANEL;
+    void (*const pack_full)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) = PACK_FULL;
     const int tile = how->tile;
     const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
-    /* source elements per panel */
+    /* source elements per micro-panel */
     const int across = how->form == HS__EXPANDED ? tile / 2 : tile;
     if (how->form == HS__REAL && stride == 1 && !how->negative) {
         const int64_t whole = count / tile * tile;
         for (int64_t l = 0; l < depth; l += BAND)
             for (int64_t i = 0; i < whole; i += tile)
-                pack_full_panel(tile, 0, depth - l < BAND ? depth - l : BAND,
-                                source + i + l * depth_stride, 1, depth_stride,
-                                target + i * depth + l * tile);
+                pack_full(tile, 0, depth - l < BAND ? depth - l : BAND,
+                          source + i + l * depth_stride, 1, depth_stride,
+                          target + i * depth + l * tile);
         source += whole;
         target += whole * depth;
         count -= whole;
@@ -153,7 +156,7 @@ static void NAME(pack_panels)(const hs__pack *how, int64_t count, int64_t depth,
         if (how->form == HS__REAL) {
             const REAL *from = source + i0 * stride;
             if (have == tile)
-                pack_full_panel(tile, how->negative, depth, from, stride, depth_stride, target);
+                pack_full(tile, how->negative, depth, from, stride, depth_stride, target);
             else
                 for (int64_t l = 0; l < depth; l++)
                     for (int i = 0; i < have; i++)
@@ -180,12 +183,12 @@ static void NAME(pack_panels)(const hs__pack *how, int64_t count, int64_t depth,
     }
 }
 
-/* hs__scale_panels for this type. A real factor does not multiply by its imaginary zero. */
-static void NAME(scale_panels)(const hs__pack *how, int64_t count, int64_t depth, REAL re, REAL im,
-                               REAL *x)
+/* hs__scale_micro_panels for this type. A real factor does not multiply by its imaginary zero. */
+static void NAME(scale_micro_panels)(const hs__pack *how, int64_t count, int64_t depth, REAL re,
+                                     REAL im, REAL *x)
 {
     const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
-    /* number of steps in all panels */
+    /* number of steps in all micro-panels */
     const int64_t elements = (count + across - 1) / across * depth;
     if (how->form == HS__REAL || im == 0) {
         for (int64_t i = 0; i < elements * tile * (how->form == HS__REAL ? 1 : 2); i++) x[i] *= re;

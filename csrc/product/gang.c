@@ -47,7 +47,7 @@ static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 typedef struct {
     int64_t row, col;
     double units;
-} place;
+} unit_position;
 
 /* Finds the units *from .. *to - 1 of `rows` rows of units, beginning at row `row`, that meet the
  * triangle within the columns of a panel. */
@@ -70,24 +70,24 @@ static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
 }
 
 /* Returns the position with `units` computed units before it; it is not before `at`. */
-static place advance_place(const hs__panel_product *x, int64_t panel_col, int64_t cols, place at,
-                           double units)
+static unit_position advance_position(const hs__panel_product *x, int64_t panel_col, int64_t cols,
+                                      unit_position at, double units)
 {
     const int64_t col_units = hs__ceil_div(cols, hs__col_unit(x));
     const int64_t row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
     if (!x->triangle.which) {
         const int64_t row = (int64_t)floor(units / (double)col_units);
         return row < row_units
-                   ? (place){row, (int64_t)(units - (double)row * (double)col_units), units}
-                   : (place){row_units, 0, units};
+                   ? (unit_position){row, (int64_t)(units - (double)row * (double)col_units), units}
+                   : (unit_position){row_units, 0, units};
     }
     while (at.units < units && at.row < row_units) {
         int64_t from, to;
         units_of_row(x, panel_col, cols, at.row, 1, &from, &to);
         from = hs__max(from, at.col);
         if (at.units + (double)(to - from) > units)
-            return (place){at.row, from + (int64_t)(units - at.units), units};
-        at = (place){at.row + 1, 0, at.units + (double)hs__max(to - from, 0)};
+            return (unit_position){at.row, from + (int64_t)(units - at.units), units};
+        at = (unit_position){at.row + 1, 0, at.units + (double)hs__max(to - from, 0)};
     }
     return at;
 }
@@ -104,9 +104,10 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     const int64_t nu = hs__col_unit(x);
     const int64_t row_units = hs__ceil_div(x->c.rows, mu);
     const int64_t col_units = hs__ceil_div(cols, nu);
-    place at = {.row = first_row(x, panel_col)}; /* next unit to divide */
-    const double units = x->triangle.which ? advance_place(x, panel_col, cols, at, INFINITY).units
-                                           : (double)row_units * (double)col_units;
+    unit_position at = {.row = first_row(x, panel_col)}; /* next unit to divide */
+    const double units = x->triangle.which
+                             ? advance_position(x, panel_col, cols, at, INFINITY).units
+                             : (double)row_units * (double)col_units;
     double total = 0.0;
     double sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;
@@ -115,7 +116,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     for (int32_t w = 0; w < members; w++) {
         if (first) first[w] = count;
         sum += speeds ? speeds[w] : 1.0;
-        const place end = advance_place(
+        const unit_position end = advance_position(
             x, panel_col, cols, at, w + 1 == members ? units : floor(units * (sum / total) + 0.5));
         while (at.row < end.row || (at.row == end.row && at.col < end.col)) {
             int64_t rows = 1;
@@ -132,7 +133,7 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
                 tile[count].cols = hs__min(to * nu, cols) - from * nu;
             }
             count += from < to;
-            at = ends ? (place){at.row + rows, 0, 0.0} : end;
+            at = ends ? (unit_position){at.row + rows, 0, 0.0} : end;
         }
         at = end;
     }

@@ -219,9 +219,11 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const size_t b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
     if (have->row != t->row || have->rows != t->rows || have->depth != panel->depth) {
-        hs__pack_panels(&x->pack_a, t->rows, panel->length, hs__at(&x->a, t->row, panel->depth),
-                        x->a.row_stride, x->a.col_stride, block);
-        if (x->scales_a) hs__scale_panels(&x->pack_a, t->rows, panel->length, x->factor, block);
+        hs__pack_micro_panels(&x->pack_a, t->rows, panel->length,
+                              hs__at(&x->a, t->row, panel->depth), x->a.row_stride, x->a.col_stride,
+                              block);
+        if (x->scales_a)
+            hs__scale_micro_panels(&x->pack_a, t->rows, panel->length, x->factor, block);
         *have = (hs__packed_block){t->row, t->rows, panel->depth};
     }
 
@@ -293,9 +295,10 @@ void hs__pack_columns(const hs__panel_product *x, const hs__panel *panel, int64_
 {
     const size_t bytes = (size_t)(x->pack_b.tile * real_depth(x, panel->length)) * real_bytes(x);
     char *to = packed + (size_t)(col / hs__col_unit(x)) * bytes;
-    hs__pack_panels(&x->pack_b, cols, panel->length, hs__at(&x->b, panel->depth, panel->col + col),
-                    x->b.col_stride, x->b.row_stride, to);
-    if (x->scales_b) hs__scale_panels(&x->pack_b, cols, panel->length, x->factor, to);
+    hs__pack_micro_panels(&x->pack_b, cols, panel->length,
+                          hs__at(&x->b, panel->depth, panel->col + col), x->b.col_stride,
+                          x->b.row_stride, to);
+    if (x->scales_b) hs__scale_micro_panels(&x->pack_b, cols, panel->length, x->factor, to);
 }
 
 void hs__panel_product_run(const hs__panel_product *x, void *panel_buffer, void *block,

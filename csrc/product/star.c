@@ -50,7 +50,7 @@ typedef struct {
     int32_t odd;                    /* non-zero: its place is the second end */
     int32_t first_buffer;           /* of two buffers, the index of the first panel's */
     int64_t last_panel;             /* message */
-} place;
+} chunk_place;
 
 typedef struct {
     hs__run run;
@@ -58,7 +58,7 @@ typedef struct {
     hs__kernel *kernel; /* [domains] */
     hs_star_product *x;
     hs__matrix operand[OPERANDS];
-    place *places; /* [chunks] */
+    chunk_place *places; /* [chunks] */
     /* how it lies in an arena: as at the master, so that whole lines are copied */
     int by_columns[OPERANDS];
     int64_t count;
@@ -84,7 +84,7 @@ static int is_ahead(const star_run *job, int64_t chunk)
     return job->places[chunk].first != chunk;
 }
 
-static const place *place_of(const star_run *job, const hs_star_chunk *chunk)
+static const chunk_place *place_of(const star_run *job, const hs_star_chunk *chunk)
 {
     return &job->places[chunk - job->x->chunks];
 }
@@ -422,11 +422,11 @@ static hs_status place_chunks(star_run *job)
     if (!before || !job->places) return HS_ERROR_MEMORY;
     for (int64_t k = 0; k < x->chunk_count; k++) {
         const hs_star_chunk *chunk = &x->chunks[k];
-        place *own = &job->places[k];
+        chunk_place *own = &job->places[k];
         const int64_t last = before[chunk->worker] - 1;
         own->first = k;
         if (chunk->ahead && last >= 0) {
-            const place *other = &job->places[last];
+            const chunk_place *other = &job->places[last];
             const int64_t panels = panels_of(
                 hs__chunk_traffic_of(x->star->t, &x->chunks[last]).length, x->chunks[last].depth);
             own->first = other->first;
