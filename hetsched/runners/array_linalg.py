@@ -14,7 +14,7 @@ import numpy as np
 from .._engine.dtypes import DTYPES
 from . import cholesky, lstsq, qr, systems
 from .operands import Array
-from .shared import shared_pool, threads_of
+from .shared import shared_resources
 
 #: Calls with less work than one matrix with this many rows go to NumPy's LAPACK.
 FEW_ROWS = 256
@@ -65,9 +65,9 @@ def _solve(a: Any, b: Any) -> Any:
         np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except ValueError:
         return None
-    pool = shared_pool()
+    threads = shared_resources().threads
     try:
-        found = systems.solution(threads_of(pool), x, y, False, False, False, False, "gen", False)
+        found = systems.solution(threads, x, y, False, False, False, False, "gen", False)
     except np.linalg.LinAlgError:
         raise np.linalg.LinAlgError("Singular matrix") from None
     return np.ascontiguousarray(found)
@@ -77,7 +77,7 @@ def _inv(a: Any) -> Any:
     x = _square(a)
     if x is None:
         return None
-    found, singular = systems.run_inverse(threads_of(shared_pool()), x)
+    found, singular = systems.run_inverse(shared_resources().threads, x)
     if (singular >= 0).any():
         raise np.linalg.LinAlgError("Singular matrix")
     return np.ascontiguousarray(found)
@@ -87,16 +87,16 @@ def _det(a: Any) -> Any:
     x = _square(a)
     if x is None:
         return None
-    pool = shared_pool()
-    return systems.det(threads_of(pool), x, False, False).astype(x.dtype)
+    threads = shared_resources().threads
+    return systems.det(threads, x, False, False).astype(x.dtype)
 
 
 def _slogdet(a: Any) -> Any:
     x = _square(a)
     if x is None:
         return None
-    pool = shared_pool()
-    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(threads_of(pool), x)))
+    threads = shared_resources().threads
+    return _SLOGDET_RESULT(*map(Plain, systems.slogdet(threads, x)))
 
 
 def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
@@ -104,7 +104,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
     if x is None or not isinstance(upper, bool):
         return None
     out = np.zeros(x.shape, x.dtype)
-    if cholesky.run(threads_of(shared_pool()), x, out, not upper, True).any():
+    if cholesky.run(shared_resources().threads, x, out, not upper, True).any():
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return out
 
@@ -119,7 +119,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
         or not _finite(x)
     ):
         return None
-    threads = threads_of(shared_pool())
+    threads = shared_resources().threads
     if mode == "r":
         return qr.by_item(x, lambda item: (qr.triangle(threads, item),))[0]
     found = qr.by_item(x, lambda item: qr.parts(threads, item, words[mode]))
@@ -148,7 +148,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     sides = y[:, None] if y.ndim == 1 else y
     cut = lstsq.cutoff(x.shape, wide, rcond)
     double = x.astype(wide, copy=False), sides.astype(wide, copy=False)
-    found = lstsq.least_squares(threads_of(shared_pool()), *double, cut, values=True)
+    found = lstsq.least_squares(shared_resources().threads, *double, cut, values=True)
     real = dtype.type(0).real.dtype
     solution = np.ascontiguousarray(found.x.astype(dtype, copy=False))
     residues = found.residues.astype(real, copy=False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..trace import Trace
     from .factor import Wish
     from .operands import Array
-    from .workers import Workers
+    from .workers import Resources
 
 
 def factors(
@@ -65,8 +65,7 @@ def factors(
 
 
 def by_plan(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     given: ArrayLike,
     lower: bool,
     overwrite_a: bool,
@@ -81,7 +80,7 @@ def by_plan(
     mine = in_place(given, a, overwrite_a)
     c = a if mine else columns(a.shape, a.dtype)
     turned = (None if mine else a, c) if lower else (None if mine else a.T, c.T)
-    failed, trace = perform(threads, workers, Problem("cholesky", *turned, clear=True), wish)
+    failed, trace = perform(resources, Problem("cholesky", *turned, clear=True), wish)
     if failed >= 0:
         raise np.linalg.LinAlgError(
             f"{failed + 1}-th leading minor of the array is not positive definite"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..planners.star_lu import StarLuPlan
     from ..trace import Trace
     from .operands import Array
-    from .workers import Workers
+    from .workers import Resources, Workers
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,9 @@ def plan_for(
     return plan_factor(m, n, platform, dtype=dtype, link_costs=link_costs, **options)
 
 
-def perform(
-    threads: engine.Threads, workers: Workers, x: Problem, wish: Wish = NOTHING
-) -> tuple[int, Trace | None]:
+def perform(resources: Resources, x: Problem, wish: Wish = NOTHING) -> tuple[int, Trace | None]:
     """Factor; return the index of what failed, or -1, and the trace or None."""
+    threads, workers = resources
     plan = _chosen(workers, x, wish)
     if workers.emulated:
         workers.require_products(x.x.dtype)

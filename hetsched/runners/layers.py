@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._base.progress import Progress
-    from .._engine.run import Threads
     from ..trace import Trace
     from .operands import Array, Operands
-    from .workers import Workers
+    from .workers import Resources
 
 #: Bytes of the rows of C that a worker completes before it goes on to the next rows, and the least
 #: number of these rows. With fewer rows, packing B again for each strip would take too long.
@@ -144,8 +143,7 @@ def _opened(name: str, path: Path) -> Array:
 
 
 def run(
-    threads: Threads,
-    workers: Workers,
+    resources: Resources,
     plan: ProductPlan,
     x: Operands,
     folder: Any,
@@ -159,13 +157,11 @@ def run(
     owners = np.unique(plan.boxes[:, 0]).tolist() or [0]
     paths = _paths(folder, owners, x.c.shape, x.c.dtype)
     with ExitStack() as opened:
-        layers: list[Array | None] = [None] * len(workers)
+        layers: list[Array | None] = [None] * len(resources.workers)
         for worker, path in paths.items():
             layers[worker] = _mapped(opened.enter_context(replace_file(path)), x.c.shape, x.c.dtype)
         kept = product.Kept(layers, *_strips(plan, x.c.itemsize))
-        done = product.run(
-            threads, workers, plan, (x.a, x.b, x.c, x.alpha, x.beta), progress, kept=kept
-        )
+        done = product.run(resources, plan, (x.a, x.b, x.c, x.alpha, x.beta), progress, kept=kept)
         for layer in layers:
             if isinstance(layer, np.memmap):
                 layer.flush()

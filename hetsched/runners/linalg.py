@@ -15,7 +15,7 @@ from . import systems, triangular
 from .arguments import squares
 from .lstsq import LeastSquares
 from .operands import Array, as_array
-from .shared import shared_pool, threads_of
+from .shared import shared_resources
 
 # ---- LU ------------------------------------------------------------------------------------------
 
@@ -45,10 +45,10 @@ def lu_factor(
     >>> lu.tolist(), piv.tolist()
     ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
     """
-    pool, a = shared_pool(), as_array("A", A)
+    resources, a = shared_resources(), as_array("A", A)
     if a.ndim > 2:
-        return lu_run.run_stack(threads_of(pool), a, overwrite_a, check_finite)
-    return lu_run.run(threads_of(pool), pool._workers, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
+        return lu_run.run_stack(resources.threads, a, overwrite_a, check_finite)
+    return lu_run.run(resources, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
 
 
 def lu_solve(
@@ -82,7 +82,7 @@ def lu_solve(
     [1.0, 2.0]
     """
     return lu_run.solution(
-        threads_of(shared_pool()), lu_and_piv, b, trans, overwrite_b, check_finite
+        shared_resources().threads, lu_and_piv, b, trans, overwrite_b, check_finite
     )
 
 
@@ -140,9 +140,9 @@ def solve(
     >>> hs.solve([[4.0, 2.0], [2.0, 5.0]], [6.0, 7.0], assume_a="pos").tolist()
     [1.0, 1.0]
     """
-    pool = shared_pool()
+    threads = shared_resources().threads
     return systems.solution(
-        threads_of(pool), A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
+        threads, A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
     )
 
 
@@ -174,7 +174,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     >>> hs.inv([[2.0, 0.0], [1.0, 4.0]]).tolist()
     [[0.5, 0.0], [-0.125, 0.25]]
     """
-    return systems.inverse(threads_of(shared_pool()), a, overwrite_a, check_finite)
+    return systems.inverse(shared_resources().threads, a, overwrite_a, check_finite)
 
 
 def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -202,8 +202,8 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     >>> hs.det([[1.0, 2.0], [4.0, 6.0]])
     np.float64(-2.0)
     """
-    pool = shared_pool()
-    return systems.det(threads_of(pool), A, overwrite_a, check_finite)
+    threads = shared_resources().threads
+    return systems.det(threads, A, overwrite_a, check_finite)
 
 
 def slogdet(a: ArrayLike) -> Any:
@@ -227,8 +227,8 @@ def slogdet(a: ArrayLike) -> Any:
     >>> float(sign), round(float(log), 6)
     (-1.0, 0.693147)
     """
-    pool = shared_pool()
-    return systems.slogdet(threads_of(pool), squares("a", a))
+    threads = shared_resources().threads
+    return systems.slogdet(threads, squares("a", a))
 
 
 # ---- Cholesky and triangles ----------------------------------------------------------------------
@@ -270,7 +270,7 @@ def cholesky(
     [[2.0, 0.0], [1.0, 3.0]]
     """
     return cholesky_run.factors(
-        threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=True
+        shared_resources().threads, a, lower, overwrite_a, check_finite, clean=True
     )
 
 
@@ -306,7 +306,7 @@ def cho_factor(
     ([2.0, 1.0], False)
     """
     return cholesky_run.factors(
-        threads_of(shared_pool()), a, lower, overwrite_a, check_finite, clean=False
+        shared_resources().threads, a, lower, overwrite_a, check_finite, clean=False
     ), bool(lower)
 
 
@@ -341,7 +341,7 @@ def cho_solve(
     [1.0, 1.0]
     """
     return cholesky_run.solution(
-        threads_of(shared_pool()), c_and_lower, b, overwrite_b, check_finite
+        shared_resources().threads, c_and_lower, b, overwrite_b, check_finite
     )
 
 
@@ -389,7 +389,7 @@ def solve_triangular(
     [1.0, 2.0]
     """
     return triangular.solution(
-        threads_of(shared_pool()), a, b, trans, lower, unit_diagonal, overwrite_b, check_finite
+        shared_resources().threads, a, b, trans, lower, unit_diagonal, overwrite_b, check_finite
     )
 
 
@@ -439,7 +439,7 @@ def qr(
     ((3, 2), [[5.0, 2.2], [0.0, 2.039607805437]])
     """
     return qr_run.decomposition(
-        threads_of(shared_pool()), a, overwrite_a, mode, pivoting, check_finite
+        shared_resources().threads, a, overwrite_a, mode, pivoting, check_finite
     )
 
 
@@ -490,5 +490,5 @@ def lstsq(
     ([1.0, 2.0], 2, 'qr')
     """
     return lstsq_run.solution(
-        threads_of(shared_pool()), a, b, cond, overwrite_a, overwrite_b, check_finite
+        shared_resources().threads, a, b, cond, overwrite_a, overwrite_b, check_finite
     )

@@ -22,12 +22,11 @@ from .triangular import solved
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .workers import Workers
+    from .workers import Resources
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     A: ArrayLike,
     overwrite_a: bool,
     check_finite: bool,
@@ -41,10 +40,10 @@ def run(
                 f"block must be left out with a plan of plan_star_lu, got {wish.block!r}"
             )
         singular, trace = star_lu.perform(
-            threads, workers, wish.owner, x.problem, wish.trace, wish.progress
+            resources, wish.owner, x.problem, wish.trace, wish.progress
         )
     else:
-        singular, trace = perform(threads, workers, x.problem, wish)
+        singular, trace = perform(resources, x.problem, wish)
     if singular >= 0:
         warn_singular(singular)
     return (x.lu, x.piv) if trace is None else ((x.lu, x.piv), trace)

@@ -11,12 +11,12 @@ import numpy as np
 
 from .._engine import factor
 from .._engine import run as engine
+from .pool import Pool, resources_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .operands import Array
-    from .pool import Pool
 
 
 def lu_panel(
@@ -26,7 +26,8 @@ def lu_panel(
 
     pivots : (w,), as in scipy.linalg.lu_factor.
     """
-    factor.run(pool._live(), "lu", a, panel, pivots=pivots, workers=len(pool), poll=poll)
+    threads = resources_of(pool).threads
+    factor.run(threads, "lu", a, panel, pivots=pivots, workers=len(pool), poll=poll)
 
 
 def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
@@ -34,7 +35,7 @@ def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
 
     Returns 0, or the order of the leading minor that is not positive definite.
     """
-    return factor.cholesky(pool._live(), a, out, poll)
+    return factor.cholesky(resources_of(pool).threads, a, out, poll)
 
 
 def substitute(
@@ -42,7 +43,8 @@ def substitute(
 ) -> None:
     """x <- T^-1 x, where T is a triangle of t (w, w) and x (w, r) holds the right sides."""
     if x.size:
-        factor.solve_triangular(pool._live(), t, x, lower=lower, unit=unit, poll=poll)
+        threads = resources_of(pool).threads
+        factor.solve_triangular(threads, t, x, lower=lower, unit=unit, poll=poll)
 
 
 def moved_rows(pivots: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

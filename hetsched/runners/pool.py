@@ -15,6 +15,8 @@ from .._engine import fast
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..machine import mask
+from ..machine.blocks import everywhere
+from ..machine.topology import topology
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.product import ProductPlan
@@ -30,7 +32,7 @@ from . import stencil as stencil_run
 from . import sweep as sweep_run
 from .factor import Wish
 from .operands import operands
-from .workers import Workers
+from .workers import Resources, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,7 +139,7 @@ class Pool:
         It is freed after a run that another thread may be doing. The pool usually keeps a few MiB
         for each worker, and at most 64.
         """
-        self._live().trim()
+        self._live().threads.trim()
 
     def __enter__(self) -> Pool:
         return self
@@ -184,10 +186,10 @@ class Pool:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return _Own(os.getpid(), stamp, cpus, threads)
+        return _Own(os.getpid(), stamp, cpus, Resources(threads, self._workers))
 
-    def _live(self) -> engine.Threads:
-        """Return the threads, and start new ones where the old ones cannot be used.
+    def _live(self) -> Resources:
+        """Implement `resources_of`.
 
         A forked child has none of its parent's threads. If the cpus of the calling thread have
         changed (by `taskset -p`, a cgroup or the program), pinned workers may be outside them.
@@ -200,38 +202,17 @@ class Pool:
                 own = self._own = self._renewed()
         if own is None:
             raise ValueError("the pool is closed")
-        return own.threads
+        return own.resources
 
     def _renewed(self) -> _Own | None:
         own = self._own
         if own is None:
             return None
-        if self._is_elsewhere():
+        if is_elsewhere(self):
             self._workers = self._workers.resized(len(self))
         elif own.pid == os.getpid():
             return own._replace(stamp=engine.cpus_stamp() or own.stamp)
         return self._started_here()
-
-    def _is_here(self) -> bool:
-        """Whether the mask of the calling thread is the one that the pool has last seen.
-
-        It is a quick look. If it says no, `_is_elsewhere` knows whether the cpus have changed.
-        """
-        own = self._own
-        return own is not None and engine.cpus_stamp() in (0, own.stamp)
-
-    def _is_elsewhere(self) -> bool:
-        """Whether the threads were started for other cpus than the calling thread has now.
-
-        A worker of a pool, inside a tile, does not count, because it is pinned.
-        """
-        own, stamp = self._own, engine.cpus_stamp()
-        return own is not None and stamp not in (0, own.stamp) and mask.cpus() != own.cpus
-
-    def _is_inside(self) -> bool:
-        """Whether the calling thread works on a run of the pool."""
-        own = self._own
-        return own is not None and own.threads.is_inside()
 
     @property
     def closed(self) -> bool:
@@ -277,7 +258,8 @@ class Pool:
         >>> hs.Pool(2).availability.tolist()
         [1.0, 1.0]
         """
-        return check.frozen(self._live().availability(self._workers.shares[np.dtype(np.float64)]))
+        threads, workers = self._live()
+        return check.frozen(threads.availability(workers.shares[np.dtype(np.float64)]))
 
     # ---- planning ----
 
@@ -399,8 +381,7 @@ class Pool:
         ndarray, or (ndarray, Trace)
             A scalar for two 1-D operands.
         """
-        workers = self._workers
-        direct = workers.emulated or not (
+        direct = self._workers.emulated or not (
             trace is False
             and (type(method) is str and method == "auto")
             and (type(block) is int and block == 1)
@@ -410,7 +391,7 @@ class Pool:
             small = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
             if small is not None:
                 return small
-        threads, workers = self._live(), self._workers
+        resources = self._live()
         one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
         if (
             one
@@ -418,7 +399,7 @@ class Pool:
             and (progress is None or progress is False)
             and product_run.is_plain(A, B, out)
         ):
-            return product_run.multiply_plain(threads, workers, A, B, out)
+            return product_run.multiply_plain(resources, A, B, out)
         trace, report = check.flag("trace", trace), reporting(progress)
         with report as tell:
             x = operands(A, B, out, alpha, beta, others=not direct)
@@ -428,18 +409,16 @@ class Pool:
                 )
             record = None
             if direct:
-                m, n, k = x.sizes
+                workers, (m, n, k) = resources.workers, x.sizes
                 own = product_run.by_own_transpose(x)
                 plan = product_run.plan_for(
                     workers, m, n, k, x.c.dtype, method, block, communication, own_transpose=own
                 )
                 product_run.require_own_transpose(plan, x)
                 for (a, b, c), told in x.products(tell):
-                    record = product_run.run(
-                        threads, workers, plan, (a, b, c, x.alpha, x.beta), told
-                    )
+                    record = product_run.run(resources, plan, (a, b, c, x.alpha, x.beta), told)
             elif x.c.dtype in DTYPES:
-                product_run.multiply(threads, workers, x, tell)
+                product_run.multiply(resources, x, tell)
             else:
                 x.by_numpy()
         result = x.result if x.result.ndim or out is not None else x.result[()]
@@ -546,7 +525,8 @@ class Pool:
         >>> C[0, 0], round(trace.predicted, 6), trace.peak
         (np.float64(48.0), 0.195, (11, 16))
         """
-        threads, workers = self._live(), self._workers
+        resources = self._live()
+        workers = resources.workers
         trace, report = check.flag("trace", trace), reporting(progress)
         if hasattr(plan, "send_order"):
             from . import bus as bus_run
@@ -582,9 +562,9 @@ class Pool:
             if rebalance is not None or drift is not None:
                 from . import zones
 
-                record = zones.run(threads, workers, plan, x, communication, rebalance, drift, tell)
+                record = zones.run(resources, plan, x, communication, rebalance, drift, tell)
             elif isinstance(plan, StarPlan):
-                record = star_run.run(threads, workers, plan, x, order, trace, tell)
+                record = star_run.run(resources, plan, x, order, trace, tell)
             elif order != "plan":
                 raise ValueError(
                     f"order is for a plan of plan_product, got {order!r} with a"
@@ -594,8 +574,7 @@ class Pool:
                 from . import layers as layers_run
 
                 files, record = layers_run.run(
-                    threads,
-                    workers,
+                    resources,
                     product_run.checked(workers, plan, x, communication),
                     x,
                     layers,
@@ -604,9 +583,7 @@ class Pool:
                 return (files, record) if trace else files
             else:
                 boxes = product_run.checked(workers, plan, x, communication)
-                record = product_run.run(
-                    threads, workers, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell
-                )
+                record = product_run.run(resources, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell)
         return (x.result, record) if trace else x.result
 
     def sweep(
@@ -668,9 +645,7 @@ class Pool:
         """
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
-            return sweep_run.run(
-                self._live(), self._workers, plan, image, kernel, out, flops, trace, tell
-            )
+            return sweep_run.run(self._live(), plan, image, kernel, out, flops, trace, tell)
 
     def plan_stencil(
         self,
@@ -795,7 +770,6 @@ class Pool:
         with reporting(progress) as tell:
             return stencil_run.run(
                 self._live(),
-                self._workers,
                 U,
                 steps,
                 weight,
@@ -940,7 +914,6 @@ class Pool:
         with reporting(progress) as tell:
             return lu_run.run(
                 self._live(),
-                self._workers,
                 A,
                 overwrite_a,
                 check_finite,
@@ -991,7 +964,7 @@ class Pool:
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
             c, record = cholesky_run.by_plan(
-                self._live(), self._workers, A, lower, overwrite_a, check_finite, wish
+                self._live(), A, lower, overwrite_a, check_finite, wish
             )
         return (c, record) if trace else c
 
@@ -1034,9 +1007,7 @@ class Pool:
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
-            found, record = qr_run.by_plan(
-                self._live(), self._workers, A, overwrite_a, mode, check_finite, wish
-            )
+            found, record = qr_run.by_plan(self._live(), A, overwrite_a, mode, check_finite, wish)
         return (found, record) if trace else found
 
     def map_tasks(
@@ -1090,6 +1061,55 @@ class Pool:
         )
 
 
+class UnpinnedPool(Pool):
+    """Workers that are not pinned, because other threads or processes use the cpus, too."""
+
+    def _started(self) -> engine.Threads:
+        # The block sizes of the whole pool: another depth would give other bits.
+        blocks = everywhere(topology())
+        own = () if blocks is None else (blocks,)
+        return engine.Threads(
+            len(self), None, own, (0,) * len(self), deterministic=self.deterministic
+        )
+
+
+# ---- a pool as the other runners see it ----------------------------------------------------------
+
+
+def resources_of(pool: Pool, *, seen: bool = False) -> Resources:
+    """What a run needs of a pool. New threads are started where the old ones cannot be used.
+
+    seen : `is_here` was true a moment ago. A second look at the mask would take as long as the rest
+    of a small call.
+    """
+    own = pool._own
+    return own.resources if seen and own is not None else pool._live()
+
+
+def is_here(pool: Pool) -> bool:
+    """Whether the mask of the calling thread is the one that the pool has last seen.
+
+    It is a quick look. If it says no, `is_elsewhere` knows whether the cpus have changed.
+    """
+    own = pool._own
+    return own is not None and engine.cpus_stamp() in (0, own.stamp)
+
+
+def is_elsewhere(pool: Pool) -> bool:
+    """Whether the threads were started for other cpus than the calling thread has now.
+
+    A worker of a pool, inside a tile, does not count, because it is pinned.
+    """
+    own, stamp = pool._own, engine.cpus_stamp()
+    return own is not None and stamp not in (0, own.stamp) and mask.cpus() != own.cpus
+
+
+def is_inside(pool: Pool) -> bool:
+    """Whether the calling thread works on a run of the pool."""
+    own = pool._own
+    return own is not None and own.resources.threads.is_inside()
+
+
 def accumulate(
     pool: Pool, a: Array, b: Array, c: Array, alpha: complex, onto: bool, poll: engine.Poll
 ) -> None:
@@ -1097,16 +1117,17 @@ def accumulate(
 
     NumPy is not used for any size, because its BLAS has buffers of its own.
     """
-    engine.gemm(pool._live(), a, b, c, alpha, float(onto), pool._workers.shares[c.dtype], poll)
+    threads, workers = pool._live()
+    engine.gemm(threads, a, b, c, alpha, float(onto), workers.shares[c.dtype], poll)
 
 
 class _Own(NamedTuple):
-    """The threads of a pool, with their process and the cpus of the thread that started them."""
+    """What runs need of a pool, with their process and the cpus of the thread that started them."""
 
     pid: int
     stamp: int  # identifies these cpus, and is read quickly
     cpus: frozenset[int]
-    threads: engine.Threads
+    resources: Resources
 
 
 # Held while the threads are replaced, after a fork or for other cpus. It is reentrant, because a

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..trace import Trace
     from .operands import Array, Operands
-    from .workers import Workers
+    from .workers import Resources, Workers
 
 #: Products with at most this many multiply-adds go directly to NumPy: dividing them costs more than
 #: it saves.
@@ -104,9 +104,7 @@ def is_plain(A: Any, B: Any, out: Any) -> bool:
     return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
 
 
-def multiply_plain(
-    threads: engine.Threads, workers: Workers, a: Any, b: Any, out: Array | None
-) -> Array:
+def multiply_plain(resources: Resources, a: Any, b: Any, out: Array | None) -> Array:
     (m, k), n = a.shape, b.shape[1]
     work = m * n * k
     if work <= SMALL or is_slow(a, b):
@@ -114,6 +112,7 @@ def multiply_plain(
         return product
     c: Array = np.empty((m, n), a.dtype) if out is None else out
     watched = work > _LONG and threading.current_thread() is threading.main_thread()
+    threads, workers = resources
     engine.gemm(
         threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], engine.Poll() if watched else None
     )
@@ -135,9 +134,8 @@ def is_slow(a: Array, b: Array) -> bool:
     return down != a.itemsize and min(m, n) < THIN
 
 
-def multiply(
-    threads: engine.Threads, workers: Workers, x: Operands, progress: Progress | None
-) -> None:
+def multiply(resources: Resources, x: Operands, progress: Progress | None) -> None:
+    threads, workers = resources
     m, n, k = x.sizes
     count, work = math.prod(x.c.shape[:-2]), m * n * k
     main = threading.current_thread() is threading.main_thread()
@@ -166,10 +164,9 @@ def multiply(
         engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
 
 
-def gram(
-    threads: engine.Threads, workers: Workers, A: ArrayLike, out: Array | None, of: str
-) -> Array:
+def gram(resources: Resources, A: ArrayLike, out: Array | None, of: str) -> Array:
     """Implement `hs.gram`."""
+    threads, workers = resources
     check.choice("of", of, ("rows", "columns"))
     a = as_array("A", A)
     if a.ndim < 2:
@@ -357,8 +354,7 @@ class Kept(NamedTuple):
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: ProductPlan,
     product: tuple[Array, Array, Array, complex, complex],
     progress: Progress | None,
@@ -369,6 +365,7 @@ def run(
 
     `product` is (A, B, C, alpha, beta); `stacklevel` is for warnings.
     """
+    threads, workers = resources
     dtype = product[2].dtype
     pace = receive = sum_receive = None
     layers = plan.layers

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..trace import Trace
     from .factor import Wish
     from .operands import Array
-    from .workers import Workers
+    from .workers import Resources
 
 MODES = ("full", "r", "economic", "raw")
 #: The factorisation of tall matrices is faster if there are at least this many times as many rows
@@ -54,8 +54,7 @@ def decomposition(
 
 
 def by_plan(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     given: ArrayLike,
     overwrite_a: bool,
     mode: str,
@@ -69,8 +68,8 @@ def by_plan(
         require_finite(a)
     mine = in_place(given, a, overwrite_a)
     x, tau = a if mine else columns(a.shape, a.dtype), np.zeros(min(a.shape), a.dtype)
-    _, trace = perform(threads, workers, Problem("qr", None if mine else a, x, tau=tau), wish)
-    found = _parts_of(threads, x, tau, mode)
+    _, trace = perform(resources, Problem("qr", None if mine else a, x, tau=tau), wish)
+    found = _parts_of(resources.threads, x, tau, mode)
     return (((found[0], found[1]), found[2]) if mode == "raw" else found), trace
 
 

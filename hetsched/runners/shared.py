@@ -11,15 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.progress import Progress
 from .._engine import fast
-from .._engine import run as engine
 from ..machine import limits
-from ..machine.blocks import everywhere
 from ..machine.measure import when_measured
-from ..machine.topology import topology
 from . import product as product_run
 from .operands import Array
-from .pool import Pool
-from .workers import here
+from .pool import Pool, UnpinnedPool, is_elsewhere, is_here, is_inside, resources_of
+from .workers import Resources, here
 
 _shared: Pool | None = None
 # Reentrant: a signal handler may multiply while the thread that it interrupts makes the pool.
@@ -27,18 +24,6 @@ _lock = threading.RLock()
 # threadpoolctl may be missing, or too old to register other libraries.
 with suppress(ImportError, AttributeError):
     from . import threadpool as threadpool
-
-
-class _Smaller(Pool):
-    """Workers that are not pinned, because other threads or processes use the cpus, too."""
-
-    def _started(self) -> engine.Threads:
-        # The block sizes of the whole pool: another depth would give other bits.
-        blocks = everywhere(topology())
-        own = () if blocks is None else (blocks,)
-        return engine.Threads(
-            len(self), None, own, (0,) * len(self), deterministic=self.deterministic
-        )
 
 
 class _Own(threading.local):
@@ -67,34 +52,31 @@ def shared_pool() -> Pool:
     """
     global _shared
     pool = _shared
-    if pool is None or not pool._is_here():
+    if pool is None or not is_here(pool):
         with _lock:
-            if _shared is None or _shared._is_elsewhere():
+            if _shared is None or is_elsewhere(_shared):
                 _shared = Pool()
                 here.cache_clear()
             pool = _shared
-            pool._live()  # it has seen this mask now
+            resources_of(pool)  # it has seen this mask now
         _own.whole, _own.pools = None, {}  # the old ones are parts of another pool
     most = limits.most()
     if most is not None and most < len(pool):
         pool = _smaller(pool, most)
-    return _nested(pool) if pool._is_inside() else pool
+    return _nested(pool) if is_inside(pool) else pool
 
 
-def threads_of(pool: Pool) -> engine.Threads:
-    """The threads of a pool that `shared_pool` has just returned.
-
-    A second look at the mask would take as long as the rest of a small call.
-    """
-    own = pool._own
-    return own.threads if own is not None and pool is _shared else pool._live()
+def shared_resources() -> Resources:
+    """What a run needs of the `shared_pool`."""
+    pool = shared_pool()
+    return resources_of(pool, seen=pool is _shared)
 
 
 def _nested(whole: Pool) -> Pool:
     for pool in _own.nested:
-        if not pool._is_inside():
+        if not is_inside(pool):
             return pool
-    _own.nested.append(_Smaller(1, deterministic=whole.deterministic))
+    _own.nested.append(UnpinnedPool(1, deterministic=whole.deterministic))
     return _own.nested[-1]
 
 
@@ -103,14 +85,14 @@ def _smaller(whole: Pool, size: int) -> Pool:
         _own.whole, _own.pools = whole, {}
     pool = _own.pools.get(size)
     if pool is None:
-        pool = _own.pools[size] = _Smaller(size, deterministic=whole.deterministic)
+        pool = _own.pools[size] = UnpinnedPool(size, deterministic=whole.deterministic)
     return pool
 
 
 def unpinned_pool(size: int) -> Pool:
     """A pool of workers that are not pinned, because other processes have as many on the same
     cpus."""
-    return _Smaller(size)
+    return UnpinnedPool(size)
 
 
 def renew_shared_pool() -> None:
@@ -229,5 +211,4 @@ def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> 
     >>> hs.gram([[1.0, 2.0j]], of="columns").tolist()
     [[(1+0j), 2j], [-2j, (4+0j)]]
     """
-    pool = shared_pool()
-    return product_run.gram(threads_of(pool), pool._workers, A, out, of)
+    return product_run.gram(shared_resources(), A, out, of)

@@ -22,7 +22,7 @@ from ..trace import Trace
 if TYPE_CHECKING:
     from .._base.progress import Progress
     from .operands import Operands
-    from .workers import Workers
+    from .workers import Resources
 
 ORDERS = ("plan", "demand")
 _LISTED, _DEMAND = 3, 1  # hs_star_order
@@ -32,8 +32,7 @@ _MOST = 1e200  # HS_STAR_MOST
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: StarPlan,
     x: Operands,
     order: str,
@@ -41,6 +40,7 @@ def run(
     progress: Progress | None,
 ) -> Trace | None:
     """Compute C = alpha A B + beta C."""
+    threads, workers = resources
     workers.require_as_many(plan.names)
     times = costs = None
     memory: tuple[int | None, ...] = (None,) * len(workers)

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from .._base.progress import Progress
     from .._engine import run as engine
     from .operands import Array
-    from .workers import Workers
+    from .workers import Resources, Workers
 
 
 def perform(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: StarLuPlan,
     x: Problem,
     trace: bool,
     progress: Progress | None,
 ) -> tuple[int, Trace | None]:
     """Factor; return (column of the first zero on the diagonal of U or -1, trace or None)."""
+    threads, workers = resources
     pivots, lu = x.pivots, x.x
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
@@ -64,7 +64,7 @@ def perform(
             own = int(product.updates.sum())
             told = share_of(progress, done / updates, own / updates)
             at = time.perf_counter() - begin
-            record = star.run(threads, workers, product, _rest(lu, panel, q), "plan", trace, told)
+            record = star.run(resources, product, _rest(lu, panel, q), "plan", trace, told)
             if record is not None:
                 records.append((at, record))
             done += own

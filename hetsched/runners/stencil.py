@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
-    from .workers import Workers
+    from .workers import Resources, Workers
 
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _EVENTS = 2**31 - 1  # most events of a trace
@@ -48,8 +48,7 @@ def plan_for(
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     U: ArrayLike,
     steps: int,
     weight: float,
@@ -61,6 +60,7 @@ def run(
     progress: Progress | None,
 ) -> Any:
     """Implement `Pool.stencil`."""
+    workers = resources.workers
     matrix = _checked_matrix(U)
     factor = _checked_weight(weight, matrix.dtype)
     target = (
@@ -81,8 +81,8 @@ def run(
     if events > _EVENTS:
         raise ValueError(f"trace would have up to {events} events, at most {_EVENTS} are possible")
     if not (rebalance or drift):
-        return _run_whole(threads, workers, own, matrix, target, factor, trace, progress)
-    return _run_watched(threads, watch, own, matrix, target, factor, trace, progress)
+        return _run_whole(resources, own, matrix, target, factor, trace, progress)
+    return _run_watched(resources, watch, own, matrix, target, factor, trace, progress)
 
 
 def _require_emulable(workers: Workers, plan: StencilPlan, dtype: np.dtype[Any]) -> None:
@@ -93,8 +93,7 @@ def _require_emulable(workers: Workers, plan: StencilPlan, dtype: np.dtype[Any])
 
 
 def _run_slices(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: StencilPlan,
     source: Array,
     target: Array,
@@ -102,6 +101,7 @@ def _run_slices(
     events: int,
     progress: Progress | None,
 ) -> engine.RunResult:
+    threads, workers = resources
     pace = exchange = None
     if workers.emulated:
         pace = plan.cycle_times * (workers.time_scale * FLOPS / UNIT)
@@ -135,8 +135,7 @@ def _ideal(plan: StencilPlan) -> float:
 
 
 def _run_whole(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: StencilPlan,
     source: Array,
     target: Array,
@@ -146,7 +145,8 @@ def _run_whole(
 ) -> Any:
     # an update, an exchange with each neighbour
     events = 3 * plan.iterations * len(plan.ring) if trace else 0
-    result = _run_slices(threads, workers, plan, source, target, factor, events, progress)
+    result = _run_slices(resources, plan, source, target, factor, events, progress)
+    workers = resources.workers
     workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel=5)
     if not trace:
         return target
@@ -157,7 +157,7 @@ def _run_whole(
 
 
 def _run_watched(
-    threads: engine.Threads,
+    resources: Resources,
     watch: Watch,
     plan: StencilPlan,
     source: Array,
@@ -182,7 +182,9 @@ def _run_watched(
         events = 3 * looked * len(own.ring) if trace or part.looks else 0
         into = target if part.end == steps else work
         tell = share_of(progress, part.first / steps, own.iterations / steps)
-        result = _run_slices(threads, part.workers, own, state, into, factor, events, tell)
+        result = _run_slices(
+            resources._replace(workers=part.workers), own, state, into, factor, events, tell
+        )
         state, label = into, _label(own, part.first)
         steps_of = (
             [

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
-    from .workers import Workers
+    from .workers import Resources, Workers
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: Wavefront,
     image: ArrayLike,
     kernel: Stencil | Kernel,
@@ -36,6 +35,7 @@ def run(
     progress: Progress | None,
 ) -> Any:
     """Implement `Pool.sweep`."""
+    threads, workers = resources
     x, how, work = _checked(workers, plan, image, kernel, flops)
     rate = None
     if isinstance(kernel, Stencil):

@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -274,6 +274,13 @@ class Workers:
                 EmulationWarning,
                 stacklevel=stacklevel,
             )
+
+
+class Resources(NamedTuple):
+    """What a run needs of a pool: the engine's threads, and what is known of its workers."""
+
+    threads: engine.Threads
+    workers: Workers
 
 
 @cache

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.progress import share_of
-from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from ..planners.partition import Partition, gained
 from ..planners.product import COMMUNICATION, ProductPlan
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..trace import Trace
     from .operands import Operands
-    from .workers import Workers
+    from .workers import Resources
 
 
 def run(
-    threads: engine.Threads,
-    workers: Workers,
+    resources: Resources,
     plan: Any,
     x: Operands,
     communication: str,
@@ -44,6 +42,7 @@ def run(
         raise TypeError(
             f"plan must be a partition for rebalance and drift, got a {type(plan).__name__}"
         )
+    workers = resources.workers
     m, _, k = x.sizes
     whole, block = product.checked(workers, plan, x, communication), _block(plan, m)
     watch = Watch(workers, -(-k // block), rebalance, drift)
@@ -57,7 +56,7 @@ def run(
             each.require_products(x.c.dtype)
     if not watch.steps:
         return product.run(
-            threads, workers, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress, stacklevel=5
+            resources, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress, stacklevel=5
         )
     record, times = Record(len(workers)), workers.in_gigaflops.cycle_times
     for part in watch.stretches():
@@ -66,7 +65,9 @@ def run(
         tell = share_of(progress, first / k, (end - first) / k)
         beta = x.beta if part.first == 0 else 1.0
         operands = (x.a[:, first:end], x.b[first:end], x.c, x.alpha, beta)
-        trace = product.run(threads, part.workers, own, operands, tell, stacklevel=5)
+        trace = product.run(
+            resources._replace(workers=part.workers), own, operands, tell, stacklevel=5
+        )
         _add(record, trace, own, part)
         if part.looks:
             times = rates(trace, own, times, workers.time_scale)

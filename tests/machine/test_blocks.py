@@ -16,6 +16,7 @@ from hetsched.cli import main as cli
 from hetsched.machine import blocks, measure
 from hetsched.machine.block_search import Found
 from hetsched.machine.blocks import MeasuredBlocks, gangs, kept
+from hetsched.runners.pool import resources_of
 from hetsched.runners.shared import renew_shared_pool
 from hetsched.runners.workers import Workers
 
@@ -96,7 +97,7 @@ def test_the_same_blocks_for_any_number_of_workers(planted):
     with hs.Pool(1) as one, hs.Pool(9) as many, hs.Pool(platform, emulate=True) as paced:
         C = one.matmul(A, B)
         for pool in (many, paced):
-            assert pool._workers.domains == (FOUND,)
+            assert resources_of(pool).workers.domains == (FOUND,)
             assert (pool.matmul(A, B, method="columns") == C).all()
     assert (hs.matmul(A, B) == C).all()
     with hs.thread_limit(1):
@@ -202,7 +203,7 @@ def test_products_by_measured_blocks(planted):
     host = topology()
     blocks.measured(host, 1.0)
     with hs.Pool() as pool:
-        assert pool._workers.domains == (FOUND,) * len(set(host.members(host.worth)))
+        assert resources_of(pool).workers.domains == (FOUND,) * len(set(host.members(host.worth)))
         np.testing.assert_allclose(pool.matmul(A, A.T @ A), usual, atol=1e-9)
     sizes = kernels.sizes(None)
     same = Blocking(
@@ -210,7 +211,7 @@ def test_products_by_measured_blocks(planted):
     )
     platform = hs.Platform(hs.Platform.star([1] * host.worth).workers, blocks={None: same})
     with hs.Pool(platform) as pool:
-        assert pool._workers.domains == (same,) * len(set(host.members(host.worth)))
+        assert resources_of(pool).workers.domains == (same,) * len(set(host.members(host.worth)))
         if kernels.kernel()["name"] != "openblas":
             np.testing.assert_array_equal(pool.matmul(A, A.T @ A), usual)
 

@@ -22,6 +22,7 @@ from hetsched.machine import kept, linux
 from hetsched.machine.cpus import Cpu
 from hetsched.machine.kept import fingerprint
 from hetsched.machine.measure import recent, typical
+from hetsched.runners.pool import resources_of
 
 HOUR = 3600.0
 linux_ticks = linux.ticks
@@ -648,22 +649,24 @@ class TestPools:
     def test_unmeasured(self, uneven):
         pool = hs.Pool()
         assert len(pool) == 3
-        assert set(pool._workers.shares.values()) == {None}
+        assert set(resources_of(pool).workers.shares.values()) == {None}
 
     def test_measured(self, uneven):
         found = hs.measure()
         calls = len(uneven.calls)
         pool = hs.Pool()
-        np.testing.assert_allclose(pool._workers.shares[np.dtype(np.float64)], [80, 40, 80 / 3])
-        assert pool._workers.shares[np.dtype(np.complex64)] is None
+        np.testing.assert_allclose(
+            resources_of(pool).workers.shares[np.dtype(np.float64)], [80, 40, 80 / 3]
+        )
+        assert resources_of(pool).workers.shares[np.dtype(np.complex64)] is None
         assert pool.platform == found.platform()
         assert pool.plan_lu(3000, 3000).cycle_times.tolist() == found.cycle_times.tolist()
         assert len(uneven.calls) == calls  # a pool never measures by itself
-        assert hs.Pool(2)._workers.measured is None  # other cpus, other speeds
+        assert resources_of(hs.Pool(2)).workers.measured is None  # other cpus, other speeds
         given = hs.Platform.star([1, 2, 3])
         assert hs.Pool(given).platform is given
         np.testing.assert_allclose(
-            hs.Pool(given)._workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3]
+            resources_of(hs.Pool(given)).workers.shares[np.dtype(np.complex64)], [1, 1 / 2, 1 / 3]
         )
 
     def test_neighbours_come_and_go(self, uneven):
@@ -672,13 +675,13 @@ class TestPools:
         hs.measure()
         assert len(hs.Pool()) == 3
         np.testing.assert_allclose(
-            hs.Pool()._workers.shares[np.dtype(np.float32)], [80, 40, 80 / 3]
+            resources_of(hs.Pool()).workers.shares[np.dtype(np.float32)], [80, 40, 80 / 3]
         )
 
     def test_nearly_equal(self, uneven):
         uneven.even = True
         hs.measure()
-        assert set(hs.Pool()._workers.shares.values()) == {None}
+        assert set(resources_of(hs.Pool()).workers.shares.values()) == {None}
 
     def test_info(self, uneven, monkeypatch, capsys):
         assert "not measured" in measuring.describe(recent(topology()))
@@ -736,7 +739,10 @@ class TestReal:
         lu, piv = hs.lu_factor(A)
         np.testing.assert_allclose(hs.lu_solve((lu, piv), A @ np.ones(301)), 1, atol=1e-8)
         if hs.topology().worth > 1:
-            assert hetsched.runners.shared.shared_pool()._workers.shares[A.dtype] is not None
+            assert (
+                resources_of(hetsched.runners.shared.shared_pool()).workers.shares[A.dtype]
+                is not None
+            )
 
     def test_rate(self):
         assert measuring.rate(np.dtype(np.float32)) > 1e6

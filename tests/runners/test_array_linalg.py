@@ -276,7 +276,7 @@ class TestLstsq:
 
 class TestSizes:
     def test_small_ones_are_numpys(self, monkeypatch):
-        monkeypatch.setattr(hetsched.runners.array_linalg, "shared_pool", None)
+        monkeypatch.setattr(hetsched.runners.array_linalg, "shared_resources", None)
         a = hs.asarray(definite(255) / 400)
         for name, call in CALLS.items():
             if not name.startswith("lstsq"):

@@ -23,6 +23,7 @@ from hetsched._engine.star import STAR_CHUNK, Star
 from hetsched.planners.star import METHODS
 from hetsched.runners import star as star_run
 from hetsched.runners.operands import operands
+from hetsched.runners.pool import resources_of
 
 DEMAND = 1
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -80,7 +81,7 @@ def logged(pool, plan, A, B, order, emulate):
         (pool.platform.cycle_times, pool.platform.link_costs) if emulate else (None, None)
     )
     run = star_run.checked(plan, x, order, times, costs, (None,) * len(plan.names))
-    return x.result, run, run.run(pool._live(), None)
+    return x.result, run, run.run(resources_of(pool).threads, None)
 
 
 class TestResults:
