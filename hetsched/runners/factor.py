@@ -111,7 +111,7 @@ def perform(resources: Resources, x: Problem, wish: Wish = NOTHING) -> tuple[int
         return x.run(threads, progress=wish.progress)[0], None
     events = len(plan.tasks) + len(plan.messages) if wish.trace else 0
     failed, result = x.run(threads, _order(workers, plan, x.x.dtype), wish.progress, events)
-    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, 5)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
     if not wish.trace:
         return failed, None
     blocks = plan.blocks

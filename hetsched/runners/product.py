@@ -358,12 +358,11 @@ def run(
     plan: ProductPlan,
     product: tuple[Array, Array, Array, complex, complex],
     progress: Progress | None,
-    stacklevel: int = 4,
     kept: Kept | None = None,
 ) -> Trace:
     """Compute C = alpha A B + beta C, or the layers to be kept.
 
-    `product` is (A, B, C, alpha, beta); `stacklevel` is for warnings.
+    `product` is (A, B, C, alpha, beta).
     """
     threads, workers = resources
     dtype = product[2].dtype
@@ -408,7 +407,7 @@ def run(
         poll=engine.Poll(progress),
         event_capacity=1000 + 200 * len(workers) + 4 * len(boxes),
     )
-    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
     labels = (
         ["shared tiles"]
         if tiles

@@ -147,7 +147,7 @@ def _run_whole(
     events = 3 * plan.iterations * len(plan.ring) if trace else 0
     result = _run_slices(resources, plan, source, target, factor, events, progress)
     workers = resources.workers
-    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale, stacklevel=5)
+    workers.warn_if_late(result.late, plan.names, plan.makespan * workers.time_scale)
     if not trace:
         return target
     return target, workers.trace(plan, result, _label(plan), _ideal(plan), plan.finish.tolist())
@@ -204,7 +204,7 @@ def _run_watched(
                 cycle_times=rates(result.events, flops * scale, known.cycle_times)
             )
             plan = _moved(watch, record, plan, known, members.links, part, trace)
-    first.warn_if_late(record.late.tolist(), plan.names, record.predicted, stacklevel=5)
+    first.warn_if_late(record.late.tolist(), plan.names, record.predicted)
     if not steps:
         target[...] = source
     return (target, record.trace(plan.names, first)) if trace else target

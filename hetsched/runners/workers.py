@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import check
+from .._base.callers import stacklevel
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
@@ -255,15 +256,11 @@ class Workers:
             predicted_finish=[t * self.time_scale for t in finish],
         )
 
-    def warn_if_late(
-        self, late: list[float], names: Sequence[str], makespan: float, stacklevel: int = 4
-    ) -> None:
+    def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float) -> None:
         """Warn if an emulated run took longer than it should, and name the worker or port that was
         late.
 
-        late has the workers' times, followed by the port's if there is a port. The function that
-        calls this one is called by a method of Pool, and the warning points to the user's line.
-        Otherwise stacklevel says how far up that line is.
+        late has the workers' times, followed by the port's if there is a port.
         """
         if self.emulated and max(late) > max(0.01 * makespan, 0.005):
             i = int(np.argmax(late))
@@ -272,7 +269,7 @@ class Workers:
                 f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger"
                 " time_scale",
                 EmulationWarning,
-                stacklevel=stacklevel,
+                stacklevel=stacklevel(),
             )
 
 

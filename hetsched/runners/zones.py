@@ -55,9 +55,7 @@ def run(
         if each.emulated:
             each.require_products(x.c.dtype)
     if not watch.steps:
-        return product.run(
-            resources, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress, stacklevel=5
-        )
+        return product.run(resources, whole, (x.a, x.b, x.c, x.alpha, x.beta), progress)
     record, times = Record(len(workers)), workers.in_gigaflops.cycle_times
     for part in watch.stretches():
         first, end = part.first * block, min(part.end * block, k)
@@ -65,9 +63,7 @@ def run(
         tell = share_of(progress, first / k, (end - first) / k)
         beta = x.beta if part.first == 0 else 1.0
         operands = (x.a[:, first:end], x.b[first:end], x.c, x.alpha, beta)
-        trace = product.run(
-            resources._replace(workers=part.workers), own, operands, tell, stacklevel=5
-        )
+        trace = product.run(resources._replace(workers=part.workers), own, operands, tell)
         _add(record, trace, own, part)
         if part.looks:
             times = rates(trace, own, times, workers.time_scale)

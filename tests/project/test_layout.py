@@ -134,7 +134,7 @@ def modules():
 
 
 #: Private by their form only: of NamedTuples, of the standard library and of NumPy.
-OTHERS = {"_replace", "_asdict", "_make", "_exit", "_mmap"}
+OTHERS = {"_replace", "_asdict", "_make", "_exit", "_mmap", "_getframe"}
 
 
 def private(name):

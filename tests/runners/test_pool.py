@@ -200,15 +200,29 @@ class TestEmulation:
             lambda pool, a: pool.matmul(a, a),
             lambda pool, a: pool.run(pool.plan(6, 6, 6), a, a),
             lambda pool, a: pool.run(hs.plan_product(1, 1, 1, pool.platform), a, a),
+            lambda pool, a: pool.run(hs.partition([1.0], shape=(6, 6)), a, a, rebalance=2),
+            lambda pool, a: pool.run(hs.layers_star(6, [1.0]), a, a, layers="."),
             lambda pool, a: pool.lu_factor(a),
+            lambda pool, a: pool.lu_factor(a, owner=hs.plan_star_lu(3, pool.platform)),
             lambda pool, a: pool.stencil(a, 2),
             lambda pool, a: pool.sweep(
                 hs.wavefront(2, 2, [1.0]), a, hs.Stencil([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
             ),
         ],
-        ids=["matmul", "run", "star", "lu_factor", "stencil", "sweep"],
+        ids=[
+            "matmul",
+            "run",
+            "star",
+            "zones",
+            "layers",
+            "lu_factor",
+            "star_lu",
+            "stencil",
+            "sweep",
+        ],
     )
-    def test_it_is_said_of_the_line_that_calls(self, call, monkeypatch):
+    def test_it_is_said_of_the_line_that_calls(self, call, monkeypatch, tmp_path):
+        monkeypatch.chdir(tmp_path)
         a, result = np.arange(36.0).reshape(6, 6) + 9 * np.eye(6), engine.Recorder.result
         monkeypatch.setattr(engine.Recorder, "result", lambda *of: result(*of)._replace(late=[7.0]))
         # of a busy host
