@@ -17,17 +17,13 @@ from .._engine.dtypes import DTYPES
 from ..machine import mask
 from ..machine.blocks import everywhere
 from ..machine.topology import topology
-from ..planners.layers import LayersPlan
-from ..planners.mesh import MeshPlan
 from ..planners.product import ProductPlan
-from ..planners.star import StarPlan
 from ..planners.star_lu import StarLuPlan
 from . import cholesky as cholesky_run
 from . import factor as factor_run
 from . import lu as lu_run
 from . import product as product_run
 from . import qr as qr_run
-from . import star as star_run
 from . import stencil as stencil_run
 from . import sweep as sweep_run
 from .factor import Wish
@@ -43,12 +39,14 @@ if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..planners.cuboids import Cuboids
     from ..planners.factor import FactorPlan, Owner
+    from ..planners.layers import LayersPlan
+    from ..planners.mesh import MeshPlan
     from ..planners.partition import Partition
     from ..planners.ring import SliceRing
+    from ..planners.star import StarPlan
     from ..planners.stencil import StencilPlan
     from ..planners.wavefront import Wavefront
     from ..platform import Platform
-    from ..trace import Trace
     from .bus import BusPlan
     from .operands import Array
     from .recurrence import Kernel, Stencil
@@ -525,66 +523,24 @@ class Pool:
         >>> C[0, 0], round(trace.predicted, 6), trace.peak
         (np.float64(48.0), 0.195, (11, 16))
         """
-        resources = self._live()
-        workers = resources.workers
-        trace, report = check.flag("trace", trace), reporting(progress)
-        if hasattr(plan, "send_order"):
-            from . import bus as bus_run
+        from . import plans
 
-            assert isinstance(plan, bus_run.BusPlan)
-            given = (C, alpha, beta, communication, order, rebalance, drift, layers)
-            if C is not None or given[1:] != (1.0, 0.0, "once", "plan", None, None, None):
-                raise TypeError(
-                    "C, alpha, beta, communication, order, rebalance, drift and layers are for"
-                    f" products, got a plan of type {type(plan).__name__}"
-                )
-            with report as tell:
-                done = bus_run.run(workers, plan, A, B, trace, tell)
-            return done if trace else done[0]
-        if layers is not None and (not isinstance(plan, LayersPlan | MeshPlan) or C is not None):
-            raise TypeError(
-                "layers is for a plan of layers and without C, got a"
-                f" {type(plan).__name__}{' and C' * (C is not None)}"
-            )
-        with report as tell:
-            x = operands(A, B, C, alpha, beta, name="C", make=layers is None)
-            if x.c.ndim > 2:
-                raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
-            if (
-                isinstance(plan, StarPlan | ProductPlan | LayersPlan | MeshPlan)
-                and communication != "once"
-            ):
-                raise ValueError(
-                    f"communication is for a partition, got {communication!r} with a"
-                    f" {type(plan).__name__}"
-                )
-            record: Trace | None
-            if rebalance is not None or drift is not None:
-                from . import zones
-
-                record = zones.run(resources, plan, x, communication, rebalance, drift, tell)
-            elif isinstance(plan, StarPlan):
-                record = star_run.run(resources, plan, x, order, trace, tell)
-            elif order != "plan":
-                raise ValueError(
-                    f"order is for a plan of plan_product, got {order!r} with a"
-                    f" {type(plan).__name__}"
-                )
-            elif layers is not None:
-                from . import layers as layers_run
-
-                files, record = layers_run.run(
-                    resources,
-                    product_run.checked(workers, plan, x, communication),
-                    x,
-                    layers,
-                    tell,
-                )
-                return (files, record) if trace else files
-            else:
-                boxes = product_run.checked(workers, plan, x, communication)
-                record = product_run.run(resources, boxes, (x.a, x.b, x.c, x.alpha, x.beta), tell)
-        return (x.result, record) if trace else x.result
+        call = plans.Call(
+            A,
+            B,
+            C,
+            alpha,
+            beta,
+            communication,
+            order,
+            rebalance,
+            drift,
+            layers,
+            check.flag("trace", trace),
+        )
+        with reporting(progress) as tell:
+            result, record = plans.run(self._live(), plan, call, tell)
+        return (result, record) if call.trace else result
 
     def sweep(
         self,

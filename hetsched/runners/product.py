@@ -299,7 +299,7 @@ def checked(
     x: Operands,
     communication: str,
 ) -> ProductPlan:
-    """Return the plan as a ProductPlan; raise if it is not for these workers and this product.
+    """Return the plan as a ProductPlan; ValueError if it is not for these workers and operands.
 
     Partitions, boxes, layers and mesh plans are converted.
     """
@@ -314,8 +314,6 @@ def checked(
         plan = plan_of_boxes(
             plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
         )
-    elif not isinstance(plan, ProductPlan):
-        raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
     if plan.shape != x.sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {x.sizes}")
     require_own_transpose(plan, x)

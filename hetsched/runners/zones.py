@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def run(
     resources: Resources,
-    plan: Any,
+    plan: Partition,
     x: Operands,
     communication: str,
     rebalance: int | None,
@@ -38,10 +38,6 @@ def run(
     progress: Progress | None,
 ) -> Trace:
     """Compute C = alpha A B + beta C. A step is one block of the inner dimension."""
-    if not isinstance(plan, Partition):
-        raise TypeError(
-            f"plan must be a partition for rebalance and drift, got a {type(plan).__name__}"
-        )
     workers = resources.workers
     m, _, k = x.sizes
     whole, block = product.checked(workers, plan, x, communication), _block(plan, m)

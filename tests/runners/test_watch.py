@@ -352,6 +352,8 @@ def test_errors_of_zones(star, real):
         real.run(real.plan(6, 6, 6), A, A, rebalance=1)
     with pytest.raises(TypeError, match="rebalance, drift and layers are for products"):
         real.run(hs.max_tasks(5.0, [1, 1, 1], send=0.5), abs, [1, 2], rebalance=1)
+    with pytest.raises(ValueError, match="order is for a plan of plan_product, got 'demand' with"):
+        star.run(plan, A, A, rebalance=1, order="demand")
     with pytest.raises(ValueError, match=r"rebalance must be in \[1, "):
         star.run(plan, A, A, rebalance=0)
     given_rects = hs.partition([3, 5, 8], rects=plan.rects, shape=(6, 6))
