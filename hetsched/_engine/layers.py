@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
-from .rows import Threads, over_rows
+from .rows import over_rows
 
 _METHODS = ("exact", "best", "paper")  # the numbers of hs_layers_method
 
@@ -84,6 +84,11 @@ class Layers:
         return order, counts, bool(optimal[0])
 
 
+def is_brief_batch(method: str, rows: int, p: int) -> bool:
+    """Whether `layers_batch` takes less time than the start of threads for it."""
+    return rows * p * p * (p if method == "best" else 1) <= LONG // 10
+
+
 def layers_batch(
     method: str,
     mode: int,
@@ -92,7 +97,7 @@ def layers_batch(
     send: NDArray[np.float64],
     most: NDArray[np.int64] | None,
     work: int,
-    threads: Threads,
+    threads: int,
     progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[Any], ...]:
     """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of
@@ -120,7 +125,5 @@ def layers_batch(
         found = (view + first * width for view, width in outputs)
         return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
 
-    over_rows(
-        call, rows, rows * p * p * (p if method == "best" else 1) <= LONG // 10, threads, progress
-    )
+    over_rows(call, rows, threads, progress)
     return order, counts, makespans, bounds, proven.astype(bool)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
-from .rows import Threads, over_rows
+from .rows import over_rows
 
 
 def partition_columns(
@@ -32,10 +32,15 @@ def partition_columns(
 BATCHED = ("columns", "interval")
 
 
+def is_brief_batch(method: str, rows: int, p: int) -> bool:
+    """Whether `partition_batch` takes less time than the start of threads for it."""
+    return rows * p * (1 if method == "columns" else p * p) <= LONG
+
+
 def partition_batch(
     method: str,
     areas: NDArray[np.float64],
-    threads: Threads,
+    threads: int,
     progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of
@@ -48,9 +53,7 @@ def partition_batch(
         own = inputs + first * p, cancel, zones + 4 * first * p, least + first
         return lib.hs_partition_batch(BATCHED.index(method), last - first, p, *own)  # type: ignore[no-any-return]
 
-    over_rows(
-        call, rows, rows * p * (1 if method == "columns" else p * p) <= LONG, threads, progress
-    )
+    over_rows(call, rows, threads, progress)
     return rects, bounds
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .ffi import cancellable, doubles, ffi, int32s, lib
-from .rows import Threads, over_rows
+from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
 RING_MOST: int = 1 << 14
@@ -29,7 +29,7 @@ def ring_batch(
     rounds: int,
     seed: int,
     bound_rounds: int,
-    threads: Threads,
+    threads: int,
     progress: Callable[[float], object] | None,
 ) -> tuple[NDArray[Any], ...]:
     """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of
@@ -60,7 +60,7 @@ def ring_batch(
         given = BATCHED.index(method), last - first, own, rounds, seed, bound_rounds, cancel
         return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
 
-    over_rows(call, rows, False, threads, progress)
+    over_rows(call, rows, threads, progress)
     return shares, makespans, bounds, exact.astype(bool)
 
 

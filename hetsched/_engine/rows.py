@@ -19,27 +19,24 @@ Rows = Callable[[int, int, Any], int]
 
 _CHUNKS = 32  # chunks for each thread: the last ones end soon, and progress is reported as often
 
-#: The number of threads that may be started. It is only asked where threads or progress are needed.
-Threads = Callable[[], int]
-
 
 def over_rows(
     call: Rows,
     rows: int,
-    brief: bool,
-    threads: Threads,
+    threads: int,
     progress: Callable[[float], object] | None = None,
 ) -> None:
-    """Run `call` for all rows: at once if that is brief, else in chunks on threads.
+    """Run `call` for all rows, in chunks on so many threads.
+
+    threads : 0 if the calling thread is to do all rows at once; then there is no progress.
 
     The calling thread reports progress and handles Ctrl-C. The first error ends everything. Chunks
     that are running then end by themselves; nothing reads what they still write.
     """
-    if brief and progress is None:
+    if not threads:
         check_status(call(0, rows, ffi.NULL))
         return
-    most = threads()
-    step = max(1, rows // (_CHUNKS * most))
+    step = max(1, rows // (_CHUNKS * threads))
     starts, cancel = itertools.count(0, step), ffi.new("int *")
     ended: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
 
@@ -54,7 +51,7 @@ def over_rows(
 
     done = 0
     try:
-        for _ in range(min(most, -(-rows // step))):
+        for _ in range(min(threads, -(-rows // step))):
             threading.Thread(target=work, daemon=True).start()
         while done < rows:
             found = take(ended)

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
-from .._engine.layers import Layers, layers_batch
+from .._engine.layers import Layers, is_brief_batch, layers_batch
 from ..errors import InfeasibleError
-from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, proven
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
@@ -30,7 +29,7 @@ from .layer_memory import (
     room_of,
     too_little,
 )
-from .stacked import PlanStack, certified_rows, stack_of
+from .stacked import PlanStack, certified_rows, stack_of, threads_for
 
 MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of the C enum hs_layers_mode
 METHODS = ("exact", "best", "paper")
@@ -380,7 +379,8 @@ def _layers_stack(
     )
     with reporting(progress) as tell:
         limits = None if (most == n).all() else most.reshape(-1, p)
-        given = method, MODES.index(mode), n, work, message, limits, _WORK, threads_here, tell
+        threads = threads_for(is_brief_batch(method, *work.shape), tell)
+        given = method, MODES.index(mode), n, work, message, limits, _WORK, threads, tell
         _, counts, makespan, bound, exact = layers_batch(*given)
     bound, optimal = certified_rows(bound, makespan)
     optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)

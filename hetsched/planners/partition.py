@@ -16,7 +16,6 @@ from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..machine.limits import threads_here
 from ..plan import Plan, Step, certified, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
@@ -37,7 +36,7 @@ from .floorplan import (
     require_times,
     zones,
 )
-from .stacked import PlanStack, certified_rows, one_by_one, stack_of
+from .stacked import PlanStack, certified_rows, one_by_one, stack_of, threads_for
 
 OBJECTIVES = ("sum", "max")
 _PIECES, _TABLE = 16, 10_000_000  # most pieces of a worker, if workers times pieces exceed _TABLE
@@ -426,7 +425,9 @@ def _partition_stack(
             and common["objective"] == "sum"
             and all(common[name] is None for name in _NOT_BATCHED)
         ):
-            rects, bound = engine.partition_batch(method, scaled.reshape(-1, p), threads_here, tell)
+            rows = scaled.reshape(-1, p)
+            threads = threads_for(engine.is_brief_batch(method, *rows.shape), tell)
+            rects, bound = engine.partition_batch(method, rows, threads, tell)
             cost = (rects[..., 2] + rects[..., 3]).sum(-1)
             bound, optimal = certified_rows(bound, cost)
             results = {"cost": cost, "bound": bound, "optimal": optimal, "rects": rects}

@@ -343,7 +343,7 @@ def _ring_stack(
                 _rounds(p),
                 check.integer("seed", common["seed"], low=0, high=2**64 - 1),
                 _bound_rounds(p),
-                threads_here,
+                threads_here(),
                 tell,
             )
             bound, optimal = certified_rows(found[2], found[1])

@@ -149,6 +149,14 @@ def certified_rows(
     return np.minimum(bound, value), value <= bound * (1 + 1e-12)
 
 
+def threads_for(brief: bool, progress: Progress | None) -> int:
+    """Threads to start for a stack: none if that is brief and no progress is reported.
+
+    They are only counted where they are needed, because that reads the machine's topology.
+    """
+    return 0 if brief and progress is None else threads_here()
+
+
 def one_by_one(
     planner: Callable[..., Plan],
     names: Mapping[str, tuple[Any, ...]],
@@ -175,5 +183,5 @@ def one_by_one(
                 array[row] = getattr(plan, name)
         return 0
 
-    over_rows(call, rows, False, threads_here, progress)
+    over_rows(call, rows, threads_here(), progress)
     return results

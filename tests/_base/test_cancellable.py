@@ -62,7 +62,7 @@ def test_cancelled_rows():
         return 0
 
     with pytest.raises(KeyboardInterrupt):
-        over_rows(work, 1, False, lambda: 1)
+        over_rows(work, 1, 1)
     assert told.get()
 
 

@@ -277,7 +277,7 @@ def test_an_error_ends_the_other_chunks():
         return 0
 
     with pytest.raises(ValueError, match="row 0"):
-        over_rows(call, 10_000, False, lambda: 2)
+        over_rows(call, 10_000, 2)
     gate.set()
     assert len(seen) < 64
 
