@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Counted = TypeVar("Counted", bound=Sized)
 Value = TypeVar("Value")
+#: Numbers of the workers of one platform. An array with more axes is a stack, `is_stack`.
+Vector = Sequence[float] | np.ndarray[tuple[int], np.dtype[Any]]
 
 
 class HasSpeeds(Protocol):

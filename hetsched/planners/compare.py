@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.drawn import DrawnFigure
@@ -55,12 +54,12 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
 
 
 def compare_partitions(
-    areas: Platform | ArrayLike | None = None,
+    areas: Platform | check.Vector | None = None,
     methods: Sequence[str] | None = None,
     shape: tuple[int, int] | None = None,
     *,
-    cycle_times: Platform | ArrayLike | None = None,
-    speeds: ArrayLike | None = None,
+    cycle_times: Platform | check.Vector | None = None,
+    speeds: check.Vector | None = None,
     **options: Any,
 ) -> Comparison:
     """Call `partition` with several methods.
@@ -95,7 +94,7 @@ def compare_partitions(
     >>> hs.compare_partitions([5, 3, 2, 1, 1]).skipped
     {'contiguous': 'needs shape, because it distributes whole cells'}
     """
-    given = {"cycle_times": cycle_times, "speeds": speeds, **options}
+    given: dict[str, Any] = {"cycle_times": cycle_times, "speeds": speeds, **options}
     if methods is not None:
         wanted = f"some of {', '.join(METHODS)}"
         asked = () if isinstance(methods, str) else check.entries("methods", methods, wanted)

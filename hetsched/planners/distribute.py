@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
@@ -150,9 +149,9 @@ class DistributionStack(Lazy, Plan):
 @overload
 def distribute(
     n: int,
-    cycle_times: Platform | Sequence[float] | None = None,
+    cycle_times: Platform | check.Vector | None = None,
     *,
-    speeds: Sequence[float] | None = None,
+    speeds: check.Vector | None = None,
     counts: ArrayLike | None = None,
 ) -> Distribution: ...
 @overload

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -181,6 +181,20 @@ class LayersPlan(Plan):
         return steps
 
 
+@overload
+def layers_star(
+    n: int,
+    cycle_times: Platform | check.Vector | None = None,
+    link_costs: ArrayLike | None = None,
+    mode: str = "pccs",
+    method: str = "exact",
+    *,
+    speeds: check.Vector | None = None,
+    memory: ArrayLike | Sequence[float | None] | None = None,
+    disk: bool = False,
+    progress: bool | Progress | None = None,
+) -> LayersPlan: ...
+@overload
 def layers_star(
     n: int,
     cycle_times: Platform | ArrayLike | None = None,
@@ -192,7 +206,19 @@ def layers_star(
     memory: ArrayLike | Sequence[float | None] | None = None,
     disk: bool = False,
     progress: bool | Progress | None = None,
-) -> LayersPlan:
+) -> LayersPlan | PlanStack: ...
+def layers_star(
+    n: int,
+    cycle_times: Platform | ArrayLike | None = None,
+    link_costs: ArrayLike | None = None,
+    mode: str = "pccs",
+    method: str = "exact",
+    *,
+    speeds: ArrayLike | None = None,
+    memory: ArrayLike | Sequence[float | None] | None = None,
+    disk: bool = False,
+    progress: bool | Progress | None = None,
+) -> LayersPlan | PlanStack:
     """Divide the inner dimension of an n x n matrix product among workers around a source.
 
     The source holds A and B. A worker with k columns of A and rows of B receives 2 n k elements and
@@ -279,7 +305,7 @@ def layers_star(
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         check.choice(name, value, choices)
     if any(map(check.is_stack, (cycle_times, speeds))):
-        return _layers_stack(  # type: ignore[return-value]
+        return _layers_stack(
             side,
             cycle_times,
             link_costs,

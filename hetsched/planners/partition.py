@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -203,10 +203,10 @@ class Partition(Lazy, Plan):
 
     def recut(
         self,
-        areas: Platform | ArrayLike | None = None,
+        areas: Platform | check.Vector | None = None,
         *,
-        cycle_times: Platform | ArrayLike | None = None,
-        speeds: ArrayLike | None = None,
+        cycle_times: Platform | check.Vector | None = None,
+        speeds: check.Vector | None = None,
     ) -> Recut:
         """Plan other areas with the same floorplan: the cuts move, but little of the matrix moves.
 
@@ -245,6 +245,42 @@ class Partition(Lazy, Plan):
         return steps
 
 
+@overload
+def partition(
+    areas: Platform | check.Vector | None = None,
+    method: str = "best",
+    shape: tuple[int, int] | None = None,
+    *,
+    cycle_times: Platform | check.Vector | None = None,
+    speeds: check.Vector | None = None,
+    rects: ArrayLike | None = None,
+    objective: str = "sum",
+    link_costs: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    group_cost: float = 1.0,
+    columns: int | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> Partition: ...
+@overload
+def partition(
+    areas: Platform | ArrayLike | None = None,
+    method: str = "best",
+    shape: tuple[int, int] | None = None,
+    *,
+    cycle_times: Platform | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
+    rects: ArrayLike | None = None,
+    objective: str = "sum",
+    link_costs: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    group_cost: float = 1.0,
+    columns: int | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> Partition | PlanStack: ...
 @np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the cost
 def partition(
     areas: Platform | ArrayLike | None = None,
@@ -262,7 +298,7 @@ def partition(
     seed: int = 0,
     budget: float | None = None,
     progress: bool | Progress | None = None,
-) -> Partition:
+) -> Partition | PlanStack:
     """Tile a square or a matrix with one zone per worker, of given areas and small half perimeters.
 
     In a matrix product over the zones of C, the half perimeter of a zone is the amount of A and B
@@ -367,7 +403,7 @@ def partition(
         }
         if rects is not None:
             raise ValueError("rects are for areas of one dimension")
-        return _partition_stack(areas, cycle_times, speeds, common, progress)  # type: ignore[return-value]
+        return _partition_stack(areas, cycle_times, speeds, common, progress)
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of areas")
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
@@ -627,9 +663,9 @@ class Recut(Frozen):
 
 def _recut(
     old: Partition,
-    areas: Platform | ArrayLike | None,
-    cycle_times: Platform | ArrayLike | None,
-    speeds: ArrayLike | None,
+    areas: Platform | check.Vector | None,
+    cycle_times: Platform | check.Vector | None,
+    speeds: check.Vector | None,
 ) -> Recut:
     """See `Partition.recut`."""
     if not old.floorplan:

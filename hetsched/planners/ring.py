@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,6 +147,22 @@ class SliceRing(Plan):
         return steps
 
 
+@overload
+def slice_ring(
+    cycle_times: Platform | check.Vector | None = None,
+    links: ArrayLike | None = None,
+    work: float | None = None,
+    volume: float | None = None,
+    method: str = "best",
+    *,
+    speeds: check.Vector | None = None,
+    latencies: ArrayLike | None = None,
+    relays: bool = False,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> SliceRing: ...
+@overload
 def slice_ring(
     cycle_times: Platform | ArrayLike | None = None,
     links: ArrayLike | None = None,
@@ -160,7 +176,21 @@ def slice_ring(
     seed: int = 0,
     budget: float | None = None,
     progress: bool | Progress | None = None,
-) -> SliceRing:
+) -> SliceRing | PlanStack: ...
+def slice_ring(
+    cycle_times: Platform | ArrayLike | None = None,
+    links: ArrayLike | None = None,
+    work: float | None = None,
+    volume: float | None = None,
+    method: str = "best",
+    *,
+    speeds: ArrayLike | None = None,
+    latencies: ArrayLike | None = None,
+    relays: bool = False,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> SliceRing | PlanStack:
     """Choose workers, arrange them on a ring, and give each a slice, so that a step ends early.
 
     In each step of an iteration, a member of the ring updates its slice of the matrix and then
@@ -243,7 +273,7 @@ def slice_ring(
             "budget": budget,
             "latencies": latencies,
         }
-        return _ring_stack(cycle_times, speeds, links, alike, progress)  # type: ignore[return-value]
+        return _ring_stack(cycle_times, speeds, links, alike, progress)
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
     times = check.cycle_times(cycle_times, speeds)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,6 +240,34 @@ class StarPlan(Plan):
         return steps
 
 
+@overload
+def plan_product(
+    r: int,
+    s: int,
+    t: int,
+    platform: Platform,
+    method: str = "best",
+    *,
+    returns: str = "lazy",
+    variant: str | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> StarPlan: ...
+@overload
+def plan_product(
+    r: int,
+    s: int,
+    t: int,
+    platform: Sequence[Platform],
+    method: str = "best",
+    *,
+    returns: str = "lazy",
+    variant: str | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    progress: bool | Progress | None = None,
+) -> PlanStack: ...
 def plan_product(
     r: int,
     s: int,
@@ -252,7 +280,7 @@ def plan_product(
     seed: int = 0,
     budget: float | None = None,
     progress: bool | Progress | None = None,
-) -> StarPlan:
+) -> StarPlan | PlanStack:
     """Plan C (r x s blocks) += A (r x t) B (t x s) on a star of workers with limited memory.
 
     The master holds the matrices and has one port: one message at a time, in either direction. A
@@ -351,7 +379,7 @@ def plan_product(
             "seed": seed,
             "budget": budget,
         }
-        return _star_stack(platform, common, progress)  # type: ignore[return-value]
+        return _star_stack(platform, common, progress)
     if progress is not None and progress is not False:
         raise ValueError("progress is for several platforms")
     return planned(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,6 +169,18 @@ def _per_task(given: Platform | ArrayLike | None, what: str) -> Platform | Array
     return given.per(Unit("task", "message"), what) if isinstance(given, Platform) else given
 
 
+@overload
+def max_tasks(
+    T: float,
+    cycle_times: Platform | check.Vector | None = None,
+    send: float | ArrayLike = 0.0,
+    receive: float | ArrayLike = 0.0,
+    method: str = "best",
+    *,
+    speeds: check.Vector | None = None,
+    progress: bool | Progress | None = None,
+) -> MaxTasks: ...
+@overload
 def max_tasks(
     T: float,
     cycle_times: Platform | ArrayLike | None = None,
@@ -178,7 +190,17 @@ def max_tasks(
     *,
     speeds: ArrayLike | None = None,
     progress: bool | Progress | None = None,
-) -> MaxTasks:
+) -> MaxTasks | PlanStack: ...
+def max_tasks(
+    T: float,
+    cycle_times: Platform | ArrayLike | None = None,
+    send: float | ArrayLike = 0.0,
+    receive: float | ArrayLike = 0.0,
+    method: str = "best",
+    *,
+    speeds: ArrayLike | None = None,
+    progress: bool | Progress | None = None,
+) -> MaxTasks | PlanStack:
     """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a
     time.
 
@@ -236,7 +258,7 @@ def max_tasks(
     [4, 2]
     """
     if any(map(check.is_stack, (cycle_times, speeds))):
-        return _max_stack(T, cycle_times, send, receive, method, speeds, progress)  # type: ignore[return-value]
+        return _max_stack(T, cycle_times, send, receive, method, speeds, progress)
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
     cycle_times = _per_task(cycle_times, "cycle_times: max_tasks")
