@@ -9,7 +9,7 @@ import numpy as np
 
 from ..runners.panel import cholesky_block, substitute
 from ..runners.pool import Pool, accumulate
-from .columns import Array, Columns, cholesky_panel_bytes
+from .columns import Array, Columns
 from .loop import Bytes, Loop, Waiting
 from .panels import Panels, stopping
 from .record import Record
@@ -30,7 +30,7 @@ class Cholesky:
         self._own = columns.own(loop.rank)
 
     def bytes_of(self, k: int) -> int:
-        return cholesky_panel_bytes(self._columns, k, self._dtype.itemsize)
+        return self._columns.panel_size(k) * self._dtype.itemsize
 
     def _view(self, k: int, data: Bytes) -> Array:
         return data.view(self._dtype).reshape(self._columns.width(k), -1).T

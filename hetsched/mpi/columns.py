@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,10 @@ class Columns:
         """The columns of block k."""
         return slice(self.first(k), self.first(k + 1))
 
+    def panel_size(self, k: int) -> int:
+        """Number of elements of the panel of block k, from its diagonal on."""
+        return (self.n - self.first(k)) * self.width(k)
+
     def own(self, rank: int) -> list[int]:
         """The blocks of a rank."""
         return [int(k) for k in np.flatnonzero(self.owner == rank)]
@@ -101,87 +105,6 @@ def _routes(owner: list[int]) -> list[tuple[int, ...]]:
         found.append(tuple(rank for rank in order if rank != own))
         order = [own, *found[-1]]
     return found[::-1]
-
-
-class Sent(NamedTuple):
-    """Bytes that each rank sends, (p,) each.
-
-    Attributes
-    ----------
-    scatter, gather : (p,) int64 array
-        The matrix from the root to the ranks, and back to the root.
-    panels : (p,) int64 array
-        The panels and their pivots; each panel goes once over each hop of its way.
-    pivots : (p,) int64 array
-        All pivots at the end, from the owner of the last block, for the columns to the left.
-    """
-
-    scatter: NDArray[np.int64]
-    panels: NDArray[np.int64]
-    pivots: NDArray[np.int64]
-    gather: NDArray[np.int64]
-
-    @property
-    def total(self) -> int:
-        """Bytes of all ranks together."""
-        return int(sum(part.sum() for part in self))
-
-
-def lu_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
-    """Bytes sent by an LU factorisation of a matrix at the root, and back to the root.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sent = lu_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 8, 0)
-    >>> # 4 x 2 elements to rank 1, as many with 2 pivots, 4 pivots and a word, 4 x 2 elements back
-    >>> sent.total, sent.panels.tolist()
-    (220, [72, 0])
-    """
-    scatter, panels, pivots, gather = (np.zeros(columns.size, np.int64) for _ in range(4))
-    for k, (owner, route) in enumerate(zip(columns.owner.tolist(), columns.routes, strict=True)):
-        width = columns.width(k)
-        if owner != root:
-            scatter[root] += columns.n * width * itemsize
-            gather[owner] += columns.n * width * itemsize
-        for sender in (owner, *route)[:-1]:
-            panels[sender] += lu_panel_bytes(columns, k, itemsize)
-    pivots[columns.owner[-1]] = (
-        len({*columns.enrolled, root} - {int(columns.owner[-1])}) * 4 * (columns.n + 1)
-    )
-    return Sent(scatter, panels, pivots, gather)
-
-
-def lu_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
-    """Bytes of the panel of block k, from its diagonal on, with its pivots."""
-    return cholesky_panel_bytes(columns, k, itemsize) + 4 * columns.width(k)
-
-
-def cholesky_panel_bytes(columns: Columns, k: int, itemsize: int) -> int:
-    """Bytes of the panel of block k, from its diagonal on."""
-    return (columns.n - columns.first(k)) * columns.width(k) * itemsize
-
-
-def cholesky_bytes(columns: Columns, itemsize: int, root: int) -> Sent:
-    """Bytes sent by a Cholesky factorisation of a matrix at the root, and back to the root.
-
-    Of a block column, the rows above its diagonal block are not sent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cholesky_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 8, 0).total  # 2 x 2, 4 x 2, 2 x 2 elements
-    128
-    """
-    scatter, panels, gather = (np.zeros(columns.size, np.int64) for _ in range(3))
-    for k, (owner, route) in enumerate(zip(columns.owner.tolist(), columns.routes, strict=True)):
-        size = cholesky_panel_bytes(columns, k, itemsize)
-        if owner != root:
-            scatter[root] += size
-            gather[owner] += size
-        for sender in (owner, *route)[:-1]:
-            panels[sender] += size
-    return Sent(scatter, panels, np.zeros(columns.size, np.int64), gather)
 
 
 def copied(target: Array, source: Array) -> None:

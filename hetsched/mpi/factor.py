@@ -200,10 +200,10 @@ def run_lu(
 
     Notes
     -----
-    `lu_bytes` counts the bytes sent. A rank holds its block columns and at most four panels; the
-    root also holds the result. Owners of blocks in both directions (`lu_grid`) are not accepted: a
-    column of a panel would then be on several ranks, and each of the n pivots would need messages
-    between them, one pivot after the other. Here the pivots of a panel need no messages.
+    A rank holds its block columns and at most four panels; the root also holds the result. Owners
+    of blocks in both directions (`lu_grid`) are not accepted: a column of a panel would then be on
+    several ranks, and each of the n pivots would need messages between them, one pivot after the
+    other. Here the pivots of a panel need no messages.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..runners.panel import lu_panel, moved_rows, substitute
 from ..runners.pool import Pool, accumulate
-from .columns import GATHER, Array, Columns, lu_panel_bytes
+from .columns import GATHER, Array, Columns
 from .loop import Bytes, Loop, Waiting, all_of
 from .panels import Panels, stopping
 from .record import Record
@@ -53,7 +53,8 @@ class Lu:
         self._moved: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
 
     def bytes_of(self, k: int) -> int:
-        return lu_panel_bytes(self._columns, k, self._dtype.itemsize)
+        columns = self._columns
+        return columns.panel_size(k) * self._dtype.itemsize + 4 * columns.width(k)
 
     def _view(self, k: int, data: Bytes) -> _View:
         rows, width = self._columns.n - self._columns.first(k), self._columns.width(k)

@@ -26,29 +26,6 @@ _RIGHT, _SUM, _FOUND = GATHER + 3, GATHER + 4, GATHER + 5  # tags
 _AHEAD = 4  # messages that a rank has on their way
 
 
-def solve_bytes(columns: Columns, cols: int, itemsize: int, root: int) -> NDArray[np.int64]:
-    """(p,) bytes that each rank sends for this many right sides at the root.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> # 16 bytes of b and 16 of a sum; a sum and 16 bytes of x
-    >>> solve_bytes(Columns(4, 2, np.array([0, 1], np.int32), 2), 1, 8, 0).tolist()
-    [32, 32]
-    """
-    found = np.zeros(columns.size, np.int64)
-    for backward in (False, True):
-        for k, (owner, chain) in enumerate(
-            zip(columns.owner.tolist(), columns.chains(backward=backward), strict=True)
-        ):
-            size = columns.width(k) * cols * itemsize
-            for rank in chain:
-                found[rank] += size
-            if owner != root:
-                found[owner if backward else root] += size
-    return found
-
-
 class Substitution:
     """Solves with the part of the factors that one rank holds.
 
