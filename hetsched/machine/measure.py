@@ -44,7 +44,6 @@ _BRIEFLY = 3600.0  # seconds for which a disturbed measurement is used
 _OWN = 0.9  # a worker with at least this fraction of its core counts as alone on it
 #: Speeds count as equal if the highest is at most this fraction above the lowest.
 _EVEN = 0.05
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
