@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import mpi
 from .._base.table import table
-from ..mpi.ranks import world
+from ..mpi.arguments import Call
+from ..mpi.files import Files, product_of_files
+from ..mpi.linalg import Given
+from ..mpi.measure import measured
+from ..mpi.ranks import TIMEOUT, LostRank, world
 from ..mpi.workers import work
 from ..planners.star import METHODS as CHUNKS
 from ..platform import Platform, Worker, file_kind
@@ -125,71 +128,74 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    with _one_voice() as comm:
-        platform = _platform(comm, given)
-        done = mpi.matmul_files(
-            comm,
-            given.A,
-            given.B,
-            given.output,
-            method=given.method,
-            platform=platform,
-            block=given.block,
-            trace=True,
-            progress=True,
+    with _one_voice() as call:
+        done = product_of_files(
+            call, Files(given.A, given.B, given.output), _wishes(call, given), progress=True
         )
-        if comm.Get_rank():
-            return
-        assert done.trace is not None
-        assert done.plan is not None
-        if given.trace:
-            write_trace(done.trace, given.trace)
-        m, n = done.shape
-        print(
-            f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s,"
-            f" {done.flops / done.seconds / 1e9:.4g} GFLOP/s"
-        )
-        print(_ranks_table(done.plan, done.trace))
-        if idle := _not_enrolled(done.plan):
-            print(idle)
-        print(f"plan: {done.plan.certificate}")
+    if not call.at_root:
+        return
+    assert done.trace is not None
+    assert done.plan is not None
+    if given.trace:
+        write_trace(done.trace, given.trace)
+    m, n = done.shape
+    print(
+        f"{given.output}: {m} x {n} {done.dtype}, {done.seconds:.3g} s,"
+        f" {done.flops / done.seconds / 1e9:.4g} GFLOP/s"
+    )
+    print(_ranks_table(done.plan, done.trace))
+    if idle := _not_enrolled(done.plan):
+        print(idle)
+    print(f"plan: {done.plan.certificate}")
 
 
-def _platform(comm: Any, given: argparse.Namespace) -> Platform | None:
-    """The platform on rank 0, or None if none is needed. All ranks must call this function."""
+def _wishes(call: Call, given: argparse.Namespace) -> Callable[[], Given]:
+    """A function for `product_of_files`: what this rank gives.
 
-    def read() -> Platform | None:
+    All ranks must call this function, which measures the platform if the method needs one and no
+    file has it. Options are checked in the first agreement.
+    """
+
+    def checked() -> Platform | None:
+        if not call.at_root:
+            return None
         if given.trace:
             require_trace("--trace", given.trace)
         if given.memory is not None and given.method not in CHUNKS:
             raise ValueError(f"--memory is for {', '.join(CHUNKS)}, got --method {given.method}")
         return Platform.load(given.platform) if given.platform else None
 
-    found: Platform | None = mpi.agree(comm, lambda: None if comm.Get_rank() else read())[0]
-    if given.method in CHUNKS:
-        found = mpi.measure(comm, seconds=_BRIEFLY).platform if found is None else found
-        if given.memory is not None:
+    found: Platform | None = None
+    if given.method in CHUNKS and not given.platform:
+        found = measured(call, _BRIEFLY, "float64", before=checked).platform
+
+    def wishes() -> Given:
+        platform = checked() if found is None else found
+        if platform is not None and given.memory is not None:
             workers = [
-                Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in found.workers
+                Worker(w.cycle_time, w.link_cost, given.memory, w.name) for w in platform.workers
             ]
-            found = Platform(workers, unit=found.unit)
-    return found
+            platform = Platform(workers, unit=platform.unit)
+        return Given(method=given.method, platform=platform, block=given.block, trace=True)
+
+    return wishes
 
 
 @contextmanager
-def _one_voice() -> Iterator[Any]:
-    """A context for all ranks. An error that all ranks know of is reported by rank 0 only."""
-    comm = world()
+def _one_voice() -> Iterator[Call]:
+    """A call of all ranks. An error that all ranks know of is reported by rank 0 only."""
+    call = Call(world(), root=0, pool=None, timeout=TIMEOUT)
     try:
-        yield comm
-    except mpi.LostRank:
+        with call.ranks:
+            yield call
+    except LostRank:
         raise
     except Exception:
-        if comm.Get_rank():
+        if not call.at_root:
             raise SystemExit(1) from None
         raise
     except KeyboardInterrupt:
-        if comm.Get_rank():
+        if not call.at_root:
             raise SystemExit(130) from None
         raise
 
@@ -242,14 +248,13 @@ def _measure(given: argparse.Namespace) -> None:
             file_kind(given.output)
             require_output("--output", given.output)
 
-    with _one_voice() as comm:
-        mpi.agree(comm, writable)
-        found = mpi.measure(comm, seconds=given.seconds, dtype=given.dtype)
-        if comm.Get_rank() == 0:
-            if given.output:
-                found.save(given.output)
-            print(found.table())
-            print(
-                f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in"
-                f" {found.seconds:.3g} s"
-            )
+    with _one_voice() as call:
+        found = measured(call, given.seconds, given.dtype, before=writable)
+    if call.at_root:
+        if given.output:
+            found.save(given.output)
+        print(found.table())
+        print(
+            f"{len(found.gflops)} ranks, {found.gflops.sum():.4g} GFLOP/s together; measured in"
+            f" {found.seconds:.3g} s"
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..platform import Platform
 from ..runners.pool import Pool
 from ..trace import Trace
 from .arguments import Call
-from .linalg import product_of
+from .linalg import Given, product_of
 from .ranks import TIMEOUT
 
 
@@ -37,7 +38,7 @@ class RanksProduct:
     dtype : str
     flops : float
     seconds : float
-        Time of the product, without reading and writing.
+        Time of the product at the root, without reading and writing.
     """
 
     plan: Plan | None
@@ -93,34 +94,55 @@ def matmul_files(
         file out is then unchanged.
     """
     call = Call(comm, root, pool, timeout)
-    with call.ranks as ranks:
-        ranks.agree(lambda: _writable(out, {"a": a, "b": b}) if call.at_root else None)
-        arrays: list[Any] = [None, None]
+    given = Given(None, None, plan, method, platform, block, order, trace)
+    with call.ranks:
+        return product_of_files(call, Files(a, b, out), lambda: given, progress)
 
-        def read() -> int:
-            arrays[:] = (_matrix(name, path) for name, path in (("A", a), ("B", b)))
-            return arrays[0].shape[1]  # type: ignore[no-any-return]
 
-        k = ranks.agree(lambda: read() if call.at_root else None)[root]
-        start = time.perf_counter()
-        options: dict[str, Any] = {
-            "method": method,
-            "platform": platform,
-            "block": block,
-            "order": order,
-            "pool": pool,
-            "trace": trace,
-            "progress": progress,
-            "timeout": timeout,
+class Files(NamedTuple):
+    """The paths of the operands and of the product."""
+
+    a: str | PathLike[str]
+    b: str | PathLike[str]
+    out: str | PathLike[str]
+
+
+def product_of_files(
+    call: Call, files: Files, find: Callable[[], Given], progress: bool | Progress | None
+) -> RanksProduct:
+    """Do the same as `matmul_files` in a call that has begun.
+
+    find : what this rank gives, apart from A and B; see `product_of`.
+    """
+    read: list[tuple[int, float]] = []  # at the root: the inner dimension, and the time after that
+
+    def with_matrices() -> Given:
+        given = find()
+        if not call.at_root:
+            return given
+        _require_writable(files.out, {"a": files.a, "b": files.b})
+        a, b = _matrix("A", files.a), _matrix("B", files.b)
+        read.append((a.shape[1], time.perf_counter()))
+        return given._replace(A=a, B=b)
+
+    done = product_of(call, with_matrices, progress)
+    end = time.perf_counter()
+
+    def written() -> dict[str, Any] | None:
+        if not call.at_root:
+            return None
+        with replace_file(files.out) as file:
+            np.lib.format.write_array(file, done.value, allow_pickle=False)
+        ((k, start),), c = read, done.value
+        return {
+            "shape": c.shape,
+            "dtype": c.dtype.name,
+            "flops": flops_per_update(c.dtype) * c.size * k,
+            "seconds": end - start,
         }
-        done = product_of(comm, arrays[0], arrays[1], plan, root, **options)
-        seconds = time.perf_counter() - start
-        told = ranks.agree(lambda: _write(out, done.value) if call.at_root else None)[root]
-    (m, n), dtype = told
-    flops = flops_per_update(np.dtype(dtype)) * m * n * k
-    return RanksProduct(
-        plan=done.plan, trace=done.trace, shape=(m, n), dtype=dtype, flops=flops, seconds=seconds
-    )
+
+    told = call.ranks.agree(written)[call.root]
+    return RanksProduct(plan=done.plan, trace=done.trace, **told)
 
 
 def _matrix(name: str, path: str | PathLike[str]) -> Any:
@@ -130,7 +152,7 @@ def _matrix(name: str, path: str | PathLike[str]) -> Any:
     return found
 
 
-def _writable(out: str | PathLike[str], inputs: dict[str, str | PathLike[str]]) -> None:
+def _require_writable(out: str | PathLike[str], inputs: dict[str, str | PathLike[str]]) -> None:
     path = Path(out)
     if path.suffix.lower() != ".npy":
         raise ValueError(f"out ({path}) must end in .npy")
@@ -138,9 +160,3 @@ def _writable(out: str | PathLike[str], inputs: dict[str, str | PathLike[str]]) 
         raise ValueError(f"out: there is no folder {str(path.parent)!r}")
     require_replaceable(path)
     require_others("out", path, {name: split_name(given)[0] for name, given in inputs.items()})
-
-
-def _write(out: str | PathLike[str], product: Any) -> tuple[tuple[int, int], str]:
-    with replace_file(out) as file:
-        np.lib.format.write_array(file, product, allow_pickle=False)
-    return product.shape, product.dtype.name

@@ -109,22 +109,24 @@ def matmul(
     >>> from mpi4py import MPI  # doctest: +SKIP
     >>> C = hs.mpi.matmul(MPI.COMM_WORLD, A, B)  # doctest: +SKIP
     """
-    value, record = product_of(
-        comm,
-        A,
-        B,
-        plan,
-        root,
-        method=method,
-        platform=platform,
-        block=block,
-        order=order,
-        pool=pool,
-        trace=trace,
-        progress=progress,
-        timeout=timeout,
-    )[:2]
+    call = Call(comm, root, pool, timeout)
+    given = Given(A, B, plan, method, platform, block, order, trace)
+    with call.ranks:
+        value, record, _ = product_of(call, lambda: given, progress)
     return (value, record) if trace else value
+
+
+class Given(NamedTuple):
+    """What a rank gives for a product: arguments of `matmul`."""
+
+    A: Any = None
+    B: Any = None
+    plan: Any = None
+    method: str = "best"
+    platform: Platform | None = None
+    block: int | None = None
+    order: str = "plan"
+    trace: bool = False
 
 
 class Outcome(NamedTuple):
@@ -139,40 +141,33 @@ class Outcome(NamedTuple):
     plan: Plan | None
 
 
-def product_of(
-    comm: Any,
-    A: Any,
-    B: Any,
-    plan: Any,
-    root: int,
-    *,
-    method: str,
-    platform: Platform | None,
-    block: int | None,
-    order: str,
-    pool: Pool | None,
-    trace: bool,
-    progress: bool | Progress | None,
-    timeout: float,
-) -> Outcome:
-    """Do the same as `matmul`, and return the plan too."""
-    call = Call(comm, root, pool, timeout)
-    with call.ranks as ranks, call.reporting(progress) as tell:
-        mine: list[Any] = []
+def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress | None) -> Outcome:
+    """Do the same as `matmul` in a call that has begun, and return the plan too.
+
+    find : what this rank gives. It is called in the first agreement, so its error is raised on all
+        ranks.
+    """
+    ranks, root = call.ranks, call.root
+    with call.reporting(progress) as tell:
+        mine: list[Given] = []
 
         def checked() -> tuple[Any, ...]:
-            check.choice("order", order, ("plan", "demand"))
-            given = [described(name, x, ranks.rank, root) for name, x in (("A", A), ("B", B))]
-            mine.extend(array for array, _ in given)
-            wishes = (
-                check.flag("trace", trace),
-                progress is not None and progress is not False,
-                method in CHUNKS,
+            given = find()
+            check.choice("order", given.order, ("plan", "demand"))
+            (a, of_a), (b, of_b) = (
+                described(name, x, ranks.rank, root) for name, x in (("A", given.A), ("B", given.B))
             )
-            return [shape for _, shape in given], as_text(plan), wishes, pools.here(), root
+            mine.append(given._replace(A=a, B=b))
+            wishes = (
+                check.flag("trace", given.trace),
+                progress is not None and progress is not False,
+                given.platform is None and given.method not in CHUNKS,
+            )
+            return (of_a, of_b), as_text(given.plan), wishes, pools.here(), root
 
         shapes, texts, wishes, places, roots = columns(ranks.agree(checked))
         call.require_one_root(roots)
+        (given,) = mine
         x, y = (agreed(name, [pair[i] for pair in shapes], root) for i, name in enumerate("AB"))
         if x.shape[1] != y.shape[0]:
             raise ValueError(
@@ -185,17 +180,14 @@ def product_of(
             y.shape[1],
             call.pool(places),
         )
-        made: list[Plan | None] = [plan]
+        made: list[Any] = [given.plan]
         if not any(texts):
-            found: Any = ([], [])
-            if not wishes[root][2]:
-                found = known_speeds(ranks, own, dtype, root)
+            measured = wishes[root][2]
+            speeds = known_speeds(ranks, own, dtype, root) if measured else ([], [])
 
             def planned() -> str | None:
                 if call.at_root:
-                    made[0] = _planned(
-                        (m, k, n), platform, found, places, method, block, dtype, root
-                    )
+                    made[0] = _planned((m, k, n), given, speeds, places, dtype, root)
                 return as_text(made[0])
 
             texts = ranks.agree(planned)
@@ -205,8 +197,8 @@ def product_of(
                     "A and B must be arrays at the root, which is the master of a StarPlan, not"
                     " zones"
                 )
-            traced, (a, b) = wishes[root][0], mine
-            done = run_star(ranks, made[0], a, b, root, order, own, traced, tell)  # type: ignore[arg-type]
+            traced = wishes[root][0]
+            done = run_star(ranks, made[0], given.A, given.B, root, given.order, own, traced, tell)
             value, record = done if traced else (done, None)
             return Outcome(value, record, made[0])
 
@@ -219,33 +211,32 @@ def product_of(
                 whole.append(np.zeros((m, n), dtype))
 
         ranks.agree(fitting)
-        operands = held(x, mine[0], root), held(y, mine[1], root)
+        operands = held(x, given.A, root), held(y, given.B, root)
         result = whole if gathered else None
-        return _multiply(call, made[0], operands, own, result, wishes[root], tell)  # type: ignore[arg-type]
+        return _multiply(call, made[0], operands, own, result, wishes[root], tell)
 
 
 def _planned(
     sizes: tuple[int, int, int],
-    platform: Platform | None,
-    found: tuple[list[float], list[float]],
+    given: Given,
+    speeds: tuple[list[float], list[float]],
     places: list[pools.Place],
-    method: str,
-    block: int | None,
     dtype: np.dtype[Any],
     root: int,
 ) -> Plan:
-    if method in CHUNKS:
+    platform = given.platform
+    if given.method in CHUNKS:
         if platform is None:
             raise ValueError(
-                f"platform must be given for method {method!r}: it says how much memory each"
+                f"platform must be given for method {given.method!r}: it says how much memory each"
                 " worker has"
             )
         platform = beside(platform, root) if len(platform) == len(places) else platform
     if platform is None:
-        times, costs = found
+        times, costs = speeds
         platform = Platform.star(times, costs, names=pools.names(places), unit=Unit.gigaflop())
     m, k, n = sizes
-    return plan_matmul(m, k, n, platform, method=method, block=block, dtype=dtype)
+    return plan_matmul(m, k, n, platform, method=given.method, block=given.block, dtype=dtype)
 
 
 def _of_product(

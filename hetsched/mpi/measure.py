@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -167,30 +167,37 @@ def measure(
     Its latency is not part of a Platform.
     """
     call = Call(comm, root, pool, timeout)
-    began = time.perf_counter()
-    with call.ranks as ranks:
+    with call.ranks:
+        return measured(call, seconds, dtype)
 
-        def checked() -> tuple[Any, ...]:
-            return (
-                check.number("seconds", seconds, above=0.0),
-                check.dtype(dtype, DTYPES).name,
-                pools.here(),
-                memory_room(),
-            )
 
-        found = ranks.agree(checked)
-        limit, kind = found[root][0], np.dtype(found[root][1])
-        places, rooms = [each[2] for each in found], [each[3] for each in found]
-        hosts = [place.host for place in places]
-        shares = [room // hosts.count(host) for room, host in zip(rooms, hosts, strict=True)]
-        rates = (
-            np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
+def measured(
+    call: Call, seconds: float, dtype: DTypeLike, before: Callable[[], Any] = lambda: None
+) -> MeasuredRanks:
+    """Do the same as `measure` in a call that has begun.
+
+    before : called in the first agreement, so its error is raised on all ranks.
+    """
+    ranks, root, began = call.ranks, call.root, time.perf_counter()
+
+    def checked() -> tuple[Any, ...]:
+        before()
+        return (
+            check.number("seconds", seconds, above=0.0),
+            check.dtype(dtype, DTYPES).name,
+            pools.here(),
+            memory_room(),
         )
-        pairs = list(_pairs(ranks.size, root))
-        mine = ranks.run(
-            lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1))
-        )
-        costs, latency, uneven = _joined(ranks, mine)
+
+    found = ranks.agree(checked)
+    limit, kind = found[root][0], np.dtype(found[root][1])
+    places, rooms = [each[2] for each in found], [each[3] for each in found]
+    hosts = [place.host for place in places]
+    shares = [room // hosts.count(host) for room, host in zip(rooms, hosts, strict=True)]
+    rates = np.array(pools.rates(ranks, call.pool(places), kind, _SHARE * limit, _ROUNDS)) / UNIT
+    pairs = list(_pairs(ranks.size, root))
+    mine = ranks.run(lambda loop: links(loop, pairs, (1.0 - _SHARE) * limit / max(len(pairs), 1)))
+    costs, latency, uneven = _joined(ranks, mine)
     gflops = np.median(rates, axis=1)
     speeds = zip(pools.names(places), gflops.tolist(), strict=True)
     workers = [

@@ -107,6 +107,8 @@ def test_run_and_measure(tmp_path):
         (3, ("A.npy", "--method", "no"), "method must be one of"),
         (1, ("A.npy", "--platform", "nothing.toml"), "No such file"),
         (1, ("A.npy", "--trace", "trace.txt"), "--trace must end in"),
+        (2, ("A.npy", "--method", "het", "--trace", "trace.txt"), "--trace must end in"),
+        (2, ("A.npy", "--method", "het", "--memory", "-1"), "memory must"),
     ],
 )
 def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):
@@ -118,6 +120,68 @@ def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):
         True
     ]
     assert not Path("C.npy").exists()
+
+
+_COUNTED = """
+import sys
+from mpi4py import MPI
+from hetsched.cli import mpi
+from hetsched.cli.main import main
+from hetsched.mpi import linalg
+from hetsched.mpi.ranks import Ranks
+
+calls = []
+
+
+class Counted(MPI.Intracomm):
+    def Idup(self):
+        calls.append("communicator")
+        return super().Idup()
+
+
+def agree(self, check, own=Ranks.agree):
+    calls.append("agreement")
+    return own(self, check)
+
+
+def speeds(*given, own=linalg.known_speeds):
+    calls.append("speeds")
+    return own(*given)
+
+
+linalg.known_speeds = speeds
+mpi.world = lambda: Counted(MPI.COMM_WORLD)
+Ranks.agree = agree
+main(sys.argv[1:])
+if MPI.COMM_WORLD.rank == 0:
+    print(*calls, sep=", ")
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "calls"),
+    [
+        ((), ["arguments", "speeds", "plan", "memory", "file"]),
+        (("--platform", "ranks.toml"), ["arguments", "plan", "memory", "file"]),
+        (
+            ("--method", "het", "--memory", "60", "--block", "4"),
+            ["measurement", "arguments", "plan", "memory", "file"],
+        ),
+    ],
+    ids=["alone", "platform", "star"],
+)
+def test_run_agrees_no_more_than_needed(tmp_path, monkeypatch, options, calls):
+    """One communicator, and an agreement on each of these."""
+    monkeypatch.chdir(tmp_path)
+    Path("counted.py").write_text(_COUNTED)
+    np.save("A.npy", np.ones((8, 8)))
+    hs.Platform.star([1, 2], [0, 1], unit=hs.Unit.gigaflop()).save("ranks.toml")
+    run = ("mpi", "run", "A.npy", "A.npy", "-o", "C.npy", *options)
+    done = mpi_run.run(2, sys.executable, "counted.py", *run)
+    assert done.returncode == 0, done.stderr
+    expected = ["speeds" if call == "speeds" else "agreement" for call in calls]
+    assert done.stdout.splitlines()[-1].split(", ") == ["communicator", *expected]
+    assert (np.load("C.npy") == 8).all()
 
 
 def test_without_mpi4py(monkeypatch):
