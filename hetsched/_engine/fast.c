@@ -19,7 +19,7 @@ static struct {
     int watched;      /* products are being counted: all are left to `ufunc` */
     int retypes;      /* a plain array can become an Array in place */
     PyObject *matmul; /* numpy.matmul */
-    PyObject *small, *automatic; /* "SMALL" and "auto", interned */
+    PyObject *small, *automatic, *once; /* "SMALL", "auto" and "once", interned */
 } known;
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -80,14 +80,15 @@ static PyObject *all_ours(PyObject *result)
     return found;
 }
 
-/* Returns the multiply-adds of a product of two matrices (plain or Arrays) with matching shapes; -1
- * for anything else. */
+/* Returns the multiply-adds of a product of two matrices or vectors (plain or Arrays) with matching
+ * shapes; -1 for anything else. */
 static double multiply_adds(PyObject *v, PyObject *w)
 {
     if (!(is_plain(v) || is_ours(v)) || !(is_plain(w) || is_ours(w))) return -1.0;
     PyArrayObject *a = (PyArrayObject *)v, *b = (PyArrayObject *)w;
-    if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return -1.0;
-    return (double)PyArray_DIM(a, 0) * (double)PyArray_DIM(a, 1) * (double)PyArray_DIM(b, 1);
+    const int p = PyArray_NDIM(a), q = PyArray_NDIM(b);
+    if (p < 1 || p > 2 || q < 1 || q > 2 || PyArray_DIM(a, p - 1) != PyArray_DIM(b, 0)) return -1.0;
+    return (p == 2 ? (double)PyArray_DIM(a, 0) : 1.0) * (double)PyArray_DIM(b, 0) * (q == 2 ? (double)PyArray_DIM(b, 1) : 1.0);
 }
 
 /* Returns whether the product of v and w is small, so that NumPy computes it: 0, 1, or -1 with an
@@ -369,33 +370,59 @@ static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count
     Py_RETURN_NONE;
 }
 
-/* Returns whether x is a contiguous, aligned matrix in this machine's byte order. */
+/* Returns whether x is a plain array, contiguous, aligned and in this machine's byte order. */
 static int is_simple(PyObject *x)
 {
+    if (!is_plain(x)) return 0;
     const PyArrayObject *a = (const PyArrayObject *)x;
     const int order = PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
-    return is_plain(x) && order && PyArray_CHKFLAGS(a, NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(a);
+    return order && PyArray_CHKFLAGS(a, NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(a);
 }
 
 static int is_number(PyObject *x, double value) { return PyFloat_CheckExact(x) && PyFloat_AsDouble(x) == value; }
 
-/* product(A, B, out, alpha, beta, method, trace, progress, limit): returns numpy.matmul(A, B) if
- * both are simple matrices of one supported type, the other arguments have their defaults, and
- * there are at most `limit` multiply-adds; else None. */
+static int is_one(PyObject *x) { return PyLong_CheckExact(x) && PyLong_AsLong(x) == 1; }
+
+/* Returns whether contiguous arrays share memory. */
+static int overlap(PyArrayObject *a, PyArrayObject *b)
+{
+    const char *start = PyArray_BYTES(a), *other = PyArray_BYTES(b);
+    return start < other + PyArray_NBYTES(b) && other < start + PyArray_NBYTES(a);
+}
+
+/* Returns whether the product of two simple arrays can be written to an object: both are matrices,
+ * and it is a plain matrix by rows of their type, with the right shape and memory of its own. */
+static int is_output(PyObject *x, PyArrayObject *a, PyArrayObject *b)
+{
+    if (!is_plain(x) || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return 0;
+    PyArrayObject *c = (PyArrayObject *)x;
+    if (PyArray_NDIM(c) != 2 || !PyArray_ISCARRAY(c) || PyArray_DESCR(c) != PyArray_DESCR(a)) return 0;
+    if (PyArray_DIM(c, 0) != PyArray_DIM(a, 0) || PyArray_DIM(c, 1) != PyArray_DIM(b, 1)) return 0;
+    return !overlap(a, c) && !overlap(b, c);
+}
+
+/* product(A, B, out, alpha, beta, method, trace, progress, limit[, block, communication]): looks at
+ * the arguments of matmul. If A and B are simple matrices or vectors of one supported type, `out` is
+ * None or can be written to, and the other arguments have their defaults, it returns
+ * numpy.matmul(A, B, out), or True for two matrices with more than `limit` multiply-adds. In all
+ * other cases it returns None. */
 static PyObject *product(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    if (count != 9 || args[2] != Py_None || !is_number(args[3], 1.0) || !is_number(args[4], 0.0)) Py_RETURN_NONE;
+    if (count < 9 || !is_number(args[3], 1.0) || !is_number(args[4], 0.0)) Py_RETURN_NONE;
     if (args[5] != known.automatic || args[6] != Py_False || args[7] != Py_None) Py_RETURN_NONE;
-    if (!is_plain(args[0]) || !is_plain(args[1]) || !is_simple(args[0]) || !is_simple(args[1])) Py_RETURN_NONE;
+    if (count > 9 && (count != 11 || !is_one(args[9]) || args[10] != known.once)) Py_RETURN_NONE;
+    if (!is_simple(args[0]) || !is_simple(args[1])) Py_RETURN_NONE;
     PyArrayObject *a = (PyArrayObject *)args[0], *b = (PyArrayObject *)args[1];
     const int type = PyArray_TYPE(a);
     if (PyArray_DESCR(a) != PyArray_DESCR(b) || !(type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE))
         Py_RETURN_NONE;
     const double work = multiply_adds(args[0], args[1]), limit = PyFloat_AsDouble(args[8]);
     if (limit == -1.0 && PyErr_Occurred()) return NULL;
-    if (work < 0.0 || work > limit) Py_RETURN_NONE;
-    return PyObject_CallFunctionObjArgs(known.matmul, args[0], args[1], NULL);
+    if (work < 0.0 || (args[2] != Py_None && !is_output(args[2], a, b))) Py_RETURN_NONE;
+    if (work <= limit) return PyObject_CallFunctionObjArgs(known.matmul, args[0], args[1], args[2] == Py_None ? NULL : args[2], NULL);
+    if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) Py_RETURN_NONE;
+    Py_RETURN_TRUE;
 }
 
 /* watch(flag): sets whether products of Arrays are counted from now on. */
@@ -430,6 +457,7 @@ PyMODINIT_FUNC PyInit__fast(void)
     Py_XDECREF(numpy);
     known.small = PyUnicode_InternFromString("SMALL");
     known.automatic = PyUnicode_InternFromString("auto");
-    if (!known.matmul || !known.small || !known.automatic) return NULL;
+    known.once = PyUnicode_InternFromString("once");
+    if (!known.matmul || !known.small || !known.automatic || !known.once) return NULL;
     return PyModule_Create(&definition);
 }

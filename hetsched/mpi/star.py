@@ -31,7 +31,7 @@ def operands_of(A: ArrayLike, B: ArrayLike) -> Operands:
     if x.c.ndim > 2:
         raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
     c = np.zeros(x.c.shape, x.c.dtype)
-    return replace(x, c=c, result=c.reshape(x.result.shape))
+    return x._replace(c=c, result=c.reshape(x.result.shape))
 
 
 def product_of(plan: StarPlan, x: Operands, order: str) -> Product:

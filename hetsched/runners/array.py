@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from .._engine import fast
 from .._engine.dtypes import DTYPES
 from . import array_linalg, coverage, shared
 from . import product as product_run
-from .operands import as_array, element_strides
+from .operands import as_array, element_strides, operands
 
 _MATRICES = [(-2, -1)] * 3
 
@@ -272,44 +271,32 @@ def _takes(*arrays: Any) -> bool:
 
 def _product(a: Any, b: Any, out: Any) -> NDArray[Any] | None:
     """numpy.matmul where it pays. None if NumPy is to do it, which includes all wrong arguments."""
-    if not _takes(a, b) or not a.ndim or not b.ndim or a.ndim + b.ndim < 3:
+    if not _takes(a, b) or a.ndim + b.ndim < 3:
         return None
-    x, y = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
-    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
-    if k != y.shape[-2]:
+    if out is not None and type(out) is not np.ndarray:
         return None
-    dtype = a.dtype if a.dtype == b.dtype else np.promote_types(a.dtype, b.dtype)
-    stack: tuple[int, ...] = ()
-    if x.ndim > 2 or y.ndim > 2:
-        try:
-            stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        except ValueError:
-            return None
-    if math.prod(stack) * m * n * k <= product_run.SMALL or (
-        not stack and product_run.is_slow(x, y)
+    into = out
+    if out is not None and (
+        np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out)
     ):
-        return None
-    if out is None:
-        coverage.took()
-        return shared.matmul(a, b)  # type: ignore[no-any-return]
-    shape = stack + (m,) * (a.ndim > 1) + (n,) * (b.ndim > 1)
-    if (
-        type(out) is not np.ndarray
-        or out.shape != shape
-        or out.dtype != dtype
-        or not out.flags.writeable
-    ):
-        return None
-    if np.may_share_memory(out, a) or np.may_share_memory(out, b) or not element_strides(out):
-        out[...] = shared.matmul(a, b)
-        coverage.took()
-        return out
+        into = None
     try:
-        found: NDArray[Any] = shared.matmul(a, b, out)
-    except ValueError:  # an output that overlaps itself: NumPy lets that pass
+        x = operands(a, b, into, 1.0, 0.0)
+    except (TypeError, ValueError):  # NumPy takes an output that overlaps itself
         return None
+    by = product_run.multiplier(x, lambda: shared.shared_resources().workers)
+    if by == product_run.NUMPY:
+        return None
+    copied = out is not None and into is None
+    if copied and not (
+        out.shape == x.result.shape and out.dtype == x.result.dtype and out.flags.writeable
+    ):
+        return None
+    product_run.multiply(shared.shared_resources(), x, by, None)
     coverage.took()
-    return found
+    if copied:
+        out[...] = x.result
+    return out if copied else x.result
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

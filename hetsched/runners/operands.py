@@ -9,8 +9,7 @@ import math
 import numbers
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,6 +21,7 @@ from .._engine.dtypes import DTYPES
 #: Names of the dtypes that the engine multiplies.
 SUPPORTED = ", ".join(d.name for d in DTYPES)
 Array = NDArray[Any]
+_ADDRESSES = np.iinfo(np.intp).max
 
 
 def as_array(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
@@ -68,8 +68,7 @@ def element_strides(array: Array) -> bool:
     return flags.aligned and (flags.forc or all(s % array.itemsize == 0 for s in array.strides))
 
 
-@dataclass(frozen=True)
-class Operands:
+class Operands(NamedTuple):
     """Checked operands of one matmul call: stacks of matrices and what the caller gets back.
 
     a, b and c have equal stack dimensions in front of their two matrix dimensions.
@@ -85,7 +84,7 @@ class Operands:
     @property
     def sizes(self) -> tuple[int, int, int]:
         """m, n, k of each product."""
-        return self.c.shape[-2], self.c.shape[-1], self.a.shape[-1]
+        return (*self.c.shape[-2:], self.a.shape[-1])
 
     def products(
         self, progress: Progress | None
@@ -94,6 +93,9 @@ class Operands:
 
         Each product counts as an equal share of the whole.
         """
+        if self.c.ndim == 2:  # without the time that the loop takes to start
+            yield (self.a, self.b, self.c), progress
+            return
         shape = self.c.shape[:-2]
         share = 1.0 / max(1, math.prod(shape))
         for i, index in enumerate(np.ndindex(shape)):
@@ -146,46 +148,35 @@ def operands(
     make : whether to allocate the output. If False, the result has only its shape and dtype.
     """
     a, b = as_array("A", A), as_array("B", B)
-    for operand, x in (("A", a), ("B", b)):
-        if x.dtype.kind not in "biufcO":
-            raise TypeError(f"{operand} has dtype {x.dtype}; numbers are needed")
-        if x.ndim == 0:
-            raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
-    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
-    if dtype not in DTYPES and not others:
-        raise TypeError(
-            f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are"
-            f" {SUPPORTED}"
-        )
-    a, b = (
-        x if element_strides(x) else x.copy()
-        for x in (a.astype(dtype, copy=False), b.astype(dtype, copy=False))
-    )
+    dtype = _common_dtype(a, b, others)
+    a, b = _in_elements(a, dtype), _in_elements(b, dtype)
     alpha, beta = scalar("alpha", alpha, dtype), scalar("beta", beta, dtype)
 
     a2 = a[None, :] if a.ndim == 1 else a
     b2 = b[:, None] if b.ndim == 1 else b
-    if a2.shape[-1] != b2.shape[-2]:
+    *stack, m, k = a2.shape
+    *stack_of_b, rows, n = b2.shape
+    if k != rows:
         raise ValueError(
-            f"A has {a2.shape[-1]} columns and B has {b2.shape[-2]} rows (shapes {a.shape} and"
-            f" {b.shape}): they must be equal"
+            f"A has {k} columns and B has {rows} rows (shapes {a.shape} and {b.shape}): they must"
+            " be equal"
         )
-    try:
-        stack = np.broadcast_shapes(a2.shape[:-2], b2.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"the stacks of A and B do not broadcast: shapes {a.shape} and {b.shape}"
-        ) from None
-    full = (*stack, a2.shape[-2], b2.shape[-1])
-    if math.prod(full) * dtype.itemsize > np.iinfo(np.intp).max:
+    if stack != stack_of_b:
+        try:
+            stack = [*np.broadcast_shapes(a2.shape[:-2], b2.shape[:-2])]
+        except ValueError:
+            raise ValueError(
+                f"the stacks of A and B do not broadcast: shapes {a.shape} and {b.shape}"
+            ) from None
+        a2 = np.broadcast_to(a2, (*stack, m, k))
+        b2 = np.broadcast_to(b2, (*stack, k, n))
+    if math.prod(stack) * m * n * dtype.itemsize > _ADDRESSES:
         raise ValueError(
             f"A and B of shapes {a.shape} and {b.shape} have a product larger than the address"
             " space"
         )
-    a2 = np.broadcast_to(a2, (*stack, *a2.shape[-2:]))
-    b2 = np.broadcast_to(b2, (*stack, *b2.shape[-2:]))
 
-    shape = stack + a.shape[-2:-1] * (a.ndim > 1) + b.shape[-1:] * (b.ndim > 1)
+    shape = (*stack, *(m,) * (a.ndim > 1), *(n,) * (b.ndim > 1))
     if out is None:
         if beta != 0:
             raise ValueError(f"beta needs {name}: there is nothing to add to")
@@ -200,8 +191,34 @@ def operands(
     return Operands(a2, b2, c, result, alpha, beta)
 
 
+def _common_dtype(a: Array, b: Array, others: bool) -> np.dtype[Any]:
+    """The dtype of the product; raise if A or B are no numbers or scalars."""
+    if a.dtype is b.dtype and a.dtype in DTYPES and a.ndim and b.ndim:
+        return a.dtype
+    for operand, x in (("A", a), ("B", b)):
+        if x.dtype.kind not in "biufcO":
+            raise TypeError(f"{operand} has dtype {x.dtype}; numbers are needed")
+        if x.ndim == 0:
+            raise ValueError(f"{operand} is a scalar; matmul needs at least one dimension")
+    dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")
+    if dtype not in DTYPES and not others:
+        raise TypeError(
+            f"A and B have dtypes {a.dtype} and {b.dtype}, their product {dtype}; supported are"
+            f" {SUPPORTED}"
+        )
+    return dtype
+
+
+def _in_elements(x: Array, dtype: np.dtype[Any]) -> Array:
+    """The array with this dtype, copied only where its dtype or its strides are others."""
+    x = x if x.dtype is dtype else x.astype(dtype, copy=False)
+    return x if element_strides(x) else x.copy()
+
+
 def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """Check a scalar and convert it to a number of the dtype's kind."""
+    if type(value) is float and dtype.kind == "f" and dtype in DTYPES:
+        return value
     value = check.element(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
         raise TypeError(f"{name} must be a number, got {value!r}")
@@ -280,7 +297,7 @@ def _overlaps_itself(array: Array) -> bool:
 
     If the strides are large enough, this is proven to be impossible.
     """
-    if array.size <= 1:
+    if array.size <= 1 or array.flags.forc:
         return False
     sides = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
     reach = array.itemsize

@@ -27,7 +27,6 @@ from . import qr as qr_run
 from . import stencil as stencil_run
 from . import sweep as sweep_run
 from .factor import Wish
-from .operands import operands
 from .workers import Resources, Workers
 
 if TYPE_CHECKING:
@@ -50,9 +49,6 @@ if TYPE_CHECKING:
     from .bus import BusPlan
     from .operands import Array
     from .recurrence import Kernel, Stencil
-
-
-_REAL = (float, int)
 
 
 class Pool:
@@ -379,48 +375,15 @@ class Pool:
         ndarray, or (ndarray, Trace)
             A scalar for two 1-D operands.
         """
-        direct = self._workers.emulated or not (
-            trace is False
-            and (type(method) is str and method == "auto")
-            and (type(block) is int and block == 1)
-            and (type(communication) is str and communication == "once")
-        )
-        if not direct and self._own is not None:
-            small = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
-            if small is not None:
-                return small
-        resources = self._live()
-        one = type(alpha) in _REAL and alpha == 1 and type(beta) in _REAL and beta == 0
-        if (
-            one
-            and not direct
-            and (progress is None or progress is False)
-            and product_run.is_plain(A, B, out)
-        ):
-            return product_run.multiply_plain(resources, A, B, out)
-        trace, report = check.flag("trace", trace), reporting(progress)
-        with report as tell:
-            x = operands(A, B, out, alpha, beta, others=not direct)
-            if trace and x.c.ndim > 2:
-                raise ValueError(
-                    f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}"
-                )
-            record = None
-            if direct:
-                workers, (m, n, k) = resources.workers, x.sizes
-                own = product_run.by_own_transpose(x)
-                plan = product_run.plan_for(
-                    workers, m, n, k, x.c.dtype, method, block, communication, own_transpose=own
-                )
-                product_run.require_own_transpose(plan, x)
-                for (a, b, c), told in x.products(tell):
-                    record = product_run.run(resources, plan, (a, b, c, x.alpha, x.beta), told)
-            elif x.c.dtype in DTYPES:
-                product_run.multiply(resources, x, tell)
-            else:
-                x.by_numpy()
-        result = x.result if x.result.ndim or out is not None else x.result[()]
-        return (result, record) if trace else result
+        seen, limit = None, product_run.SMALL
+        if self._own is not None and not self._workers.emulated:
+            seen = fast.product(
+                A, B, out, alpha, beta, method, trace, progress, limit, block, communication
+            )
+            if seen is not None and seen is not True:
+                return seen
+        wishes = method, block, communication, trace, progress
+        return product_run.matmul(self._live(), seen, A, B, out, alpha, beta, *wishes)
 
     def run(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import check
+from .._base.progress import reporting
 from .._engine import run as engine
 from .._engine import stack
 from .._engine.dtypes import DTYPES, flops_per_update
@@ -37,18 +38,21 @@ from ..planners.product_methods import (
     require_zones,
 )
 from ..platform import UNIT
-from .operands import as_array, element_strides, operands
+from .operands import Operands, as_array, element_strides, operands
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
     from ..trace import Trace
-    from .operands import Array, Operands
+    from .operands import Array
     from .workers import Resources, Workers
 
+#: What multiplies without a plan: NumPy; the workers, each of them some products of a stack; or the
+#: workers, each product together.
+NUMPY, STACK, ENGINE = "NumPy", "stack", "engine"
 #: Products with at most this many multiply-adds go directly to NumPy: dividing them costs more than
 #: it saves.
 SMALL = 100**3
@@ -74,49 +78,71 @@ _LONG = 10**8
 # ---- without a plan ------------------------------------------------------------------------------
 
 
-def is_plain(A: Any, B: Any, out: Any) -> bool:
-    """Whether A and B are contiguous matrices of one supported dtype, apart in memory from out.
+def matmul(
+    resources: Resources,
+    seen: Any,
+    A: Any,
+    B: Any,
+    out: Array | None,
+    alpha: complex,
+    beta: complex,
+    method: str,
+    block: int,
+    communication: str,
+    trace: bool,
+    progress: bool | Progress | None,
+) -> Any:
+    """Implement `Pool.matmul`, after a look of `fast.product` at the arguments.
 
-    All other operands take the general way, which also raises the errors for wrong arguments.
+    seen : what `fast.product` has returned. True: nothing is left to check.
     """
-    if type(A) is not np.ndarray or type(B) is not np.ndarray or A.ndim != 2 or B.ndim != 2:
-        return False
-    dtype = A.dtype
-    if dtype is not B.dtype or dtype not in DTYPES or A.shape[1] != B.shape[0]:
-        return False
-    a, b = A.flags, B.flags
-    if not (a.forc and a.aligned and b.forc and b.aligned):
-        return False
-    if out is None:
-        return True
-    if (
-        type(out) is not np.ndarray
-        or out.dtype is not dtype
-        or out.shape != (A.shape[0], B.shape[1])
-    ):
-        return False
-    c = out.flags
-    if not c.carray:
-        return False
-    # The answer of np.may_share_memory, in a tenth of its time.
-    if a.owndata and b.owndata and c.owndata:
-        return out is not A and out is not B
-    return not (np.may_share_memory(out, A) or np.may_share_memory(out, B))
+    if seen is True:
+        c = np.empty((A.shape[0], B.shape[1]), A.dtype) if out is None else out
+        x = Operands(A, B, c, c, 1.0, 0.0)
+        multiply(resources, x, multiplier(x, lambda: resources.workers), None)
+        return c
+    workers, wishes = resources.workers, (method, block, communication)
+    usual = tuple(map(type, wishes)) == (str, int, str) and wishes == ("auto", 1, "once")
+    trace, report = check.flag("trace", trace), reporting(progress)
+    by_plan = trace or not usual or workers.emulated
+    record = None
+    with report as tell:
+        x = operands(A, B, out, alpha, beta, others=not by_plan)
+        if by_plan:
+            if trace and x.c.ndim > 2:
+                raise ValueError(
+                    f"trace is for one product; A and B are stacks of {x.c.shape[:-2]}"
+                )
+            own = by_own_transpose(x)
+            plan = plan_for(workers, *x.sizes, x.c.dtype, *wishes, own_transpose=own)
+            require_own_transpose(plan, x)
+            for (a, b, c), told in x.products(tell):
+                record = run(resources, plan, (a, b, c, x.alpha, x.beta), told)
+        else:
+            multiply(resources, x, multiplier(x, lambda: workers), tell)
+    result = x.result if x.result.ndim or out is not None else x.result[()]
+    return (result, record) if trace else result
 
 
-def multiply_plain(resources: Resources, a: Any, b: Any, out: Array | None) -> Array:
-    (m, k), n = a.shape, b.shape[1]
-    work = m * n * k
-    if work <= SMALL or is_slow(a, b):
-        product: Array = np.matmul(a, b, out=out)
-        return product
-    c: Array = np.empty((m, n), a.dtype) if out is None else out
-    watched = work > _LONG and threading.current_thread() is threading.main_thread()
-    threads, workers = resources
-    engine.gemm(
-        threads, a, b, c, 1.0, 0.0, workers.shares[a.dtype], engine.Poll() if watched else None
-    )
-    return c
+def multiplier(x: Operands, workers: Callable[[], Workers]) -> str:
+    """Which of NUMPY, STACK and ENGINE multiplies without a plan.
+
+    The C code of `fast` finds the most frequent case, two small matrices, by the same rule.
+    """
+    m, n, k = x.sizes
+    count, work = math.prod(x.c.shape[:-2]), m * n * k
+    if x.c.dtype not in DTYPES or count * work <= SMALL:
+        return NUMPY
+    if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= _few(workers(), work))):
+        return STACK
+    return NUMPY if is_slow(x.a, x.b) else ENGINE
+
+
+def _few(workers: Workers, work: int) -> int:
+    """A stack of fewer products, of so many multiply-adds each, is a stack of few."""
+    if not workers.deterministic:
+        return 4 * len(workers)
+    return next((most for size, most in _FEW if work <= size), 0)
 
 
 def is_slow(a: Array, b: Array) -> bool:
@@ -134,34 +160,24 @@ def is_slow(a: Array, b: Array) -> bool:
     return down != a.itemsize and min(m, n) < THIN
 
 
-def multiply(resources: Resources, x: Operands, progress: Progress | None) -> None:
-    threads, workers = resources
-    m, n, k = x.sizes
-    count, work = math.prod(x.c.shape[:-2]), m * n * k
-    main = threading.current_thread() is threading.main_thread()
-    if count * work <= SMALL:
+def multiply(resources: Resources, x: Operands, by: str, progress: Progress | None) -> None:
+    """Multiply without a plan, by what `multiplier` has found."""
+    if by == NUMPY:
         x.by_numpy()
         return
-    few = (
-        4 * len(workers)
-        if not workers.deterministic
-        else next((most for size, most in _FEW if work <= size), 0)
+    work = math.prod(x.sizes) * (math.prod(x.c.shape[:-2]) if by == STACK else 1)
+    watched = progress is not None or (
+        work > _LONG and threading.current_thread() is threading.main_thread()
     )
-    if x.c.ndim > 2 and (work <= SMALL or (work <= LARGE and count >= few)):
-        poll = (
-            engine.Poll(progress)
-            if progress is not None or (count * work > _LONG and main)
-            else None
-        )
-        stack.products(threads, x.a, x.b, x.c, x.alpha, x.beta, poll, workers.shares[x.c.dtype])
+    threads, workers = resources
+    shares = workers.shares[x.c.dtype]
+    if by == STACK:
+        poll = engine.Poll(progress) if watched else None
+        stack.products(threads, x.a, x.b, x.c, x.alpha, x.beta, poll, shares)
         return
-    if is_slow(x.a, x.b):
-        x.by_numpy()
-        return
-    watched = progress is not None or (work > _LONG and main)
     for (a, b, c), told in x.products(progress):
         poll = engine.Poll(told) if watched else None
-        engine.gemm(threads, a, b, c, x.alpha, x.beta, workers.shares[c.dtype], poll)
+        engine.gemm(threads, a, b, c, x.alpha, x.beta, shares, poll)
 
 
 def gram(resources: Resources, A: ArrayLike, out: Array | None, of: str) -> Array:

@@ -159,19 +159,14 @@ def matmul(
     >>> hs.matmul(np.eye(2), np.arange(4.0).reshape(2, 2)).tolist()
     [[0.0, 1.0], [2.0, 3.0]]
     """
-    if (
-        _shared is not None
-        and (
-            small := fast.product(
-                A, B, out, alpha, beta, method, trace, progress, product_run.SMALL
-            )
-        )
-        is not None
-    ):
-        return small
-    return shared_pool().matmul(
-        A, B, out, alpha, beta, method=method, trace=trace, progress=progress
-    )
+    if _shared is not None:
+        seen = fast.product(A, B, out, alpha, beta, method, trace, progress, product_run.SMALL)
+        if seen is not None and seen is not True:
+            return seen
+    else:
+        seen = None
+    wishes = method, 1, "once", trace, progress
+    return product_run.matmul(shared_resources(), seen, A, B, out, alpha, beta, *wishes)
 
 
 def gram(A: ArrayLike, out: NDArray[Any] | None = None, *, of: str = "rows") -> Array:

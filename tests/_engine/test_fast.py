@@ -212,7 +212,8 @@ class TestProduct:
         for a, b in (
             (np.ones((8, 2)), np.ones((3, 8))),
             (np.ones((2, 2)), np.ones((2, 2), "f4")),
-            (np.ones(2), np.ones((2, 2))),
+            (np.ones(3), np.ones((2, 2))),
+            (np.array(2.0), np.ones((2, 2))),
             (np.ones((2, 2)), np.ones((2, 2, 2))),
             (1.0, np.ones((2, 2))),
         ):
@@ -223,15 +224,77 @@ class TestProduct:
 
     @pytest.mark.parametrize(
         ("place", "value"),
-        [(2, np.empty((3, 3))), (3, 2.0), (3, 1), (3, np.float64(1)), (3, 1j), (4, 1.0), (4, None), (5, "rows"), (5, None),
-         (6, True), (6, 0), (7, print), (8, 26)],
+        [(3, 2.0), (3, 1), (3, np.float64(1)), (3, 1j), (4, 1.0), (4, None), (5, "rows"), (5, None),
+         (6, True), (6, 0), (7, print), (9, 2), (9, True), (9, 1.0), (10, "parallel"), (10, None)],
     )  # fmt: skip
     def test_other_arguments_are_not(self, place, value):
-        args = [np.eye(3), np.eye(3), *DEFAULTS, 27]
+        args = [np.eye(3), np.eye(3), *DEFAULTS, 27, 1, "once"]
         if fast.BUILT:
             assert fast.product(*args) is not None
         args[place] = value
         assert fast.product(*args) is None
+
+    @needs_it
+    def test_large_ones_have_been_looked_at(self):
+        a, v = np.eye(3), np.ones(3)
+        assert fast.product(a, a, *DEFAULTS, 26) is True
+        assert fast.product(a, a, np.empty((3, 3)), *DEFAULTS[1:], 26) is True
+        assert fast.product(a, a, np.empty((3, 4)), *DEFAULTS[1:], 26) is None
+        assert fast.product(a, v, *DEFAULTS, 8) is None
+
+    @pytest.mark.parametrize("a", [(5,), (4, 5)], ids=str)
+    @pytest.mark.parametrize("b", [(5,), (5, 3)], ids=str)
+    def test_vectors(self, a, b):
+        rng = np.random.default_rng(6)
+        a, b = rng.standard_normal(a), rng.standard_normal(b)
+        work = a.size * b.size // 5
+        if fast.BUILT:
+            assert described(fast.product(a, b, *DEFAULTS, work)) == described(np.matmul(a, b))
+            large = fast.product(a, b, *DEFAULTS, work - 1)
+            assert large is (True if a.ndim == b.ndim == 2 else None)
+        for x, y in ((a, b), (hs.asarray(a), b), (a, hs.asarray(b))):
+            assert (x @ y).tolist() == np.matmul(a, b).tolist()
+
+    OUTPUTS = {
+        "itself": lambda memory: memory[:9].reshape(3, 3),
+        "overlapping": lambda memory: memory[8:17].reshape(3, 3),
+        "F": lambda _: np.empty((3, 3), order="F"),
+        "strided": lambda _: np.empty((3, 6))[:, ::2],
+        "read-only": lambda _: np.broadcast_to(np.empty((3, 3)), (3, 3)),
+        "shape": lambda _: np.empty((3, 4)),
+        "size": lambda _: np.empty(9),
+        "dtype": lambda _: np.empty((3, 3), "f4"),
+        "byte order": lambda _: np.empty((3, 3), ">f8"),
+        "Array": lambda _: hs.asarray(np.empty((3, 3))),
+        "list": lambda _: [[0.0] * 3] * 3,
+    }
+
+    @pytest.mark.parametrize("kind", ["new", "adjacent", *OUTPUTS])
+    def test_outputs(self, monkeypatch, kind):
+        """They are written if they have memory of their own, else refused."""
+        usual = {
+            "new": lambda _: np.empty((3, 3)),
+            "adjacent": lambda memory: memory[9:18].reshape(3, 3),
+        }
+
+        def call(function):
+            memory = np.arange(27.0)
+            a, out = memory[:9].reshape(3, 3), (usual | self.OUTPUTS)[kind](memory)
+            result, *said = outcome(function, a, np.full((3, 3), 0.5), out)
+            assert result is None or result is out
+            return described(result), described(memory), said
+
+        short, general = by_both(monkeypatch, lambda: call(hs.matmul))
+        assert short == general
+        if fast.BUILT:
+            result, *_ = call(lambda *arrays: fast.product(*arrays, *DEFAULTS[1:], LIMIT))
+            assert (result[0] is np.ndarray) == (kind in usual)
+
+    def test_an_output_for_vectors(self):
+        out = np.empty(3)
+        assert fast.product(np.ones((3, 3)), np.ones(3), out, *DEFAULTS[1:], LIMIT) is None
+        assert hs.matmul(np.ones((3, 3)), np.ones(3), out) is out
+        assert out.tolist() == [3.0] * 3
 
     @pytest.mark.parametrize("answer", ["ignore", "warn", "raise"])
     def test_values_beyond_the_range(self, monkeypatch, answer):

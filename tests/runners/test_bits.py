@@ -24,7 +24,8 @@ import hetsched as hs
 from hetsched._engine import kernels
 from hetsched.machine.dropin import environment
 from hetsched.runners import shared
-from hetsched.runners.product import SMALL, is_slow
+from hetsched.runners.operands import operands
+from hetsched.runners.product import ENGINE, multiplier
 
 pytestmark = pytest.mark.skipif(
     kernels.kernel()["name"] == "openblas", reason="it rounds the edges of zones in its own way"
@@ -163,7 +164,7 @@ def product(rng, workers, dtype):
         found = pool.matmul(a, b, out(), alpha, beta, **options)
         results.append([found[0] if options.get("trace") else found])
 
-    by_engine = m * n * k > SMALL and not is_slow(a, b)
+    by_engine = multiplier(operands(a, b, None, 1.0, 0.0), None) == ENGINE
     # NumPy multiplies what is small, unless something is asked for
     recorded = not by_engine or bool(rng.integers(2))
     for count in (1, *rng.choice(COUNTS[1:], 2)):

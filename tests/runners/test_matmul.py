@@ -251,19 +251,6 @@ class TestScalars:
         assert (product == 9).all() if single else np.isnan(product).all()
 
 
-@pytest.mark.parametrize("plain", [True, False])
-def test_the_usual_call_and_the_general_one_agree(pool, plain, monkeypatch):
-    """Contiguous operands take a short way through the checks."""
-    if not plain:
-        monkeypatch.setattr(hetsched.runners.product, "is_plain", lambda *_: False)
-    rng = np.random.default_rng(5)
-    A, B = random(rng, (64, 40), np.float64), random(rng, (40, 33), np.float64)
-    out = np.empty((64, 33))
-    assert pool.matmul(A, B, out) is out
-    assert_product(out, A, B)
-    assert_product(pool.matmul(A, B), A, B)
-
-
 OTHERS = (
     np.int64,
     np.uint8,
