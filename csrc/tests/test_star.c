@@ -1,6 +1,7 @@
 /* Products on a star: the values of the spec, schedules judged by the model alone, replay, bounds,
  * refusals. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,15 @@ static int is_valid_log(const instance *x, int toledo, const int64_t *sides, int
     return good;
 }
 
+/* Member by member: the bytes between them have any value. */
+static bool has_same_members(const hs_star_summary *a, const hs_star_summary *b)
+{
+    for (int k = 0; k < 8; k++)
+        if (a->variants[k] != b->variants[k]) return false;
+    return a->makespan == b->makespan && a->chunk_count == b->chunk_count &&
+           a->message_count == b->message_count && a->variant == b->variant;
+}
+
 static void schedules(void)
 {
     static hs_star_chunk chunks[CELLS];
@@ -157,7 +167,7 @@ static void schedules(void)
         if (!CHECK(counted.chunk_count <= CELLS && counted.message_count <= CELLS * 8)) continue;
         CHECK(hs_star_plan(&x.star, method, HS_STAR_ALL, eager, NULL, &summary, sides, columns,
                            chunks, messages) == HS_OK);
-        CHECK(memcmp(&summary, &counted, sizeof summary) == 0);
+        CHECK(has_same_members(&summary, &counted));
         CHECK(is_valid_log(&x, toledo, sides, summary.chunk_count, chunks, summary.message_count,
                            messages));
         CHECK(messages[summary.message_count - 1].end == summary.makespan);
