@@ -181,7 +181,7 @@ static int32_t sample_between(const search *s, double low, double high, double *
         for (int64_t x = 1; x <= s->top[i]; x++) {
             if (!(times[x] > low && times[x] < high) || seen++ & (stride - 1)) continue;
             if (size == SAMPLE) {
-                for (size = 0; size < SAMPLE / 2; size++) sample[size] = sample[2 * size];
+                for (size = 0; size < SAMPLE / 2; size++) sample[size] = sample[2 * (size_t)size];
                 stride *= 2;
             }
             sample[size++] = times[x];

@@ -211,16 +211,18 @@ static inline TARGET bool NAME(augment_path)(const PROBLEM *x, int32_t row)
         i = x->row_of[j];
         base = x->costs[i * x->stride + j] - x->v[j] - lowest;
         x->done[ready] = j;
-        x->kept[2 * ready] = x->v[j];
-        x->kept[2 * ready + 1] = lowest;
+        cost_t *kept = x->kept + 2 * (ptrdiff_t)ready;
+        kept[0] = x->v[j];
+        kept[1] = lowest;
         x->kept_from[ready++] = (int32_t)x->from[j];
         x->dist[j] = LARGEST;
         x->v[j] = DONE;
     }
     for (int32_t k = 0; k < ready; k++) {
         /* rounding may have let the distances fall: prices never rise */
-        const cost_t fall = lowest - x->kept[2 * k + 1];
-        x->v[x->done[k]] = x->kept[2 * k] - (fall > 0 ? fall : 0);
+        const cost_t *kept = x->kept + 2 * (ptrdiff_t)k;
+        const cost_t fall = lowest - kept[1];
+        x->v[x->done[k]] = kept[0] - (fall > 0 ? fall : 0);
         x->from[x->done[k]] = x->kept_from[k];
     }
     if (end < 0) return false;

@@ -47,7 +47,7 @@ static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t 
         if (!(columns >> a & 1)) continue;
         const int64_t *row =
             x->best[size - 1] + (ptrdiff_t)x->rank[columns & ~(1 << a)] * x->sets[size - 1];
-        const int64_t *weights = x->weights + ((size - 1) * x->p + a) * x->p;
+        const int64_t *weights = x->weights + ((ptrdiff_t)(size - 1) * x->p + a) * x->p;
         for (int32_t c = 0; c < count; c++)
             if (row[before[c]] + weights[tube[c]] > most) {
                 most = row[before[c]] + weights[tube[c]];

@@ -414,7 +414,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     if (status == HS_OK) {
         int32_t *out = orders;
         int32_t *in = out + p;
-        int32_t *now[2] = {in + p, in + 2 * p};
+        int32_t *now[2] = {in + p, in + 2 * (ptrdiff_t)p};
         searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
         memcpy(out, send_order, (size_t)p * sizeof *out);
         memcpy(in, receive_order, (size_t)p * sizeof *in);

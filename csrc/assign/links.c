@@ -172,7 +172,7 @@ hs_status hs_task_positions(double bound, int32_t p, const double *cycle_times, 
         return HS_ERROR_MEMORY;
     }
     wide *sorted[2] = {work, work + p};
-    wide *least[2] = {work + 2 * p, work + 3 * p};
+    wide *least[2] = {work + 2 * (ptrdiff_t)p, work + 3 * (ptrdiff_t)p};
     memcpy(sorted[0], x.send, (size_t)p * sizeof *work);
     memcpy(sorted[1], x.back, (size_t)p * sizeof *work);
     qsort(sorted[0], (size_t)p, sizeof *work, by_time);
@@ -512,7 +512,7 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     if (status == HS_OK) {
         searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p, .cancel = cancel};
         solution best = {.send = orders, .back = orders + p};
-        solution now = {.send = orders + 2 * p, .back = orders + 3 * p};
+        solution now = {.send = best.back + p, .back = best.back + 2 * (ptrdiff_t)p};
         memcpy(best.back, best.send, (size_t)p * sizeof *orders);
         improve_solution(&s, &best);
         while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {

@@ -144,7 +144,7 @@ static void pack_u(const hs__column_type *t, const hs__column_type *from, const 
     how.conjugate = 1;
     const int64_t across = from->slice.across;
     const int64_t e = (int64_t)t->element;
-    const int64_t step = t->parts * t->slice.u.tile * (int64_t)t->real;
+    const int64_t step = (int64_t)t->parts * t->slice.u.tile * (int64_t)t->real;
     for (int64_t l = 0; l < width; l += across) {
         const char *rows = hs__slice_at(from, panel, l) + row * across * e;
         const int64_t depth = hs__min(across, width - l);

@@ -69,7 +69,7 @@ static reflectors reflectors_in(const hs__column_type *t, const hs__packed_panel
     hs__qr_type_init(&r.type, t->dtype);
     r.t = r.v + align_bytes(p->rows * p->width * e);
     r.square = r.t + align_bytes(p->width * p->width * e);
-    r.work = r.square + align_bytes(t->slice.across * t->slice.across * e);
+    r.work = r.square + align_bytes((int64_t)t->slice.across * t->slice.across * e);
     return r;
 }
 
@@ -216,7 +216,7 @@ static void multiply_by_t(const hs__column_type *t, const hs__packed_panel *p, i
     const int64_t row = f->across * (int64_t)t->element;
     const int64_t size = t_strip(t, p->width);
     const int64_t step = hs__l_bytes(t, f, 1);
-    const int64_t u_step = t->parts * f->u.tile * (int64_t)t->real;
+    const int64_t u_step = (int64_t)t->parts * f->u.tile * (int64_t)t->real;
     const char *u = packed_operand(t, w, p->width, x->rows);
     const char *l = packed_of(t, p).t;
     char *result = t->parts == 1 ? to : x->one;

@@ -27,7 +27,7 @@ static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, in
     const int64_t across = t->slice.across, rows = hs__rows_of_strip(form, f->rows, f->width, s);
     const int64_t first =
         (f->first + hs__row_of_strip(form, f->width, s)) * across * (int64_t)t->element;
-    const int64_t column = t->parts * form->l.tile * (int64_t)t->real;
+    const int64_t column = (int64_t)t->parts * form->l.tile * (int64_t)t->real;
     for (int64_t j = 0; j < f->width; j += across)
         hs__pack_micro_panels(&form->l, rows, hs__min(across, f->width - j),
                               hs__slice_at(t, block, j) + first, across, 1, to + j * column);

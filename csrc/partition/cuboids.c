@@ -246,7 +246,7 @@ static void write_tree(table *s, int32_t first, int32_t end, const double side[3
     side_a[q] *= s->sum[hs__interval(first, at)] / s->sum[hs__interval(first, end)];
     side_b[q] *= s->sum[hs__interval(at, end)] / s->sum[hs__interval(first, end)];
     write_tree(s, first, at, side_a, worker, tree);
-    write_tree(s, at, end, side_b, worker, tree + 2 * (at - first) - 1);
+    write_tree(s, at, end, side_b, worker, tree + 2 * (ptrdiff_t)(at - first) - 1);
     tree[2 * size - 2] = -1 - s->axis[q];
 }
 
@@ -307,7 +307,7 @@ static void halve_parts(table *s, int32_t size, const double given[3], int32_t *
 {
     double side[3] = {given[0], given[1], given[2]};
     /* the first cut stands at the last place of the tree */
-    int32_t *end = tree + 2 * size - 1;
+    int32_t *end = tree + 2 * (ptrdiff_t)size - 1;
     while (size > LARGEST) {
         double total = 0.0;
         double below = 0.0;

@@ -121,9 +121,10 @@ static void write_run(const list *lists, const table *t, const int32_t *worker, 
             run = right;
             width = second_width;
             height = second_height;
-            plan += 2 * first - 1;
+            plan += 2 * (ptrdiff_t)first - 1;
         } else {
-            write_run(lists, t, worker, right, second_width, second_height, plan + 2 * first - 1);
+            write_run(lists, t, worker, right, second_width, second_height,
+                      plan + 2 * (ptrdiff_t)first - 1);
             run = left;
             width = first_width;
             height = first_height;
@@ -204,7 +205,7 @@ static hs_status by_group(int32_t p, const double *areas, const int32_t *groups,
     if (!status) status = hs__sort_positive(p, sums, rank, lists);
     if (!status) {
         int32_t *place = rank + p;
-        int32_t *old = rank + 2 * p;
+        int32_t *old = place + p;
         for (int32_t k = 0; k < size; k++) old[k] = order[k];
         for (int32_t g = 0; g < *lists; g++) place[rank[g]] = g;
         for (int32_t g = 0; g <= *lists; g++) first[g] = 0;

@@ -228,9 +228,9 @@ static void write_plan(const table *t, int64_t all, int32_t i, int32_t j, double
             all = second;
             i = c.at;
             width = second_width;
-            plan += 2 * before - 1;
+            plan += 2 * (ptrdiff_t)before - 1;
         } else {
-            write_plan(t, second, c.at, j, second_width, plan + 2 * before - 1);
+            write_plan(t, second, c.at, j, second_width, plan + 2 * (ptrdiff_t)before - 1);
             all = c.first;
             j = c.at;
             width = first_width;

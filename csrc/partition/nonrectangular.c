@@ -185,7 +185,7 @@ static void write_plan(table *t, int32_t i, int32_t j, double width, double heig
         const double first_height = above ? height * share : height;
         const double second_width = above ? width : width * rest;
         const double second_height = above ? height * rest : height;
-        int32_t *const second = plan + 2 * (found.cut - i) - 1;
+        int32_t *const second = plan + 2 * (ptrdiff_t)(found.cut - i) - 1;
         if (found.cut - i <= j - found.cut) {
             write_plan(t, i, found.cut, first_width, first_height, plan);
             i = found.cut;

@@ -55,7 +55,7 @@ hs_status hs__runs_init(hs__runs *runs, int32_t size, int32_t reach, const doubl
         double cost = 0.0;
         /* A level has at most half the cells of the level below, rounded up, except the last level,
          * which may have `reach` < size. */
-        int32_t *start = malloc((2 * (size_t)size + 2 * HS__LEVELS) * sizeof *start);
+        int32_t *start = malloc(2 * ((size_t)size + HS__LEVELS) * sizeof *start);
         runs->start[1] = start;
         if (!weight || !start) {
             free(weight);

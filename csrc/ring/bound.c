@@ -67,8 +67,8 @@ static void solve_time(relaxation *r)
 
 static bool takes_edge(const relaxation *r, int32_t i, int32_t j)
 {
-    return r->time * r->x->speed[i] > r->paid[i] &&
-           (r->cheapest[2 * i] == j || r->cheapest[2 * i + 1] == j);
+    const int32_t *cheapest = r->cheapest + 2 * (ptrdiff_t)i;
+    return r->time * r->x->speed[i] > r->paid[i] && (cheapest[0] == j || cheapest[1] == j);
 }
 
 /* Makes an edge that only one end takes more expensive for this end and cheaper for the other

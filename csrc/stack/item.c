@@ -188,7 +188,7 @@ static int solve_lower(const workspace *w, int64_t h, int64_t n, strided t, char
 static int factor_columns(const workspace *w, int64_t m, int64_t width, int64_t first, int64_t end,
                           int32_t *pivots, int64_t *zero)
 {
-    const int64_t panel = 2 * w->loops->across, cols = end - first;
+    const int64_t panel = 2 * (int64_t)w->loops->across, cols = end - first;
     if (cols <= panel) {
         const int64_t found = w->loops->factor(m, width, first, cols, w->data, w->row, pivots);
         if (*zero < 0) *zero = found;
@@ -267,7 +267,7 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
 static int factor_upper(const workspace *w, int64_t first, int64_t end, int64_t *order)
 {
     enum { BAND = 32 };
-    const int64_t panel = 2 * w->loops->across, cols = end - first;
+    const int64_t panel = 2 * (int64_t)w->loops->across, cols = end - first;
     if (cols <= panel) {
         const int64_t found = w->loops->cholesky(cols, element_at(w, first, first), w->row);
         if (found >= 0) *order = first + found + 1;
