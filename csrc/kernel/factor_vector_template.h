@@ -3,7 +3,7 @@
  * element has PARTS reals. All but TARGET and BYTES are undefined at the end of this file. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-enum { NAME(lanes) = BYTES / sizeof(REAL) };
+enum { NAME(lanes) = sizeof(NAME(vector)) / sizeof(REAL) };
 
 #if PARTS == 1
 #include "kernel/lu_column_real.h"

@@ -100,7 +100,8 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
         (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
     double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
     const double most = (double)blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
-    if (fair < ENOUGH_COLS / x->buffers) fair = ENOUGH_COLS / x->buffers;
+    const int32_t enough = ENOUGH_COLS / x->buffers;
+    if (fair < enough) fair = enough;
     x->panel_cols = hs__even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;
 }

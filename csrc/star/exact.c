@@ -322,11 +322,11 @@ static int put_state(search *x, double bound, choice origin)
     if (!make_room(x)) return 0;
     generation *y = &x->after;
     const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const size_t bytes = (size_t)places * sizeof *x->place;
     const int64_t bucket = hash_places(x, x->place);
     int64_t at = -1;
     for (int32_t k = x->heads[bucket]; k >= 0; k = y->next[k]) {
-        if (y->bound[k] == INFINITY ||
-            memcmp(&y->place[(int64_t)k * places], x->place, (size_t)places * sizeof *x->place))
+        if (y->bound[k] == INFINITY || memcmp(&y->place[(int64_t)k * places], x->place, bytes) != 0)
             continue;
         double *other = &y->times[(int64_t)k * values];
         if (at < 0 && no_later(values, other, x->times)) return 1;

@@ -608,6 +608,7 @@ static hs_status run_search(search *x, const hs_star *star, draft *d, plan *now,
 {
     const int32_t p = star->p;
     const int64_t effort = x->effort;
+    const int32_t dearness = 1 + p / 64; /* simulations are expensive with many workers */
     const hs_star orientations[] = {*star, transpose_star(star)};
     double bounds[HS_STAR_BOUNDS];
     hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, x->port.cancel, bounds);
@@ -622,9 +623,8 @@ static hs_status run_search(search *x, const hs_star *star, draft *d, plan *now,
              held <= HS_STAR_HOLD_B && (x->effort > 0 || best->makespan == INFINITY); held++) {
             make_draft(x, held, d);
             round_draft(x, d, trial->shares);
-            /* simulations are expensive with many workers */
             if (best->makespan == INFINITY &&
-                count_messages(&orientations[0], trial->shares) * (1 + p / 64) >
+                count_messages(&orientations[0], trial->shares) * dearness >
                     (double)effort / TRIALS)
                 x->panels = FEW_PANELS;
             now->makespan = INFINITY;

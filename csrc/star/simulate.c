@@ -97,8 +97,9 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
         set_traffic(port, state, &chunks[k]);
         state->panels += 1 + (state->length - 1) / state->deep;
         state->rest += state->work * (double)state->length * state->cycle_time;
-        const double passing = (state->in + state->out) * (double)state->length +
-                               state->more * (double)(state->length / state->every);
+        const int64_t often = state->length / state->every;
+        const double passing =
+            (state->in + state->out) * (double)state->length + state->more * (double)often;
         port->coming += (state->held * (chunks[k].held == HS_STAR_HOLD_C ? 2.0 : 1.0) + passing) *
                         state->link_cost;
     }

@@ -22,7 +22,7 @@ static inline hs_pool *open_domains(int32_t workers, const int32_t *of, const ch
     };
     hs_pool *pool = NULL;
     const hs_status status = hs_pool_create_domains(workers, NULL, 3, domains, of, &pool);
-    if (status == HS_ERROR_UNSUPPORTED && strcmp(second, "plain")) return NULL;
+    if (status == HS_ERROR_UNSUPPORTED && strcmp(second, "plain") != 0) return NULL;
     CHECK(status == HS_OK);
     return pool;
 }

@@ -275,13 +275,14 @@ static void cancelled(hs_pool *pool)
 /* An emulated worker takes the time of the elements of the triangle that are in its boxes. */
 static void paced(hs_pool *pool)
 {
-    enum { N = 200, K = 10, HALF = 59 }; /* columns 0 .. HALF - 1: half of the triangle */
+    /* columns 0 .. HALF - 1: half of the triangle, FIRST elements of it */
+    enum { N = 200, K = 10, HALF = 59, FIRST = HALF * N - HALF * (HALF - 1) / 2 };
     double *memory = calloc(N * K + N * N, sizeof *memory);
     double finish[3];
     const hs_box boxes[] = {
         {.worker = 0, .height = N, .width = HALF, .length = K},
         {.worker = 1, .col = HALF, .height = N, .width = N - HALF, .length = K}};
-    const double first = 2.0 * K * (HALF * N - HALF * (HALF - 1) / 2);
+    const double first = 2.0 * K * FIRST;
     const double second = 2.0 * K * (N - HALF) * (N - HALF + 1) / 2;
     const double pace[] = {0.1 / first, 0.2 / second, 0};
     test_run run = {

@@ -105,7 +105,10 @@ static void two_by_two(void)
     for (int i = 0; i < 7; i++)
         for (int j = 0; j < 7; j++) CHECK(owner[7 * i + j] == 2 * ((6 - j) % 2) + (6 - i) % 2);
     CHECK(hs_lu_grid_evaluate(7, 4, times, owner, NULL, loads, NULL, NULL) == HS_OK);
-    for (int k = 0; k < 7; k++) CHECK(loads[k] == 2.0 * ((6 - k + 1) / 2) * ((6 - k + 1) / 2));
+    for (int k = 0; k < 7; k++) {
+        const int side = (6 - k + 1) / 2;
+        CHECK(loads[k] == 2.0 * side * side);
+    }
 }
 
 /* Two workers above each other are as fast as the sum of their speeds. */

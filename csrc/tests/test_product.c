@@ -703,6 +703,7 @@ static void boxes_tile(hs_pool *pool)
              * together */
             case 6: boxes[3].worker = 1; break;
             case 7: run.boxes.count = 0; break;
+            default: break; /* 0: nothing is wrong */
             }
             for (int i = 0; i < N * N; i++) c[i] = -7;
             const int fine = change == 0 || (change == 6 && cooperative);

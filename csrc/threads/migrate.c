@@ -85,7 +85,7 @@ static int core_of(pid_t tid)
     if (file >= 0) close(file);
     text[length > 0 ? length : 0] = 0;
     const char *at = strrchr(text, ')');
-    if (!at || strncmp(at, ") R ", 4)) return -1;
+    if (!at || strncmp(at, ") R ", 4) != 0) return -1;
     at += 1;
     for (int field = 3; field < 39 && at; field++) at = strchr(at + 1, ' ');
     return at ? (int)strtol(at, NULL, 10) : -1;
