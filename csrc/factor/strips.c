@@ -33,49 +33,50 @@ static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, in
                               hs__slice_at(t, block, j) + first, across, 1, to + j * column);
 }
 
-int hs__strips_open(hs__panel_strips *f, const hs__column_type *t, const hs__packed_panel *panel,
-                    const hs__columns *block, char *work, hs__member *self)
+int hs__strips_open(hs__panel_strips *strips, const hs__column_type *t,
+                    const hs__packed_panel *panel, const hs__columns *block, char *work,
+                    hs__member *self)
 {
-    *f = (hs__panel_strips){.type = t,
-                            .first = panel->first,
-                            .width = panel->width,
-                            .rows = panel->rows,
-                            .strip_bytes = hs__l_bytes(t, &t->panel, panel->width),
-                            .count = hs__strip_count(&t->panel, panel->rows, panel->width),
-                            .strips = work,
-                            .self = self};
-    f->packed = work + hs__round_up(f->count * f->strip_bytes, 64);
-    f->tile = f->packed +
-              hs__ceil_div(panel->width, t->panel.across) * hs__u_bytes(t, &t->panel, panel->width);
-    f->scratch = f->tile + solve_bytes(t);
-    for (int64_t s = 0; s < f->count; s++) {
+    *strips = (hs__panel_strips){.type = t,
+                                 .first = panel->first,
+                                 .width = panel->width,
+                                 .rows = panel->rows,
+                                 .strip_bytes = hs__l_bytes(t, &t->panel, panel->width),
+                                 .count = hs__strip_count(&t->panel, panel->rows, panel->width),
+                                 .strips = work,
+                                 .self = self};
+    strips->packed = work + hs__round_up(strips->count * strips->strip_bytes, 64);
+    strips->tile = strips->packed + hs__ceil_div(panel->width, t->panel.across) *
+                                        hs__u_bytes(t, &t->panel, panel->width);
+    strips->scratch = strips->tile + solve_bytes(t);
+    for (int64_t s = 0; s < strips->count; s++) {
         if (hs__attend(self)) return 1;
-        pack_strip(f, &t->panel, s, block, hs__in_strip(f, s, 0));
+        pack_strip(strips, &t->panel, s, block, hs__in_strip(strips, s, 0));
     }
     return 0;
 }
 
-int hs__strips_close(const hs__panel_strips *f, const hs__packed_panel *panel,
+int hs__strips_close(const hs__panel_strips *strips, const hs__packed_panel *panel,
                      const hs__columns *block)
 {
-    const hs__column_type *t = f->type;
+    const hs__column_type *t = strips->type;
     const hs__strip_form *const l = &t->slice;
-    const int64_t width = f->width, across = l->across, e = (int64_t)t->element;
+    const int64_t width = strips->width, across = l->across, e = (int64_t)t->element;
     const int64_t size = hs__l_bytes(t, l, width), count = hs__strip_count(l, panel->rows, width);
-    for (int64_t s = 0, packed = 0; s < f->count; s++) {
-        if (hs__attend(f->self)) return 1;
+    for (int64_t s = 0, packed = 0; s < strips->count; s++) {
+        if (hs__attend(strips->self)) return 1;
         const int64_t row = hs__row_of_strip(&t->panel, width, s);
-        const int64_t h = hs__rows_of_strip(&t->panel, f->rows, width, s);
+        const int64_t h = hs__rows_of_strip(&t->panel, strips->rows, width, s);
         for (int64_t j = 0; j < width; j += across)
-            hs__to_rows(t, hs__min(across, width - j), h, hs__in_strip(f, s, j),
+            hs__to_rows(t, hs__min(across, width - j), h, hs__in_strip(strips, s, j),
                         hs__column_step(t) / t->parts, 1,
                         hs__slice_at(t, block, j) + (panel->first + row) * across * e);
-        for (; packed < count &&
-               hs__row_of_strip(l, width, packed) + hs__rows_of_strip(l, f->rows, width, packed) <=
-                   row + h;
+        for (; packed < count && hs__row_of_strip(l, width, packed) +
+                                         hs__rows_of_strip(l, strips->rows, width, packed) <=
+                                     row + h;
              packed++)
             /* rows that are still in the cache */
-            pack_strip(f, l, packed, block, panel->strips + packed * size);
+            pack_strip(strips, l, packed, block, panel->strips + packed * size);
     }
     return 0;
 }
@@ -94,9 +95,9 @@ int hs__strips_repack(const hs__column_type *t, const hs__packed_panel *panel,
     return 0;
 }
 
-void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t width)
+void hs__strips_update(hs__panel_strips *strips, int64_t at, int64_t half, int64_t width)
 {
-    const hs__column_type *t = f->type;
+    const hs__column_type *t = strips->type;
     const int32_t rows = t->panel.rows, across = t->panel.across;
     const int64_t right = at + half;
     const int64_t cols = width - half;
@@ -110,13 +111,13 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
             const int64_t n = hs__min(across, cols - j);
             const int64_t above = right % rows * t->parts;
             const int64_t all = (int64_t)rows * t->parts;
-            memset(f->scratch, 0, (size_t)(rows * n) * t->element);
-            hs__strip_multiply(t, &t->panel, rows, n, half, hs__in_strip(f, s, at),
-                               f->packed + j / across * bytes, f->scratch, rows, f->scratch,
-                               f->packed);
+            memset(strips->scratch, 0, (size_t)(rows * n) * t->element);
+            hs__strip_multiply(t, &t->panel, rows, n, half, hs__in_strip(strips, s, at),
+                               strips->packed + j / across * bytes, strips->scratch, rows,
+                               strips->scratch, strips->packed);
             for (int64_t l = 0; l < n; l++) {
-                char *to = hs__in_strip(f, s, right + j + l);
-                char *x = f->scratch + (size_t)(l * rows) * t->element;
+                char *to = hs__in_strip(strips, s, right + j + l);
+                char *x = strips->scratch + (size_t)(l * rows) * t->element;
                 if (t->real == 8)
                     for (int64_t i = above; i < all; i++)
                         ((double *)(void *)to)[i] += ((const double *)(const void *)x)[i];
@@ -127,14 +128,15 @@ void hs__strips_update(hs__panel_strips *f, int64_t at, int64_t half, int64_t wi
         }
         s++;
     }
-    for (; s < f->count; s++) {
-        const char *l = hs__in_strip(f, s, at);
+    for (; s < strips->count; s++) {
+        const char *l = hs__in_strip(strips, s, at);
         for (int64_t j = 0; j < cols; j += across) {
-            const char *u = f->packed + j / across * bytes;
+            const char *u = strips->packed + j / across * bytes;
             const int ends = j + across >= cols;
             hs__strip_multiply(t, &t->panel, rows, hs__min(across, cols - j), half, l, u,
-                               hs__in_strip(f, s, right + j), stride, ends ? l + f->strip_bytes : l,
-                               ends ? f->packed : u + bytes);
+                               hs__in_strip(strips, s, right + j), stride,
+                               ends ? l + strips->strip_bytes : l,
+                               ends ? strips->packed : u + bytes);
         }
     }
 }

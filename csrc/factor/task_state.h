@@ -35,8 +35,8 @@ static inline char *hs__task_memory(const hs__tasks *tasks, const hs__member *se
                             0); /* sized before the run */
 }
 
-/* Opens a run of tasks: its arrays, blocks, panels and scratch. */
-hs_status hs__tasks_open(void *tasks);
+/* Opens a run of tasks, the context: its arrays, blocks, panels and scratch. */
+hs_status hs__tasks_open(void *context);
 
 /* Tells the other workers that a task has ended. */
 void hs__task_tell(hs__tasks *tasks);

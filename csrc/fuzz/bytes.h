@@ -280,14 +280,14 @@ static inline void planner_status(const bytes *in, hs_status status, hs_status t
     HOLDS(status == HS_OK || outputs_untouched(in));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 
 /* Defines the harness: it runs one of its areas, chosen by the first bytes of the input. */
 #define HARNESS(...)                                                      \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)          \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)        \
     {                                                                     \
         static void (*const areas[])(bytes *) = {__VA_ARGS__};            \
-        bytes in = bytes_of(data, size);                                  \
+        bytes in = bytes_of(data, length);                                \
         areas[pick_below(&in, (int)(sizeof areas / sizeof *areas))](&in); \
         bytes_end(&in);                                                   \
         return 0;                                                         \

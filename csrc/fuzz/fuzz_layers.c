@@ -50,9 +50,9 @@ static double check_counts(bytes *in, const hs_layers *problem, const int32_t *o
     return makespan;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
-    bytes all = bytes_of(data, size);
+    bytes all = bytes_of(data, length);
     bytes *in = &all;
     const int any = take_byte(in);
     const int32_t p = draw_small(in, MOST_P);

@@ -53,7 +53,7 @@ typedef struct hs__fortran {
 /* Each fills *kernel or returns HS_ERROR_UNSUPPORTED; called once, before the kernel is in use. */
 hs_status hs__kernel_blis(hs__kernel *kernel);
 hs_status hs__kernel_c(hs__kernel *kernel);
-hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *library);
+hs_status hs__kernel_fortran(hs__kernel *kernel, const hs__fortran *handed_in);
 
 /* Fills *kernel with hetsched's own micro-kernels of the named instruction set;
  * HS_ERROR_UNSUPPORTED if there is no set of that name, or this processor cannot run it. */

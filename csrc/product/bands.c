@@ -304,25 +304,26 @@ static hs_status take_memory(hs__bands *x)
     return HS_OK;
 }
 
-hs_status hs__bands_open(hs__bands *x, hs__run *run, const hs_product *product, const hs_box *box,
-                         const hs__in_layers *layers, const hs__kernel *kernel,
+hs_status hs__bands_open(hs__bands *bands, hs__run *run, const hs_product *product,
+                         const hs_box *box, const hs__in_layers *layers, const hs__kernel *kernel,
                          const double *speeds, int alone)
 {
-    *x = (hs__bands){.run = run, .product = product, .layers = layers};
-    if (pthread_mutex_init(&x->lock, NULL)) return HS_ERROR_MEMORY;
-    x->opened = 1;
-    hs_status status = form_teams(x, kernel, speeds, alone);
+    *bands = (hs__bands){.run = run, .product = product, .layers = layers};
+    if (pthread_mutex_init(&bands->lock, NULL)) return HS_ERROR_MEMORY;
+    bands->opened = 1;
+    hs_status status = form_teams(bands, kernel, speeds, alone);
     if (status) return status;
     hs__panel_product seen;
-    if (!hs__panel_product_init(&seen, x->team[0].kernel, product, box, layers, x->team[0].members))
+    if (!hs__panel_product_init(&seen, bands->team[0].kernel, product, box, layers,
+                                bands->team[0].members))
         return HS_OK;
-    status = make_shares(x, box, &seen);
-    return status ? status : take_memory(x);
+    status = make_shares(bands, box, &seen);
+    return status ? status : take_memory(bands);
 }
 
-void hs__bands_close(hs__bands *x)
+void hs__bands_close(hs__bands *bands)
 {
-    if (x->opened) pthread_mutex_destroy(&x->lock);
+    if (bands->opened) pthread_mutex_destroy(&bands->lock);
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -423,18 +424,18 @@ static hs__band *next_band(hs__bands *x, hs__team *team, hs__band *now, hs__memb
     return NULL;
 }
 
-double hs__bands_work(hs__bands *x, int32_t worker, void *block, hs__member *self)
+double hs__bands_work(hs__bands *bands, int32_t worker, void *block, hs__member *self)
 {
-    hs__team *team = &x->team[x->team_of[worker]];
+    hs__team *team = &bands->team[bands->team_of[worker]];
     double done = 0.0;
-    for (hs__band *band = NULL; (band = next_band(x, team, band, self));)
-        done += hs__gang_work(&band->gang, x->member[worker], block, self);
+    for (hs__band *band = NULL; (band = next_band(bands, team, band, self));)
+        done += hs__gang_work(&band->gang, bands->member[worker], block, self);
     return done;
 }
 
-void hs__bands_wait(const hs__bands *x, hs__member *self)
+void hs__bands_wait(const hs__bands *bands, hs__member *self)
 {
     /* after a cancel some gangs may be incomplete */
-    for (int32_t i = 0; i < x->count && !hs__stopped(self); i++)
-        hs__gang_wait(&x->band[i].gang, self);
+    for (int32_t i = 0; i < bands->count && !hs__stopped(self); i++)
+        hs__gang_wait(&bands->band[i].gang, self);
 }

@@ -8,7 +8,7 @@
 
 /* ---- how deep -------------------------------------------------------------------------------- */
 
-int64_t hs__layer_depth(const hs_product *x)
+int64_t hs__layer_depth(const hs_product *product)
 {
     /* PANEL, SHORT, SHORTEST: depths. FEW, MOST: numbers of layers. SHARE: layers take 1 / SHARE of
      * the operands. */
@@ -17,13 +17,13 @@ int64_t hs__layer_depth(const hs_product *x)
      * deep enough that adding one to C takes about a hundredth of the time to compute it, and made
      * of whole panels of the usual depths. If possible there are more layers than a few workers
      * need. */
-    const double layer = (double)x->m * (double)x->n;
-    const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    const double layer = (double)product->m * (double)product->n;
+    const double room = (double)product->k * ((double)product->m + (double)product->n) / SHARE;
     const double fit = fmin(room / fmax(layer, 1.0), MOST);
-    if (2.0 * fit < FEW || x->k < 2 * SHORTEST) return x->k;
-    const int64_t count =
-        hs__min((int64_t)fmax(fit, FEW), hs__max(x->k / SHORT, hs__min(FEW, x->k / SHORTEST)));
-    return hs__round_up(x->k / count + (x->k % count != 0), PANEL);
+    if (2.0 * fit < FEW || product->k < 2 * SHORTEST) return product->k;
+    const int64_t count = hs__min((int64_t)fmax(fit, FEW),
+                                  hs__max(product->k / SHORT, hs__min(FEW, product->k / SHORTEST)));
+    return hs__round_up(product->k / count + (product->k % count != 0), PANEL);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */

@@ -404,43 +404,46 @@ static int init_product(hs__items *x, const hs_product *p)
     return 1;
 }
 
-int hs__items_init(hs__items *x, const hs_stack *stack)
+int hs__items_init(hs__items *items, const hs_stack *stack)
 {
     const hs_product *p = &stack->item;
     const ptrdiff_t e = (ptrdiff_t)hs__element_bytes(p->dtype);
-    *x = (hs__items){.stack = stack};
-    if (stack->operation == HS_STACK_MULTIPLY) return init_product(x, p);
-    x->loops = hs__small_for(p->dtype);
+    *items = (hs__items){.stack = stack};
+    if (stack->operation == HS_STACK_MULTIPLY) return init_product(items, p);
+    items->loops = hs__small_for(p->dtype);
     const int has_right_sides =
         stack->operation == HS_STACK_SOLVE || stack->operation == HS_STACK_INVERT;
-    x->right = padded_size(&x->loops, p->m);
-    x->row =
-        row_of(x->right + (has_right_sides ? padded_size(&x->loops, p->n) : 0), p->m, &x->loops, e);
-    if (!size_of(&x->bytes, p->m, x->row, e) || !size_of(&x->c_bytes, p->m, 1, sizeof(int32_t)))
+    items->right = padded_size(&items->loops, p->m);
+    items->row = row_of(items->right + (has_right_sides ? padded_size(&items->loops, p->n) : 0),
+                        p->m, &items->loops, e);
+    if (!size_of(&items->bytes, p->m, items->row, e) ||
+        !size_of(&items->c_bytes, p->m, 1, sizeof(int32_t)))
         return 0;
-    x->bytes += x->c_bytes + SCRATCH;
+    items->bytes += items->c_bytes + SCRATCH;
     return 1;
 }
 
-void hs__item_do(const hs__items *x, const hs_product *p, const hs__operands *next, int32_t *pivots,
-                 int64_t *info, char *memory, hs__member *self)
+void hs__item_do(const hs__items *items, const hs_product *item, const hs__operands *next,
+                 int32_t *pivots, int64_t *info, char *memory, hs__member *self)
 {
-    if (x->plain) {
-        do_plain(x, p, next, memory);
+    if (items->plain) {
+        do_plain(items, item, next, memory);
         return;
     }
-    const workspace w = {&x->loops,
+    const workspace w = {&items->loops,
                          self,
                          memory,
-                         x->row,
-                         (ptrdiff_t)hs__element_bytes(p->dtype),
-                         scratch_of(x, memory),
+                         items->row,
+                         (ptrdiff_t)hs__element_bytes(item->dtype),
+                         scratch_of(items, memory),
                          NULL};
-    if (x->stack->operation == HS_STACK_MULTIPLY) do_product(x, p, memory, self);
-    else if (p->m == 0) *info = x->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
-    else if (x->stack->operation == HS_STACK_CHOLESKY) do_cholesky(p, x->leading, info, &w);
+    if (items->stack->operation == HS_STACK_MULTIPLY) do_product(items, item, memory, self);
+    else if (item->m == 0) *info = items->stack->operation == HS_STACK_CHOLESKY ? 0 : -1;
+    else if (items->stack->operation == HS_STACK_CHOLESKY)
+        do_cholesky(item, items->leading, info, &w);
     else
-        do_system(x, p,
-                  pivots ? pivots : (int32_t *)(void *)(memory + x->bytes - SCRATCH - x->c_bytes),
+        do_system(items, item,
+                  pivots ? pivots
+                         : (int32_t *)(void *)(memory + items->bytes - SCRATCH - items->c_bytes),
                   info, &w);
 }

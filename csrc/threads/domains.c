@@ -22,32 +22,32 @@ static int is_valid(int32_t p, int32_t count, const hs_domain *given, const int3
     return 1;
 }
 
-hs_status hs__domains_open(hs__domains *x, int32_t p, int32_t count, const hs_domain *given,
+hs_status hs__domains_open(hs__domains *domains, int32_t p, int32_t count, const hs_domain *given,
                            const int32_t *domain_of)
 {
-    *x = (hs__domains){.count = 1};
+    *domains = (hs__domains){.count = 1};
     if (!given && !domain_of && count <= 1) return HS_OK;
     if (!is_valid(p, count, given, domain_of)) return HS_ERROR_VALUE;
-    x->of = malloc((size_t)p * sizeof *x->of);
-    x->domain = calloc((size_t)count, sizeof *x->domain);
-    if (!x->of || !x->domain) return HS_ERROR_MEMORY;
-    x->count = count;
-    for (int32_t w = 0; w < p; w++) x->of[w] = domain_of[w];
+    domains->of = malloc((size_t)p * sizeof *domains->of);
+    domains->domain = calloc((size_t)count, sizeof *domains->domain);
+    if (!domains->of || !domains->domain) return HS_ERROR_MEMORY;
+    domains->count = count;
+    for (int32_t w = 0; w < p; w++) domains->of[w] = domain_of[w];
     for (int32_t d = 0; d < count; d++) {
-        x->domain[d].sizes = given[d];
-        x->domain[d].sizes.kernel = NULL;
+        domains->domain[d].sizes = given[d];
+        domains->domain[d].sizes.kernel = NULL;
         if (!given[d].kernel) continue;
-        const hs_status status = hs__kernel_set(given[d].kernel, &x->domain[d].kernel);
+        const hs_status status = hs__kernel_set(given[d].kernel, &domains->domain[d].kernel);
         if (status) return status;
-        x->domain[d].has_kernel = 1;
+        domains->domain[d].has_kernel = 1;
     }
     return HS_OK;
 }
 
-void hs__domains_close(hs__domains *x)
+void hs__domains_close(hs__domains *domains)
 {
-    free(x->of);
-    free(x->domain);
+    free(domains->of);
+    free(domains->domain);
 }
 
 /* As hs__blocking requires. */
@@ -71,18 +71,18 @@ static hs__kernel kernel_of(const hs__domain *x)
     return kernel;
 }
 
-void hs__domain_kernels(const hs__domains *x, hs__kernel *kernel)
+void hs__domain_kernels(const hs__domains *domains, hs__kernel *kernel)
 {
-    if (!x->domain) {
+    if (!domains->domain) {
         kernel[0] = *hs__kernel_current();
         return;
     }
     int32_t least[2] = {INT32_MAX, INT32_MAX};
-    for (int32_t d = 0; d < x->count; d++) {
-        kernel[d] = kernel_of(&x->domain[d]);
+    for (int32_t d = 0; d < domains->count; d++) {
+        kernel[d] = kernel_of(&domains->domain[d]);
         for (int type = 0; type < 2; type++)
             if (kernel[d].real[type].depth < least[type]) least[type] = kernel[d].real[type].depth;
     }
-    for (int32_t d = 0; d < x->count; d++)
+    for (int32_t d = 0; d < domains->count; d++)
         for (int type = 0; type < 2; type++) kernel[d].real[type].depth = least[type];
 }
