@@ -25,10 +25,18 @@ static char letter_of(int number)
     }
 }
 
-static char other_side(char side) { return side == 'L' ? 'R' : side == 'R' ? 'L' : side; }
+static char other_side(char side)
+{
+    if (side == 'L') return 'R';
+    if (side == 'R') return 'L';
+    return side;
+}
+
 static char other_triangle(char triangle)
 {
-    return triangle == 'L' ? 'U' : triangle == 'U' ? 'L' : triangle;
+    if (triangle == 'L') return 'U';
+    if (triangle == 'U') return 'L';
+    return triangle;
 }
 
 /* Returns the op for the transposed matrix: 'N' becomes 'T' (or 'C' with hermitian), 'T' and 'C'
@@ -36,7 +44,8 @@ static char other_triangle(char triangle)
 static char transposed_op(char op, int hermitian)
 {
     if (op == 'N') return hermitian ? 'C' : 'T';
-    return op == 'T' || op == 'C' ? 'N' : op;
+    if (op == 'T' || op == 'C') return 'N';
+    return op;
 }
 
 #define NAME(x) cblas_##x

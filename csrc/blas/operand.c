@@ -5,8 +5,10 @@
 
 char hs__letter(char given, const char *known)
 {
-    const char upper = given >= 'a' && given <= 'z' ? (char)(given - 'a' + 'A') : given;
-    return upper && strchr(known, upper) ? upper : 0;
+    char upper = given;
+    if (given >= 'a' && given <= 'z') upper = (char)(given - 'a' + 'A');
+    if (upper && strchr(known, upper)) return upper;
+    return 0;
 }
 
 void hs__factor_of(int32_t dtype, const void *factor, double to[2])

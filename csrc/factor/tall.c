@@ -364,7 +364,8 @@ static int32_t lay_out_tree(tall_run *job, node *nodes, int32_t blocks)
     const int64_t line = LINE / (int64_t)job->type.element;
     int32_t from = 0;
     int32_t to = blocks;
-    for (int32_t count; (count = to - from) > 1; from = to, to += hs__ceil_div(count, TOGETHER))
+    for (int32_t count; (count = to - from) > 1;
+         from = to, to += (int32_t)hs__ceil_div(count, TOGETHER))
         for (int32_t i = 0; nodes && i < count; i++) {
             node *parent = &nodes[to + i / TOGETHER];
             if (i % TOGETHER == 0) {
