@@ -7,7 +7,7 @@
 # make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
 # make bench  measures against NumPy, BLIS and OpenBLAS;  make peers  runs peers' own tests
 # make docs   builds the site: build/docs/index.html
-# make lint   checks style and types;  make wheel  builds a wheel with BLIS;  make test-wheel  tests it
+# make lint   checks style, types and what clang-tidy looks for in C;  make wheel  builds a wheel with BLIS;  make test-wheel  tests it
 # Everything is installed into .venv; Debian packages are installed only where they are missing and root is there.
 
 PYTHON ?= python3
@@ -147,6 +147,10 @@ lint: $(VENV)/installed-test
 	$(BIN)/ruff format --check hetsched tests benchmarks examples
 	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]')
 	$(BIN)/mypy
+	@$(BIN)/cmake -S . -B build/tidy -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >build/tidy.log
+	find csrc -name '*.c' | xargs -n 1 -P $$(getconf _NPROCESSORS_ONLN) $(BIN)/clang-tidy -p build/tidy --quiet 2>build/tidy.log || \
+	  { grep -v ' generated\.$$' build/tidy.log; exit 1; }
 
 # Into dist, with BLIS inside: docs/packaging.md. After it, every test that needs no compiler against the wheel in an environment of its own.
 wheel:
