@@ -181,7 +181,7 @@ static void run_simplex(tableau *t)
             const double *line = t->rows + (size_t)r * (size_t)width;
             if (line[column] <= NEGLIGIBLE) continue;
             double ratio = fmax(line[p], 0.0) / line[column];
-            if (ratio < least || (ratio == least && t->basic[r] < t->basic[row])) {
+            if (row < 0 || ratio < least || (ratio == least && t->basic[r] < t->basic[row])) {
                 least = ratio;
                 row = r;
             }
