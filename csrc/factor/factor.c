@@ -27,11 +27,12 @@ static double volume_of(const hs_factor *x)
 /* Whether the caller does everything. */
 static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume_of(x)); }
 
-/* Whether the loops of stacks, which need no slices, are faster; measured with two workers. */
+/* Whether the loops of stacks, which need no slices, are faster. */
 static int is_for_loops(const hs_factor *x)
 {
     if (!x->cooperative || x->m != x->n) return 0;
-    return x->kind == HS_CHOLESKY ? volume_of(x) <= 4e7 : x->kind == HS_LU && is_small(x);
+    return x->kind == HS_CHOLESKY ? volume_of(x) <= HS__ALONE_CHOLESKY_UPDATES
+                                  : x->kind == HS_LU && is_small(x);
 }
 
 static int64_t block_of(const hs_factor *x, int32_t workers)
@@ -39,7 +40,7 @@ static int64_t block_of(const hs_factor *x, int32_t workers)
     int64_t block = x->block;
     if (block) return block;
     for (block = hs_factor_block(x->kind, x->m, x->n, x->dtype, is_small(x) ? 1 : workers);
-         hs__max(x->m, x->n) / block > 40000;)
+         hs__max(x->m, x->n) / block > HS__BLOCKS_MOST;)
         block *= 2;
     return block;
 }

@@ -10,8 +10,6 @@ typedef struct {
     int unit; /* ones on the diagonal */
 } triangle;
 
-enum { LEAF = 48, FEW = 6 }; /* too few rows, and right-hand sides, to be shared */
-
 /* Complex numbers are multiplied and divided as in Fortran (CMakeLists.txt): quotients by Smith's
  * method, without a search for infinities. */
 #define NAME(x) float_##x
@@ -180,7 +178,10 @@ static hs__matrix reverse_both(hs__matrix x)
 }
 
 /* Whether a system is worth sharing. */
-static int is_shared(int64_t n, int64_t cols) { return n > LEAF && cols >= FEW; }
+static int is_shared(int64_t n, int64_t cols)
+{
+    return n > HS__SYSTEM_ROWS && cols >= HS__SYSTEM_COLS;
+}
 
 static hs_status solve_or_substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {

@@ -1,9 +1,10 @@
 /* Runs QR factorisations of tall matrices, by a tree (TSQR).
  *
  * A is cut into blocks of rows. Each block is factored by one worker, and its R is passed to a
- * parent, which stacks the R of up to TOGETHER children and factors them in the same way, up to the
- * root: its R is the result. If Q is wanted, the tree is then passed from the root down: each node
- * multiplies its rows of the parent's Q by its own reflectors, and blocks write their rows of Q.
+ * parent, which stacks the R of up to HS__TALL_CHILDREN children and factors them in the same way,
+ * up to the root: its R is the result. If Q is wanted, the tree is then passed from the root down:
+ * each node multiplies its rows of the parent's Q by its own reflectors, and blocks write their
+ * rows of Q.
  *
  * An item is one node on the way up, or on the way down. Workers take items from one counter: the
  * blocks first, then their parents, and so on up to the root, then the same backwards. What an item
@@ -14,14 +15,12 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/tuning.h"
 #include "factor/qr_panel.h"
 #include "kernel/pack.h"
 #include "run/matrix.h"
 
-enum { TOGETHER = 8, LINE = 64 }; /* triangles stacked at a time; bytes */
-/* up to so many multiply-adds the caller does everything, since waking the other workers takes as
- * long */
-static const double SMALL = 2e6;
+enum { LINE = 64 }; /* bytes */
 
 /* A block of rows of A, or the stacked R of its children: row i of child c is row i * children +
  * c. */
@@ -324,17 +323,17 @@ static hs_status check_arguments(const void *context)
     return HS_OK;
 }
 
-/* Returns the rows of a block. A block has many times n rows, so that the tree above has little to
- * do. There are some blocks for each worker. But a block is large enough to be worth a call, and
- * has about the size of the L2 cache. The number of cache lines of a column is odd, so that columns
- * do not meet in the same part of the L1 cache. */
+/* Returns the rows of a block (core/tuning.h). The number of cache lines of a column is odd, so
+ * that columns do not meet in the same part of the L1 cache. */
 static int64_t block_rows(const hs_tall *x, size_t element)
 {
-    enum { BYTES = 1 << 20, BLOCKS = 16, MANY = 8, FEW = 4, LEAST = 4096 };
     const int64_t n = hs__max(x->n, 1);
     const int64_t line = LINE / (int64_t)element;
-    const int64_t fits = hs__max(MANY * n, BYTES / (n * (int64_t)element));
-    const int64_t rows = hs__max(hs__min(fits, x->m / BLOCKS), hs__max(FEW * n, LEAST / n));
+    const int64_t fits =
+        hs__max(HS__TALL_BLOCK_RATIO * n, HS__TALL_BLOCK_BYTES / (n * (int64_t)element));
+    const int64_t rows =
+        hs__max(hs__min(fits, x->m / HS__TALL_BLOCKS),
+                hs__max(HS__TALL_BLOCK_RATIO_LEAST * n, HS__TALL_BLOCK_ELEMENTS / n));
     return ((rows / line - 1) | 1) * line;
 }
 
@@ -365,19 +364,19 @@ static int32_t lay_out_tree(tall_run *job, node *nodes, int32_t blocks)
     int32_t from = 0;
     int32_t to = blocks;
     for (int32_t count; (count = to - from) > 1;
-         from = to, to += (int32_t)hs__ceil_div(count, TOGETHER))
+         from = to, to += (int32_t)hs__ceil_div(count, HS__TALL_CHILDREN))
         for (int32_t i = 0; nodes && i < count; i++) {
-            node *parent = &nodes[to + i / TOGETHER];
-            if (i % TOGETHER == 0) {
-                const int32_t children = (int32_t)hs__min(TOGETHER, count - i);
+            node *parent = &nodes[to + i / HS__TALL_CHILDREN];
+            if (i % HS__TALL_CHILDREN == 0) {
+                const int32_t children = (int32_t)hs__min(HS__TALL_CHILDREN, count - i);
                 const int64_t rows = children * job->tall->n;
                 *parent = (node){.first = from + i,
                                  .rows = rows,
                                  .ld = (hs__ceil_div(rows, line) | 1) * line,
                                  .children = children};
             }
-            nodes[from + i].parent = to + i / TOGETHER;
-            nodes[from + i].place = i % TOGETHER;
+            nodes[from + i].parent = to + i / HS__TALL_CHILDREN;
+            nodes[from + i].place = i % HS__TALL_CHILDREN;
         }
     if (nodes) nodes[to - 1].parent = -1;
     return to;
@@ -430,9 +429,9 @@ static hs_status open_run(void *context)
     lay_out_tree(job, job->node, blocks);
     job->run.total = job->q.data ? 2 * (int64_t)job->count : job->count;
     const double updates = (double)x->m * (double)x->n * (double)(x->n + 2 * x->k);
-    job->run.manner = job->run.options.pace             ? HS__EACH
-                      : updates <= SMALL || blocks == 1 ? HS__ALONE
-                                                        : HS__SHARED;
+    job->run.manner = job->run.options.pace                              ? HS__EACH
+                      : updates <= HS__ALONE_TALL_UPDATES || blocks == 1 ? HS__ALONE
+                                                                         : HS__SHARED;
     if (blocks >= HS__DRIFT_PARTS * job->run.workers) job->run.work_of = job->done;
     if (!open_nodes(job)) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < job->run.workers; w++)

@@ -50,10 +50,10 @@ hs_status hs__tasks_locked(hs__tasks *tasks) { return hs__run_locked(&tasks->run
 /* Returns the columns of a block that all panels update: each worker gets some blocks. */
 static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
 {
-    enum { WIDEST = 192, EACH = 4, MOST = 40000 };
     const int64_t across = t->slice.across;
-    const int64_t share = hs__min(WIDEST, hs__ceil_div(cols, EACH * (int64_t)workers));
-    return hs__round_up(hs__max(share, hs__ceil_div(cols, MOST)), across);
+    const int64_t share =
+        hs__min(HS__BLOCK_COLS, hs__ceil_div(cols, HS__BLOCKS_PER_WORKER * (int64_t)workers));
+    return hs__round_up(hs__max(share, hs__ceil_div(cols, HS__BLOCKS_MOST)), across);
 }
 
 hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t cols,

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "allocate/factor_map.h"
+#include "core/tuning.h"
 #include "factor/columns.h"
 
 /* The matrix of a run, as the tasks of one domain see it. A block belongs to the domain of its
@@ -198,7 +199,7 @@ hs__tasks hs__tasks_of(const hs__task_kind *kind, hs_pool *pool, const hs_option
 
 /* Whether the caller does so many multiply-adds alone, since waking the other workers takes as
  * long. */
-static inline int hs__is_small(double updates) { return updates <= 8e6; }
+static inline int hs__is_small(double updates) { return updates <= HS__ALONE_FACTOR_UPDATES; }
 
 /* Cuts the matrix of m rows and `rank` columns from which panels are packed, and the `cols` columns
  * that all panels update, and calls `run`, one of the two functions below. Does nothing if rank is

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-enum { HS__THIN = 8 }; /* largest number of vectors */
-
 /* C (m x n) <- A B for A (m x k) with unit column stride. b: for each column of B its k elements;
  * for complex ones the real parts, each twice, then the imaginary parts. Columns of b are b_step
  * reals apart. C is row-major without gaps. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/tuning.h"
 #include "product/triangle.h"
 #include "threads/wait.h"
 
@@ -56,10 +57,6 @@ static hs_status form_teams(hs__bands *x, const hs__kernel *kernel, const double
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
-
-/* In columns or rows. LEAST: of half of a box that is divided further. TAIL: of the small last band
- * of a share. */
-enum { LEAST = 128, TAIL = 192 };
 
 /* Returns the part of a box with lines (columns, or rows) first .. first + count - 1. */
 static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
@@ -105,7 +102,8 @@ static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several,
     int32_t count = 0;
     for (int64_t at = 0; at < lines; count++) {
         int64_t size = hs__min(each, lines - at);
-        if (several && at + size == lines && size / 4 >= TAIL) size -= size / 4 / unit * unit;
+        if (several && at + size == lines && size / 4 >= HS__TAIL_LINES)
+            size -= size / 4 / unit * unit;
         at += size;
         if (end) end[count] = at;
     }
@@ -122,7 +120,7 @@ static void divide_box(const hs__bands *x, hs_box box, const int32_t *teams, int
     const int by_rows = box.height == box.width ? turned : box.height > box.width;
     const int64_t lines = by_rows ? box.height : box.width;
     const int64_t unit = by_rows == turned ? hs__col_unit(seen) : hs__row_unit(seen);
-    if (count == 1 || lines < 2 * LEAST) {
+    if (count == 1 || lines < 2 * HS__BAND_LINES) {
         int32_t best = teams[0];
         for (int32_t i = 1; i < count; i++)
             if (x->team[teams[i]].speed > x->team[best].speed) best = teams[i];

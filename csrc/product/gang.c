@@ -26,6 +26,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/tuning.h"
 #include "threads/wait.h"
 
 enum { MOST_TILES = (1 << 24) - 1 }; /* in one panel: its queues can count no more */
@@ -36,10 +37,9 @@ enum { MOST_TILES = (1 << 24) - 1 }; /* in one panel: its queues can count no mo
  * the last panel they become shorter and shorter, so that members end together. */
 static int64_t next_rows(const hs__panel_product *x, int64_t left, int last)
 {
-    enum { SHORTEST = 48 };
     const int64_t equal = hs__even_parts(left, x->block_rows, hs__row_unit(x));
     const int64_t half = hs__round_up(hs__ceil_div(left, 2), hs__row_unit(x));
-    return last && half < equal && half >= SHORTEST ? half : equal;
+    return last && half < equal && half >= HS__TILE_ROWS ? half : equal;
 }
 
 /* A position among the units (micro-tiles) of a panel's columns, counted row by row, and the number

@@ -5,25 +5,26 @@
 #include <stdlib.h>
 
 #include "core/numbers.h"
+#include "core/tuning.h"
 
 /* ---- how deep -------------------------------------------------------------------------------- */
 
 int64_t hs__layer_depth(const hs_product *product)
 {
-    /* PANEL, SHORT, SHORTEST: depths. FEW, MOST: numbers of layers. SHARE: layers take 1 / SHARE of
-     * the operands. */
-    enum { PANEL = 256, SHORT = 1024, SHORTEST = 512, FEW = 4, MOST = 64, SHARE = 20 };
     /* As a rule the layers take a twentieth of the operands, and never more than a tenth. They are
      * deep enough that adding one to C takes about a hundredth of the time to compute it, and made
      * of whole panels of the usual depths. If possible there are more layers than a few workers
      * need. */
     const double layer = (double)product->m * (double)product->n;
-    const double room = (double)product->k * ((double)product->m + (double)product->n) / SHARE;
-    const double fit = fmin(room / fmax(layer, 1.0), MOST);
-    if (2.0 * fit < FEW || product->k < 2 * SHORTEST) return product->k;
-    const int64_t count = hs__min((int64_t)fmax(fit, FEW),
-                                  hs__max(product->k / SHORT, hs__min(FEW, product->k / SHORTEST)));
-    return hs__round_up(product->k / count + (product->k % count != 0), PANEL);
+    const double room =
+        (double)product->k * ((double)product->m + (double)product->n) / HS__PACKED_SHARE;
+    const double fit = fmin(room / fmax(layer, 1.0), HS__LAYERS_MOST);
+    if (2.0 * fit < HS__LAYERS_LEAST || product->k < 2 * HS__LAYER_DEPTH_LEAST) return product->k;
+    const int64_t count =
+        hs__min((int64_t)fmax(fit, HS__LAYERS_LEAST),
+                hs__max(product->k / HS__LAYER_DEPTH,
+                        hs__min(HS__LAYERS_LEAST, product->k / HS__LAYER_DEPTH_LEAST)));
+    return hs__round_up(product->k / count + (product->k % count != 0), HS__LAYER_DEPTH_STEP);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/tuning.h"
 
 int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit)
 {
@@ -90,17 +91,16 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
     /* One panel is packed while other members still read the last. A single member overlaps
      * nothing. */
     x->buffers = members > 1 ? 2 : 1;
-    /* All that is packed at a time takes at most a twentieth of the operands, but a panel has at
-     * least the columns that hide the packing of A. */
-    enum { ENOUGH_COLS = 1024, SHARE = 20 };
+    /* All that is packed at a time takes at most 1 / HS__PACKED_SHARE of the operands, but a panel
+     * has at least the columns that hide the packing of A. */
     const double elements = (double)x->c.rows * (double)x->a.cols +
                             (double)x->a.cols * (double)x->c.cols +
                             (double)x->c.rows * (double)x->c.cols;
     const double blocks =
         (double)members * (double)hs__min(x->c.rows, x->block_rows) * (double)(x->depth * c);
-    double fair = (elements / SHARE - blocks) / (double)(x->buffers * x->depth * c);
+    double fair = (elements / HS__PACKED_SHARE - blocks) / (double)(x->buffers * x->depth * c);
     const double most = (double)blocking->cols / (x->pack_b.form == HS__EXPANDED ? 2 : 1);
-    const int32_t enough = ENOUGH_COLS / x->buffers;
+    const int32_t enough = HS__PANEL_COLS / x->buffers;
     if (fair < enough) fair = enough;
     x->panel_cols = hs__even_parts(x->c.cols, (int64_t)(fair < most ? fair : most), tile_cols);
     return 1;

@@ -4,14 +4,11 @@
 
 #include <math.h>
 
+#include "core/tuning.h"
 #include "product/bands.h"
 #include "product/layers.h"
 #include "product/thin.h"
 #include "run/member.h"
-
-/* up to so many multiply-adds the caller does everything, since waking the other workers takes as
- * long */
-static const double SMALL = 5e5;
 
 double hs_flops_per_update(int32_t dtype) { return dtype >> 1 ? 8.0 : 2.0; }
 
@@ -329,18 +326,17 @@ static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
 static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speeds, hs_box *boxes,
                              int32_t capacity)
 {
-    enum { SHARE = 20, FEWEST = 32 };
     /* A layer for each worker takes at most a twentieth of the operands: then the reduction takes
      * less time than meeting at each panel. */
     const int64_t depth = hs__layer_depth(x);
     const double layer = (double)x->m * (double)x->n / (x->triangle ? 4.0 / 3.0 : 1.0);
-    const double room = (double)x->k * ((double)x->m + (double)x->n) / SHARE;
+    const double room = (double)x->k * ((double)x->m + (double)x->n) / HS__PACKED_SHARE;
     if (p < 2 || depth >= x->k || p * layer > room) return 0;
     const int32_t count = (int32_t)(x->k / depth + (x->k % depth != 0));
     const int32_t cut = count % p;
     const int32_t whole = count - cut;
     const int32_t bands =
-        cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / FEWEST)) : 1;
+        cut ? (int32_t)hs__max(1, hs__min(p / common_divisor(p, cut), x->m / HS__LAYER_ROWS)) : 1;
     if (whole + cut * bands < p) return 0;
     division first = begin_division(p, speeds);
     division last = first;
@@ -446,7 +442,7 @@ static hs_status open_run(void *context)
     product_run *job = context;
     const hs_boxes *boxes = job->boxes;
     const hs_product *p = job->product;
-    const int small = (double)p->m * (double)p->n * (double)p->k <= SMALL;
+    const int small = (double)p->m * (double)p->n * (double)p->k <= HS__ALONE_PRODUCT_UPDATES;
     job->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
     job->run.speeds = boxes->speeds;
     const hs_status status = open_all(job);

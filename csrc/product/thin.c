@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/tuning.h"
 #include "kernel/thin.h"
 #include "run/matrix.h"
 #include "run/member.h"
-
-/* Up to so many multiply-adds the caller does everything. */
-static const double SMALL = 5e5;
 
 /* C <- alpha A B + beta C, transposed if needed so that A is the large operand. A piece is `height`
  * rows of A by `depth` columns; the pieces of the same rows follow each other. With more than one
@@ -190,22 +188,20 @@ static hs_status report_run(void *context, hs_status status)
 /* Cuts the product by its sizes alone: the result is the same with any number of workers. */
 static void cut_pieces(thin_run *job)
 {
-    /* Bytes of A in a piece, by rows; bytes of a part of C, by columns. */
-    enum { PIECE = 512 << 10, NEAR = 32 << 10 };
-    /* LONGEST, SHORTEST, STEP: elements. ENOUGH: pieces. */
-    enum { LONGEST = 8192, SHORTEST = 128, STEP = 64, ENOUGH = 32 };
+    enum { STEP = 64 }; /* rows of a piece are a multiple of it, by rows of a quarter of it */
     const int64_t m = job->a.rows, k = job->a.cols, e = job->c.element;
-    int64_t depth = hs__min(k, LONGEST);
+    int64_t depth = hs__min(k, HS__THIN_DEPTH);
     if (job->by_rows) {
-        job->height = hs__round_up(1 + PIECE / (depth * e), STEP / 4);
+        job->height = hs__round_up(1 + HS__THIN_PIECE_BYTES / (depth * e), STEP / 4);
     } else {
-        job->height = hs__round_up(1 + NEAR / (job->c.cols * e), STEP);
+        job->height = hs__round_up(1 + HS__THIN_NEAR_BYTES / (job->c.cols * e), STEP);
     }
     job->height = hs__min(job->height, m);
     job->heights = hs__ceil_div(m, job->height);
     job->parts = hs__ceil_div(k, depth);
-    if (job->heights * job->parts < ENOUGH)
-        job->parts = hs__min(hs__ceil_div(ENOUGH, job->heights), hs__ceil_div(k, SHORTEST));
+    if (job->heights * job->parts < HS__THIN_PIECES)
+        job->parts = hs__min(hs__ceil_div(HS__THIN_PIECES, job->heights),
+                             hs__ceil_div(k, HS__THIN_DEPTH_LEAST));
     job->depth = hs__round_up(hs__ceil_div(k, job->parts), 16); /* whole cache lines of a row */
     job->parts = hs__ceil_div(k, job->depth);
 }
@@ -223,7 +219,9 @@ static hs_status open_run(void *context)
     job->c_bytes = (size_t)(job->height * n * e);
     job->run.total = job->heights * job->parts;
     job->run.manner =
-        (double)job->a.rows * (double)job->a.cols * (double)n <= SMALL ? HS__ALONE : HS__SHARED;
+        (double)job->a.rows * (double)job->a.cols * (double)n <= HS__ALONE_THIN_UPDATES
+            ? HS__ALONE
+            : HS__SHARED;
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : job->run.workers); w++)
         if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, job->b_bytes + job->c_bytes))
             return HS_ERROR_MEMORY;

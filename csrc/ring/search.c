@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "core/tuning.h"
 #include "ring/ring.h"
 
-enum { SMALL = 64, NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
+enum { NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
 
 static const double FAR = 1e9; /* the fastest worker alone takes time 1 */
 
@@ -208,7 +209,8 @@ static int32_t find_cheapest_place(const search *s, int32_t u, double *cost)
             *cost = length;
         }
     }
-    for (int32_t k = 0; found < 0 || (s->nearby < s->x->p - 1 && s->size <= SMALL && k < s->size);
+    for (int32_t k = 0;
+         found < 0 || (s->nearby < s->x->p - 1 && s->size <= HS__RING_WORKERS && k < s->size);
          k++) {
         const double length = insertion_cost(s, u, k);
         if (found < 0 || length < *cost) {
@@ -225,7 +227,7 @@ static bool insert_worker(search *s, int32_t u)
     const int32_t k = find_cheapest_place(s, u, &cost);
     const double speed = s->x->speed[u];
     if (is_better(s, cost, speed) && try_insertion(s, u, k, -1)) return true;
-    if (s->x->p > SMALL || s->size < 3) return false;
+    if (s->x->p > HS__RING_WORKERS || s->size < 3) return false;
     for (int32_t from = 0; from < s->size; from++) {
         const double length = insertion_cost(s, u, from);
         for (int32_t gone = 0; gone < s->size; gone++) {
@@ -453,7 +455,7 @@ static hs_status run_rounds(search *s, int64_t rounds, uint64_t *state, int32_t 
         const int32_t old_size = s->size;
         const double old_time = s->time;
         memcpy(old, s->at, (size_t)old_size * sizeof *old);
-        if (s->x->p <= SMALL && stale >= STALE) {
+        if (s->x->p <= HS__RING_WORKERS && stale >= STALE) {
             status = start_anew(s, state);
             stale = 0;
             continue;
@@ -499,7 +501,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
     search s = {.problem = x,
                 .x = &varied,
                 .pruned = INFINITY,
-                .nearby = p <= SMALL ? p - 1 : NEAR,
+                .nearby = p <= HS__RING_WORKERS ? p - 1 : NEAR,
                 .cancel = cancel};
     s.value = *value;
     s.best_size = *size;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/tuning.h"
 
 /* The padded matrix that a worker computes with, row by row. */
 typedef struct {
@@ -365,19 +366,16 @@ static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
     return *bytes < SIZE_MAX / 4;
 }
 
-/* Prepares prefetching for products with operands large enough that it pays, and small enough to
- * stay in the L2 cache. */
+/* Prepares prefetching for products with operands for which it pays (core/tuning.h). */
 static void init_ahead(hs__items *x, const hs_product *p, int64_t rows, int64_t cols, ptrdiff_t e)
 {
-    const double LEAST = 6 << 10;
-    const double MOST = 1 << 20;
     const double m = (double)p->m;
     const double n = (double)p->n;
     const double k = (double)p->k;
     const double size = (m * n + k * (m + n)) * (double)e;
     const int64_t strips = hs__ceil_div(cols, x->loops.across) / HS__SMALL_VECTORS;
     const int64_t tiles = rows / HS__SMALL_ROWS * strips;
-    if (!tiles || size < LEAST || size > MOST) return;
+    if (!tiles || size < HS__AHEAD_BYTES_FROM || size > HS__AHEAD_BYTES_TO) return;
     x->span[0] = hs__span_of(p->m, p->k, p->a_row_stride, p->a_col_stride, e);
     x->span[1] = hs__span_of(p->k, p->n, p->b_row_stride, p->b_col_stride, e);
     x->span[2] = hs__span_of(p->m, p->n, p->c_row_stride, p->c_col_stride, e);

@@ -4,14 +4,10 @@
 
 #include "core/element.h"
 #include "core/numbers.h"
+#include "core/tuning.h"
 #include "kernel/stream.h"
 #include "run/member.h"
 #include "stack/item.h"
-
-/* With no more flops the caller is done before the other workers are awake. */
-static const double SMALL = 1e6;
-/* flops of the items that are taken at a time: some ten microseconds */
-static const double TOGETHER = 2e6;
 
 typedef struct {
     hs__run run;
@@ -165,15 +161,14 @@ static hs_status check_arguments(const void *context)
 }
 
 /* Returns the bytes of a product if products are written past the caches, else 0. They are if each
- * is small, they are contiguous, and all together have at least MANY bytes. This is faster even if
+ * is small, they are contiguous, and all together have at least HS__STREAM_BYTES_FROM bytes. This is faster even if
  * the caller reads them at once (8 x 8 float64: 82 ns each instead of 118). */
 static int64_t streamed_bytes(const hs_stack *stack, const hs__items *items, int64_t count)
 {
-    const double MANY = 16 << 20;
     const hs_product *p = &stack->item;
     const double bytes = (double)p->m * (double)p->n * (double)hs__element_bytes(p->dtype);
     if (stack->operation != HS_STACK_MULTIPLY || items->c_bytes || bytes > HS__STREAM_PUT ||
-        bytes * (double)count < MANY)
+        bytes * (double)count < HS__STREAM_BYTES_FROM)
         return 0;
     if (items->turned ? p->c_col_stride != p->m : p->c_row_stride != p->n) return 0;
     int64_t step = p->m * p->n;
@@ -194,9 +189,9 @@ static hs_status open_run(void *context)
     job->flops = flops_of(job->stack);
     job->count = job->run.total = count;
     job->streamed = streamed_bytes(job->stack, &job->items, count);
-    job->together = (int64_t)fmax(
-        1.0, fmin(TOGETHER / fmax(job->flops, 1.0), (double)count / (HS__DRIFT_PARTS * workers)));
-    job->run.manner = (double)count * job->flops <= SMALL ? HS__ALONE : HS__SHARED;
+    job->together = (int64_t)fmax(1.0, fmin(HS__STACK_TAKEN_FLOPS / fmax(job->flops, 1.0),
+                                            (double)count / (HS__DRIFT_PARTS * workers)));
+    job->run.manner = (double)count * job->flops <= HS__ALONE_STACK_FLOPS ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) job->run.work_of = job->done;
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : workers) && count; w++)
         if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, job->items.bytes + HS__STREAM_BYTES))

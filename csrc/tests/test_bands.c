@@ -180,7 +180,7 @@ static void cuts(void)
                       (!shares || end[i] - (i ? end[i - 1] : 0) <= 1000));
             CHECK(count == 0 || end[count - 1] == lines);
             CHECK(shares || count <= 1);
-            CHECK(count < 2 || end[count - 1] - end[count - 2] >= TAIL || lines > 1000);
+            CHECK(count < 2 || end[count - 1] - end[count - 2] >= HS__TAIL_LINES || lines > 1000);
         }
 }
 

@@ -1,0 +1,155 @@
+/* The thresholds that decide which way a call takes, and into how many parts it is cut.
+ *
+ * Each has its unit in its name: UPDATES are multiply-adds, counted once for complex numbers, too.
+ * Each says what happens on either side of it and how it was found; "by hand" means chosen by hand
+ * and not measured. All are for any processor. A change of a threshold under "Parts" changes how
+ * results are rounded.
+ *
+ * Other numbers stand in the tables that they belong to:
+ *   kernel/blocks.h      register tiles and block sizes of the kernels, for each instruction set
+ *   factor/blocks.c      widths of the blocks of factorisations
+ *   blas/settings.c      the least calls that the drop-in library takes from the library behind
+ *   include/hetsched/    the most workers for which a planner's search is exact
+ *
+ * Enumerators only: hetsched/_engine/tuning.py reads them by name. */
+#ifndef HS_CORE_TUNING_H
+#define HS_CORE_TUNING_H
+
+/* ---- NumPy or the engine (the Python package) ------------------------------------------------ */
+enum {
+    /* Products with at most so many, for a stack in total, go to NumPy; larger ones to the engine.
+     * By hand; benchmarks/bench_small.py shows what small calls cost. */
+    HS__NUMPY_UPDATES = 100 * 100 * 100,
+    /* Products with a side below this go to NumPy if neither rows nor columns of the large operand
+     * are contiguous: they are bound by memory, and packing would double the traffic. By hand. */
+    HS__NUMPY_SIDE = 6,
+    /* LAPACK calls with less work than one matrix of so many rows go to NumPy. By hand. */
+    HS__NUMPY_LAPACK_ROWS = 256,
+    /* Items of a stack with more are multiplied one after the other, each by all workers; smaller
+     * items each by one worker. By hand. */
+    HS__STACK_ITEM_UPDATES = 1000 * 1000 * 1000,
+    /* So are the items of a stack with fewer items than this for each worker: some workers would
+     * have none, or the last one would be waited for. By hand. */
+    HS__STACK_ITEMS_PER_WORKER = 4,
+    /* In a deterministic pool the number of workers must not count. There, with items of at most
+     * HS__STACK_MEDIUM_UPDATES a stack of fewer than HS__STACK_MEDIUM_ITEMS is multiplied in that
+     * way, with larger items one of fewer than HS__STACK_LARGE_ITEMS. By hand. */
+    HS__STACK_MEDIUM_UPDATES = 30 * 1000 * 1000,
+    HS__STACK_MEDIUM_ITEMS = 8,
+    HS__STACK_LARGE_ITEMS = 64,
+    /* Matrices with at least so many times as many rows as columns are factored by a tree
+     * (factor/tall.c), others by panels. By hand. */
+    HS__TALL_RATIO = 4
+};
+
+/* ---- The caller alone, or all workers --------------------------------------------------------
+ * Waking a worker takes tens of microseconds. Up to the threshold the caller does everything, which
+ * takes no longer than that; above it all workers share the call. */
+enum {
+    HS__ALONE_PRODUCT_UPDATES = 500 * 1000,   /* by hand */
+    HS__ALONE_THIN_UPDATES = 500 * 1000,      /* by hand, as for other products */
+    HS__ALONE_STACK_FLOPS = 1000 * 1000,      /* of all items; by hand, as for products */
+    HS__ALONE_TALL_UPDATES = 2 * 1000 * 1000, /* by hand */
+    /* m n min(m, n) of LU and QR, multiply-adds of systems and of products with Q; by hand. A small
+     * square LU is done by the loops of stacks, which need no slices. */
+    HS__ALONE_FACTOR_UPDATES = 8 * 1000 * 1000,
+    /* n^3 of a Cholesky factorisation: up to it the caller does everything by the loops of stacks,
+     * which are then faster. Measured with two workers. */
+    HS__ALONE_CHOLESKY_UPDATES = 40 * 1000 * 1000,
+    /* Systems with more rows than this and at least so many right-hand sides are solved by packed
+     * products, shared if they are large enough; others by loops of the caller. By hand. */
+    HS__SYSTEM_ROWS = 48,
+    HS__SYSTEM_COLS = 6
+};
+
+/* ---- One loop or another --------------------------------------------------------------------- */
+enum {
+    /* Products with a side of at most so many columns (half for complex rows) are computed unpacked
+     * (product/thin.c) if the large operand is contiguous; others by packed panels. By hand. */
+    HS__THIN = 8,
+    /* Stacks of small contiguous products with at least so many bytes of results are written past
+     * the caches; smaller ones to the caches. Measured: with 8 x 8 float64, 82 ns for each product
+     * instead of 118, even if the caller reads the results at once. */
+    HS__STREAM_BYTES_FROM = 16 << 20,
+    /* Products of a stack with operands of HS__AHEAD_BYTES_FROM .. HS__AHEAD_BYTES_TO prefetch the
+     * operands of the next one. Below, that costs more than it saves; above, the operands leave the
+     * L2 cache. By hand. */
+    HS__AHEAD_BYTES_FROM = 6 << 10,
+    HS__AHEAD_BYTES_TO = 1 << 20
+};
+
+/* ---- Parts of a product ---------------------------------------------------------------------- */
+enum {
+    /* Packed panels, and the layers of all workers, take at most 1 / HS__PACKED_SHARE of the
+     * operands. By hand. */
+    HS__PACKED_SHARE = 20,
+    /* But the packed panels have together at least so many columns, to hide the packing of A. By
+     * hand. */
+    HS__PANEL_COLS = 1024,
+    /* The last panel is cut into tiles of decreasing height, so that members end together, but not
+     * below so many rows. By hand. */
+    HS__TILE_ROWS = 48,
+    /* A box is divided between the domains if each half has at least so many rows or columns; else
+     * the fastest domain has all of it. By hand. */
+    HS__BAND_LINES = 128,
+    /* A quarter of a share's last band is a band of its own, which another domain can take, if it
+     * has at least so many rows or columns. By hand. */
+    HS__TAIL_LINES = 192,
+    /* Layers of a long inner dimension. If it is below 2 HS__LAYER_DEPTH_LEAST, or HS__LAYERS_LEAST
+     * layers would take more than a tenth of the operands, there is one layer. Otherwise there are
+     * HS__LAYERS_LEAST .. HS__LAYERS_MOST as far as layers of HS__LAYER_DEPTH allow, of which each
+     * takes about a hundredth of its time to be added to C; or HS__LAYERS_LEAST as far as layers of
+     * HS__LAYER_DEPTH_LEAST allow. Depths are multiples of HS__LAYER_DEPTH_STEP, that of usual
+     * panels. By hand. */
+    HS__LAYER_DEPTH = 1024,
+    HS__LAYER_DEPTH_LEAST = 512,
+    HS__LAYER_DEPTH_STEP = 256,
+    HS__LAYERS_LEAST = 4,
+    HS__LAYERS_MOST = 64,
+    /* If the layers cannot be dealt evenly, the last ones are cut into bands of at least so many
+     * rows. By hand. */
+    HS__LAYER_ROWS = 32,
+    /* Pieces of the large operand of a thin product. By rows: at most HS__THIN_DEPTH columns, and
+     * HS__THIN_PIECE_BYTES, which stay in the L2 cache. By columns: rows for HS__THIN_NEAR_BYTES of
+     * C, which stay in the L1 cache. With fewer than HS__THIN_PIECES pieces the depth is divided
+     * further, down to HS__THIN_DEPTH_LEAST. By hand. */
+    HS__THIN_DEPTH = 8192,
+    HS__THIN_DEPTH_LEAST = 128,
+    HS__THIN_PIECE_BYTES = 512 << 10,
+    HS__THIN_NEAR_BYTES = 32 << 10,
+    HS__THIN_PIECES = 32,
+    /* Items of a stack that a worker takes at a time: some ten microseconds. With less, workers
+     * meet at the counter; with more, they end at different times. By hand. */
+    HS__STACK_TAKEN_FLOPS = 2 * 1000 * 1000
+};
+
+/* ---- Parts of a factorisation ---------------------------------------------------------------- */
+enum {
+    /* Columns of right-hand sides, or of C in products with Q, are cut into blocks: at most so many
+     * columns in each, and at least HS__BLOCKS_PER_WORKER blocks for each worker. By hand. */
+    HS__BLOCK_COLS = 192,
+    HS__BLOCKS_PER_WORKER = 4,
+    /* At most so many blocks in one direction: wider ones are made of more columns. By hand. */
+    HS__BLOCKS_MOST = 40 * 1000,
+    /* Blocks of rows of a tall matrix: HS__TALL_BLOCK_BYTES, about the L2 cache, in at least
+     * HS__TALL_BLOCKS blocks. But at least HS__TALL_BLOCK_RATIO_LEAST times as many rows as
+     * columns, and HS__TALL_BLOCK_ELEMENTS elements, so that a block is worth a call; of wide
+     * blocks up to HS__TALL_BLOCK_RATIO times as many rows, so that the tree above has little to
+     * do. By hand. */
+    HS__TALL_BLOCK_BYTES = 1 << 20,
+    HS__TALL_BLOCKS = 16,
+    HS__TALL_BLOCK_RATIO = 8,
+    HS__TALL_BLOCK_RATIO_LEAST = 4,
+    HS__TALL_BLOCK_ELEMENTS = 4096,
+    /* Triangles that a node of the tree stacks at a time. By hand. */
+    HS__TALL_CHILDREN = 8
+};
+
+/* ---- Searches of planners -------------------------------------------------------------------- */
+enum {
+    /* Rings of at most so many workers try every place and exchange, and begin anew after rounds
+     * without a gain. With more workers they try the nearest ones only. By hand. */
+    HS__RING_WORKERS = 64
+};
+
+#endif
