@@ -27,7 +27,7 @@ static struct {
     hs__cpus mask, seen; /* seen: memory for the next check */
     hs__places places;   /* places within the mask */
 } now;
-int32_t hs__startable = HS__MOST_WORKERS;
+_Atomic int32_t hs__startable = HS__MOST_WORKERS;
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
@@ -87,7 +87,7 @@ static void follow_mask(void)
         hs_pool_destroy(pools[p]);
         pools[p] = NULL;
     }
-    hs__startable = HS__MOST_WORKERS;
+    atomic_store_explicit(&hs__startable, HS__MOST_WORKERS, memory_order_relaxed);
 }
 
 /* Creates a pool on the first places, with their domains. If this processor lacks the kernel of a
@@ -109,7 +109,8 @@ static hs_status create_pool(int32_t workers, hs_pool **pool)
  * could be opened. */
 static int32_t open_pool(int32_t workers)
 {
-    const int32_t most = hs__startable > 2 ? hs__startable : 2;
+    const int32_t startable = atomic_load_explicit(&hs__startable, memory_order_relaxed);
+    const int32_t most = startable > 2 ? startable : 2;
     hs_status status = hs_kernel_init();
     if (workers > most) workers = most;
     for (; !status && workers > 1; workers--) {
@@ -117,7 +118,7 @@ static int32_t open_pool(int32_t workers)
         if (!status) return workers;
         if (status != HS_ERROR_THREAD) return 0;
         status = HS_OK;
-        hs__startable = workers - 1;
+        atomic_store_explicit(&hs__startable, workers - 1, memory_order_relaxed);
     }
     return 0;
 }

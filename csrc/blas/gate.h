@@ -5,13 +5,15 @@
 #include "blas/entry.h"
 
 /* Calls with fewer multiply-adds go to the library behind: [routine][dtype]; infinite if the engine
- * is switched off. */
-extern double hs__least_volume[HS__ROUTINES][4];
+ * is switched off. The program may set them at any time, while other threads call; each entry
+ * stands for itself, so relaxed order is enough. */
+extern _Atomic double hs__least_volume[HS__ROUTINES][4];
 /* Non-zero if calls are counted for a report at the end. */
 extern int hs__counting;
 /* The largest number of workers after the system has refused to start more threads;
- * HS__MOST_WORKERS or more if it has not refused. */
-extern int32_t hs__startable;
+ * HS__MOST_WORKERS or more if it has not refused. Written by the thread that has the gate, with
+ * relaxed order. */
+extern _Atomic int32_t hs__startable;
 
 /* Where a call went, and why. */
 typedef enum hs__fate {
@@ -30,7 +32,9 @@ void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double
 /* First check, at no cost: returns whether a call with so many multiply-adds is large enough. */
 static inline int hs__is_large(const hs__entry *entry, double volume)
 {
-    if (volume >= hs__least_volume[entry->routine][entry->dtype]) return 1;
+    const double least =
+        atomic_load_explicit(&hs__least_volume[entry->routine][entry->dtype], memory_order_relaxed);
+    if (volume >= least) return 1;
     if (__builtin_expect(hs__counting, 0)) hs__count_call(entry, HS__SMALL, volume, 0.0, 0.0);
     return 0;
 }

@@ -61,9 +61,10 @@ __attribute__((destructor)) static void print_report(void)
                         "refused", "largest", "flops", "seconds", "GFLOP/s", "lost (s)");
             print_tally(hs__routine_names[r], d, t);
         }
-    if (printed && hs__startable < HS__MOST_WORKERS)
+    const long startable = atomic_load_explicit(&hs__startable, memory_order_relaxed);
+    if (printed && startable < HS__MOST_WORKERS)
         fprintf(stderr, "The system refused to start threads: calls had %ld worker%s at most.\n",
-                (long)hs__startable, hs__startable == 1 ? "" : "s");
+                startable, startable == 1 ? "" : "s");
     if (printed)
         fputs("Taken: by the engine; all others went to the library behind. largest: "
               "multiply-adds. flops, seconds, GFLOP/s: of those\n"

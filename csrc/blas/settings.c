@@ -23,7 +23,7 @@ _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTI
 /* Multiply-adds from which the engine was at least as fast as OpenBLAS, measured on two idle cores
  * with AVX-512. `hetsched measure --blas` measures them on other machines. */
 #define BY_TYPE(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
-double hs__least_volume[HS__ROUTINES][4] = {
+_Atomic double hs__least_volume[HS__ROUTINES][4] = {
     [HS__GEMM] = BY_TYPE(2e6, 2e6),  [HS__SYRK] = BY_TYPE(5e5, 5e5),
     [HS__TRSM] = BY_TYPE(2e5, 9e6),  [HS__GEMV] = BY_TYPE(1.6e7, 1.6e7),
     [HS__GETRF] = BY_TYPE(5e5, 6e6), [HS__GETRS] = BY_TYPE(4e6, 2e7),
@@ -49,7 +49,8 @@ static void set_least(double least, const char *name, size_t length)
 {
     for (int r = 0; r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (!name || is_named(name, length, r, t)) hs__least_volume[r][t] = least;
+            if (!name || is_named(name, length, r, t))
+                atomic_store_explicit(&hs__least_volume[r][t], least, memory_order_relaxed);
 }
 
 void hetsched_blas_set_least(const char *text)
@@ -76,7 +77,7 @@ double hetsched_blas_get_least(const char *name)
     for (int r = 0; name && r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
             if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t))
-                return hs__least_volume[r][t];
+                return atomic_load_explicit(&hs__least_volume[r][t], memory_order_relaxed);
     return NAN;
 }
 
