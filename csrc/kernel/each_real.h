@@ -1,6 +1,6 @@
 /* Includes TEMPLATE, a file, for both real types: NAME(x) is SET(float_x), then SET(double_x), and
  * REAL is the type. Other parameters of a template, TARGET (the attribute of an instruction set),
- * BYTES, VECTORS, COLS and BY_ELEMENT, are undefined at the end of this file, like SET. */
+ * BYTES, SIZES and BY_ELEMENT, are undefined at the end of this file, like SET. */
 
 #define NAME(x) SET(float_##x)
 #define REAL float
@@ -17,6 +17,5 @@
 #undef SET
 #undef TARGET
 #undef BYTES
-#undef VECTORS
-#undef COLS
+#undef SIZES
 #undef BY_ELEMENT

@@ -15,18 +15,18 @@
 
 #define SET(x) plain_##x
 #define TARGET
-#define BYTES 16
+#define BYTES HS__PLAIN_BYTES
 #include "kernel/factor_vector_set.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
+#define TARGET HS__AVX2_TARGET
+#define BYTES HS__AVX2_BYTES
 #include "kernel/factor_vector_set.h"
 
 #define SET(x) avx512_##x
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-#define BYTES 64
+#define TARGET HS__AVX512_TARGET
+#define BYTES HS__AVX512_BYTES
 #include "kernel/factor_vector_set.h"
 #endif
 
@@ -37,17 +37,17 @@ hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t sl
     const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real;
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512 && bytes % 64 == 0) {
-        *vector_bytes = 64;
+    if (cpu.avx512 && bytes % HS__AVX512_BYTES == 0) {
+        *vector_bytes = HS__AVX512_BYTES;
         return avx512_functions[dtype];
     }
-    if (cpu.avx2_fma && bytes % 32 == 0) {
-        *vector_bytes = 32;
+    if (cpu.avx2_fma && bytes % HS__AVX2_BYTES == 0) {
+        *vector_bytes = HS__AVX2_BYTES;
         return avx2_functions[dtype];
     }
 #endif
-    if (bytes % 16 == 0) {
-        *vector_bytes = 16;
+    if (bytes % HS__PLAIN_BYTES == 0) {
+        *vector_bytes = HS__PLAIN_BYTES;
         return plain_functions[dtype];
     }
     *vector_bytes = real;

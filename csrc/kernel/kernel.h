@@ -7,6 +7,7 @@
 #define HS_KERNEL_KERNEL_H
 
 #include "hetsched.h"
+#include "kernel/blocks.h"
 
 /* C (m x n, m <= tile_rows, n <= tile_cols) <- alpha A B + beta C, with alpha and beta of the real
  * type. If *beta == 0, C is not read; *beta is never NaN, which BLIS takes for 0.
@@ -17,8 +18,8 @@ typedef void hs__micro_kernel(int64_t m, int64_t n, int64_t k, const void *alpha
                               const void *b, const void *beta, void *c, int64_t row_stride,
                               int64_t col_stride, const void *a_next, const void *b_next);
 
-/* Block sizes; for complex operands half of them. depth is at least 2, rows and cols are at least a
- * tile, and the side of the tile along C's fast stride is even. */
+/* Block sizes (kernel/blocks.h); for complex operands half of them. depth is at least 2, rows and
+ * cols are at least a tile, and the side of the tile along C's fast stride is even. */
 typedef struct hs__blocking {
     hs__micro_kernel *run;
     int32_t tile_rows, tile_cols; /* the register tile */
@@ -32,9 +33,6 @@ typedef struct hs__blocking {
      * workers need their part of L3, too */
     int32_t cols;
 } hs__blocking;
-
-/* Bytes of a row of a packed panel: with the usual depths a panel has 2 to 5 MiB. */
-enum { HS__ROW_BYTES = 8192 };
 
 typedef struct hs__kernel {
     hs_kernel_info info;
@@ -69,12 +67,5 @@ typedef struct hs__cpu {
     int amd;
 } hs__cpu;
 hs__cpu hs__cpu_detect(void);
-
-/* Number of vector registers of so many bytes: the sums of a tile are kept in them. */
-#if defined(__aarch64__)
-#define HS__REGISTERS(bytes) 32
-#else
-#define HS__REGISTERS(bytes) ((bytes) == 64 ? 32 : 16)
-#endif
 
 #endif

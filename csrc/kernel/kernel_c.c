@@ -11,45 +11,43 @@
 
 #define TEMPLATE "kernel/kernel_c_template.h"
 
+/* The sizes of a type (kernel/blocks.h): SIZES(float) or SIZES(double) of each set. */
+#define MR_OF(mr, nr, kc, mc, nc) (mr)
+#define NR_OF(mr, nr, kc, mc, nc) (nr)
+#define BLOCKING_OF(run, mr, nr, kc, mc, nc) {run, mr, nr, kc, mc, 0, nc}
+#define EXPANDED(macro, ...) macro(__VA_ARGS__)
+#define MR EXPANDED(MR_OF, EXPANDED(SIZES, REAL))
+#define NR EXPANDED(NR_OF, EXPANDED(SIZES, REAL))
+#define BLOCKING(run, sizes) EXPANDED(BLOCKING_OF, run, sizes)
+
 #define SET(x) plain_##x
 #define TARGET
-#define BYTES 16
-#define VECTORS 2
-#define COLS 4
+#define BYTES HS__PLAIN_BYTES
+#define SIZES(real) HS__PLAIN_##real
 #include "kernel/each_real.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
-#define VECTORS 3
-#define COLS 4
+#define TARGET HS__AVX2_TARGET
+#define BYTES HS__AVX2_BYTES
+#define SIZES(real) HS__AVX2_##real
 #include "kernel/each_real.h"
 
 #define SET(x) avx512_##x
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-#define BYTES 64
-#define VECTORS 3
-#define COLS 8
+#define TARGET HS__AVX512_TARGET
+#define BYTES HS__AVX512_BYTES
+#define SIZES(real) HS__AVX512_##real
 #include "kernel/each_real.h"
 #elif defined(__aarch64__)
-
-/* 24 sums, 4 vectors of A and 3 of B use 31 of the 32 registers; float32 uses two vectors of A.
- * Each step loads 7 vectors (float32: 5) for 24 multiply-adds, and a sum is needed again after 24
- * of them: enough for four units with a latency of four cycles. */
 #define SET(x) neon_##x
 #define TARGET
-#define BYTES 16
-#define VECTORS (8 * (int)sizeof(REAL) / BYTES)
-#define COLS (3 * BYTES / (int)sizeof(REAL))
+#define BYTES HS__NEON_BYTES
+#define SIZES(real) HS__NEON_##real
 #define BY_ELEMENT 1
 #include "kernel/each_real.h"
 #endif
 
-/* The best set first; a processor that has a set has all sets after it. Depth and rows of neon
- * follow the analytical model (Low, Igual, Smith and Quintana-Orti 2016) for 64 KiB of L1 with 4
- * ways and 512 KiB of L2 with 8: one way of L1 holds a micro-panel of A, and L2 keeps one way for a
- * micro-panel of B and one for C. */
+/* The best set first; a processor that has a set has all sets after it. */
 static const struct instruction_set {
     const char *name, *reason;
     hs__blocking real[2];
@@ -57,22 +55,22 @@ static const struct instruction_set {
 #if defined(__x86_64__)
     {"avx512",
      "cpuid",
-     {{avx512_float_multiply, 48, 8, 640, 192, 0, HS__ROW_BYTES / 4},
-      {avx512_double_multiply, 24, 8, 320, 240, 0, HS__ROW_BYTES / 8}}},
+     {BLOCKING(avx512_float_multiply, HS__AVX512_float),
+      BLOCKING(avx512_double_multiply, HS__AVX512_double)}},
     {"avx2",
      "cpuid",
-     {{avx2_float_multiply, 24, 4, 384, 192, 0, HS__ROW_BYTES / 4},
-      {avx2_double_multiply, 12, 4, 256, 144, 0, HS__ROW_BYTES / 8}}},
+     {BLOCKING(avx2_float_multiply, HS__AVX2_float),
+      BLOCKING(avx2_double_multiply, HS__AVX2_double)}},
 #elif defined(__aarch64__)
     {"neon",
      "any aarch64 processor",
-     {{neon_float_multiply, 8, 12, 512, 192, 0, HS__ROW_BYTES / 4},
-      {neon_double_multiply, 8, 6, 256, 192, 0, HS__ROW_BYTES / 8}}},
+     {BLOCKING(neon_float_multiply, HS__NEON_float),
+      BLOCKING(neon_double_multiply, HS__NEON_double)}},
 #endif
     {"plain",
      "any processor",
-     {{plain_float_multiply, 8, 4, 256, 256, 0, HS__ROW_BYTES / 4},
-      {plain_double_multiply, 4, 4, 256, 192, 0, HS__ROW_BYTES / 8}}},
+     {BLOCKING(plain_float_multiply, HS__PLAIN_float),
+      BLOCKING(plain_double_multiply, HS__PLAIN_double)}},
 };
 
 static const struct instruction_set *best_set(void)

@@ -10,8 +10,8 @@
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
+#define TARGET HS__AVX2_TARGET
+#define BYTES HS__AVX2_BYTES
 #define TABLE hs__qr_avx2
 #include "kernel/qr_vector_set.h"
 #endif

@@ -12,7 +12,7 @@
 #define SET(x) avx512_##x
 #define TARGET \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")))
-#define BYTES 64
+#define BYTES HS__AVX512_BYTES
 #define TABLE hs__qr_avx512
 #include "kernel/qr_vector_set.h"
 #endif

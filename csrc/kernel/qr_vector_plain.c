@@ -10,6 +10,6 @@
 
 #define SET(x) plain_##x
 #define TARGET
-#define BYTES 16
+#define BYTES HS__PLAIN_BYTES
 #define TABLE hs__qr_plain
 #include "kernel/qr_vector_set.h"

@@ -9,19 +9,17 @@
 #define VECTORS 1
 #include "kernel/each_type.h"
 
-/* If multiply-adds take an element of a register, the elements of A are in registers, too: three
- * vectors would be too many for 32. */
 #define SET(x) plain_##x
 #define TARGET
-#define BYTES 16
-#define ROWS (HS__REGISTERS(BYTES) / 4)
-#define VECTORS 2
+#define BYTES HS__PLAIN_BYTES
+#define ROWS HS__PLAIN_ROWS
+#define VECTORS HS__PLAIN_VECTORS
 #include "kernel/each_type.h"
 
 /* From the narrowest to the widest. */
 static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1),
                                 FUNCTIONS(one_complex_float, 1), FUNCTIONS(one_complex_double, 1)};
-static const hs__small plain[] = TYPES(plain, 16);
+static const hs__small plain[] = TYPES(plain, HS__PLAIN_BYTES);
 static const hs__small *const wider[] = {
     plain,
 #if defined(__x86_64__)

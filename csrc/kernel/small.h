@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernel/ahead.h"
+#include "kernel/blocks.h"
 
 typedef enum hs__small_flags {
     HS__ADD = 1,       /* C <- C + A B */
@@ -21,7 +22,11 @@ typedef enum hs__small_flags {
  *   ahead    what to prefetch meanwhile, in addition to C itself if k is large; or NULL. Tiles of
  *            at most HS__SMALL_ROWS rows and exactly HS__SMALL_VECTORS vectors prefetch, before
  *            each HS__FETCH_STEPS steps of k */
-enum { HS__SMALL_SCRATCH = 192, HS__SMALL_ROWS = 8, HS__SMALL_VECTORS = 3 };
+enum {
+    HS__SMALL_ROWS = HS__AVX512_ROWS,
+    HS__SMALL_VECTORS = HS__AVX512_VECTORS,
+    HS__SMALL_SCRATCH = HS__AVX512_VECTORS * HS__AVX512_BYTES
+};
 typedef void hs__small_multiply(int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row,
                                 int64_t a_col, const void *b, int64_t b_row, void *c, int64_t c_row,
                                 int32_t flags, void *scratch, hs__ahead *ahead);

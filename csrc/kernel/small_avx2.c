@@ -3,11 +3,11 @@
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
-#define ROWS 4
-#define VECTORS HS__SMALL_VECTORS
+#define TARGET HS__AVX2_TARGET
+#define BYTES HS__AVX2_BYTES
+#define ROWS HS__AVX2_ROWS
+#define VECTORS HS__AVX2_VECTORS
 #include "kernel/each_type.h"
 
-const hs__small hs__small_avx2[4] = TYPES(avx2, 32);
+const hs__small hs__small_avx2[4] = TYPES(avx2, HS__AVX2_BYTES);
 #endif

@@ -11,18 +11,18 @@
 
 #define SET(x) plain_##x
 #define TARGET
-#define BYTES 16
+#define BYTES HS__PLAIN_BYTES
 #include "kernel/each_type.h"
 
 #if defined(__x86_64__)
 #define SET(x) avx2_##x
-#define TARGET __attribute__((target("avx2,fma")))
-#define BYTES 32
+#define TARGET HS__AVX2_TARGET
+#define BYTES HS__AVX2_BYTES
 #include "kernel/each_type.h"
 
 #define SET(x) avx512_##x
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
-#define BYTES 64
+#define TARGET HS__AVX512_TARGET
+#define BYTES HS__AVX512_BYTES
 #include "kernel/each_type.h"
 #endif
 
