@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .._engine import tuning
 from .._engine.dtypes import DTYPES
 from . import cholesky, lstsq, qr, systems
 from .operands import Array
 from .shared import shared_resources
 
 #: Calls with less work than one matrix with this many rows go to NumPy's LAPACK.
-FEW_ROWS = 256
+FEW_ROWS = tuning.NUMPY_LAPACK_ROWS
 _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 _QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import check
-from .._engine import factor
+from .._engine import factor, tuning
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
@@ -38,9 +38,12 @@ class Wish:
 
 NOTHING = Wish()
 
-#: Up to this value of elements times columns the calling thread factors alone, with other loops
-#: (csrc/factor/factor.c).
-_ALONE = {"lu": 8e6, "cholesky": 4e7, "qr": 8e6}
+#: Up to this value of elements times columns the calling thread factors alone, with other loops.
+_ALONE = {
+    "lu": tuning.ALONE_FACTOR_UPDATES,
+    "cholesky": tuning.ALONE_CHOLESKY_UPDATES,
+    "qr": tuning.ALONE_FACTOR_UPDATES,
+}
 
 
 class Problem(NamedTuple):

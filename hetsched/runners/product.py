@@ -12,7 +12,7 @@ import numpy as np
 from .._base import check
 from .._base.progress import reporting
 from .._engine import run as engine
-from .._engine import stack
+from .._engine import stack, tuning
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
 from ..planners.cover import require_boxes
@@ -55,19 +55,19 @@ if TYPE_CHECKING:
 NUMPY, STACK, ENGINE = "NumPy", "stack", "engine"
 #: Products with at most this many multiply-adds go directly to NumPy: dividing them costs more than
 #: it saves.
-SMALL = 100**3
+SMALL = tuning.NUMPY_UPDATES
 #: So do products that are bound by memory, because packing would double the traffic. These are
 #: products with a vector, and products with a side below THIN if neither the rows nor the columns
-#: of the large operand are contiguous. Products with a side of 5 to 8 and a large complex operand
-#: in row-major order go to NumPy too.
-THIN = 6
+#: of the large operand are contiguous. Products with a large complex operand in row-major order go
+#: to NumPy too, if their side is above half of the largest for thin products in the engine.
+THIN = tuning.NUMPY_SIDE
 #: Items of a stack with more multiply-adds are multiplied one after the other, each by all workers
 #: together. So are the items of a stack with few items.
-LARGE = 1000**3
+LARGE = tuning.STACK_ITEM_UPDATES
 #: (multiply-adds of an item, number of items): in a deterministic pool, a stack of items of at most
 #: that size is a stack of few if it has fewer items. The number of workers does not count there,
 #: because the two ways round differently.
-_FEW = ((3 * 10**7, 8), (LARGE, 64))
+_FEW = ((tuning.STACK_MEDIUM_UPDATES, tuning.STACK_MEDIUM_ITEMS), (LARGE, tuning.STACK_LARGE_ITEMS))
 #: Method of plans that compute half of a product of a matrix by its own transpose. It is not in
 #: METHODS, which are for any product.
 TRIANGLE = "triangle"
@@ -141,14 +141,14 @@ def multiplier(x: Operands, workers: Callable[[], Workers]) -> str:
 def _few(workers: Workers, work: int) -> int:
     """A stack of fewer products, of so many multiply-adds each, is a stack of few."""
     if not workers.deterministic:
-        return 4 * len(workers)
+        return tuning.STACK_ITEMS_PER_WORKER * len(workers)
     return next((most for size, most in _FEW if work <= size), 0)
 
 
 def is_slow(a: Array, b: Array) -> bool:
     """Whether the strides of two matrices, or of two stacks, make the engine slower than NumPy."""
     m, n = a.shape[-2], b.shape[-1]
-    if THIN == 0 or min(m, n) > 8:
+    if THIN == 0 or min(m, n) > tuning.THIN:
         return False
     if min(m, n) == 1:
         return True
@@ -156,7 +156,7 @@ def is_slow(a: Array, b: Array) -> bool:
     down, along = a.strides[-2:] if n <= m else b.strides[:-3:-1]
     by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
     if by_rows:
-        return min(m, n) > 4 and a.dtype.kind == "c"
+        return min(m, n) > tuning.THIN // 2 and a.dtype.kind == "c"
     return down != a.itemsize and min(m, n) < THIN
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base import check
 from .._base.need import need
-from .._engine import factor, tall
+from .._engine import factor, tall, tuning
 from .._engine import run as engine
 from .arguments import columns, in_place, matrices, matrix, require_finite
 from .factor import Problem, perform
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MODES = ("full", "r", "economic", "raw")
 #: The factorisation of tall matrices is faster if there are at least this many times as many rows
 #: as columns.
-TALL = 4
+TALL = tuning.TALL_RATIO
 
 
 def decomposition(
