@@ -7,8 +7,6 @@
 #include "core/numbers.h"
 #include "hetsched.h"
 
-enum { MOST = 46340 }; /* blocks along a side: the number of blocks is below 2^31 */
-
 /* For each entry of a floorplan: the number of entries of its subtree, and the time per block if
  * its workers divide the work perfectly. */
 typedef struct {
@@ -130,7 +128,7 @@ static hs_status deal_lines(dealing *d, const box *self, box **pending)
 hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const int32_t *plan,
                           int32_t length, const int *cancel, int32_t *owner)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !plan || length < 1 ||
+    if (n < 1 || n > HS_LU_GRID_MOST || p < 1 || !cycle_times || !plan || length < 1 ||
         length > 2 * (int64_t)p || !owner)
         return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
@@ -208,7 +206,8 @@ static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int 
 hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, const int32_t *owner,
                               const int *cancel, double *loads, int64_t *traffic, int64_t *received)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !loads) return HS_ERROR_VALUE;
+    if (n < 1 || n > HS_LU_GRID_MOST || p < 1 || !cycle_times || !owner || !loads)
+        return HS_ERROR_VALUE;
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < n; i++) {
         const int32_t *row = owner + (int64_t)i * n;
@@ -270,7 +269,8 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
 hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel,
                            double *bounds)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !bounds || isnan(fastest_of(p, cycle_times)))
+    if (n < 1 || n > HS_LU_GRID_MOST || p < 1 || !cycle_times || !bounds ||
+        isnan(fastest_of(p, cycle_times)))
         return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *found = malloc((size_t)n * sizeof *found);

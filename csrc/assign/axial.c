@@ -6,7 +6,7 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
-enum { MOST_ROWS = 12, SETS = 1 << MOST_ROWS };
+enum { SETS = 1 << HS_ASSIGN_AXIAL_MOST };
 
 static const int64_t LARGEST = INT64_C(1) << 58;
 
@@ -15,9 +15,9 @@ static const int64_t LARGEST = INT64_C(1) << 58;
 typedef struct {
     int32_t p;
     const int64_t *weights;
-    int32_t sets[MOST_ROWS + 1];
-    int64_t *best[MOST_ROWS + 1];
-    int16_t rank[SETS], member[MOST_ROWS + 1][924]; /* 12! / (6! 6!) */
+    int32_t sets[HS_ASSIGN_AXIAL_MOST + 1];
+    int64_t *best[HS_ASSIGN_AXIAL_MOST + 1];
+    int16_t rank[SETS], member[HS_ASSIGN_AXIAL_MOST + 1][924]; /* 12! / (6! 6!) */
 } table;
 
 static void rank_sets(table *x)
@@ -35,7 +35,7 @@ static void rank_sets(table *x)
 static int64_t last_pair(const table *x, int32_t size, int32_t columns, int32_t tubes, int32_t *j,
                          int32_t *k)
 {
-    int32_t before[MOST_ROWS], tube[MOST_ROWS];
+    int32_t before[HS_ASSIGN_AXIAL_MOST], tube[HS_ASSIGN_AXIAL_MOST];
     int32_t count = 0;
     for (int32_t b = 0; b < x->p; b++)
         if (tubes >> b & 1) {
@@ -62,7 +62,7 @@ hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel, 
                           int32_t *tubes, int64_t *total)
 {
     if (!weights || !columns || !tubes || !total) return HS_ERROR_VALUE;
-    if (p < 1 || p > MOST_ROWS) return HS_ERROR_VALUE;
+    if (p < 1 || p > HS_ASSIGN_AXIAL_MOST) return HS_ERROR_VALUE;
     for (int32_t e = 0; e < p * p * p; e++)
         if (weights[e] < 0 || weights[e] > LARGEST) return HS_ERROR_VALUE;
     table *x = calloc(1, sizeof *x);

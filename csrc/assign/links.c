@@ -18,7 +18,7 @@
  * the bound, so nothing overflows. */
 __extension__ typedef __int128 wide;
 
-enum { MOST_FORWARD = 18, MOST_BOTH = 8, WINDOW = 32 };
+enum { WINDOW = 32 };
 
 typedef struct {
     int32_t p;
@@ -315,8 +315,8 @@ static bool enrol_workers(searcher *s, solution *y)
     for (int32_t from = y->q; from < x->p; from++) {
         int32_t i = y->send[from];
         int32_t other = place_of(y->back, i);
-        int32_t low = x->returns && y->q > MOST_BOTH ? place_by_rule(y, x, i) : 0;
-        int32_t high = x->returns && y->q <= MOST_BOTH ? y->q : low;
+        int32_t low = x->returns && y->q > HS_TASK_LINKS_BOTH ? place_by_rule(y, x, i) : 0;
+        int32_t high = x->returns && y->q <= HS_TASK_LINKS_BOTH ? y->q : low;
         bool in = false;
         for (int32_t c = low; c <= high && !in; c++)
             for (int32_t b = y->q; b >= 0 && !in && s->work > 0; b--) {
@@ -360,10 +360,10 @@ static void copy_solution(solution *to, const solution *from, int32_t p)
 typedef struct {
     const bus *x;
     solution *best;
-    int32_t chosen[MOST_FORWARD];
-    wide ends[MOST_FORWARD]; /* for each chosen worker, see fill_sets */
-    int64_t *most;           /* [2^p] for each set of chosen workers */
-    wide *sent;              /* [2^p] */
+    int32_t chosen[HS_TASK_LINKS_SENT];
+    wide ends[HS_TASK_LINKS_SENT]; /* for each chosen worker, see fill_sets */
+    int64_t *most;                 /* [2^p] for each set of chosen workers */
+    wide *sent;                    /* [2^p] */
     const int *cancel;
     bool stopped;
 } exact;
@@ -426,8 +426,8 @@ static void order_sends(exact *e, int32_t q, wide all)
 static int64_t at_most(exact *e, int32_t q, wide all, int32_t in)
 {
     const bus *x = e->x;
-    int32_t chosen[MOST_BOTH];
-    wide ends[MOST_BOTH];
+    int32_t chosen[HS_TASK_LINKS_BOTH];
+    wide ends[HS_TASK_LINKS_BOTH];
     for (int32_t d = 0; d < q; d++) {
         chosen[d] = e->chosen[d];
         ends[d] = e->ends[d];
@@ -472,7 +472,7 @@ static void enumerate_answers(exact *e, int32_t q, wide all)
 static hs_status prove_optimum(const bus *x, solution *best, const int *cancel, int *optimal)
 {
     *optimal = 0;
-    if (x->p > (x->returns ? MOST_BOTH : MOST_FORWARD)) return HS_OK;
+    if (x->p > (x->returns ? HS_TASK_LINKS_BOTH : HS_TASK_LINKS_SENT)) return HS_OK;
     size_t sets = (size_t)1 << x->p;
     exact e = {.x = x,
                .best = best,
@@ -515,7 +515,8 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
         solution now = {.send = best.back + p, .back = best.back + 2 * (ptrdiff_t)p};
         memcpy(best.back, best.send, (size_t)p * sizeof *orders);
         improve_solution(&s, &best);
-        while (s.work > 0 && best.q > 1 && !(p <= (x.returns ? MOST_BOTH : MOST_FORWARD))) {
+        while (s.work > 0 && best.q > 1 &&
+               !(p <= (x.returns ? HS_TASK_LINKS_BOTH : HS_TASK_LINKS_SENT))) {
             copy_solution(&now, &best, p);
             for (int32_t kick = 0; kick < 3; kick++) {
                 int32_t *order = x.returns && hs__random_below(&seed, 2) ? now.back : now.send;

@@ -3,7 +3,7 @@
 
 #include "core/numbers.h"
 
-enum { WAYS = 8, LEAST_DEPTH = 16, DEPTH_STEP = 8, MOST = 1 << 20, MOST_WORKERS = 1 << 16 };
+enum { WAYS = 8, DEPTH_STEP = 8, MOST_WORKERS = 1 << 16 };
 
 static int are_caches(const hs_caches *x)
 {
@@ -26,7 +26,7 @@ static int64_t sharing_of(const hs_caches *x, int cache)
 /* Returns `wanted` rounded down to a multiple of step, at least `least`. */
 static int32_t round_down(int64_t wanted, int64_t least, int64_t step)
 {
-    const int64_t whole = hs__min(wanted, MOST) / step * step;
+    const int64_t whole = hs__min(wanted, HS_BLOCKING_MOST) / step * step;
     return (int32_t)(whole > least ? whole : hs__ceil_div(least, step) * step);
 }
 
@@ -64,7 +64,7 @@ hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_c
     int32_t rows = 0;
     int32_t cols = 0;
     if (caches->bytes[0])
-        depth = round_down(depth_of(caches, tile_rows, tile_cols, element_bytes), LEAST_DEPTH,
+        depth = round_down(depth_of(caches, tile_rows, tile_cols, element_bytes), HS_BLOCKING_DEPTH,
                            DEPTH_STEP);
     /* bytes of a column of a packed panel of A or B */
     const int64_t column = (int64_t)depth * element_bytes;

@@ -9,15 +9,13 @@
 #include "partition/floorplan.h"
 #include "partition/hull.h"
 
-enum { MOST = 16, MOST_WITH_WHEELS = 8 };
-
 /* The origin of a point: its kind in the lowest bits, above them the sets of all operands but the
  * last. */
 enum { BESIDE = 0, ABOVE = 1, LEAF = 2, WHEEL = 3, KINDS = 2 /* bits */ };
 
 typedef struct {
     int32_t size;
-    int32_t worker[MOST];
+    int32_t worker[HS_GUILLOTINE_MOST];
     hs__hulls hulls; /* indexed by set */
     int32_t *plan, length;
 } subsets;
@@ -30,7 +28,7 @@ static hs_status lower_by_wheel(hs__hulls *h, uint32_t all, const uint32_t part[
     for (int c = 0; c < 5; c++) {
         area[c] = h->area[part[c]] / h->area[all];
         capacity += h->table.count[part[c]];
-        if (c < 4) how |= (uint64_t)part[c] << (KINDS + MOST_WITH_WHEELS * c);
+        if (c < 4) how |= (uint64_t)part[c] << (KINDS + HS_WHEELS_MOST * c);
     }
     hs__wheel_of(area, width, height);
     if (hs__hull_reserve(&h->chain, capacity) || hs__hull_reserve(&h->other, capacity))
@@ -110,7 +108,7 @@ static void write_plan(subsets *t, uint32_t set, double width, double height)
         uint32_t part[5] = {0, 0, 0, 0, set};
         double area[5], w[5], h[5];
         for (int c = 0; c < 4; c++) {
-            part[c] = operands >> (MOST_WITH_WHEELS * c) & ((1 << MOST_WITH_WHEELS) - 1);
+            part[c] = operands >> (HS_WHEELS_MOST * c) & ((1 << HS_WHEELS_MOST) - 1);
             part[4] ^= part[c];
         }
         for (int c = 0; c < 5; c++) area[c] = areas[part[c]] / areas[set];
@@ -138,7 +136,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
-    if (size > (wheels ? MOST_WITH_WHEELS : MOST)) return HS_ERROR_UNSUPPORTED;
+    if (size > (wheels ? HS_WHEELS_MOST : HS_GUILLOTINE_MOST)) return HS_ERROR_UNSUPPORTED;
     const double unit = hs__weight_unit(p, weights);
     subsets *t = calloc(1, sizeof *t);
     int32_t *order = malloc((size_t)p * sizeof *order);

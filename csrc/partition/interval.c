@@ -10,8 +10,6 @@
 #include "partition/hull.h"
 #include "partition/runs.h"
 
-enum { MOST = 1024 };
-
 /* The hulls of the intervals of a list. */
 typedef struct {
     hs__runs runs;
@@ -230,7 +228,8 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0) || (groups && !(group_weight >= 0.0 && isfinite(group_weight))))
         return HS_ERROR_VALUE;
-    if (reach > MOST || (reach == 0 && size > MOST)) return HS_ERROR_UNSUPPORTED;
+    if (reach > HS_INTERVAL_MOST || (reach == 0 && size > HS_INTERVAL_MOST))
+        return HS_ERROR_UNSUPPORTED;
 
     request r = {.areas = areas,
                  .weights = weights,

@@ -12,7 +12,7 @@
 #include "partition/interval.h"
 
 /* RANGES: number of ranges kept for an interval, the widest */
-enum { MOST = 256, MOST_SUBSETS = 7, RANGES = 16 };
+enum { RANGES = 16 };
 
 typedef struct {
     double low, high;
@@ -269,10 +269,10 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
-    if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    if (size > HS_LARGEST_MOST) return HS_ERROR_UNSUPPORTED;
     /* without this unit, denormal weights would make the tolerance of 1e-13 vanish */
     const double unit = hs__weight_unit(p, weights);
-    table t = {.size = size, .subsets = !order && size <= MOST_SUBSETS, .cancel = cancel};
+    table t = {.size = size, .subsets = !order && size <= HS_LARGEST_EXACT, .cancel = cancel};
     t.sets = t.subsets ? INT64_C(1) << size : hs__interval(0, size + 1);
     t.worker = malloc((size_t)p * sizeof *t.worker);
     t.weight = malloc((size_t)size * sizeof *t.weight);

@@ -12,7 +12,7 @@
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
-enum { WIDTHS = 33, SHAPES = WIDTHS + 1, MOST = 256 };
+enum { WIDTHS = 33, SHAPES = WIDTHS + 1 };
 static const double STEEPEST = 64.0; /* widest box: width / height */
 
 typedef struct {
@@ -210,7 +210,7 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     int32_t size;
     const double total = hs__partition_total(p, areas, weights, aspect, &size);
     if (!(total > 0.0)) return HS_ERROR_VALUE;
-    if (size > MOST) return HS_ERROR_UNSUPPORTED;
+    if (size > HS_AROUND_MOST) return HS_ERROR_UNSUPPORTED;
     const size_t sets = (size_t)hs__interval(0, size + 1);
     table t = {.size = size};
     t.worker = malloc((size_t)p * sizeof *t.worker);

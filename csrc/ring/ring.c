@@ -19,7 +19,8 @@ static bool is_valid(const hs_ring *problem, const int *cancel)
 {
     if (!problem || !problem->cycle_times || !problem->links) return false;
     const int32_t p = problem->p;
-    if (p < 1 || p > 1 << 14 || !in_range(problem->work, false) || !in_range(problem->volume, true))
+    if (p < 1 || p > HS_RING_MOST || !in_range(problem->work, false) ||
+        !in_range(problem->volume, true))
         return false;
     for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
         if (!in_range(problem->cycle_times[i], false)) return false;

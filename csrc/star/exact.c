@@ -16,7 +16,7 @@
 #include "core/sort.h"
 #include "star/star.h"
 
-enum { FIRST_WIDTH = 64, WIDEN = 4, MOST_MESSAGES = 1 << 20 };
+enum { FIRST_WIDTH = 64, WIDEN = 4 };
 /* a makespan must be below this part of another to count as better: bounds are rounded */
 static const double less = 1.0 - 1e-12;
 
@@ -516,7 +516,7 @@ static hs_status open_search(search *x, const hs_star *star)
     for (int32_t i = 0; i < star->p; i++) {
         const worker_class new = class_of(x, star, i);
         if (!new.parts) continue;
-        if (new.parts * x->s > MOST_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
+        if (new.parts * x->s > HS_STAR_EXACT_MESSAGES / (x->t + 2)) return HS_ERROR_UNSUPPORTED;
         int32_t k = 0;
         while (k < count && !is_same_class(&x->classes[k], &new)) k++;
         if (k < count) continue;
@@ -622,7 +622,8 @@ hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const
 {
     if (!chunk_count || !chunks || !length || !served || !makespan) return HS_ERROR_VALUE;
     if (!hs__star_valid(star) || effort < 0 || !(limit > 0.0)) return HS_ERROR_VALUE;
-    if (star->s > MOST_MESSAGES || star->t > MOST_MESSAGES || star->r > MOST_MESSAGES)
+    if (star->s > HS_STAR_EXACT_MESSAGES || star->t > HS_STAR_EXACT_MESSAGES ||
+        star->r > HS_STAR_EXACT_MESSAGES)
         return HS_ERROR_UNSUPPORTED;
     search x = {.r = star->r,
                 .s = star->s,

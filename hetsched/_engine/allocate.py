@@ -71,12 +71,15 @@ def distribute_prefix(
     return owner, makespans
 
 
+ORDERS = {"across": lib.HS_ROW_WISE, "along": lib.HS_COLUMN_WISE}
+
+
 def wavefront_makespan(
-    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: str
 ) -> float:
     """Makespan of hs_wavefront_makespan."""
     makespan = ffi.new("double *")
-    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
+    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, ORDERS[order])
     cancellable(
         lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL),
         length * len(owner) > LONG,
@@ -85,12 +88,12 @@ def wavefront_makespan(
 
 
 def wavefront_times(
-    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: int
+    length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(length, lines) starts and ends of hs_wavefront_makespan."""
     makespan = ffi.new("double *")
     start, end = np.empty((length, len(owner))), np.empty((length, len(owner)))
-    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, order)
+    problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, ORDERS[order])
     found = makespan, doubles(start), doubles(end)
     cancellable(
         lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > LONG
@@ -107,7 +110,7 @@ def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: 
 
 
 def wavefront_panels(
-    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: int
+    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: str
 ) -> tuple[NDArray[np.int32], int, bool, float]:
     """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0
     searches."""
@@ -117,7 +120,7 @@ def wavefront_panels(
         ffi.new("int32_t *"),
         ffi.new("double *"),
     )
-    problem = (length, lines, len(times), doubles(times), period, reach, order)
+    problem = (length, lines, len(times), doubles(times), period, reach, ORDERS[order])
     found = int32s(owner), chosen, redistributed, makespan
     cancellable(
         lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found),
@@ -126,7 +129,7 @@ def wavefront_panels(
     return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
-FACTORS = {"lu": 0, "cholesky": 1, "qr": 2}  # hs_factor_kind
+FACTORS = {"lu": lib.HS_LU, "cholesky": lib.HS_CHOLESKY, "qr": lib.HS_QR}
 
 
 def factor_blocks(m: int, n: int, block: int) -> int:
@@ -227,6 +230,10 @@ FACTOR_MESSAGE = np.dtype(
     + [(name, "f8") for name in ("start", "end")],
     align=True,
 )  # hs_factor_message
+
+
+#: Most blocks along a side of hs_lu_grid_x.
+LU_GRID_MOST: int = lib.HS_LU_GRID_MOST
 
 
 def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:

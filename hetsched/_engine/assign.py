@@ -95,6 +95,11 @@ def task_orders(
     return counts
 
 
+#: Most workers for which hs_task_links is exact: without messages back, and with them.
+LINKS_SENT: int = lib.HS_TASK_LINKS_SENT
+LINKS_BOTH: int = lib.HS_TASK_LINKS_BOTH
+
+
 def task_links(
     bound: float,
     times: NDArray[np.float64],
@@ -128,6 +133,9 @@ def task_positions(
         weights.size > LONG,
     )
     return weights
+
+
+AXIAL_MOST: int = lib.HS_ASSIGN_AXIAL_MOST
 
 
 def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:

@@ -8,8 +8,11 @@ import numpy as np
 
 from .ffi import lib
 
-DTYPES = {
-    np.dtype(name): i for i, name in enumerate(("float32", "float64", "complex64", "complex128"))
+DTYPES: dict[np.dtype[Any], int] = {
+    np.dtype(np.float32): lib.HS_FLOAT32,
+    np.dtype(np.float64): lib.HS_FLOAT64,
+    np.dtype(np.complex64): lib.HS_COMPLEX64,
+    np.dtype(np.complex128): lib.HS_COMPLEX128,
 }
 CODES = {dtype.num: code for dtype, code in DTYPES.items()}
 

@@ -14,7 +14,9 @@ from .ffi import check_status, ffi, lib
 KERNELS = ("blis", "openblas", "c")
 #: Instruction sets that our own kernels are written for, on any processor.
 SETS = ("avx512", "avx2", "neon", "plain")
-_MOST = 2**20  # largest block size, as in hs_blocking
+#: The least depth and the largest block size of hs_blocking.
+LEAST_DEPTH: int = lib.HS_BLOCKING_DEPTH
+MOST: int = lib.HS_BLOCKING_MOST
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Blocking:
                     f"{name} must be a pair, for float32 and float64, got {len(given)} numbers"
                 )
             pair = tuple(
-                check.integer(f"{name}[{i}]", x, low=0, high=_MOST) for i, x in enumerate(given)
+                check.integer(f"{name}[{i}]", x, low=0, high=MOST) for i, x in enumerate(given)
             )
             object.__setattr__(self, name, pair)
 

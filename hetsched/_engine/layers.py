@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
 from .rows import over_rows
 
-_METHODS = ("exact", "best", "paper")  # the numbers of hs_layers_method
+MODES = {"scss": lib.HS_SCSS, "sccs": lib.HS_SCCS, "pccs": lib.HS_PCCS, "pcss": lib.HS_PCSS}
+METHODS = {"exact": lib.HS_LAYERS_EXACT, "best": lib.HS_LAYERS_BEST, "paper": lib.HS_LAYERS_PAPER}
+MOST: float = lib.HS_LAYERS_MOST
 
 
 class Layers:
@@ -19,7 +21,7 @@ class Layers:
 
     def __init__(
         self,
-        mode: int,
+        mode: str,
         n: int,
         compute: NDArray[np.float64],
         send: NDArray[np.float64],
@@ -28,7 +30,7 @@ class Layers:
         self.n, self.p = n, len(compute)
         p = self.p
         self._views = doubles(compute), doubles(send, p), or_null(most, int64s, p)
-        self.handle = ffi.new("hs_layers *", (mode, p, n, *self._views))
+        self.handle = ffi.new("hs_layers *", (MODES[mode], p, n, *self._views))
 
     def schedule(
         self, order: NDArray[np.int32], counts: NDArray[np.int64]
@@ -91,7 +93,7 @@ def is_brief_batch(method: str, rows: int, p: int) -> bool:
 
 def layers_batch(
     method: str,
-    mode: int,
+    mode: str,
     n: int,
     compute: NDArray[np.float64],
     send: NDArray[np.float64],
@@ -121,9 +123,11 @@ def layers_batch(
 
     def call(first: int, last: int, cancel: Any) -> int:
         room = ffi.NULL if limits is None else limits + first * p
-        own = ffi.new("hs_layers *", (mode, p, n, times + first * p, messages + first * p, room))
+        own = ffi.new(
+            "hs_layers *", (MODES[mode], p, n, times + first * p, messages + first * p, room)
+        )
         found = (view + first * width for view, width in outputs)
-        return lib.hs_layers_batch(_METHODS.index(method), last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
+        return lib.hs_layers_batch(METHODS[method], last - first, own, work, cancel, *found)  # type: ignore[no-any-return]
 
     over_rows(call, rows, threads, progress)
     return order, counts, makespans, bounds, proven.astype(bool)

@@ -28,8 +28,14 @@ def partition_columns(
     return order[: starts[-1]].copy(), starts
 
 
+#: The operators of a floorplan.
+BESIDE: int = lib.HS_BESIDE
+ABOVE: int = lib.HS_ABOVE
+WHEEL: int = lib.HS_WHEEL
+AROUND: int = lib.HS_AROUND
+
 #: The numbers of hs_batch_method, by the names that `partition` gives them.
-BATCHED = ("columns", "interval")
+BATCHED = {"columns": lib.HS_BATCH_COLUMNS, "interval": lib.HS_BATCH_INTERVAL}
 
 
 def is_brief_batch(method: str, rows: int, p: int) -> bool:
@@ -51,7 +57,7 @@ def partition_batch(
 
     def call(first: int, last: int, cancel: Any) -> int:
         own = inputs + first * p, cancel, zones + 4 * first * p, least + first
-        return lib.hs_partition_batch(BATCHED.index(method), last - first, p, *own)  # type: ignore[no-any-return]
+        return lib.hs_partition_batch(BATCHED[method], last - first, p, *own)  # type: ignore[no-any-return]
 
     over_rows(call, rows, threads, progress)
     return rects, bounds
@@ -193,7 +199,14 @@ def partition_search(
 
 
 # The numbers of hs_rule, by the names that `partition` gives them.
-RULES = ("rows", "kalinov-lastovetsky", "recursive", "nagamochi-abe", "snrpp", "kaddoura")
+RULES = {
+    "rows": lib.HS_RULE_ROWS,
+    "kalinov-lastovetsky": lib.HS_RULE_KALINOV_LASTOVETSKY,
+    "recursive": lib.HS_RULE_RECURSIVE,
+    "nagamochi-abe": lib.HS_RULE_NAGAMOCHI_ABE,
+    "snrpp": lib.HS_RULE_SNRPP,
+    "kaddoura": lib.HS_RULE_KADDOURA,
+}
 
 
 def partition_rule(
@@ -202,10 +215,7 @@ def partition_rule(
     """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
     plan = np.empty(2 * len(areas), np.int32)
     length, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (
-        (RULES.index(rule), len(areas), doubles(areas), aspect),
-        (int32s(plan), length, cost),
-    )
+    given, found = (RULES[rule], len(areas), doubles(areas), aspect), (int32s(plan), length, cost)
     cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
     return plan[: length[0]].copy(), cost[0]
 
@@ -241,6 +251,14 @@ def zones_bound(
 
 
 CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
+#: Most workers of hs_partition_interval, hs_partition_guillotine (without and with wheels),
+#: hs_partition_nonrectangular and hs_partition_largest (at all, and exact).
+INTERVAL_MOST: int = lib.HS_INTERVAL_MOST
+GUILLOTINE_MOST: int = lib.HS_GUILLOTINE_MOST
+WHEELS_MOST: int = lib.HS_WHEELS_MOST
+AROUND_MOST: int = lib.HS_AROUND_MOST
+LARGEST_MOST: int = lib.HS_LARGEST_MOST
+LARGEST_EXACT: int = lib.HS_LARGEST_EXACT
 
 
 def partition_cuboids(

@@ -12,11 +12,16 @@ from .ffi import cancellable, doubles, ffi, int32s, lib
 from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
-RING_MOST: int = 1 << 14
-
+RING_MOST: int = lib.HS_RING_MOST
 
 #: The numbers of hs_ring_method, by the names that `slice_ring` gives them.
-BATCHED = ("exact", "best", "search", "multistart", "greedy")
+BATCHED = {
+    "exact": lib.HS_RING_METHOD_EXACT,
+    "best": lib.HS_RING_METHOD_BEST,
+    "search": lib.HS_RING_METHOD_SEARCH,
+    "multistart": lib.HS_RING_METHOD_MULTISTART,
+    "greedy": lib.HS_RING_METHOD_GREEDY,
+}
 
 
 def ring_batch(
@@ -57,7 +62,7 @@ def ring_batch(
             "hs_ring *", (p, own_times + first * p, own_links + first * p * p, work, volume, relays)
         )
         found = (view + first * width for view, width in outputs)
-        given = BATCHED.index(method), last - first, own, rounds, seed, bound_rounds, cancel
+        given = BATCHED[method], last - first, own, rounds, seed, bound_rounds, cancel
         return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
 
     over_rows(call, rows, threads, progress)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._base.ending import before_the_end, cancelled, is_refused
 from . import kernels as kernels  # importing it chooses a kernel
+from .allocate import ORDERS
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
 from .star import STAR_MESSAGE, Star, star_chunks, star_messages
@@ -484,16 +485,26 @@ class Recorder:
         return RunResult(recorded, *(list(times) for times in self.times))
 
 
-def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> Any:
+STENCIL_RULES = {"sum": lib.HS_SUM, "min": lib.HS_MIN}
+
+
+def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> Any:
     steps = [stride // array.itemsize for stride in array.strides]
     data = ffi.cast("void *", array.ctypes.data)
     return ffi.new(
         "hs_stencil *",
-        (CODES[array.dtype.num], rule, *array.shape, data, *steps, weights.ravel().tolist()),
+        (
+            CODES[array.dtype.num],
+            STENCIL_RULES[rule],
+            *array.shape,
+            data,
+            *steps,
+            weights.ravel().tolist(),
+        ),
     )
 
 
-def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: int) -> None:
+def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> None:
     """hs_stencil_tile on the whole array."""
     lib.hs_stencil_tile(_stencil(array, weights, rule), 0, 0, *array.shape)
 
@@ -502,7 +513,7 @@ def run_wavefront(
     threads: Threads,
     array: NDArray[Any],
     kernel: (
-        tuple[NDArray[np.float64], int]
+        tuple[NDArray[np.float64], str]
         | tuple[int, int]
         | Callable[[NDArray[Any], int, int, int, int], object]
     ),
@@ -512,7 +523,7 @@ def run_wavefront(
     axis: int,
     owner: NDArray[np.int32],
     reach: int,
-    order: int,
+    order: str,
     pace: NDArray[np.float64] | None,
     poll: Poll,
     event_capacity: int,
@@ -538,7 +549,7 @@ def run_wavefront(
         axis,
         int32s(owner, shape[axis]),
         reach,
-        order,
+        ORDERS[order],
         function,
         alive,
     )
@@ -591,7 +602,7 @@ def run_slices(
     )
 
 
-MEASURED = ("gemm", "panel", "trsm")
+MEASURED = {"gemm": lib.HS_MEASURE_GEMM, "panel": lib.HS_MEASURE_PANEL, "trsm": lib.HS_MEASURE_TRSM}
 
 
 class Measurement(NamedTuple):
@@ -631,7 +642,7 @@ def measure_kernel(
     elapsed, busy = np.empty(workers), np.empty(workers)
     views = (doubles(times), int32s(count), int32s(batch), doubles(elapsed), doubles(busy))
     fields = (
-        MEASURED.index(kernel),
+        MEASURED[kernel],
         DTYPES[dtype],
         size,
         worker,

@@ -9,6 +9,65 @@ from numpy.typing import NDArray
 
 from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib
 
+METHODS = {
+    "hom": lib.HS_STAR_HOM,
+    "homi": lib.HS_STAR_HOMI,
+    "het": lib.HS_STAR_HET,
+    "orroml": lib.HS_STAR_ORROML,
+    "ommoml": lib.HS_STAR_OMMOML,
+    "oddoml": lib.HS_STAR_ODDOML,
+    "bmm": lib.HS_STAR_BMM,
+    "maxreuse": lib.HS_STAR_REUSE,
+    "overlap": lib.HS_STAR_OVERLAP,
+}
+VARIANTS = {  # of "het"; the first eight are the paper's
+    "global": 0,
+    "global+c": lib.HS_STAR_FIRST_C,
+    "global+ahead": lib.HS_STAR_AHEAD,
+    "global+ahead+c": lib.HS_STAR_AHEAD | lib.HS_STAR_FIRST_C,
+    "local": lib.HS_STAR_LOCAL,
+    "local+c": lib.HS_STAR_LOCAL | lib.HS_STAR_FIRST_C,
+    "local+ahead": lib.HS_STAR_LOCAL | lib.HS_STAR_AHEAD,
+    "local+ahead+c": lib.HS_STAR_LOCAL | lib.HS_STAR_AHEAD | lib.HS_STAR_FIRST_C,
+    "global+spread-c": lib.HS_STAR_SPREAD_C,
+    "global+ahead+spread-c": lib.HS_STAR_AHEAD | lib.HS_STAR_SPREAD_C,
+    "local+spread-c": lib.HS_STAR_LOCAL | lib.HS_STAR_SPREAD_C,
+    "local+ahead+spread-c": lib.HS_STAR_LOCAL | lib.HS_STAR_AHEAD | lib.HS_STAR_SPREAD_C,
+}
+ALL_VARIANTS: int = lib.HS_STAR_ALL
+BOUNDS = {
+    "work": lib.HS_STAR_WORK,
+    "traffic": lib.HS_STAR_TRAFFIC,
+    "transfer": lib.HS_STAR_TRANSFER,
+    "steady state": lib.HS_STAR_STEADY,
+    "steady state with C": lib.HS_STAR_STEADY_C,
+    "re-use": lib.HS_STAR_LOOMIS,
+}
+#: Kinds of messages.
+LOAD: int = lib.HS_STAR_LOAD
+PANEL: int = lib.HS_STAR_PANEL
+RESULT: int = lib.HS_STAR_RESULT
+#: The matrix of which a worker holds a chunk.
+HOLD_C: int = lib.HS_STAR_HOLD_C
+HOLD_A: int = lib.HS_STAR_HOLD_A
+HOLD_B: int = lib.HS_STAR_HOLD_B
+HELD = {HOLD_C: "C", HOLD_A: "A", HOLD_B: "B"}
+#: Used instead of a number of buffers.
+STREAM_A: int = lib.HS_STAR_STREAM_A
+STREAM_B: int = lib.HS_STAR_STREAM_B
+#: Layouts of a worker's memory.
+DOUBLE: int = lib.HS_STAR_DOUBLE
+SINGLE: int = lib.HS_STAR_SINGLE
+TOLEDO: int = lib.HS_STAR_TOLEDO
+PAIR: int = lib.HS_STAR_PAIR
+#: Orders of the port.
+LISTED: int = lib.HS_STAR_LISTED
+DEMAND: int = lib.HS_STAR_DEMAND
+#: The largest cycle-time or link cost; most messages of a plan, and of an exact one.
+MOST: float = lib.HS_STAR_MOST
+MOST_MESSAGES: int = lib.HS_STAR_MESSAGES
+EXACT_MESSAGES: int = lib.HS_STAR_EXACT_MESSAGES
+
 
 class StarResult(NamedTuple):
     """Result of hs_star_plan; chunks and messages are empty if there are too many messages."""
@@ -59,21 +118,21 @@ class Star:
         self._views = doubles(times), doubles(costs, self.p), int64s(memory, self.p)
         self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
 
-    def plan(self, method: int, variant: int, eager: bool, most: int, long: bool) -> StarResult:
+    def plan(self, method: str, variant: int, eager: bool, most: int, long: bool) -> StarResult:
         """hs_star_plan, with the chunks and messages if there are at most `most` messages."""
         summary = ffi.new("hs_star_summary *")
         sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
         chunks, messages = np.zeros(0, STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
 
         def call(outputs: tuple[Any, Any]) -> None:
-            plan = (self.handle, method, variant, eager)
+            plan = (self.handle, METHODS[method], variant, eager)
             arrays = (summary, int64s(sides), int64s(columns), *outputs)
             cancellable(lambda cancel: lib.hs_star_plan(*plan, cancel, *arrays), long)
 
         call((ffi.NULL, ffi.NULL))
         result, variants = summary.variant, list(summary.variants)
         if summary.message_count <= most:
-            if variant < 0 and method == lib.HS_STAR_HET:
+            if variant == ALL_VARIANTS and method == "het":
                 variant = result
             chunks, messages = (
                 np.zeros(summary.chunk_count, STAR_CHUNK),
@@ -148,14 +207,14 @@ class Star:
         call(star_messages(messages))
         return makespan[0], messages
 
-    def bounds(self, layout: int) -> list[float]:
-        """hs_star_bounds."""
+    def bounds(self, layout: int) -> dict[str, float]:
+        """hs_star_bounds, by the names in BOUNDS."""
         bounds = ffi.new("double[]", lib.HS_STAR_BOUNDS)
         cancellable(
             lambda cancel: lib.hs_star_bounds(self.handle, layout, cancel, bounds),
             self.p > LONG // 20,
         )
-        return list(bounds)
+        return {name: bounds[number] for name, number in BOUNDS.items()}
 
 
 def star_side(memory: int, layout: int) -> int:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._engine.kernels import Blocking
+from .._engine.kernels import LEAST_DEPTH, MOST, Blocking
+from .._engine.tuning import PACKED_SHARE
 
 TYPES = ("float32", "float64")
 _NAMES = ("depth", "rows", "cols")
 _FACTORS = ((1, 2), (3, 4), (4, 3), (2, 1))
 _PARTS = 3  # multiples of the larger size in a product: that is 4 or 6 of the smaller one
-_SHARE = 20  # packed panels hold at most 1 / _SHARE of the operands
-_DEPTH_STEP, _LEAST_DEPTH, _MOST = 4, 16, 2**20
+_DEPTH_STEP, _LEAST_DEPTH, _MOST = 4, LEAST_DEPTH, MOST
 _ROUNDS = 15  # enough for dozens of comparisons without a wrong result by chance
 _LOOKS = (3, 7)  # rounds after which a challenger that is not faster is given up
 _MARGIN = 0.02  # fraction of the time: smaller differences count as equal
@@ -272,7 +272,7 @@ class _Search:
         if by_cols:
             k, n = depth, _PARTS * cols
             packed = depth * ((2 if workers > 1 else 1) * cols + workers * rows)
-            return Shape(max(m, -(-(_SHARE * packed - k * n) // (n + k)) + 1), k, n)
+            return Shape(max(m, -(-(PACKED_SHARE * packed - k * n) // (n + k)) + 1), k, n)
         k = _PARTS * depth
         wanted = _USUAL * self._rate(i, t, pair[0]) / (2.0 * m * k)
         return Shape(m, k, int(min(max(wanted, _LEAST_COLS), _MOST_COLS)))

@@ -30,7 +30,7 @@ from .blocks import MeasuredBlocks
 from .kept import header, keep, kept_record
 from .topology import Topology, topology
 
-KERNELS = run.MEASURED
+KERNELS = tuple(run.MEASURED)
 #: Default sizes: the side for gemm, the rows for panel, the columns for trsm.
 _SIZES = {"gemm": (64, 128, 256, 512, 768), "panel": (128, 512, 2048), "trsm": (64, 256, 1024)}
 _KIND = "measure"  # of kept records

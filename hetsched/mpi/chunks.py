@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from ..planners.star import STREAM_A, STREAM_B
+from .._engine import star as engine
 
-LOAD, PANEL, RESULT = range(3)  # hs_star_kind
-C, A, B = range(3)
+LOAD, PANEL, RESULT = engine.LOAD, engine.PANEL, engine.RESULT
+C, A, B = engine.HOLD_C, engine.HOLD_A, engine.HOLD_B
+
 _LEAST = 3  # blocks: one of each operand
 
 Array = NDArray[Any]
@@ -96,7 +97,7 @@ class Product(NamedTuple):
 
 def streamed(chunk: Chunk) -> int:
     """The operand that is sent block by block; C if there is none."""
-    return A if chunk.buffers == STREAM_A else B if chunk.buffers == STREAM_B else C
+    return A if chunk.buffers == engine.STREAM_A else B if chunk.buffers == engine.STREAM_B else C
 
 
 def along(chunk: Chunk, first: int) -> int:

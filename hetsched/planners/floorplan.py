@@ -18,17 +18,17 @@ from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 
-BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
+BESIDE, ABOVE, WHEEL, AROUND = engine.BESIDE, engine.ABOVE, engine.WHEEL, engine.AROUND
 FULL_COLUMNS = "partitions into full columns"
 
 #: Most workers for which "best" tries a method: all guillotine cuts with pinwheels, all guillotine
 #: cuts, zones around other zones, cuts of the sorted list.
-_WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = 8, 12, 64, 128
+_WHEELS, _ALL_CUTS, _AROUND, _INTERVAL = engine.WHEELS_MOST, 12, 64, 128
 #: For more workers, "best" tries at most _CUTS cuts of the sorted list, and at least _FEWEST cuts
 #: of a run.
 _CUTS, _FEWEST = 1_000_000, 8
 #: Most workers of "interval".
-MOST_CUT = 1024
+MOST_CUT = engine.INTERVAL_MOST
 #: Most workers for which "best" tries zones around other zones in all orders of the workers.
 _ALL_ORDERS = 5
 #: Floorplans per worker that "best" tries without a budget, and the most workers times floorplans.
@@ -315,9 +315,9 @@ def _contiguous(request: Request) -> Floorplan:
 def _most(method: str, largest: bool) -> int:
     """Most workers of a method."""
     return {
-        "interval": 256 if largest else MOST_CUT,
-        "guillotine": 7 if largest else 16,
-        "nonrectangular": 256,
+        "interval": engine.LARGEST_MOST if largest else MOST_CUT,
+        "guillotine": engine.LARGEST_EXACT if largest else engine.GUILLOTINE_MOST,
+        "nonrectangular": engine.AROUND_MOST,
     }[method]
 
 

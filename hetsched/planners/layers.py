@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
+from .._engine import layers as layers_engine
 from .._engine.layers import Layers, is_brief_batch, layers_batch
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, proven
@@ -31,11 +32,10 @@ from .layer_memory import (
 )
 from .stacked import PlanStack, certified_rows, stack_of, threads_for
 
-MODES = ("scss", "sccs", "pccs", "pcss")  # in the order of the C enum hs_layers_mode
-METHODS = ("exact", "best", "paper")
+MODES, METHODS = tuple(layers_engine.MODES), tuple(layers_engine.METHODS)
 _SEQUENTIAL, _OVERLAPPING = MODES[:2], ("scss", "pcss")
 MOST_LAYERS = 2**30
-_LEAST, _MOST = 2.0**-300, 2.0**300  # HS_LAYERS_MOST
+_LEAST, _MOST = 1.0 / layers_engine.MOST, layers_engine.MOST
 _WORK = 3 * 10**6  # most work of the search over orders: half a second
 
 
@@ -406,7 +406,7 @@ def _layers_stack(
     with reporting(progress) as tell:
         limits = None if (most == n).all() else most.reshape(-1, p)
         threads = threads_for(is_brief_batch(method, *work.shape), tell)
-        given = method, MODES.index(mode), n, work, message, limits, _WORK, threads, tell
+        given = method, mode, n, work, message, limits, _WORK, threads, tell
         _, counts, makespan, bound, exact = layers_batch(*given)
     bound, optimal = certified_rows(bound, makespan)
     optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
@@ -449,7 +449,7 @@ def _engine_of(
         _scaled("cycle_times", times, factor**2, "n^2"),
         _scaled("link_costs", costs, 2 * factor, "2 n"),
     )
-    return Layers(MODES.index(mode), n, work, message, None if (most == n).all() else most)
+    return Layers(mode, n, work, message, None if (most == n).all() else most)
 
 
 def _schedule(

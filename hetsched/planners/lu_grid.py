@@ -20,8 +20,7 @@ from .floorplan import of_columns
 
 #: Most workers for which "nested" takes the best of all cuts, and the best cuts of the sorted list.
 _ALL_CUTS, _INTERVAL = 10, 128
-#: The largest side: its square is below 2^31.
-_MOST = 46340
+_MOST = allocate.LU_GRID_MOST
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
 from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
-from .layers import MODES, LayersPlan
+from .layers import LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
 from .product import (
@@ -191,7 +191,7 @@ def _layers(task: Task) -> ProductPlan:
     send[send < 1.0 / _MOST] = 0.0
     port = np.argsort(send, kind="stable")  # the best order of messages
     speed = np.argsort(compute + send, kind="stable")
-    mode = MODES.index("sccs" if task.communication == "once" else task.communication)
+    mode = "sccs" if task.communication == "once" else task.communication
     plans = []
     for enrolled in range(1, p + 1) if p <= _FEW else (p,):
         time = np.full(p, np.inf)

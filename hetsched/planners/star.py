@@ -26,40 +26,17 @@ from .stacked import PlanStack, one_by_one, stack_of
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
 REUSE = "maxreuse"  # of section 3
 OVERLAP = "overlap"  # the remark at the end of section 4
-RULES = (*PAPER, REUSE, OVERLAP)  # in the order of hs_star_method
+RULES = tuple(engine.METHODS)
 METHODS = (*RULES, "search", "exact")
 RETURNS = ("lazy", "eager")
-VARIANTS = {  # numbers of hs_star_plan; the first eight variants are the paper's
-    "global": 0,
-    "global+c": 1,
-    "global+ahead": 2,
-    "global+ahead+c": 3,
-    "local": 4,
-    "local+c": 5,
-    "local+ahead": 6,
-    "local+ahead+c": 7,
-    "global+spread-c": 8,
-    "global+ahead+spread-c": 10,
-    "local+spread-c": 12,
-    "local+ahead+spread-c": 14,
-}
-_KINDS = ("held", "panel", "result")  # kinds of messages, in the order of their numbers
-HELD = ("C", "A", "B")  # in the order of hs_star_held
-# in the order of hs_star_bounds
-_BOUNDS = ("work", "traffic", "transfer", "steady state", "steady state with C", "re-use")
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # bounds that hold for every plan
-_DOUBLE, _SINGLE, _TOLEDO, _PAIR = range(4)  # hs_star_layout
-_LAYOUTS = {"bmm": _TOLEDO, REUSE: _SINGLE, OVERLAP: _PAIR}  # the other methods have _DOUBLE
+# the other methods have engine.DOUBLE
+_LAYOUTS = {"bmm": engine.TOLEDO, REUSE: engine.SINGLE, OVERLAP: engine.PAIR}
 # in blocks; 5 for the other methods
 LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}
-STREAM_A, STREAM_B = 0, -1  # used instead of a number of buffers
-_LISTED = 3  # of hs_star_order
-_MOST = 1e200
 _LARGEST = 2**31 - 1  # most blocks along a side
-_MOST_MESSAGES = 10**8
 _LONG = 10**6  # messages; for more, Ctrl-C is checked
 _MOST_STEPS = 4 * 10**8  # most steps of a method that "best" tries: about two seconds
-_MOST_EXACT = 2**20  # most messages of hs_star_exact
 #: Messages of a search without a budget, of the first round with one, and the most of any round.
 EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12
 
@@ -141,8 +118,8 @@ class StarPlan(Plan):
             "chunks",
             added=1,
             worker=(0, "p - 1"),
-            held=(0, len(HELD) - 1),
-            buffers=(STREAM_B, 2**31 - 1),
+            held=(0, len(engine.HELD) - 1),
+            buffers=(engine.STREAM_B, 2**31 - 1),
             height=(1, "r"),
             width=(1, "s"),
             depth=(1, 2**63 - 1),
@@ -152,16 +129,16 @@ class StarPlan(Plan):
             engine.STAR_MESSAGE,
             "messages",
             worker=(0, "p - 1"),
-            kind=(0, len(_KINDS) - 1),
+            kind=(engine.LOAD, engine.RESULT),
             chunk=(0, "chunks - 1"),
         ),
         "updates": schema.Array("i8", "p"),
-        "bounds": schema.Numbers(_BOUNDS, _FOR_ALL),
+        "bounds": schema.Numbers(engine.BOUNDS, _FOR_ALL),
         "returns": schema.Text(*RETURNS, ""),
-        "variant": schema.Text(*VARIANTS, ""),
-        "variants": schema.Numbers(VARIANTS),
-        "cycle_times": schema.Array("f8", "p", low=schema.LEAST, high=_MOST),
-        "link_costs": schema.Array("f8", "p", high=_MOST),
+        "variant": schema.Text(*engine.VARIANTS, ""),
+        "variants": schema.Numbers(engine.VARIANTS),
+        "cycle_times": schema.Array("f8", "p", low=schema.LEAST, high=engine.MOST),
+        "link_costs": schema.Array("f8", "p", high=engine.MOST),
         "memory": schema.Array("i8", "p"),
         "planning_time": schema.Real(),
     }
@@ -200,15 +177,15 @@ class StarPlan(Plan):
         times, costs, memory = star_of(platform, self.shape)
         require_room(self, memory)
         star = engine.Star(self.shape, times, costs, memory)
-        makespan, log = port_log(self, star, _LISTED)
-        bounds = dict(zip(_BOUNDS, star.bounds(_DOUBLE), strict=True))
+        makespan, log = port_log(self, star, engine.LISTED)
+        bounds = star.bounds(engine.DOUBLE)
         return self._carried(
             platform,
             makespan,
             max(bounds[name] for name in _FOR_ALL),
             messages=check.frozen(log),
             variant="",
-            mu=check.frozen(_sides(memory, _DOUBLE)),
+            mu=check.frozen(_sides(memory, engine.DOUBLE)),
             bounds=check.FrozenDict(bounds),
             variants=check.FrozenDict(),
             cycle_times=check.frozen(times),
@@ -231,11 +208,12 @@ class StarPlan(Plan):
             compute_start,
             compute_end,
         ) in self.messages.tolist():
-            layer = kind == 1 or (kind == 2 and held[chunk])
-            name = ("panel", "result")[kind - 1] if kind else HELD[held[chunk]]
+            layer = kind == engine.PANEL or (kind == engine.RESULT and held[chunk])
+            names = {engine.PANEL: "panel", engine.RESULT: "result"}
+            name = names.get(kind) or engine.HELD[held[chunk]]
             what = f"{name} {depth} of chunk {chunk}" if layer else f"{name} of chunk {chunk}"
             steps.append(Step(worker, "transfer", start, end, what))
-            if kind == 1:
+            if kind == engine.PANEL:
                 steps.append(Step(worker, "compute", compute_start, compute_end, what))
         return steps
 
@@ -447,7 +425,7 @@ def planned(
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
     if variant is not None:
-        check.choice("variant", variant, VARIANTS)
+        check.choice("variant", variant, engine.VARIANTS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
     end = None if budget is None else start + check.number("budget", budget, low=0.0)
     least = LEAST_MEMORY.get(method, 5)
@@ -459,13 +437,16 @@ def planned(
     if (product := math.prod(shape)) >= 2**63:
         raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
     star = engine.Star(shape, times, costs, memory)
-    layout = _LAYOUTS.get(method, _DOUBLE)
+    layout = _LAYOUTS.get(method, engine.DOUBLE)
     messages = _messages(shape, int(memory.max()), layout)
-    if messages > _MOST_MESSAGES:
+    if messages > engine.MOST_MESSAGES:
         raise _too_many(shape, f"{messages} messages or more")
     most = _messages(shape, int(memory[memory >= least].min()), layout)
     long = most > _LONG
-    choice, eager = -1 if variant is None else VARIANTS[variant], returns == "eager"
+    choice, eager = (
+        engine.ALL_VARIANTS if variant is None else engine.VARIANTS[variant],
+        returns == "eager",
+    )
     chosen = method
     trials: dict[str, float] = {}
     with suppress(NotImplementedError):  # it would need too many messages
@@ -473,7 +454,7 @@ def planned(
             chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
     for name in _worth_trying(most, memory) if method == "best" else ():
         with suppress(NotImplementedError):
-            trials[name] = star.plan(RULES.index(name), choice, eager, 0, long).makespan
+            trials[name] = star.plan(name, choice, eager, 0, long).makespan
     if method in ("best", "search"):
         if not trials:
             raise _too_many(shape, "more messages")
@@ -485,7 +466,7 @@ def planned(
         makespan, chunks, log = _exact(star, shape, memory, messages, end, effort)
     else:
         try:
-            result = star.plan(RULES.index(chosen), choice, eager, _MOST_MESSAGES, long)
+            result = star.plan(chosen, choice, eager, engine.MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
         makespan, chunks, log, number, variants = (
@@ -495,13 +476,13 @@ def planned(
             result.variant,
             result.variants,
         )
-    layout = _LAYOUTS.get(chosen, _DOUBLE)
-    bounds = dict(zip(_BOUNDS, star.bounds(layout), strict=True))
+    layout = _LAYOUTS.get(chosen, engine.DOUBLE)
+    bounds = star.bounds(layout)
     bound = max(bounds[name] for name in _FOR_ALL)
     updates = np.zeros(len(times), np.int64)
     np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
     mu = result.sides if chosen in RULES else _sides(memory, layout)
-    names = {number: name for name, number in VARIANTS.items()}
+    names = {number: name for name, number in engine.VARIANTS.items()}
     return StarPlan(
         method=chosen,
         asked=method,
@@ -582,32 +563,33 @@ def _exact(
     It is the best of the paper's plans by full columns, unless a better plan is found.
     """
     r, s, t = shape
-    sides = np.minimum(_sides(memory, _DOUBLE), r)
+    sides = np.minimum(_sides(memory, engine.DOUBLE), r)
     parts = -(-r // int(sides[sides > 0].min()))
     failure = (
         f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)}"
         " workers"
     )
-    if s * parts * (t + 2) > _MOST_EXACT:
+    if s * parts * (t + 2) > engine.EXACT_MESSAGES:
         raise ValueError(
-            f"{failure} can need {s * parts * (t + 2)} messages, at most {_MOST_EXACT} are tried"
+            f"{failure} can need {s * parts * (t + 2)} messages, at most"
+            f" {engine.EXACT_MESSAGES} are tried"
         )
     trials = []
     for name in _worth_trying(messages, memory):
         for eager in (False, True) if name not in _LAYOUTS else ():
-            trial = star.plan(PAPER.index(name), -1, eager, 0, False)
+            trial = star.plan(name, engine.ALL_VARIANTS, eager, 0, False)
             # methods that treat workers as equal may use less memory than they have
             if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
-                trials.append((trial.makespan, PAPER.index(name), eager))
+                trials.append((trial.makespan, engine.METHODS[name], name, eager))
     known = min(trials)
     try:
         chunks, served = _proved(star, s * parts, known[0], end, effort)
     except InfeasibleError:
-        result = star.plan(known[1], -1, known[2], _MOST_MESSAGES, False)
+        result = star.plan(known[2], engine.ALL_VARIANTS, known[3], engine.MOST_MESSAGES, False)
         return result.makespan, result.chunks, result.messages
     except NotImplementedError:
         raise ValueError(f"{failure} need a larger budget, or use method 'search'") from None
-    makespan, log = star.simulate(chunks, _LISTED, served, False)
+    makespan, log = star.simulate(chunks, engine.LISTED, served, False)
     return makespan, chunks, log
 
 
@@ -672,9 +654,9 @@ def star_of(
         ("cycle_times", platform.cycle_times),
         ("link_costs", platform.link_costs),
     ):
-        if (values > _MOST).any():
+        if (values > engine.MOST).any():
             raise ValueError(
-                f"platform.{name}[{int(np.argmax(values))}] must be at most {_MOST:g}, got"
+                f"platform.{name}[{int(np.argmax(values))}] must be at most {engine.MOST:g}, got"
                 f" {values.max():g}"
             )
     side = min(max(shape), 2**26)
@@ -685,7 +667,7 @@ def star_of(
 
 def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
     return ValueError(
-        f"r, s, t = {shape} need {messages}, at most {_MOST_MESSAGES} can be simulated"
+        f"r, s, t = {shape} need {messages}, at most {engine.MOST_MESSAGES} can be simulated"
     )
 
 
@@ -708,7 +690,9 @@ def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
         ]
     )
     form = np.select(
-        [chunks["buffers"] == STREAM_A, chunks["buffers"] == STREAM_B], [3, 4], chunks["held"]
+        [chunks["buffers"] == engine.STREAM_A, chunks["buffers"] == engine.STREAM_B],
+        [3, 4],
+        chunks["held"],
     )
     return tuple(np.take_along_axis(table[:, i], form[None], 0)[0] for i in range(6))
 
@@ -747,6 +731,6 @@ def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
     r, s, t = shape
     # in 3 or 4 blocks of memory, one block of each operand
     side = max(engine.star_side(memory, layout), 1)
-    if layout == _SINGLE:
+    if layout == engine.SINGLE:
         return -(-s // side) * (2 * -(-r // side) + r * t)
-    return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == _TOLEDO else 1)))
+    return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == engine.TOLEDO else 1)))

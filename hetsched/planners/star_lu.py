@@ -14,21 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check, schema
-from .._engine.star import Star
+from .._engine.star import ALL_VARIANTS, Star
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
-from .star import (
-    EFFORT,
-    LEAST_MEMORY,
-    METHODS,
-    OVERLAP,
-    RETURNS,
-    REUSE,
-    RULES,
-    StarPlan,
-    planned,
-    star_of,
-)
+from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, StarPlan, planned, star_of
 
 _MOST = 2**20  # most blocks of a side: their cube fits a double exactly
 #: Widths are compared by the given method if it is one of these.
@@ -309,7 +298,7 @@ def _best_width(
     It is n if no worker's memory holds a chunk.
     """
     names = (method,) if method in _QUICK else ("oddoml", REUSE)
-    rules = [RULES.index(name) for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
+    rules = [name for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
     if not rules:
         return n
     widths = [*range(1, min(n, _FEW) + 1), *(int(_FEW * 1.25**k) for k in range(1, 64)), n]
@@ -320,7 +309,9 @@ def _best_width(
             star = Star((n - first - width, n - first - width, width), times, costs, memory)
             try:
                 products.append(
-                    min(star.plan(rule, -1, False, 0, n > _FEW).makespan for rule in rules)
+                    min(
+                        star.plan(rule, ALL_VARIANTS, False, 0, n > _FEW).makespan for rule in rules
+                    )
                 )
             except NotImplementedError:  # too many messages
                 products.append(math.inf)

@@ -17,7 +17,7 @@ from .._engine import assign as engine
 _SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)
 #: Most slaves for which orders are proven optimal: equal links with answers; different links
 #: without answers, and with them.
-_AXIAL, _FORWARD, _BOTH = 12, 18, 8
+_AXIAL, _FORWARD, _BOTH = engine.AXIAL_MOST, engine.LINKS_SENT, engine.LINKS_BOTH
 _CUBE = 128  # most slaves for which weights by slave and both slots are stored
 _ROUNDS = 300  # rounds of prices on the slots, three times as many up to 40 slaves
 _STEPS = 60  # steps of the bound with fractions

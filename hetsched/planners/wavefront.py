@@ -17,7 +17,7 @@ from ..plan import Plan, Step, certified
 from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
-ORDERS = ("across", "along")
+ORDERS = tuple(engine.ORDERS)
 _MOST = 2**53  # most tiles
 _MASK = ("W", "N", "NW", "NE", "SW")
 
@@ -106,7 +106,7 @@ class Wavefront(Plan):
     def _times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         length = self.shape[1 - self.axis]
         start, end = engine.wavefront_times(
-            length, self.owner, self.cycle_times, self.reach, ORDERS.index(self.order)
+            length, self.owner, self.cycle_times, self.reach, self.order
         )
         start, end = check.frozen(start), check.frozen(end)
         return (start, end) if self.axis == 1 else (check.frozen(start.T), check.frozen(end.T))
@@ -119,9 +119,7 @@ class Wavefront(Plan):
     def _on(self, platform: Platform) -> Plan:
         times, (rows, cols) = platform.cycle_times, self.shape
         length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
-        makespan = engine.wavefront_makespan(
-            length, self.owner, times, self.reach, ORDERS.index(self.order)
-        )
+        makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, self.order)
         return self._carried(
             platform, makespan, engine.wavefront_bound(length, lines, times, self.reach)
         )
@@ -227,18 +225,18 @@ def wavefront(
             f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal,"
             " and 2**53 tiles"
         )
-    reach, turn, redistributed = _reach(neighbours), ORDERS.index(order), False
+    reach, redistributed = _reach(neighbours), False
     if method == "panels":
         chosen = 0 if period is None else min(check.integer("period", period, low=1), lines)
         owner, chosen, redistributed, makespan = engine.wavefront_panels(
-            length, lines, times, chosen, reach, turn
+            length, lines, times, chosen, reach, order
         )
     else:
         if period is not None:
             raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
         able = np.flatnonzero(np.isfinite(times)).astype(np.int32)
         owner, chosen = np.resize(able, lines), len(able)
-        makespan = engine.wavefront_makespan(length, owner, times, reach, turn)
+        makespan = engine.wavefront_makespan(length, owner, times, reach, order)
     bound = engine.wavefront_bound(length, lines, times, reach)
     return Wavefront(
         method=method,

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from .._base import check
 from .._base.frozen import Frozen
+from .._engine import run as engine
 from .operands import Array
 
-RULES = ("sum", "min")
+RULES = tuple(engine.STENCIL_RULES)
 
 #: In Python: a callable that takes the array and the row, column, height and width of a tile.
 #: In C: the addresses of an hs_tile_function and of its context.

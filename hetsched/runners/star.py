@@ -13,9 +13,9 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
-from .._engine.star import Star
+from .._engine.star import DEMAND, LISTED, MOST, STREAM_A, STREAM_B, Star
 from ..planners.cover import require_chunks
-from ..planners.star import STREAM_A, STREAM_B, StarPlan, forms, port_log, require_room
+from ..planners.star import StarPlan, forms, port_log, require_room
 from ..platform import UNIT, Unit, divided_time, relative_speeds
 from ..trace import Trace
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from .workers import Resources
 
 ORDERS = ("plan", "demand")
-_LISTED, _DEMAND = 3, 1  # hs_star_order
 _LARGEST = 256  # largest side of the products in a measurement of a rate
 _COPIED = 1 << 22  # bytes copied in a measurement of a rate
-_MOST = 1e200  # HS_STAR_MOST
 
 
 def run(
@@ -173,7 +171,7 @@ def checked(
     )
     require_room(plan, limits)
     for what, own in (("cycle-time", times), ("link cost", costs)):
-        if own is not None and (own > _MOST).any():
+        if own is not None and (own > MOST).any():
             i = int(np.argmax(own))
             raise ValueError(
                 f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a"
@@ -183,7 +181,7 @@ def checked(
         (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
     )
     star = Star(plan.shape, *model, limits)
-    _, simulated = port_log(plan, star, _LISTED if order == "plan" else _DEMAND)
+    _, simulated = port_log(plan, star, LISTED if order == "plan" else DEMAND)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
 
 

@@ -11,11 +11,11 @@ from .._base import check
 from .._engine import allocate
 from .._engine import run as engine
 from .._engine.run import seconds
-from ..planners.wavefront import ORDERS, Wavefront, tile_label
+from ..planners.wavefront import Wavefront, tile_label
 from ..platform import UNIT, divided_time, relative_speeds
 from ..trace import Trace
 from .operands import Array, as_array, element_strides, writable
-from .recurrence import RULES, Kernel, Stencil
+from .recurrence import Kernel, Stencil
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,7 @@ def run(
         axis=plan.axis,
         owner=plan.owner,
         reach=plan.reach,
-        order=ORDERS.index(plan.order),
+        order=plan.order,
         pace=pace,
         poll=engine.Poll(progress),
         event_capacity=rows * cols if trace else 0,
@@ -99,7 +99,7 @@ def _target(image: Array, out: Array | None) -> Array:
 def _finish(plan: Wavefront, per_tile: NDArray[np.float64]) -> NDArray[np.float64]:
     """(p,) predicted end of each worker."""
     _, end = allocate.wavefront_times(
-        plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, ORDERS.index(plan.order)
+        plan.shape[1 - plan.axis], plan.owner, per_tile, plan.reach, plan.order
     )
     finish = np.zeros(len(per_tile))
     np.maximum.at(finish, plan.owner, end[-1])
@@ -128,7 +128,7 @@ def _checked(
     how: Any = kernel
     if isinstance(kernel, Stencil):
         _check_stencil(plan, array, kernel)
-        how = kernel.weights, RULES.index(kernel.rule)
+        how = kernel.weights, kernel.rule
     elif not callable(kernel):
         how = _addresses(kernel)
     if flops is None:
@@ -177,9 +177,4 @@ def stencil_rate(dtype: np.dtype[Any], rule: str, used: bytes) -> float:
     taps = np.frombuffer(used, bool).reshape(3, 3)
     stencil = Stencil(np.where(taps, 0.125, 0.0 if rule == "sum" else np.inf), rule)
     image = np.ones((n, n), dtype)
-    return (
-        stencil.flops
-        * n
-        * n
-        / seconds(lambda: engine.sweep_once(image, stencil.weights, RULES.index(rule)))
-    )
+    return stencil.flops * n * n / seconds(lambda: engine.sweep_once(image, stencil.weights, rule))

@@ -843,7 +843,7 @@ class TestByHand:
         lambda: allocate.factor_simulate(
             "lu", 40, 40, 8, np.zeros(5, np.int32), np.ones(2), links=np.ones((1, 2))
         ),
-        lambda: Layers(0, 9, np.ones(2), np.ones(1)),
+        lambda: Layers("scss", 9, np.ones(2), np.ones(1)),
         lambda: Star((2, 2, 2), np.ones(2), np.ones(2), np.ones(1, np.int64)),
     ],
 )

@@ -40,9 +40,7 @@ modes = st.sampled_from(MODES)
 
 def engine_of(mode, n, workers, most=None):
     work, message = (np.array(values, float) for values in zip(*workers, strict=True))
-    return Layers(
-        MODES.index(mode), n, work, message, None if most is None else np.array(most, np.int64)
-    )
+    return Layers(mode, n, work, message, None if most is None else np.array(most, np.int64))
 
 
 def fractions_of(workers):

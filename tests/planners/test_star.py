@@ -426,7 +426,7 @@ class TestBounds:
         costs, times, memory = ([rng.randint(1, 9) * f for _ in range(2)] for f in (1.0, 0.4, 5))
         updates = 30**3
         star = Star((30, 30, 30), np.array(times), np.array(costs), np.array(memory, np.int64))
-        bound = star.bounds(0)[2]
+        bound = star.bounds(0)["transfer"]
         first = np.linspace(0, updates, 200001)
         shares = np.array([first, updates - first])
         blocks = (2 / np.sqrt(np.array(memory)) + 1 / 30)[:, None] * shares - 2 * np.array(memory)[

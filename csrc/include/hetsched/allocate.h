@@ -196,7 +196,7 @@ HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64
                                        const int *cancel, hs_certificate *certificate);
 
 /* LU of n x n square blocks, each owned by one worker: step k updates the blocks (i, j) with i, j >
- * k, which are equal and independent. In all functions hs_lu_grid_x, n is 1 .. 46340 and
+ * k, which are equal and independent. In all functions hs_lu_grid_x, n is 1 .. HS_LU_GRID_MOST and
  *   cycle_times  [p] time to update a block, > 0, not NaN; a worker with an infinite one gets
  *                nothing
  *   owner        [n * n] the worker of each block, row by row
@@ -212,6 +212,7 @@ HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64
  *   owner  out
  * HS_ERROR_VALUE if plan is not such a floorplan. Time O(n^2 depth + (n log p) cuts), memory O(n^2
  * + p). */
+enum { HS_LU_GRID_MOST = 46340 }; /* n^2 is below 2^31 */
 HS_API hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times,
                                  const int32_t *plan, int32_t length, const int *cancel,
                                  int32_t *owner);

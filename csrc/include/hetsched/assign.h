@@ -78,15 +78,17 @@ HS_API hs_status hs_task_orders(double bound, int32_t p, const double *cycle_tim
                                 const int32_t *send_order, const int32_t *receive_order,
                                 int64_t *counts);
 
-/* Finds orders in which the workers do as many tasks as possible. Without receives and for p <= 18:
- * dynamic programming over sets, O(2^p p). With receives and for p <= 8: branch and bound over the
- * order of the answers, with the same dynamic programming inside, O(p! 2^p p) at worst. Otherwise:
- * a local search in which workers join, leave and move within the orders, with random restarts.
+/* Finds orders in which the workers do as many tasks as possible. Without receives and for p <=
+ * HS_TASK_LINKS_SENT: dynamic programming over sets, O(2^p p). With receives and for p <=
+ * HS_TASK_LINKS_BOTH: branch and bound over the order of the answers, with the same dynamic
+ * programming inside, O(p! 2^p p) at worst. Otherwise: a local search in which workers join, leave
+ * and move within the orders, with random restarts.
  *   work           effort of the search, in workers looked at; about 1e8 per second
  *   enrolled       out: q, the number of workers served
  *   send_order     [p] out: q entries are written
  *   receive_order  [p] out: q entries are written, also without receives
  *   optimal        out: 1 if no orders are better */
+enum { HS_TASK_LINKS_SENT = 18, HS_TASK_LINKS_BOTH = 8 };
 HS_API hs_status hs_task_links(double bound, int32_t p, const double *cycle_times,
                                const double *sends, const double *receives, int64_t work,
                                uint64_t seed, const int *cancel, int32_t *enrolled,
@@ -105,11 +107,12 @@ HS_API hs_status hs_task_positions(double bound, int32_t p, const double *cycle_
 /* Solves the axial assignment problem in three indices: gives each of p rows a column and a tube of
  * its own at the largest total weight. The problem is NP-hard in general. Dynamic programming over
  * pairs of sets: time O(4^p p^1.5), memory O(4^p).
- *   p        1 .. 12
+ *   p        1 .. HS_ASSIGN_AXIAL_MOST
  *   weights  [p * p * p] weight of row i, column j, tube k at (i * p + j) * p + k; 0 .. 2^58
  *   columns  [p] out
  *   tubes    [p] out
  *   total    out */
+enum { HS_ASSIGN_AXIAL_MOST = 12 };
 HS_API hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel,
                                  int32_t *columns, int32_t *tubes, int64_t *total);
 

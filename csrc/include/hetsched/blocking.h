@@ -29,10 +29,11 @@ typedef struct hs_caches {
  *   element_bytes  1 .. 64
  *   blocks         [3] out: depth k_c, rows m_c, columns n_c, in elements
  * If a cache is unknown, the sizes that it and larger caches determine are 0: the caller then uses
- * the kernel's own sizes. k_c is at least 16 and a multiple of 8, m_c is at least tile_rows and a
- * multiple of it, n_c is a multiple of tile_cols; none is above 2^20. The panel of B gets at least
- * half of L3, for the case that L3 does not hold what is in L2 (an exclusive cache). O(1).
- * HS_ERROR_VALUE for numbers outside of these ranges. */
+ * the kernel's own sizes. k_c is at least HS_BLOCKING_DEPTH and a multiple of 8, m_c is at least
+ * tile_rows and a multiple of it, n_c is a multiple of tile_cols; none is above HS_BLOCKING_MOST.
+ * The panel of B gets at least half of L3, for the case that L3 does not hold what is in L2 (an
+ * exclusive cache). O(1). HS_ERROR_VALUE for numbers outside of these ranges. */
+enum { HS_BLOCKING_DEPTH = 16, HS_BLOCKING_MOST = 1 << 20 };
 HS_API hs_status hs_blocking(const hs_caches *caches, int32_t tile_rows, int32_t tile_cols,
                              int32_t element_bytes, int32_t *blocks);
 

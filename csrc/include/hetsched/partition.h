@@ -190,12 +190,13 @@ HS_API hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const 
  *                 intervals. The list is then made coarser by halves, workers of small cost first,
  *                 and an interval has at most `reach` cells of one of these lists, and is cut
  *                 between them. No bound on the loss is known
- * At most 1024 positive areas, or, for any number of them, a reach of at most 1024, else
- * HS_ERROR_UNSUPPORTED. HS_ERROR_UNSUPPORTED also if a hull has more than 2^14 points, as with
+ * At most HS_INTERVAL_MOST positive areas, or, for any number of them, a reach of at most as many,
+ * else HS_ERROR_UNSUPPORTED. HS_ERROR_UNSUPPORTED also if a hull has more than 2^14 points, as with
  * weights that are more than 15 decades apart, or with some hundred areas of only a few values
  * (seen: 400 of four). With m the smaller of p and reach (p, if reach is 0): time O(p m^2) hull
  * merges, memory O(p m) hulls of some ten to some hundred points (24 bytes each), the more the
  * longer the list. */
+enum { HS_INTERVAL_MOST = 1024 };
 HS_API hs_status hs_partition_interval(int32_t p, const double *areas, const double *weights,
                                        double aspect, const int32_t *order, const int32_t *groups,
                                        double group_weight, int32_t reach, const int *cancel,
@@ -203,27 +204,31 @@ HS_API hs_status hs_partition_interval(int32_t p, const double *areas, const dou
 
 /* Finds the best of all guillotine partitions, with hulls of all subsets. With `wheels` also
  * pinwheels at every level, which covers every partition into rectangles for up to 6 workers.
- * HS_ERROR_UNSUPPORTED for more than 16 positive areas (with wheels: more than 8), or hulls of more
- * than 2^14 points as above. Time O(3^p) hull merges (6^p with wheels). */
+ * HS_ERROR_UNSUPPORTED for more than HS_GUILLOTINE_MOST positive areas (with wheels:
+ * HS_WHEELS_MOST), or hulls of more than 2^14 points as above. Time O(3^p) hull merges (6^p with
+ * wheels). */
+enum { HS_GUILLOTINE_MOST = 16, HS_WHEELS_MOST = 8 };
 HS_API hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *weights,
                                          double aspect, int32_t wheels, const int *cancel,
                                          int32_t *plan, int32_t *length, double *cost);
 
 /* Partitions like hs_partition_interval, but the last worker of an interval may also own the box
  * minus a corner for the other workers (HS_AROUND). Every sub-box is optimised for a grid of aspect
- * ratios only, so this is a heuristic. At most 256 positive areas, else HS_ERROR_UNSUPPORTED. Time
- * O(p^3), memory O(p^2), both times some 30 ratios. */
+ * ratios only, so this is a heuristic. At most HS_AROUND_MOST positive areas, else
+ * HS_ERROR_UNSUPPORTED. Time O(p^3), memory O(p^2), both times some 30 ratios. */
+enum { HS_AROUND_MOST = 256 };
 HS_API hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights,
                                              double aspect, const int32_t *order, const int *cancel,
                                              int32_t *plan, int32_t *length, double *cost);
 
 /* Minimises the largest weight * (height + width) instead of the sum (PERI-MAX). For a limit on the
  * largest, the feasible widths of a sub-box are a union of ranges; the limit is found by bisection.
- * With order NULL and at most 7 positive areas, exact over all guillotine partitions. Else over the
- * intervals of `order` (NULL: by ascending area), where a sub-box keeps its 16 widest ranges: a
- * heuristic, O(p^3) unions per step, at most some 600 steps. At most 256 positive areas, else
- * HS_ERROR_UNSUPPORTED.
+ * With order NULL and at most HS_LARGEST_EXACT positive areas, exact over all guillotine
+ * partitions. Else over the intervals of `order` (NULL: by ascending area), where a sub-box keeps
+ * its 16 widest ranges: a heuristic, O(p^3) unions per step, at most some 600 steps. At most
+ * HS_LARGEST_MOST positive areas, else HS_ERROR_UNSUPPORTED.
  *   cost  out: the largest weighted half perimeter */
+enum { HS_LARGEST_MOST = 256, HS_LARGEST_EXACT = 7 };
 HS_API hs_status hs_partition_largest(int32_t p, const double *areas, const double *weights,
                                       double aspect, const int32_t *order, const int *cancel,
                                       int32_t *plan, int32_t *length, double *cost);

@@ -18,7 +18,8 @@ HS_C_BEGIN
  * allowed: it takes as long as the messages of the member that pays most, and members may go
  * without a share. A ring is given from its lowest index on, towards the neighbour with the lower
  * index. All numbers are 0 (only links and the volume) or in 2^-200 .. 2^200; p is at most
- * 16384. */
+ * HS_RING_MOST. */
+enum { HS_RING_MOST = 1 << 14 };
 typedef struct hs_ring {
     int32_t p;
     const double *cycle_times; /* [p] time per unit of work */

@@ -204,8 +204,8 @@ HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t varia
  * orders of the port are considered, and results may leave at any time. The method searches layers
  * of states with dominance and bounds; it widens the layers until nothing is left out that could
  * matter. For small instances.
- *   effort       largest number of messages to try; HS_ERROR_UNSUPPORTED if it, or 2^20 messages
- *                for a plan, do not suffice
+ *   effort       largest number of messages to try; HS_ERROR_UNSUPPORTED if it, or
+ *                HS_STAR_EXACT_MESSAGES for a plan, do not suffice
  *   limit        > 0: only plans that end before this time are searched; INFINITY: all plans.
  *                HS_ERROR_INFEASIBLE if there is none, or no worker can hold a chunk (5 blocks)
  *   chunk_count  out
@@ -216,6 +216,7 @@ HS_API hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t varia
  *   makespan     out: at most 1 + 1e-12 times the least one
  * Time exponential in s and p; memory O(p) per message tried of a layer, and 12 bytes per message
  * tried. */
+enum { HS_STAR_EXACT_MESSAGES = 1 << 20 };
 HS_API hs_status hs_star_exact(const hs_star *star, int64_t effort, double limit, const int *cancel,
                                int64_t *chunk_count, hs_star_chunk *chunks, int64_t *length,
                                int32_t *served, double *makespan);
