@@ -56,7 +56,8 @@ A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
 start()
 with dask.config.set(scheduler="threads"):
-    da.store(da.matmul(da.from_array(A, chunks=chunk), da.from_array(B, chunks=chunk)), C, lock=False)
+    tiles = [da.from_array(matrix, chunks=chunk) for matrix in (A, B)]
+    da.store(da.matmul(*tiles), C, lock=False)
 C.flush()
 """
     ),
@@ -67,7 +68,8 @@ A, B = np.load("A.npy", mmap_mode="r"), np.load("B.npy", mmap_mode="r")
 C = np.lib.format.open_memmap("C.npy", "w+", A.dtype, (len(A), B.shape[1]))
 start()
 with dask.config.set(scheduler="threads"):
-    da.store(da.matmul(da.from_array(A, chunks=(chunk, -1)), da.from_array(B, chunks=(-1, chunk))), C, lock=False)
+    rows, columns = da.from_array(A, chunks=(chunk, -1)), da.from_array(B, chunks=(-1, chunk))
+    da.store(da.matmul(rows, columns), C, lock=False)
 C.flush()
 """
     ),

@@ -124,10 +124,8 @@ def orders(workers: list[int], seeds: int) -> None:
             rows.append([x / bound - 1 for x in (*plain, best.makespan)])
             proofs += best.optimal
         given, ascending, found = np.mean(rows, axis=0)
-        print(
-            f"{p:6}{given:12.3%}{ascending:22.3%}{found:10.3%}{proofs:7}/{seeds}{1e3 * np.mean(spent):10.1f}",
-            flush=True,
-        )
+        proven, ms = f"{proofs}/{seeds}", 1e3 * np.mean(spent)
+        print(f"{p:6}{given:12.3%}{ascending:22.3%}{found:10.3%}{proven:>10}{ms:10.1f}", flush=True)
 
 
 def main() -> None:

@@ -273,7 +273,9 @@ class Call(NamedTuple):
     named: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        return f"{self.callee}({', '.join([v for _, v in self.positional] + [f'{n}={v}' for n, v in self.named])})"
+        words = [value for _, value in self.positional]
+        words += [f"{name}={value}" for name, value in self.named]
+        return f"{self.callee}({', '.join(words)})"
 
 
 class Target(NamedTuple):
@@ -584,7 +586,8 @@ class Draw:
         if kind == "float":
             return self.real() if rng.random() < 0.6 else rng.choice(_FLOATS)
         if kind == "sequence":
-            return f"[{', '.join(self._of(target, '', *rng.choice(content)) for _ in range(self.sizes['p']))}]"
+            items = [self._of(target, "", *rng.choice(content)) for _ in range(self.sizes["p"])]
+            return f"[{', '.join(items)}]"
         return str(rng.choice(_SIMPLE[kind]))
 
     def call(self, target: Target) -> Call:

@@ -380,10 +380,11 @@ def test_names_that_look_like_numbers():
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("counts", "abc"), ("counts", ["a"]), ("counts", 3), ("counts", None), ("makespan", "abc"), ("makespan", None),
-        ("makespan", True), ("makespan", [1.0]), ("optimal", 1), ("optimal", "yes"), ("method", 3), ("method", None),
-        ("names", "ab"), ("names", [1, 2, 3]), ("names", 3), ("cycle_times", ["Infinity", "x", 1]), ("bound", {}),
-        ("unit", 3), ("unit", "gigaflop"),
+        ("counts", "abc"), ("counts", ["a"]), ("counts", 3), ("counts", None), ("makespan", "abc"),
+        ("makespan", None), ("makespan", True), ("makespan", [1.0]), ("optimal", 1),
+        ("optimal", "yes"), ("method", 3), ("method", None), ("names", "ab"), ("names", [1, 2, 3]),
+        ("names", 3), ("cycle_times", ["Infinity", "x", 1]), ("bound", {}), ("unit", 3),
+        ("unit", "gigaflop"),
     ],
 )  # fmt: skip
 def test_values_of_another_type(key, value):
@@ -971,17 +972,24 @@ class TestOtherWorkers:
         ("plan", "platform", "error", "message"),
         [
             (hs.distribute(20, STAR), [1, 2, 3], TypeError, "platform must be a Platform"),
-            (hs.distribute(20, STAR), hs.Platform.star([1, 2]), ValueError, "platform has 2 workers, the plan is for 3"),
-            (hs.distribute([3, 4], np.ones((2, 3))), STAR, TypeError, r"take one, such as stack\[0\]"),
-            (next(p for p in PLANS if isinstance(p, hs.FilesPlan)), STAR, TypeError, "plan, a FilesPlan, .* on speeds"),
-            (hs.slice_ring(RING, work=9.0, volume=0.5), STAR, ValueError, "links between every two workers .* it is a star"),
-            (hs.layers_mesh(8, MESH), hs.Platform.star(np.ones(6)), ValueError, "must be a mesh of 2 x 3 nodes"),
+            (hs.distribute(20, STAR), hs.Platform.star([1, 2]), ValueError,
+             "platform has 2 workers, the plan is for 3"),
+            (hs.distribute([3, 4], np.ones((2, 3))), STAR, TypeError,
+             r"take one, such as stack\[0\]"),
+            (next(p for p in PLANS if isinstance(p, hs.FilesPlan)), STAR, TypeError,
+             "plan, a FilesPlan, .* on speeds"),
+            (hs.slice_ring(RING, work=9.0, volume=0.5), STAR, ValueError,
+             "links between every two workers .* it is a star"),
+            (hs.layers_mesh(8, MESH), hs.Platform.star(np.ones(6)), ValueError,
+             "must be a mesh of 2 x 3 nodes"),
             (hs.divisible_load(7.0, LINKED), RING, ValueError, "must be a star, .* it is complete"),
             (hs.layers_star(7, LINKED), RING, ValueError, "must be a star, .* it is complete"),
             (hs.plan_matmul(9, 9, 9, BUS), RING, ValueError, "must be a star, .* it is complete"),
             (hs.plan_product(4, 8, 3, LINKED), RING, ValueError, "platform must be a star"),
-            (hs.plan_product(4, 8, 3, LINKED), hs.Platform.star([1, 1, 1], memory=[3, 3, 3]), ValueError, "blocks of memory"),
-            (hs.max_tasks(28, STAR), hs.Platform.star([1e-300, 1, 1]), ValueError, r"at most 2\*\*53 times"),
+            (hs.plan_product(4, 8, 3, LINKED), hs.Platform.star([1, 1, 1], memory=[3, 3, 3]),
+             ValueError, "blocks of memory"),
+            (hs.max_tasks(28, STAR), hs.Platform.star([1e-300, 1, 1]), ValueError,
+             r"at most 2\*\*53 times"),
         ],
     )  # fmt: skip
     def test_refused(self, plan, platform, error, message):

@@ -719,8 +719,9 @@ WORKER = "[[worker]]\ncycle_time = 1.0\n"
 @pytest.mark.parametrize(
     "text",
     [
-        f"{DOTS} = 1\n{WORKER}", f"{WORKER}{DOTS} = 1\n", f"[{DOTS}]\n", f"[[ {DOTS} ]]\n", f"x = {{{DOTS} = 1}}\n",
-        DOTS.replace(".", " . ") + " = 1", DOTS.replace("a", '"#"') + " = 1", DOTS.replace("a", "'a'") + "= 1",
+        f"{DOTS} = 1\n{WORKER}", f"{WORKER}{DOTS} = 1\n", f"[{DOTS}]\n", f"[[ {DOTS} ]]\n",
+        f"x = {{{DOTS} = 1}}\n", DOTS.replace(".", " . ") + " = 1",
+        DOTS.replace("a", '"#"') + " = 1", DOTS.replace("a", "'a'") + "= 1",
         'name = """ " \\""" x"""\n' + f"{DOTS} = 1\n", f"name = ''' ' '''\n{DOTS} = 1\n",
         f"x = {{b = '''c'''', {DOTS} = 1}}\n", f'x = {{b = """\\""""", {DOTS} = 1}}\n',
     ],
@@ -859,7 +860,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, kind, before):
     code = f"""
 import pathlib, resource, sys
 import hetsched as hs
-trace = hs.Trace.from_steps([(0, "compute", i, i + 0.5, "x" * 99) for i in range(99)], ["P0"], kind="real", speeds=[1.0])
+steps = [(0, "compute", i, i + 0.5, "x" * 99) for i in range(99)]
+trace = hs.Trace.from_steps(steps, ["P0"], kind="real", speeds=[1.0])
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 path = sys.argv[1]
 try:

@@ -34,7 +34,8 @@ def test_names_and_sizes():
     [
         ({"work": ""}, TypeError, "work must be"), ({"data": 3}, TypeError, "data must be"),
         ({"flops": 0}, ValueError, "flops must"),
-        ({"bytes": float("nan")}, ValueError, "bytes must"), ({"flops": "1"}, TypeError, "flops must"),
+        ({"bytes": float("nan")}, ValueError, "bytes must"),
+        ({"flops": "1"}, TypeError, "flops must"),
     ],
 )  # fmt: skip
 def test_bad(arguments, error, message):

@@ -21,9 +21,9 @@ from .._base.version import __version__
 from .output import require_output
 
 _EXAMPLES = """examples:
-  hetsched bench                                  products and solves, compared with NumPy; about ten seconds
+  hetsched bench                                  products and solves against NumPy, 10 s
   hetsched bench --sizes 1000 4000 --dtype float32
-  hetsched bench -o before.json                   then, with another commit or on another day:
+  hetsched bench -o before.json                   then, after a change or on another day:
   hetsched bench -o after.json --compare before.json
 """
 _FORMAT = "hetsched bench 1"

@@ -36,7 +36,7 @@ _PLAN = """examples:
 """
 _SIMULATE = """examples:
   hetsched simulate plan.json                          what the plan predicts
-  hetsched simulate plan.json --platform tonight.toml  the same decisions on workers with other speeds
+  hetsched simulate plan.json --platform tonight.toml  the same plan on workers of other speeds
   hetsched simulate plan.json --trace plan.paje        for ViTE; .json for Perfetto, .csv
 """
 

@@ -13,9 +13,9 @@ from ..studies import page
 from .output import require_output, require_picture, write_picture
 
 _EXAMPLES = """examples:
-  hetsched reproduce rings                     tables, and each claim of the paper beside our result, with a verdict
+  hetsched reproduce rings                     tables, and a verdict on each claim of the paper
   hetsched reproduce rings -o figure3.pdf      the same, and the figures
-  hetsched reproduce rings layers -o page.html everything on one page; also for "all", some minutes
+  hetsched reproduce all -o page.html          all papers on one page, in some minutes
   hetsched reproduce layers --csv              only the claims
 """
 #: Paper -> parts, each with name, title, module and function.

@@ -31,7 +31,8 @@ study.toml, for a named study or for a function in a module beside the file:
   seed = 1
   [grid]                                         all combinations; or [[grid]] for single cells
   p = [4, 8, 16]
-With samples = 100, 100 cells are drawn at random: each parameter from its values or from a distribution of scipy.stats:
+With samples = 100, 100 cells are drawn at random. A parameter is drawn from its list of values, or
+from a distribution of scipy.stats:
   ratio = {distribution = "loguniform", a = 1, b = 10}
 """
 _KEYS = ("study", "function", "grid", "samples", "repeats", "seed")

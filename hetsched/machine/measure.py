@@ -524,7 +524,9 @@ def measure(
     Examples
     --------
     >>> import hetsched as hs
-    >>> here = hs.measure(kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32, 64]}, seconds=0.05, max_age=0)
+    >>> here = hs.measure(
+    ...     kernels=["gemm"], dtypes=["float64"], sizes={"gemm": [32, 64]}, seconds=0.05, max_age=0
+    ... )
     >>> len(here) == hs.topology().worth
     True
     >>> here.profile(0).sizes.tolist()

@@ -498,15 +498,16 @@ def _cores_text(t: Topology) -> str:
             hertz = [found for cpu in cpus if (found := getattr(cpu, name))]
             if hertz:
                 parts.append(f"{label} {_spread(round(h / 1e9, 2) for h in hertz)} GHz")
-        name = (
-            ""
-            if len(t.types) == 1 and kind == "unknown"
-            else f" {types_text({kind: count}).partition(' ')[2]}"
-        )
+        name = ""
+        if len(t.types) > 1 or kind != "unknown":
+            name = f" {types_text({kind: count}).partition(' ')[2]}"
         kinds.append(f"{count}{name} ({', '.join(parts)})")
-    total = "" if len(kinds) == 1 else f"{t.cores or 'unknown'}: "
+    if len(kinds) > 1:
+        total = f"{t.cores or 'unknown'}: "
+    else:
+        total = "unknown, cpus: " if t.cores is None else ""
     source = f"; told apart by {t.type_source}" if t.type_source else ""
-    return f"{'unknown, cpus: ' if t.cores is None and not total else ''}{total}{', '.join(kinds)}{source}"
+    return f"{total}{', '.join(kinds)}{source}"
 
 
 def _caches_text(caches: Sequence[Cache]) -> str:

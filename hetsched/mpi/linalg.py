@@ -377,7 +377,9 @@ def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:
 
     Examples
     --------
-    >>> A, *_ = hs.mpi.agree(comm, lambda: np.load("A.npy") if comm.rank == 0 else None)  # doctest: +SKIP
+    >>> def load():
+    ...     return np.load("A.npy") if comm.rank == 0 else None
+    >>> A, *_ = hs.mpi.agree(comm, load)  # doctest: +SKIP
     """
     with Ranks(comm) as ranks:
         return ranks.agree(call)

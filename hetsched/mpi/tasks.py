@@ -48,7 +48,8 @@ def map_tasks(
 
     Examples
     --------
-    >>> squares = hs.mpi.map_tasks(comm, abs, [-1, 2, -3] if comm.rank == 0 else None)  # doctest: +SKIP
+    >>> tasks = [-1, 2, -3] if comm.rank == 0 else None  # doctest: +SKIP
+    >>> sizes = hs.mpi.map_tasks(comm, abs, tasks)  # doctest: +SKIP
     """
     call = Call(comm, root, None, timeout)
     with call.ranks as ranks, call.reporting(progress) as tell:

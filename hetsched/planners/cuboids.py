@@ -199,7 +199,8 @@ def cuboids(
     >>> plan = hs.cuboids([1] * 8)
     >>> plan.boxes[0].tolist(), plan.cost, plan.optimal
     ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6.0, True)
-    >>> [round(hs.cuboids([3, 2, 2, 1, 5, 6], method=m).cost, 3) for m in ("best", "rectangles", "layers")]
+    >>> plans = [hs.cuboids([3, 2, 2, 1, 5, 6], method=m) for m in ("best", "rectangles", "layers")]
+    >>> [round(plan.cost, 3) for plan in plans]
     [5.421, 5.796, 8.0]
     """
     check.choice("method", method, METHODS)

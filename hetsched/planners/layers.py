@@ -289,17 +289,20 @@ def layers_star(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs")
+    >>> cycle_times, link_costs = [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4]
+    >>> plan = hs.layers_star(100, cycle_times, link_costs, "sccs")
     >>> plan.counts.tolist(), round(plan.makespan, 2), plan.optimal
     ([45, 28, 16, 11], 92.7, False)
-    >>> plan = hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs", "best")
+    >>> plan = hs.layers_star(100, cycle_times, link_costs, "sccs", "best")
     >>> plan.order.tolist(), plan.counts.tolist(), round(plan.makespan, 2), plan.optimal
     ([0, 3, 2, 1], [44, 27, 17, 12], 90.64, True)
     >>> plan.volume, plan.volume_with_sum
     (20000, 50000)
-    >>> short = {"memory": [15000, 15000, 30000, 30000]}
-    >>> [hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], disk=disk, **short).counts.tolist() for disk in (False, True)]
-    [[25, 25, 29, 21], [43, 28, 17, 12]]
+    >>> memory = [15000, 15000, 30000, 30000]
+    >>> hs.layers_star(100, cycle_times, memory=memory).counts.tolist()
+    [25, 25, 29, 21]
+    >>> hs.layers_star(100, cycle_times, memory=memory, disk=True).counts.tolist()
+    [43, 28, 17, 12]
     """
     side = check.integer("n", n, low=0, high=MOST_LAYERS)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):

@@ -594,7 +594,8 @@ def layers_mesh(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.layers_mesh(100, [[4e-4, 3e-4], [2e-4, 5e-4]], right=[[3e-4], [8e-4]], down=[[5e-4, 4e-4]])
+    >>> cycle_times = [[4e-4, 3e-4], [2e-4, 5e-4]]
+    >>> plan = hs.layers_mesh(100, cycle_times, right=[[3e-4], [8e-4]], down=[[5e-4, 4e-4]])
     >>> plan.counts.tolist(), round(plan.makespan, 3), plan.source
     ([[0, 33], [48, 19]], 101.685, 0)
     """

@@ -63,7 +63,8 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
         # from the middle of a node to its border
         away = _NODE / 2 / max(abs(x1 - x0), abs(y1 - y0))
         thick = max(0.6, widest * (carried / most) ** 0.5)
-        style = f"simple,tail_width={thick},head_width={thick + 0.1 * min(units)},head_length={0.12 * min(units)}"
+        wide, long = thick + 0.1 * min(units), 0.12 * min(units)
+        style = f"simple,tail_width={thick},head_width={wide},head_length={long}"
         ax.add_patch(
             FancyArrowPatch(
                 (x0 + away * (x1 - x0), y0 + away * (y1 - y0)),

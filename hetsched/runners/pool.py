@@ -554,7 +554,8 @@ class Pool:
         Examples
         --------
         >>> import numpy as np, hetsched as hs
-        >>> steps = hs.Stencil([[np.inf, 1, np.inf], [1, 0, np.inf], [np.inf] * 3], "min")  # from above and from the left
+        >>> weights = [[np.inf, 1, np.inf], [1, 0, np.inf], [np.inf] * 3]  # above and on the left
+        >>> steps = hs.Stencil(weights, "min")
         >>> image = np.full((2, 4), np.inf)
         >>> image[0, 1] = 0.0
         >>> with hs.Pool(2) as pool:

@@ -13,12 +13,14 @@ from .._base.version import __version__
 from .claims import CORRECTED, MET, NOT_MET, Claim, Study, items
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #222;
+  max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; }
 h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
 h3 { font-size: 1.05rem; }
 table { border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .6rem;
+  border-bottom: 1px solid #ddd; }
 pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; font-size: .8rem; }
 figure { margin: 1.5rem 0; }
 svg { max-width: 100%; height: auto; }
@@ -27,10 +29,12 @@ svg { max-width: 100%; height: auto; }
 .bad::before { content: "\\2717 "; color: #b02020; }
 """
 _PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
 <style>{style}</style></head><body>
 <h1>{title}</h1>
-<p>Computed by hetsched {version}: every verdict follows from the numbers beside it and the tolerance.</p>
+<p>Computed by hetsched {version}. Each verdict follows from the two numbers on its left and their
+tolerance.</p>
 {body}
 </body></html>
 """
@@ -73,10 +77,20 @@ def _section(part: Part) -> str:
         4,
         [_MARKS.get(claim.verdict, "") for claim in claims],
     )
-    return (
-        f'<h2 id="{escape(part.paper)}">{escape(part.title)}</h2>\n<p>{escape(study.counted())}</p>\n{counts}\n<h3>All'
-        f" claims</h3>\n{every}\n<h3>Figures</h3>\n<figure>{_picture(study)}</figure>\n<h3>Tables</h3>\n<details><summary>{escape(study.tables().strip().splitlines()[0])}"
-        f" ...</summary><pre>{escape(study.tables())}</pre></details>"
+    tables = study.tables()
+    first = tables.strip().splitlines()[0]
+    return "\n".join(
+        (
+            f'<h2 id="{escape(part.paper)}">{escape(part.title)}</h2>',
+            f"<p>{escape(study.counted())}</p>",
+            counts,
+            "<h3>All claims</h3>",
+            every,
+            "<h3>Figures</h3>",
+            f"<figure>{_picture(study)}</figure>",
+            "<h3>Tables</h3>",
+            f"<details><summary>{escape(first)} ...</summary><pre>{escape(tables)}</pre></details>",
+        )
     )
 
 

@@ -156,7 +156,8 @@ class Ppopp2008(Study):
             return f"{statistics.mean(row[method] for row in rows) - 1:{form}}"
 
         def gain(method: str, other: str) -> str:
-            return f"{statistics.mean(1 - plans[method].makespan / plans[other].makespan for plans in everything):.1%}"
+            ratios = (plans[method].makespan / plans[other].makespan for plans in everything)
+            return f"{1 - statistics.mean(ratios):.1%}"
 
         def workers(method: str, plans: dict[str, StarPlan]) -> str:
             sizes = sorted(set(plans[method].memory[plans[method].enrolled].tolist()))

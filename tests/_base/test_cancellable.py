@@ -235,7 +235,8 @@ POOLS_AT_EVERY_STEP = """if True:
     sys._getframe().f_trace_opcodes = True  # Python 3.12 looks at this when settrace is called
     hs.Pool(2)
     before, gang = threads(), Blocking(None, (0, 0), (0, 0), (0, 0))
-    counts = [interrupted(lambda: hs.Pool(2)), interrupted(lambda: run.Threads(2, None, [gang], [0, 0]))]
+    makers = [lambda: hs.Pool(2), lambda: run.Threads(2, None, [gang], [0, 0])]
+    counts = [interrupted(make) for make in makers]
     for _ in range(1000):  # of a thread that was joined the system may know a moment longer
         if threads() == before:
             break

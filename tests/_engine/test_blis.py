@@ -38,7 +38,10 @@ const char *bli_arch_string(int id);
 cntx_t *bli_gks_query_cntx(void);
 dim_t bli_cntx_get_blksz_def_dt(num_t type, int size, const cntx_t *context);
 dim_t bli_cntx_get_blksz_max_dt(num_t type, int size, const cntx_t *context);
-static inline void bli_auxinfo_set_next_ab(void *a, void *b, auxinfo_t *next) { next->a = a, next->b = b; }
+static inline void bli_auxinfo_set_next_ab(void *a, void *b, auxinfo_t *next)
+{
+    next->a = a, next->b = b;
+}
 """
 SINCE_1_0 = """
 #define BLIS_VERSION_STRING "{version}"
@@ -79,10 +82,16 @@ long bli_cntx_get_blksz_def_dt(int type, int size, const void *context) { return
 #ifndef GAP
 #define GAP 0
 #endif
-long bli_cntx_get_blksz_max_dt(int type, int size, const void *context) { return 4 + (size == GAP); }
+long bli_cntx_get_blksz_max_dt(int type, int size, const void *context)
+{
+    return 4 + (size == GAP);
+}
 void *bli_cntx_get_ukr_dt(int type, int kernel, const void *context) { return (void *)multiply; }
 int bli_cntx_ukr_prefers_rows_dt(int type, int kernel, const void *context) { return 0; }
-void *bli_cntx_get_l3_nat_ukr_dt(int type, int kernel, const void *context) { return (void *)multiply; }
+void *bli_cntx_get_l3_nat_ukr_dt(int type, int kernel, const void *context)
+{
+    return (void *)multiply;
+}
 int bli_cntx_l3_nat_ukr_prefers_rows_dt(int type, int kernel, const void *context) { return 0; }
 """
 PROJECT = """
@@ -90,14 +99,17 @@ cmake_minimum_required(VERSION 3.18)
 project(find C)
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
-foreach(kind CMAKE_SYSTEM_PATH CMAKE_ENVIRONMENT_PATH SYSTEM_ENVIRONMENT_PATH) # this machine's own BLIS is not meant
+# Do not find a BLIS that is installed on this machine.
+foreach(kind CMAKE_SYSTEM_PATH CMAKE_ENVIRONMENT_PATH SYSTEM_ENVIRONMENT_PATH)
   set(CMAKE_FIND_USE_${kind} OFF)
 endforeach()
 list(APPEND CMAKE_MODULE_PATH "${MODULES}")
 find_package(BLIS 0.9)
 if(BLIS_FOUND)
-  file(WRITE "${CMAKE_BINARY_DIR}/use.c" "#include <${BLIS_HEADER}>\nint main(void) { return bli_arch_query_id(); }\n")
-  try_compile(usable "${CMAKE_BINARY_DIR}/use" "${CMAKE_BINARY_DIR}/use.c" LINK_LIBRARIES BLIS::BLIS)
+  set(use "${CMAKE_BINARY_DIR}/use")
+  file(WRITE "${use}.c"
+       "#include <${BLIS_HEADER}>\nint main(void) { return bli_arch_query_id(); }\n")
+  try_compile(usable "${use}" "${use}.c" LINK_LIBRARIES BLIS::BLIS)
 endif()
 message(STATUS "result|${BLIS_FOUND} ${usable}|${BLIS_VERSION}|${BLIS_HEADER}|${BLIS_LIBRARIES}|")
 """
@@ -265,7 +277,11 @@ QUIET_MAIN = """
 #include <unistd.h>
 hs__cpu hs__cpu_detect(void) { return (hs__cpu){.avx2_fma = 1, .avx512 = 1}; }
 static int changes;
-int setenv(const char *name, const char *value, int replace) { (void)name, (void)value, (void)replace; return changes++; }
+int setenv(const char *name, const char *value, int replace)
+{
+    (void)name, (void)value, (void)replace;
+    return changes++;
+}
 int unsetenv(const char *name) { (void)name; return changes++; }
 int putenv(char *text) { (void)text; return changes++; }
 int main(void)
@@ -276,7 +292,8 @@ int main(void)
     hs_kernel_info info;
     hs_kernel_describe(&info);
     const char *left = getenv("BLIS_ARCH_TYPE");
-    printf("%s|%s|%d changes, %s", info.name, left ? left : "-", changes, environ == before && !before[count] ? "same" : "moved");
+    const char *where = environ == before && !before[count] ? "same" : "moved";
+    printf("%s|%s|%d changes, %s", info.name, left ? left : "-", changes, where);
     return 0;
 }
 """

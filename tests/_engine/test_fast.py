@@ -224,8 +224,11 @@ class TestProduct:
 
     @pytest.mark.parametrize(
         ("place", "value"),
-        [(3, 2.0), (3, 1), (3, np.float64(1)), (3, 1j), (4, 1.0), (4, None), (5, "rows"), (5, None),
-         (6, True), (6, 0), (7, print), (9, 2), (9, True), (9, 1.0), (10, "parallel"), (10, None)],
+        [
+            (3, 2.0), (3, 1), (3, np.float64(1)), (3, 1j), (4, 1.0), (4, None), (5, "rows"),
+            (5, None), (6, True), (6, 0), (7, print), (9, 2), (9, True), (9, 1.0),
+            (10, "parallel"), (10, None),
+        ],
     )  # fmt: skip
     def test_other_arguments_are_not(self, place, value):
         args = [np.eye(3), np.eye(3), *DEFAULTS, 27, 1, "once"]

@@ -64,22 +64,27 @@ def bad_platform():
     Path("p.toml").write_text("[[worker]]\ncycle_time = -1\n")
 
 
+BOTH = ["A.npy", "B.npy"]
+
+
 @pytest.mark.parametrize(
     ("prepare", "arguments", "words"),
     [
         (None, ["missing.npy", "B.npy"], "missing.npy: No such file"),
-        (lambda: os.truncate("A.npy", 500), ["A.npy", "B.npy"], "A (A.npy) is cut short: 144128 bytes were expected, it has 500"),
-        (lambda: os.truncate("A.npy", 0), ["A.npy", "B.npy"], "A (A.npy) is not a complete .npy file"),
-        (lambda: Path("B.npy").write_text("hello"), ["A.npy", "B.npy"], "B (B.npy) is not a complete .npy file"),
+        (lambda: os.truncate("A.npy", 500), BOTH,
+         "A (A.npy) is cut short: 144128 bytes were expected, it has 500"),
+        (lambda: os.truncate("A.npy", 0), BOTH, "A (A.npy) is not a complete .npy file"),
+        (lambda: Path("B.npy").write_text("hello"), BOTH, "B (B.npy) is not a complete .npy file"),
         (lambda: np.savez("A.npz", np.ones(3)), ["A.npz", "B.npy"], "is an archive"),
-        (lambda: np.save("A.npy", np.ones((2, 3), object)), ["A.npy", "B.npy"], "A (A.npy) has dtype object; numbers are needed"),
+        (lambda: np.save("A.npy", np.ones((2, 3), object)), BOTH,
+         "A (A.npy) has dtype object; numbers are needed"),
         (None, ["B.npy", "B.npy"], "A has 180 columns and B has 120 rows"),
-        (lambda: np.save("A.npy", np.ones(120)), ["A.npy", "B.npy"], "must be matrices"),
-        (None, ["A.npy", "B.npy", "--emulate"], "--emulate needs --platform"),
-        (None, ["A.npy", "B.npy", "--platform", "no.toml"], "no.toml: No such file"),
-        (bad_platform, ["A.npy", "B.npy", "--platform", "p.toml"], "p.toml: worker 0: cycle_time"),
-        (None, ["A.npy", "B.npy", "--method", "magic"], "method must be one of"),
-        (None, ["A.npy", "B.npy", "--trace", "t.txt"], "--trace must end in"),
+        (lambda: np.save("A.npy", np.ones(120)), BOTH, "must be matrices"),
+        (None, [*BOTH, "--emulate"], "--emulate needs --platform"),
+        (None, [*BOTH, "--platform", "no.toml"], "no.toml: No such file"),
+        (bad_platform, [*BOTH, "--platform", "p.toml"], "p.toml: worker 0: cycle_time"),
+        (None, [*BOTH, "--method", "magic"], "method must be one of"),
+        (None, [*BOTH, "--trace", "t.txt"], "--trace must end in"),
     ],
 )  # fmt: skip
 def test_errors_leave_the_output_alone(files, capsys, prepare, arguments, words):

@@ -1,10 +1,11 @@
-"""Each function of a library, called through the drop-in library and called alone: the same
-results?
+"""Compare each function of a library, called through the drop-in library, with the function alone.
 
-python tests/dropin/dropin_widths.py WIDTH LIBRARY ... with the drop-in library in LD_PRELOAD. WIDTH is
-plain32, plain64, wheel32 or wheel64: the names, and how wide integers are. The libraries are opened
-in that order, each for all that follow (RTLD_GLOBAL); the names are looked for in them in that
-order. Prints a line for each difference, and in the end how many calls there were.
+    python tests/dropin/dropin_widths.py WIDTH LIBRARY ...
+
+with the drop-in library in LD_PRELOAD. WIDTH is plain32, plain64, wheel32 or wheel64: how functions
+are named, and how wide integers are. The libraries are opened in the order given, each visible to
+those after it (RTLD_GLOBAL), and names are looked up in this order. The program prints a line for
+each difference, and at the end the number of calls.
 """
 
 import ctypes

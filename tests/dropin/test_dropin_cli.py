@@ -158,7 +158,8 @@ def of_folder(folder):
     """The command line of the package there, not of an editable installation."""
     return f"""
 import sys
-sys.meta_path = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]
+editable = "ScikitBuildRedirectingFinder"
+sys.meta_path = [finder for finder in sys.meta_path if type(finder).__name__ != editable]
 sys.path.insert(0, {str(folder)!r})
 from hetsched.cli.main import main
 sys.exit(main(sys.argv[1:]))

@@ -195,7 +195,8 @@ def work(mask):
     os.sched_setaffinity(0, mask)
     for turn in range(40):
         if not np.allclose(A @ A, RIGHT): wrong.append(turn)
-threads = [threading.Thread(target=work, args=(mask,)) for mask in ([{ONE}], [{OTHER}], {CPUS}, {CPUS}, [{ONE}])]
+masks = [{ONE}], [{OTHER}], {CPUS}, {CPUS}, [{ONE}]
+threads = [threading.Thread(target=work, args=(mask,)) for mask in masks]
 for thread in threads: thread.start()
 for turn in range(40): look()
 for thread in threads: thread.join()

@@ -43,13 +43,27 @@ import numpy as np
 found = {}
 for name in ("float32", "float64", "complex64", "complex128"):
     rng = np.random.default_rng(5)
-    a, b = ((rng.standard_normal((150, 150)) + (1j if name[0] == "c" else 0) * rng.standard_normal((150, 150))) for _ in "ab")
-    a, b = (a / 12 + 2 * np.eye(150)).astype(name), b.astype(name)
-    found |= {f"{name} {key}": value for key, value in {
-        "product": a @ b, "gram": a.T @ a, "adjoint": a.conj().T @ b, "sliced": a[3:, ::2] @ b[:75, 10:], "vector": a @ b[0],
-        "solve": np.linalg.solve(a, b), "inverse": np.linalg.inv(a), "determinant": np.linalg.slogdet(a)[1],
-        "cholesky": np.linalg.cholesky(b @ b.conj().T + 150 * np.eye(150, dtype=name)), "q": np.linalg.qr(a)[0],
-        "r": np.linalg.qr(a)[1], "values": np.linalg.svd(a)[1], "eigenvalues": np.linalg.eigvalsh(a + a.conj().T)}.items()}
+    def matrix():
+        real, imaginary = rng.standard_normal((2, 150, 150))
+        return (real + 1j * imaginary if name[0] == "c" else real).astype(name)
+    one = np.eye(150, dtype=name)
+    a, b = matrix() / 12 + 2 * one, matrix()
+    results = {
+        "product": a @ b,
+        "gram": a.T @ a,
+        "adjoint": a.conj().T @ b,
+        "sliced": a[3:, ::2] @ b[:75, 10:],
+        "vector": a @ b[0],
+        "solve": np.linalg.solve(a, b),
+        "inverse": np.linalg.inv(a),
+        "determinant": np.linalg.slogdet(a)[1],
+        "cholesky": np.linalg.cholesky(b @ b.conj().T + 150 * one),
+        "q": np.linalg.qr(a)[0],
+        "r": np.linalg.qr(a)[1],
+        "values": np.linalg.svd(a)[1],
+        "eigenvalues": np.linalg.eigvalsh(a + a.conj().T),
+    }
+    found |= {f"{name} {key}": value for key, value in results.items()}
 np.savez(sys.argv[1], **found)
 """
 
@@ -144,9 +158,12 @@ for turn in range(3):
     assert np.allclose(x, a.T), "lu"
     assert np.allclose(scipy.linalg.solve(b, b, assume_a="pos"), np.eye(150)), "pos"
     assert np.allclose(scipy.linalg.blas.dgemm(1.0, a, b), np.dot(a, b)), "gemm"
-    assert np.allclose(scipy.linalg.solve_triangular(np.tril(a), b, lower=True), np.linalg.solve(np.tril(a), b)), "triangle"
+    lower = np.tril(a)
+    x = scipy.linalg.solve_triangular(lower, b, lower=True)
+    assert np.allclose(x, np.linalg.solve(lower, b)), "triangle"
     q, r = scipy.linalg.qr(a, mode="economic")
-    assert np.allclose(q @ r, a) and np.allclose(scipy.linalg.lstsq(a, b, lapack_driver="gelsy")[0], a.T), "qr"
+    assert np.allclose(q @ r, a), "qr"
+    assert np.allclose(scipy.linalg.lstsq(a, b, lapack_driver="gelsy")[0], a.T), "lstsq"
 print("right")
 """)
     assert out == "right\n"
@@ -201,11 +218,13 @@ def test_many_threads_at_once():
     out, said = ran("""
 import threading
 import numpy as np
-a = np.random.default_rng(0).standard_normal((200, 200)); b = a @ a; x = np.linalg.solve(a, b[:, :3])
+a = np.random.default_rng(0).standard_normal((200, 200)); b = a @ a
+x = np.linalg.solve(a, b[:, :3])
 wrong = []
 def work():
     for turn in range(15):
-        if not np.allclose(a @ a, b) or not np.allclose(np.linalg.solve(a, b[:, :3]), x): wrong.append(turn)
+        right = np.allclose(a @ a, b) and np.allclose(np.linalg.solve(a, b[:, :3]), x)
+        if not right: wrong.append(turn)
 threads = [threading.Thread(target=work) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -229,8 +248,8 @@ codes = []
 for turn in range(12):
     child = os.fork()
     if child == 0:
-        good = all(np.allclose(a @ a, b) for _ in range(3)) and np.allclose(np.linalg.solve(a, b), a)
-        os._exit(0 if good else 1)
+        products = all(np.allclose(a @ a, b) for _ in range(3))
+        os._exit(0 if products and np.allclose(np.linalg.solve(a, b), a) else 1)
     codes.append(os.waitpid(child, 0)[1])
 stop = True; thread.join()
 assert np.allclose(a @ a, b)
@@ -247,7 +266,8 @@ a = np.random.default_rng(0).standard_normal((200, 200)); b = a @ a
 def work(turn): return np.allclose(a @ a, b)
 with multiprocessing.get_context("fork").Pool(3) as pool: print(sum(pool.map(work, range(30))))
 sys.stdout.flush()
-subprocess.run([sys.executable, "-c", "import numpy as np; a = np.ones((90, 90)); print((a @ a == 90).all())"], check=True)
+program = "import numpy as np; a = np.ones((90, 90)); print((a @ a == 90).all())"
+subprocess.run([sys.executable, "-c", program], check=True)
 """)
     assert out == "30\nTrue\n"
     assert len(set(re.findall(r"calls of process (\d+)", said))) >= 2
@@ -295,7 +315,8 @@ assert dropin_calls.loaded("libhetsched_blas")
 a = np.ones((90, 90))
 with dropin_calls.every_call_taken(found):
     who = dropin_calls.Caller([found], "wheel64" if dropin_calls.behind("wheel64") else "plain32")
-    for routine, arguments in dropin_calls.products_of("d").items(): who.fortran("d", routine, *arguments)
+    for routine, arguments in dropin_calls.products_of("d").items():
+        who.fortran("d", routine, *arguments)
 print("here")
 """,
         LD_PRELOAD=None,
@@ -345,7 +366,8 @@ def test_settings_that_cannot_be_read(name, values):
 
 DOMAINS = """
 import ctypes, numpy as np
-print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), np.linalg.solve(np.eye(90) * 90 + 1, np.ones(90))[0].round(3))
+x = np.linalg.solve(np.eye(90) * 90 + 1, np.ones(90))
+print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), x[0].round(3))
 """
 
 
@@ -359,8 +381,13 @@ print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), np.linalg.solve(np.eye(
         ("0,1", "0,0,0,0,0,0", 1),
         ("0", "0,0,0,0,0,0", 1),
         ("0,-1", "0,0,0,0,0,0;0,0,0,0,0,0", 1),
-        *(("0,1", f"0,0,0,0,0,0;{text}", 1) for text in ("", "x", "plain", "plain:", ":0,0,0,0,0,0", "-1,0,0,0,0,0")),
-        *(("0,1", f"0,0,0,0,0,0;{text}", 1) for text in ("0,0,0,0,0", "0,0,0,0,0,0,0", "nan,0,0,0,0,0", "9e9,0,0,0,0,0")),
+        *(
+            ("0,1", f"0,0,0,0,0,0;{text}", 1)
+            for text in [
+                "", "x", "plain", "plain:", ":0,0,0,0,0,0", "-1,0,0,0,0,0", "0,0,0,0,0",
+                "0,0,0,0,0,0,0", "nan,0,0,0,0,0", "9e9,0,0,0,0,0",
+            ]
+        ),
     ],
 )  # fmt: skip
 def test_domains(of, blocks, found):
@@ -380,9 +407,9 @@ BEHIND = """
 int calls;
 size_t lengths[2];
 #define GEMM(NAME, INT) \\
-    void NAME(const char *x, const char *y, const INT *m, const INT *n, const INT *k, const double *alpha, const double *a, \\
-              const INT *lda, const double *b, const INT *ldb, const double *beta, double *c, const INT *ldc, size_t p, \\
-              size_t q) \\
+    void NAME(const char *x, const char *y, const INT *m, const INT *n, const INT *k, \\
+              const double *alpha, const double *a, const INT *lda, const double *b, \\
+              const INT *ldb, const double *beta, double *c, const INT *ldc, size_t p, size_t q) \\
     { \\
         (void)x, (void)y, __sync_fetch_and_add(&calls, 1), lengths[0] = p, lengths[1] = q; \\
         for (INT j = 0; j < *n; j++) for (INT i = 0; i < *m; i++) { \\

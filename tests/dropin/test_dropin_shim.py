@@ -24,8 +24,9 @@ pytestmark = [
 ]
 PROGRAM = """
 #include <stdio.h>
-void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *,
-            const double *, const int *, const double *, double *, const int *);
+void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *,
+            const double *, const int *, const double *, const int *, const double *, double *,
+            const int *);
 void daxpy_(const int *, const double *, const double *, const int *, double *, const int *);
 static double a[300 * 300], c[300 * 300];
 int main(void)

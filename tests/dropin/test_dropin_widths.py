@@ -234,7 +234,8 @@ def test_a_program_and_a_module(build, pairs, bits):
 int wrong(int);
 int main(int count, char **words)
 {
-    int (*other)(int) = (int (*)(int))dlsym(dlopen(words[1], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), "wrong");
+    void *module = dlopen(words[1], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    int (*other)(int) = (int (*)(int))dlsym(module, "wrong");
     for (int turn = 0; turn < 2; turn++) printf("%d %d\\n", wrong(120), other(120));
     return count != 2;
 }

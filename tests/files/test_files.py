@@ -394,12 +394,13 @@ HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 5)}\n"
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        *[("(4, 5)", shape) for shape in ("(True, 50)", "(4, False)", "(-4, 5)", f"({2**200}, 5)", "(4.0, 5)")],
-        *[("(4, 5)", shape) for shape in ("[4, 5]", "20", "None")],
+        *[("(4, 5)", shape) for shape in ("(True, 50)", "(4, False)", "(-4, 5)", "(4.0, 5)")],
+        *[("(4, 5)", shape) for shape in (f"({2**200}, 5)", "[4, 5]", "20", "None")],
         *[("False", order) for order in ("0", "1", "None", "'False'")],
-        *[("'<f8'", descr) for descr in ("()", "5", "None", "''", "'<f1'", "b'<f8'", "[('a',)]", "[" * 90 + "]" * 90)],
-        (HEADER, "-" * 9000 + "1\n"), (HEADER, "(" * 5000 + "\n"), (HEADER, "[4, 5]\n"), (HEADER, "exit()\n"), (HEADER, "\0\n"),
-        (HEADER, ""),
+        *[("'<f8'", descr) for descr in ("()", "5", "None", "''", "'<f1'", "b'<f8'")],
+        *[("'<f8'", descr) for descr in ("[('a',)]", "[" * 90 + "]" * 90)],
+        (HEADER, "-" * 9000 + "1\n"), (HEADER, "(" * 5000 + "\n"), (HEADER, "[4, 5]\n"),
+        (HEADER, "exit()\n"), (HEADER, "\0\n"), (HEADER, ""),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("version", [1, 2, 3])

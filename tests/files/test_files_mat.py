@@ -384,12 +384,15 @@ TEXT = np.frombuffer("hello".encode("utf-16-le"), np.uint16).reshape(5, 1)
 @pytest.mark.parametrize(
     ("kind", "data", "attributes"),
     [
-        *((kind, REFERENCE, OBJECT) for kind in ("string", "datetime", "duration", "table", "categorical", "affine2d", "double")),
-        ("char", TEXT, {"MATLAB_int_decode": np.int32(2)}), ("char", TEXT, {}), ("string", REFERENCE, {}),
-        ("function_handle", np.ones((1, 1), np.uint8), {"MATLAB_object_decode": np.int32(1)}), ("struct", REFERENCE, {}),
-        ("cell", np.ones((2, 2), np.uint64), {}), ("cell", np.array([0, 0], np.uint64), {"MATLAB_empty": np.uint8(1)}),
-        ("char", np.array([0, 0], np.uint64), {"MATLAB_empty": np.uint8(1)}), ("my.class", A, {}), ("", A, {}), ("Double", A, {}),
-        ("double", A, {"MATLAB_sparse": np.uint64(3)}),
+        *((kind, REFERENCE, OBJECT) for kind in ("string", "datetime", "duration", "table")),
+        *((kind, REFERENCE, OBJECT) for kind in ("categorical", "affine2d", "double")),
+        ("char", TEXT, {"MATLAB_int_decode": np.int32(2)}), ("char", TEXT, {}),
+        ("string", REFERENCE, {}),
+        ("function_handle", np.ones((1, 1), np.uint8), {"MATLAB_object_decode": np.int32(1)}),
+        ("struct", REFERENCE, {}), ("cell", np.ones((2, 2), np.uint64), {}),
+        ("cell", np.array([0, 0], np.uint64), {"MATLAB_empty": np.uint8(1)}),
+        ("char", np.array([0, 0], np.uint64), {"MATLAB_empty": np.uint8(1)}), ("my.class", A, {}),
+        ("", A, {}), ("Double", A, {}), ("double", A, {"MATLAB_sparse": np.uint64(3)}),
     ],
 )  # fmt: skip
 def test_other_classes_of_version_73(kind, data, attributes):
@@ -411,10 +414,12 @@ def test_other_classes_of_version_73(kind, data, attributes):
 @pytest.mark.parametrize(
     ("kind", "data", "attributes"),
     [
-        ("int8", A, {}), ("int8", A.astype("i2"), {}), ("uint8", A.astype("i1"), {}), ("single", A, {}), ("int32", A + 1j, {}),
-        ("logical", A, {}), ("logical", TEXT, {}), ("logical", np.ones((2, 2), "u1"), {"MATLAB_int_decode": np.int32(2)}),
-        ("double", TEXT, {"MATLAB_int_decode": np.int32(2)}), ("double", np.ones((2, 2), np.longdouble), {}),
-        ("uint64", np.ones((2, 2), "f4"), {}), ("single", np.ones((2, 2), "i4"), {}),
+        ("int8", A, {}), ("int8", A.astype("i2"), {}), ("uint8", A.astype("i1"), {}),
+        ("single", A, {}), ("int32", A + 1j, {}), ("logical", A, {}), ("logical", TEXT, {}),
+        ("logical", np.ones((2, 2), "u1"), {"MATLAB_int_decode": np.int32(2)}),
+        ("double", TEXT, {"MATLAB_int_decode": np.int32(2)}),
+        ("double", np.ones((2, 2), np.longdouble), {}), ("uint64", np.ones((2, 2), "f4"), {}),
+        ("single", np.ones((2, 2), "i4"), {}),
     ],
 )  # fmt: skip
 def test_elements_that_are_not_of_their_class(kind, data, attributes):

@@ -787,7 +787,8 @@ def test_peak_memory(kind):
     process = child(f"""
         import numpy as np, hetsched as hs
         def status(key):
-            return next(1024 * int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
+            with open("/proc/self/status") as file:
+                return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
         A = np.load("A.npy", mmap_mode="r") if {kind!r} == "map" else "A.npy"
         pool = hs.Pool(2)
         before = status("VmRSS")

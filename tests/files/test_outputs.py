@@ -315,8 +315,9 @@ def test_files_beside_the_output_that_cannot_be_replaced(monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("out", "words"),
     [
-        ("C.h5:/", "'/' is not the name"), ("C.h5:.", "'.' is not"), ("C.h5:a\0b", "is not the name"),
-        ("C.h5:\udcff", "text in UTF-8"), ("C.mat:é", "MATLAB variable"), ("C.mat:_a", "MATLAB variable"),
+        ("C.h5:/", "'/' is not the name"), ("C.h5:.", "'.' is not"),
+        ("C.h5:a\0b", "is not the name"), ("C.h5:\udcff", "text in UTF-8"),
+        ("C.mat:é", "MATLAB variable"), ("C.mat:_a", "MATLAB variable"),
         ("C.mat:" + 64 * "a", "MATLAB variable"),
     ],
 )  # fmt: skip

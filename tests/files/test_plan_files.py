@@ -720,7 +720,7 @@ class TestFiles:
             ("counts", {"shape": [10**9], "dtype": "int64"}, "without entries"),
             ("counts", {"shape": [0, 10**30], "dtype": "int64"}, "without entries"),
             ("counts", {"shape": [0], "dtype": "O"}, "dtype must be int64"),
-            ("counts", {"shape": [0], "dtype": "int64"}, r"counts must have shape \(p\) with p = 3"),
+            ("counts", {"shape": [0], "dtype": "int64"}, r"must have shape \(p\) with p = 3"),
             ("counts", {"type": "distribute"}, "a list, or an object"),
             ("counts", [6, 3, 1.0], "integers, got 1.0"),
             ("counts", [6, 3, True], "integers, got True"),

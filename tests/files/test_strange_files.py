@@ -298,8 +298,10 @@ def npy(path, shape, dtype, content=b""):
 @pytest.mark.parametrize("read", [read_a, KINDS["layer.npy"][1]], ids=["whole", "layer"])
 @pytest.mark.parametrize(
     ("shape", "dtype"),
-    [((10**9, 5), "<f8"), ((5, 10**9), "<f4"), ((2**62, 2**62), "<c16"), ((2**40, 1), "|i1"), ((10**9, 5), "|V100"),
-     ((10**6, 5), "<f8")],
+    [
+        ((10**9, 5), "<f8"), ((5, 10**9), "<f4"), ((2**62, 2**62), "<c16"), ((2**40, 1), "|i1"),
+        ((10**9, 5), "|V100"), ((10**6, 5), "<f8"),
+    ],
 )  # fmt: skip
 def test_npy_headers_that_promise(tmp_path, shape, dtype, read):
     path = tmp_path / "a.npy"

@@ -127,7 +127,9 @@ def reciprocal_condition(a: Array) -> float:
 
 
 def inverse(a: Array, inverted: Array) -> float:
-    """GET03, POT03: |I - A A^-1| / (n |A| |A^-1| eps), where LAPACK multiplies by the reciprocal condition number."""
+    """GET03, POT03: |I - A A^-1| / (n |A| |A^-1| eps).
+
+    LAPACK multiplies |I - A A^-1| / (n eps) by the reciprocal condition number."""
     n = len(a)
     A, V = wider(a, inverted)
     power, other = exponent(A), exponent(V)
@@ -233,7 +235,9 @@ def least_residual(a: Array, x: Array, b: Array) -> float:
 
 
 def gradient(a: Array, x: Array, b: Array, *, inside: bool) -> float:
-    """QRT17: |R^H A| / (|A| alpha max(m, n, k) eps) with R = B - A X, alpha = |B| where B is in the range of A, |R| otherwise."""
+    """QRT17: |R^H A| / (|A| alpha max(m, n, k) eps) with R = B - A X.
+
+    alpha is |B| if B is in the range of A, else |R|."""
     eps = epsilon(x.dtype)
     A, X, B = wider(a, columns(x), columns(b))
     first, second = exponent(A), exponent(B)
@@ -272,7 +276,9 @@ def _exact(a: Array) -> tuple[Fraction, Fraction]:
 
 
 def determinant(a: Array, value: Any) -> float:
-    """|det - exact| over what a change of A by n |A| eps does to the determinant; in rational numbers, for small matrices."""
+    """|det - exact| over the change of the determinant when A changes by n |A| eps.
+
+    Computed in rational numbers, so for small matrices."""
     n, eps = len(a), epsilon(a.dtype)
     real, imaginary = _exact(a)
     value = complex(value)
@@ -286,7 +292,9 @@ def determinant(a: Array, value: Any) -> float:
 
 
 def logarithm(a: Array, sign: Any, log: Any) -> float:
-    """|log |det| - true| and |sign - true| over (n eps / rcond), by elimination with complete pivoting in a wider precision."""
+    """|log |det| - true| and |sign - true| over (n eps / rcond).
+
+    The true values are from elimination with complete pivoting in a wider precision."""
     n, eps = len(a), epsilon(a.dtype)
     (A,) = wider(a)
     A = A.astype(np.result_type(np.longdouble, A.dtype)).copy()
@@ -311,7 +319,9 @@ def logarithm(a: Array, sign: Any, log: Any) -> float:
 
 
 def gram(a: Array, product: Array, of_columns: bool = False) -> float:
-    """The largest |G - A A^H| over (k |A| |A|^T eps), by elements; or of A^H A. Infinity if G is not Hermitian."""
+    """The largest element of |G - A A^H| over (k |A| |A|^T eps); infinity if G is not Hermitian.
+
+    With `of_columns`, G is A^H A."""
     if not np.array_equal(product, product.conj().T):
         return math.inf
     A, G = wider(a.conj().T if of_columns else a, product)

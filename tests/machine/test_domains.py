@@ -293,8 +293,8 @@ def _ways_that_fit(
 
 
 @given(
-    st.integers(12, 256), st.integers(4, 16), st.integers(128, 4096), st.integers(4, 20), st.integers(1, 8),
-    st.tuples(st.integers(1, 32), st.integers(1, 16)), st.sampled_from([4, 8]),
+    st.integers(12, 256), st.integers(4, 16), st.integers(128, 4096), st.integers(4, 20),
+    st.integers(1, 8), st.tuples(st.integers(1, 32), st.integers(1, 16)), st.sampled_from([4, 8]),
 )  # fmt: skip
 def test_blocks_by_counting_ways(l1, ways, l2, ways2, sharing, tile, itemsize):
     rows, cols = tile

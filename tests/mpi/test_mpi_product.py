@@ -30,7 +30,8 @@ import hetsched as hs
 from hetsched.mpi import product
 comm = MPI.COMM_WORLD
 a = np.ones((300, 300)) if comm.rank == 0 else None
-plan = hs.plan_matmul(300, 300, 300, hs.Platform.star([1.0] * 3), method="columns", communication="sequential")
+star = hs.Platform.star([1.0] * 3)
+plan = hs.plan_matmul(300, 300, 300, star, method="columns", communication="sequential")
 multiply = product.Product._multiply
 def stops(self, step, begun):
     if step == 50:

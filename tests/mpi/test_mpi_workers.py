@@ -169,7 +169,8 @@ class TestProducts:
             import numpy as np, hetsched as hs
             from hetsched.mpi import Workers
             plan = hs.plan_product(4, 8, 3, hs.Platform.star([1, 1], memory=[12, 12]))
-            A, B = np.broadcast_to(np.float32(1), (12000, 9000)), np.broadcast_to(np.float32(1), (9000, 24000))
+            A = np.broadcast_to(np.float32(1), (12000, 9000))
+            B = np.broadcast_to(np.float32(1), (9000, 24000))
             with Workers(2, threads=1) as workers:
                 pids = [process.pid for process in workers._crew._processes]
                 print("ready", flush=True)

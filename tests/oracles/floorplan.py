@@ -494,11 +494,12 @@ def contiguous(m: int, n: int, cells: Sequence[int]) -> NDArray[np.int64]:
 def bound(
     areas: Sequence[Number], box: Box = (1, 1), weights: Sequence[Number] | None = None
 ) -> float:
-    """No zones, whatever their form, cost less. A zone is within the product of its projections, R
-    x C:
+    """No zones, whatever their form, cost less.
 
-    1. |R| |C| >= s with |R| <= height, |C| <= width, so |R| + |C| >= 2 sqrt(s), or >= m + s / m if the square does not fit
-       in the shorter side m.
+    A zone of area s is within the product R x C of its projections:
+
+    1. |R| |C| >= s with |R| <= height, |C| <= width, so |R| + |C| >= 2 sqrt(s), or >= m + s / m if
+       the square does not fit in the shorter side m.
     2. Two zones: where the one leaves a row and a column free, the other has them and so both full
        projections. Where it has all rows and not all columns the other one has all rows too. The
        cost is H + W + min(H, W, 2 sqrt(s)) at least.

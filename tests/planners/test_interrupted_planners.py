@@ -55,8 +55,9 @@ def test_a_planner(planner):
         import numpy as np
         import hetsched as hs
         rng = np.random.default_rng(0)
+        # Import everything now: Python 3.11 ends the program on an interrupt of an import in exec.
         for name in hs.__all__:
-            getattr(hs, name)  # an interrupt of an import, in exec of a string, would be the program's end for Python 3.11
+            getattr(hs, name)
         {setup}
         print("ready", flush=True)
         try:

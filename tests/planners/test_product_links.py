@@ -129,8 +129,8 @@ def test_messages_are_those_of_the_elements(platform, m, n, k, block, method, co
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(6, 9), st.integers(6, 9), st.integers(1, 6),
-    st.integers(1, 3), st.sampled_from(["once", "parallel"]), st.integers(1, 30),
+    st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(6, 9), st.integers(6, 9),
+    st.integers(1, 6), st.integers(1, 3), st.sampled_from(["once", "parallel"]), st.integers(1, 30),
 )  # fmt: skip
 def test_a_group_gets_once_what_it_shares(groups, m, n, k, block, communication, far):
     teams = np.array(groups)

@@ -24,20 +24,25 @@ SIZE = 1200, 800
 #: shows.
 PROBE = """<script>
 const told = [], state = () => ({...document.documentElement.dataset});
-window.requestAnimationFrame = draws => setTimeout(draws, 16);  // a browser without a screen may have no frames
+// A browser without a screen may have no frames.
+window.requestAnimationFrame = draws => setTimeout(draws, 16);
 const frames = () => new Promise(done => setTimeout(done, 50));
 const send = (event, target = canvas) => target.dispatchEvent(event);
-const at = (x, y, more = {}) => ({clientX: x, clientY: y, bubbles: true, cancelable: true, ...more});
+const at = (x, y, more = {}) => (
+  {clientX: x, clientY: y, bubbles: true, cancelable: true, ...more});
 const box = canvas.getBoundingClientRect(), tool = {
   wheel: (x, y, delta, more) => send(new WheelEvent("wheel", at(x, y, {deltaY: delta, ...more}))),
-  pointer: (kind, x, y, id = 1) => send(new PointerEvent("pointer" + kind, at(x, y, {pointerId: id}))),
+  pointer: (kind, x, y, id = 1) =>
+    send(new PointerEvent("pointer" + kind, at(x, y, {pointerId: id}))),
   key: key => send(new KeyboardEvent("keydown", {key}), window),
   pixel: (x, y) => [...pen.getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data],
 };
 (async () => {
   await frames(); told.push(state());
   try { @steps@ } catch (error) { told.push(String(error)); }
-  const out = document.createElement("pre"); out.id = "told"; out.textContent = JSON.stringify(told);
+  const out = document.createElement("pre");
+  out.id = "told";
+  out.textContent = JSON.stringify(told);
   document.body.append(out);
 })();
 </script>"""
@@ -99,8 +104,9 @@ def test_zooms_moves_and_comes_back(tmp_path):
     tool.key("+"); await frames(); told.push(state());
     tool.key("ArrowRight"); await frames(); told.push(state());
     tool.key("0"); await frames();
-    tool.pointer("down", x, y, 1); tool.pointer("down", x + 100, y, 2); tool.pointer("move", x + 200, y, 2); await frames();
-    told.push(state());
+    tool.pointer("down", x, y, 1); tool.pointer("down", x + 100, y, 2);
+    tool.pointer("move", x + 200, y, 2);
+    await frames(); told.push(state());
     for (let i = 0; i < 60; i++) tool.wheel(x, y, 1000);
     await frames(); told.push(state());
     """
@@ -170,7 +176,8 @@ def test_a_hundred_thousand_events(tmp_path):
     trace = make(steps, [f"P{w}" for w in range(64)])
     assert len(trace.events) > 100_000
     steps = """
-    tool.wheel(box.left + left + wide / 2, box.top + 100, -3000); await frames(); told.push(state());
+    tool.wheel(box.left + left + wide / 2, box.top + 100, -3000);
+    await frames(); told.push(state());
     """
     (whole, near), page = opened(trace, tmp_path, steps)
     assert float(whole["drawn"]) == len([e for e in trace.events if e.kind != "wait"])
@@ -195,7 +202,8 @@ def test_a_thousand_workers_are_moved_up_and_down(tmp_path):
         [(w, "compute", 0.0, 1.0 + w, "") for w in range(1000)], [f"P{w}" for w in range(1000)]
     )
     steps = """
-    tool.wheel(box.left + 300, box.top + 100, 1e6, {shiftKey: true}); await frames(); told.push(state());
+    tool.wheel(box.left + 300, box.top + 100, 1e6, {shiftKey: true});
+    await frames(); told.push(state());
     tool.pointer("move", box.left + x(500), box.top + TOP + high - 1); told.push(tip.textContent);
     """
     (top, bottom, last), _ = opened(trace, tmp_path, steps)

@@ -182,7 +182,8 @@ inner, star = make(hs), hs.Platform.star([3, 5, 8])
 def use(n):
     module = hetsched.planners.distribute.__name__
     return [inner(n), hs.distribute(n, star).counts.tolist(), hs.partition.__name__, module]
-want = [[6, 3], hs.distribute(9, [3, 5, 8]).counts.tolist(), "partition", "hetsched.planners.distribute"]
+counts = hs.distribute(9, [3, 5, 8]).counts.tolist()
+want = [[6, 3], counts, "partition", "hetsched.planners.distribute"]
 """
 
 

@@ -1,8 +1,8 @@
-"""Every notebook runs from top to bottom in this interpreter, without warnings, and is stored as it
-ran last.
+"""Each notebook runs from top to bottom in this interpreter without warnings, and gives the outputs
+that are stored in it.
 
-`python tests/project/test_notebooks.py [name ...]` runs notebooks and stores them with their outputs: look
-at these before committing.
+`python tests/project/test_notebooks.py [name ...]` runs notebooks and stores their outputs. Look at
+the outputs before you commit them.
 """
 
 import os

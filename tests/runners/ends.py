@@ -1,9 +1,10 @@
-"""Programs that end while a daemon thread computes: `[hetsched exec] python tests/runners/ends.py [REPEATS
-[PHASE ...]]`.
+"""Programs that end while a daemon thread computes.
+
+    [hetsched exec] python tests/runners/ends.py [REPEATS [PHASE ...]]
 
 A child is forked for each phase and moment. It starts a thread that computes for ever, sleeps until
-the moment, and ends as any program does. What a child says, and one that ends badly or not at all,
-is printed."""
+the moment, and ends as any program does. The output of each child is printed, and each child that
+ends badly or not at all."""
 
 from __future__ import annotations
 

@@ -414,8 +414,11 @@ class TestSystems:
     )
     @pytest.mark.parametrize(
         "a",
-        [np.zeros((5, 5)), np.ones((4, 5)), np.ones(3), np.full((3, 3), np.nan), np.diag([np.inf, 1, 2]), numbers((2, 4, 4)),
-         numbers((4, 4), np.int64), numbers((4, 4), np.longdouble), numbers((4, 4), object), np.empty((0, 0))],
+        [
+            np.zeros((5, 5)), np.ones((4, 5)), np.ones(3), np.full((3, 3), np.nan),
+            np.diag([np.inf, 1, 2]), numbers((2, 4, 4)), numbers((4, 4), np.int64),
+            numbers((4, 4), np.longdouble), numbers((4, 4), object), np.empty((0, 0)),
+        ],
         ids=lambda a: f"{a.dtype} {a.shape}",
     )  # fmt: skip
     def test_as_numpy(self, taken, function, a):

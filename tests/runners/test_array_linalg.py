@@ -122,8 +122,11 @@ def test_which_parts_are_arrays(taken):
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(
     "a",
-    [np.ones((5, 5)), -np.eye(4), np.zeros((3, 3)), np.ones((4, 5)), np.ones((5, 4)), np.ones(3), np.array(2.0), np.empty((0, 0)),
-     np.empty((2, 0, 0)), np.empty((0, 3, 3)), np.diag([1.0, np.nan, 2]), np.diag([1.0, np.inf, 2]), np.ones((2, 3, 4))],
+    [
+        np.ones((5, 5)), -np.eye(4), np.zeros((3, 3)), np.ones((4, 5)), np.ones((5, 4)), np.ones(3),
+        np.array(2.0), np.empty((0, 0)), np.empty((2, 0, 0)), np.empty((0, 3, 3)),
+        np.diag([1.0, np.nan, 2]), np.diag([1.0, np.inf, 2]), np.ones((2, 3, 4)),
+    ],
     ids=lambda a: f"{a.dtype} {a.shape} {a.flat[0] if a.size else ''}",
 )  # fmt: skip
 def test_errors_are_numpys(taken, name, a):

@@ -1,8 +1,8 @@
-"""The same bits whatever the speeds of workers, what they take over, and the zones of a plan; in
-deterministic pools of any size, and of products in any pool.
+"""Results have the same bits whatever the workers' speeds, the work stealing and the plan's zones:
+products in any pool, everything else in deterministic pools of any size.
 
-`python tests/runners/test_bits.py --cases 10000 --seed 7` makes more random cases and says how many there
-were of each kind.
+`python tests/runners/test_bits.py --cases 10000 --seed 7` makes more random cases and prints the
+number of each kind.
 """
 
 from __future__ import annotations
@@ -484,8 +484,10 @@ for dtype in "fdFD":
     a, b, tall = make(150, 160), make(160, 140), make(3000, 40)
     long, wide = make(40, 6000), make(6000, 50)
     s = a[:, :150]
-    for x in (a @ b, long @ wide, long @ long.T, np.linalg.solve(s, a), np.linalg.inv(s), *np.linalg.qr(tall), *np.linalg.qr(s),
-              np.linalg.cholesky(s @ s.conj().T + 200 * np.eye(150, dtype=dtype))):
+    products = [a @ b, long @ wide, long @ long.T]
+    factors = [*np.linalg.qr(tall), *np.linalg.qr(s)]
+    factors += [np.linalg.cholesky(s @ s.conj().T + 200 * np.eye(150, dtype=dtype))]
+    for x in (*products, np.linalg.solve(s, a), np.linalg.inv(s), *factors):
         found.append(zlib.crc32(np.ascontiguousarray(x).tobytes()))
 print(json.dumps(found))
 """

@@ -156,8 +156,13 @@ class TestSystems:
         close(hs.cho_solve(theirs, kept), scipy.linalg.cho_solve(theirs, kept), scale=20)
 
     @settings(deadline=None, max_examples=60)
-    @given(n=st.integers(1, 9), shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),
-           k=st.integers(0, 3), dtype=dtypes, lower=st.booleans())  # fmt: skip
+    @given(
+        n=st.integers(1, 9),
+        shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),
+        k=st.integers(0, 3),
+        dtype=dtypes,
+        lower=st.booleans(),
+    )
     def test_stacks(self, n, shapes, k, dtype, lower):
         a, b = definite(n, dtype, 1, shapes[0]), random((*shapes[1], n, k), dtype, 2)
         x = hs.cho_solve(hs.cho_factor(a, lower), b)

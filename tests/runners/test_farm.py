@@ -142,7 +142,8 @@ SLEEPERS = """
 import os, signal, sys, time
 import hetsched as hs
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell started pytest in the background
+# SIGINT is ignored if a shell started pytest in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def sleep(path):
     with open(os.path.join(path, str(os.getpid())), "w"):

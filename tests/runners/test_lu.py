@@ -79,9 +79,11 @@ class TestFactors:
 
     @settings(deadline=None, max_examples=80)
     @given(
-        m=st.integers(0, 40), n=st.integers(0, 40), block=st.integers(1, 45), dtype=st.sampled_from(DTYPES),
-        steps=st.tuples(st.sampled_from([-3, -1, 1, 2]), st.sampled_from([-3, -1, 1, 2])), by_columns=st.booleans(),
-        seed=st.integers(0, 99), overwrite=st.booleans(), workers=st.integers(1, 3),
+        m=st.integers(0, 40), n=st.integers(0, 40), block=st.integers(1, 45),
+        dtype=st.sampled_from(DTYPES),
+        steps=st.tuples(st.sampled_from([-3, -1, 1, 2]), st.sampled_from([-3, -1, 1, 2])),
+        by_columns=st.booleans(), seed=st.integers(0, 99), overwrite=st.booleans(),
+        workers=st.integers(1, 3),
     )  # fmt: skip
     def test_any_strides(self, m, n, block, dtype, seed, steps, by_columns, overwrite, workers):
         rng = np.random.default_rng(seed)
@@ -809,9 +811,15 @@ class TestPlan:
 
     @settings(deadline=None, max_examples=60)
     @given(
-        st.lists(st.tuples(st.floats(0.1, 99.0), st.floats(0.1, 99.0) | st.just(np.inf)), min_size=1, max_size=6),
-        st.integers(0, 60), st.integers(0, 60), st.integers(1, 70),
-    )  # fmt: skip
+        st.lists(
+            st.tuples(st.floats(0.1, 99.0), st.floats(0.1, 99.0) | st.just(np.inf)),
+            min_size=1,
+            max_size=6,
+        ),
+        st.integers(0, 60),
+        st.integers(0, 60),
+        st.integers(1, 70),
+    )
     def test_bound_task_by_task(self, pairs, m, n, block):
         """Panels one after another, each with the update of the next one by whoever is fastest at
         both together."""

@@ -234,7 +234,8 @@ def test_ctrl_c():
     program = """
         import time
         import numpy as np, hetsched as hs
-        mesh = hs.Platform.mesh([[3.0, 4.0], [2.0, 5.0]], [[9e6], [1e7]], [[6e6, 1e7]], unit=hs.Unit.gigaflop())
+        cycle_times, right, down = [[3.0, 4.0], [2.0, 5.0]], [[9e6], [1e7]], [[6e6, 1e7]]
+        mesh = hs.Platform.mesh(cycle_times, right, down, unit=hs.Unit.gigaflop())
         plan = hs.layers_mesh(100, mesh.to(hs.Unit.multiply_add()))
         with hs.Pool(mesh, emulate=True) as pool:
             print("ready", flush=True)

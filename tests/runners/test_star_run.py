@@ -478,7 +478,9 @@ class TestThreads:
         program = f"""
             import time
             import numpy as np, hetsched as hs
-            times, costs = ([1e-3] * 2, [1e3] * 2) if {slow!r} == "links" else ([1e3] * 2, [1e-3] * 2)
+            times, costs = [1e-3] * 2, [1e3] * 2
+            if {slow!r} == "workers":
+                times, costs = costs, times
             platform = hs.Platform.star(times, link_costs=costs, memory=[12, 21])
             plan = hs.plan_product(4, 8, 3, platform)
             with hs.Pool(platform, emulate=True) as pool:

@@ -304,9 +304,11 @@ def test_ctrl_c_stops_a_long_sweep():
         import time
         import numpy as np, hetsched as hs
         pool = hs.Pool(hs.Platform.star([3, 5, 8]), emulate=True)
+        plan = hs.wavefront(9, 9, [3, 5, 8])
+        kernel = hs.Stencil([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
         print("ready", flush=True)
         try:
-            pool.sweep(hs.wavefront(9, 9, [3, 5, 8]), np.ones((9, 9)), hs.Stencil([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), flops=1e12)
+            pool.sweep(plan, np.ones((9, 9)), kernel, flops=1e12)
         except KeyboardInterrupt:
             print("interrupted", time.monotonic(), flush=True)
         """

@@ -96,8 +96,15 @@ class TestSolve:
         close(x, expected.astype(np.result_type(*types)), scale=100)
 
     @settings(deadline=None, max_examples=100)
-    @given(n=st.integers(0, 9), shapes=STACKS, k=st.integers(-1, 3), types=st.tuples(dtypes, dtypes), kind=st.sampled_from(KINDS),
-           lower=st.booleans(), transposed=st.booleans())  # fmt: skip
+    @given(
+        n=st.integers(0, 9),
+        shapes=STACKS,
+        k=st.integers(-1, 3),
+        types=st.tuples(dtypes, dtypes),
+        kind=st.sampled_from(KINDS),
+        lower=st.booleans(),
+        transposed=st.booleans(),
+    )
     def test_stacks(self, n, shapes, k, types, kind, lower, transposed):
         meant = of_kind(kind, n, types[0], 1, shapes[0])
         b = random((*shapes[1], n, k) if k >= 0 else n, types[1], 2)

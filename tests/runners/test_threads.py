@@ -252,7 +252,8 @@ with parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
     told = Parallel()(delayed(size)() for _ in range(2))
 with parallel_config("loky", n_jobs=2):
     limited = Parallel()(delayed(size)(1) for _ in range(2))
-with parallel_config("threading", n_jobs=2), threadpool_limits(1):  # one for the process: not each thread's own
+# The limit is one for the process, not for each thread.
+with parallel_config("threading", n_jobs=2), threadpool_limits(1):
     threads = Parallel()(delayed(size)() for _ in range(2))
 result = [told, limited, threads]
 from joblib.externals.loky import get_reusable_executor

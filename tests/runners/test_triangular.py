@@ -19,8 +19,9 @@ def triangle(n, dtype=np.float64, seed=0, stack=()):
 
 @settings(deadline=None, max_examples=200)
 @given(
-    n=sizes, k=st.integers(-1, 5), types=st.tuples(dtypes, dtypes), layout=st.tuples(layouts, layouts), seed=seeds,
-    trans=st.sampled_from(TRANS), lower=st.booleans(), unit=st.booleans(), overwrite=st.booleans(),
+    n=sizes, k=st.integers(-1, 5), types=st.tuples(dtypes, dtypes),
+    layout=st.tuples(layouts, layouts), seed=seeds, trans=st.sampled_from(TRANS),
+    lower=st.booleans(), unit=st.booleans(), overwrite=st.booleans(),
 )  # fmt: skip
 def test_as_scipy(n, k, types, layout, seed, trans, lower, unit, overwrite):
     a = laid_out(triangle(n, types[0], seed), layout[0])
@@ -46,7 +47,8 @@ def test_large(dtype, trans, lower):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    n=st.integers(0, 9), shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),
+    n=st.integers(0, 9),
+    shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),
     k=st.integers(0, 3), dtype=dtypes, lower=st.booleans(), trans=st.sampled_from(TRANS),
 )  # fmt: skip
 def test_stacks(n, shapes, k, dtype, lower, trans):

@@ -151,8 +151,8 @@ def matrix(m, n, dtype="d"):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    m=st.integers(1, 9), n=st.integers(1, 30), steps=st.integers(0, 9), every=st.integers(1, 10), dtype=st.sampled_from("fd"),
-    in_place=st.booleans(), trace=st.booleans(),
+    m=st.integers(1, 9), n=st.integers(1, 30), steps=st.integers(0, 9), every=st.integers(1, 10),
+    dtype=st.sampled_from("fd"), in_place=st.booleans(), trace=st.booleans(),
 )  # fmt: skip
 def test_the_same_bits_on_real_workers(real, m, n, steps, every, dtype, in_place, trace):
     array = matrix(m, n, dtype)

@@ -463,12 +463,15 @@ def without(name):
     ("change", "line"),
     [
         *((without(name), 2) for name in ("run", "rows", "seconds", "error")),
-        (changed(run=4), 2), (changed(run=-1), 2), (changed(run="1"), 2), (changed(rows=[]), 2), (changed(rows=[3]), 2),
-        (changed(rows={}), 2), (changed(seconds="1"), 2), (changed(error=3), 2),
-        (lambda lines: [*lines, lines[1]], 4), (lambda lines: lines * 2, 4), (lambda lines: [lines[0], lines[0]], 2),
-        (lambda lines: [lines[0], b"\n", *lines[1:]], 2), (lambda lines: [lines[0], bytes(99), b"\n", *lines[1:]], 2),
-        (lambda lines: [lines[0], lines[1][:-1], lines[2]], 2), (lambda lines: [lines[0], b"[" * 9999 + b"\n"], 2),
-        (lambda lines: [lines[0], line_of(b"[" * 9999)], 2), (lambda lines: [lines[0], line_of(b"[1]")], 2),
+        (changed(run=4), 2), (changed(run=-1), 2), (changed(run="1"), 2), (changed(rows=[]), 2),
+        (changed(rows=[3]), 2), (changed(rows={}), 2), (changed(seconds="1"), 2),
+        (changed(error=3), 2), (lambda lines: [*lines, lines[1]], 4), (lambda lines: lines * 2, 4),
+        (lambda lines: [lines[0], lines[0]], 2), (lambda lines: [lines[0], b"\n", *lines[1:]], 2),
+        (lambda lines: [lines[0], bytes(99), b"\n", *lines[1:]], 2),
+        (lambda lines: [lines[0], lines[1][:-1], lines[2]], 2),
+        (lambda lines: [lines[0], b"[" * 9999 + b"\n"], 2),
+        (lambda lines: [lines[0], line_of(b"[" * 9999)], 2),
+        (lambda lines: [lines[0], line_of(b"[1]")], 2),
     ],
 )  # fmt: skip
 def test_damaged_lines_are_named(tmp_path, change, line):
@@ -545,9 +548,11 @@ def test_a_damaged_table_is_found(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda text: text[: len(text) // 2], lambda text: text.replace(b"16", b"1\x006"), lambda text: text + b"\x00",
-        lambda text: text + b"\xff", lambda text: text.decode().encode("utf-16"), lambda text: text + text,
-        lambda text: text.replace(b"seconds", b"secunds"), lambda text: text + b"x" * 200_000, lambda text: text + b"1" * 5000,
+        lambda text: text[: len(text) // 2], lambda text: text.replace(b"16", b"1\x006"),
+        lambda text: text + b"\x00", lambda text: text + b"\xff",
+        lambda text: text.decode().encode("utf-16"), lambda text: text + text,
+        lambda text: text.replace(b"seconds", b"secunds"), lambda text: text + b"x" * 200_000,
+        lambda text: text + b"1" * 5000,
     ],
 )  # fmt: skip
 def test_a_damaged_csv_file(tmp_path, change):
@@ -641,7 +646,8 @@ def slow(x, wait):
 
 if __name__ == "__main__":
     jobs, wait = int(sys.argv[1]), float(sys.argv[2])
-    frame = hs.study(slow, {"x": [1, 2, 3], "wait": {"short": 0, "long": wait}}, n_jobs=jobs, path="t.csv")
+    grid = {"x": [1, 2, 3], "wait": {"short": 0, "long": wait}}
+    frame = hs.study(slow, grid, n_jobs=jobs, path="t.csv")
     print(frame["value"].tolist())
 """
 
