@@ -303,10 +303,8 @@ def random(
     unit = check.number("cycle_time", cycle_time, above=0.0)
     if not math.isfinite(1.001 * unit * ratio):
         raise ValueError(f"cycle_time times ratio overflows, got {unit!r} and {ratio!r}")
-    link, buffers = (
-        _between("link_costs", link_costs),
-        None if memory is None else _between("memory", memory),
-    )
+    link = _between("link_costs", link_costs)
+    buffers = None if memory is None else _between("memory", memory)
     if buffers is not None:
         if topology != "star":
             raise ValueError(f"memory is for a star, not for the topology {topology!r}")

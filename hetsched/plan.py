@@ -106,17 +106,15 @@ class Certificate(NamedTuple):
     method: str
 
     def __str__(self) -> str:
-        proof = (
-            "optimal"
-            if self.optimal
-            else f"optimal among {self.scope}"
-            if self.scope
-            else "not proven optimal"
-        )
+        if self.optimal:
+            proof = "optimal"
+        elif self.scope:
+            proof = f"optimal among {self.scope}"
+        else:
+            proof = "not proven optimal"
         side = "upper" if self.sense == "max" else "lower"
-        value, bound = (
-            str(x) if isinstance(x, int) else f"{x:.6g}" for x in (self.value, self.bound)
-        )
+        numbers = (self.value, self.bound)
+        value, bound = (str(x) if isinstance(x, int) else f"{x:.6g}" for x in numbers)
         return (
             f"{self.objective} {value}, {side} bound {bound}, gap {self.gap:.2%}, {proof}"
             f" ({self.method})"
@@ -496,17 +494,11 @@ class Plan(Frozen, Drawn):
                 f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any type"
             )
         content = kind._completed(content)
-        if unknown := set(content) - {
-            *kind._table,
-            *kind._derived,
-            "type",
-            "gap",
-            "certificate",
-            *_FORMAT,
-        }:
+        known = {*kind._table, *kind._derived, "type", "gap", "certificate", *_FORMAT}
+        if unknown := set(content) - known:
             raise ValueError(
-                f"content has an unknown key {schema.shown(min(unknown, key=str))}: a {name} does"
-                " not have it"
+                f"content has an unknown key {schema.shown(min(unknown, key=str))}:"
+                f" a {name} does not have it"
             )
         if missing := {f.name for f in fields(kind) if f.default is MISSING} - set(content):
             raise ValueError(f"content needs the key {min(missing)!r} of a {name}")
@@ -634,9 +626,9 @@ def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
         (speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"
     ]
     work = sum(speed * time for speed, time in done)
-    ideal = (
-        work / total if math.isfinite(work) else sum(speed / total * time for speed, time in done)
-    )
+    ideal = work / total
+    if not math.isfinite(work):
+        ideal = sum(speed / total * time for speed, time in done)
     return Trace.from_steps(
         steps, plan.names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal
     )

@@ -166,9 +166,9 @@ class Worker:
     @property
     def speed(self) -> float:
         """1 / cycle_time; infinite if the cycle-time is too small for that."""
-        return (
-            1.0 / self.cycle_time if self.cycle_time >= 1.0 / sys.float_info.max else float("inf")
-        )
+        if self.cycle_time < 1.0 / sys.float_info.max:
+            return float("inf")
+        return 1.0 / self.cycle_time
 
 
 def _domain(given: Any, argument: str = "domain") -> int | str | None:
@@ -438,8 +438,8 @@ class Platform(Frozen):
                 )
             if part.links is not None and links is None:
                 raise ValueError(
-                    f"platforms[{i}] has links between its workers: links between the nodes are"
-                    " needed too"
+                    f"platforms[{i}] has links between its workers:"
+                    " links between the nodes are needed too"
                 )
         unit = parts[0].unit
         for i, part in enumerate(parts):
@@ -532,9 +532,8 @@ class Platform(Frozen):
             )
             for w in self.workers
         ]
-        links, right, down = (
-            None if x is None else x * data for x in (self.links, self.right, self.down)
-        )
+        costs = (self.links, self.right, self.down)
+        links, right, down = (None if x is None else x * data for x in costs)
         return Platform(
             workers,
             links,
@@ -625,16 +624,15 @@ class Platform(Frozen):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{t:g}" for t in self.cycle_times[:6]) + (
-            ", ..." if len(self) > 6 else ""
-        )
-        kind = (
-            "complete"
-            if self.links is not None
-            else "star"
-            if self.shape is None
-            else "{} x {} mesh".format(*self.shape)
-        )
+        times = ", ".join(f"{t:g}" for t in self.cycle_times[:6])
+        if len(self) > 6:
+            times += ", ..."
+        if self.links is not None:
+            kind = "complete"
+        elif self.shape is None:
+            kind = "star"
+        else:
+            kind = "{} x {} mesh".format(*self.shape)
         return f"<Platform: {kind}, {len(self)} workers, cycle-times {times}>"
 
     def to_dict(self) -> dict[str, Any]:

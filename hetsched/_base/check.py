@@ -236,8 +236,8 @@ def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64
         return np.broadcast_to(values, shape)
     except ValueError:
         raise ValueError(
-            f"{name} of shape {values.shape} does not broadcast to {shape}, a number for each"
-            " worker"
+            f"{name} of shape {values.shape} does not broadcast to {shape},"
+            " a number for each worker"
         ) from None
 
 
@@ -277,8 +277,8 @@ def owners(
         raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
     if (idle := np.isinf(times)[found]).any():
         raise ValueError(
-            f"{name}{first(idle)[1]} is {found[first(idle)[0]]}, a worker with an infinite"
-            " cycle-time"
+            f"{name}{first(idle)[1]} is {found[first(idle)[0]]},"
+            " a worker with an infinite cycle-time"
         )
     return found
 
@@ -341,9 +341,10 @@ def repeated(given: Iterable[str]) -> str | None:
 def names(workers: int, given: Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return tuple(f"P{i}" for i in range(workers))
-    found = (
-        list(given) if isinstance(given, str) else entries("names", given, "a sequence of strings")
-    )
+    if isinstance(given, str):
+        found: Sequence[Any] = list(given)
+    else:
+        found = entries("names", given, "a sequence of strings")
     return tuple(str(name) for name in as_many("names", found, workers))
 
 

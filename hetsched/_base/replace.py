@@ -69,11 +69,8 @@ def _is_mount_point(target: str) -> bool:
 def _is_kept(target: str, folder: str) -> bool:
     """Whether only the owner of the file, the owner of the folder and root can replace the file."""
     own, around = os.stat(target), os.stat(folder)
-    return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in (
-        0,
-        own.st_uid,
-        around.st_uid,
-    )
+    allowed = (0, own.st_uid, around.st_uid)
+    return bool(around.st_mode & stat.S_ISVTX) and os.geteuid() not in allowed
 
 
 def require_others(
@@ -83,8 +80,8 @@ def require_others(
     for argument, given in inputs.items():
         if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise ValueError(
-                f"{name} and {argument} are the same file, {os.fspath(given)}; give {name} a name"
-                " of its own"
+                f"{name} and {argument} are the same file, {os.fspath(given)};"
+                f" give {name} a name of its own"
             )
 
 

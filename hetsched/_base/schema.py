@@ -429,8 +429,8 @@ class Array(Field):
         while len(shape) < most and entries and (self.any < 0 or type(entries[0]) is list):
             if set(map(type, entries)) != {list}:
                 raise TypeError(
-                    f"it must have {len(self.shape)} dimensions, got {shown(entries[0])} among its"
-                    " entries"
+                    f"it must have {len(self.shape)} dimensions,"
+                    f" got {shown(entries[0])} among its entries"
                 )
             lengths = set(map(len, entries))
             if len(lengths) > 1:
@@ -450,10 +450,8 @@ class Array(Field):
         """An array without entries: no list can express its shape."""
         if set(given) != {"shape", "dtype"}:
             raise ValueError("it must be a list, or an object with the keys shape and dtype")
-        shape, dtypes = (
-            [Integer(0, COUNT).read(size) for size in _list(given["shape"])],
-            [x.name for x in self.dtypes],
-        )
+        shape = [Integer(0, COUNT).read(size) for size in _list(given["shape"])]
+        dtypes = [x.name for x in self.dtypes]
         if (
             0 not in shape
             or not all(0 <= size <= COUNT for size in shape)
@@ -648,10 +646,8 @@ def require_dealt(
     """
     if counts.size <= _FEW and counts.ndim == 1:
         own = counts.tolist()
-        many, wrong = (
-            sum(own),
-            displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist(),
-        )
+        many = sum(own)
+        wrong = displs is not None and list(accumulate(own, initial=0))[:-1] != displs.tolist()
     else:
         many = int(counts.sum(axis=-1, dtype=np.float64).max(initial=0.0))
         wrong = displs is not None and not np.array_equal(

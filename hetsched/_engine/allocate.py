@@ -26,10 +26,8 @@ def distribute_batch(
     rows, p = cycle_times.shape
     counts, makespans = np.empty((rows, p), np.int64), np.empty(rows)
     times = doubles(cycle_times.reshape(-1))
-    given, found = (
-        (rows, int64s(n, rows), p, times),
-        (int64s(counts.reshape(-1)), doubles(makespans)),
-    )
+    given = (rows, int64s(n, rows), p, times)
+    found = (int64s(counts.reshape(-1)), doubles(makespans))
     cancellable(lambda cancel: lib.hs_distribute_batch(*given, cancel, *found), rows * p > LONG)
     return counts, makespans
 
@@ -39,10 +37,8 @@ def distribute_after(
 ) -> NDArray[np.int64]:
     """hs_distribute_after; the vectors must be contiguous."""
     counts = np.zeros(len(cycle_times), np.int64)
-    given, found = (
-        (n, len(counts), doubles(cycle_times), doubles(starts, len(counts))),
-        (int64s(counts), ffi.NULL),
-    )
+    given = (n, len(counts), doubles(cycle_times), doubles(starts, len(counts)))
+    found = (int64s(counts), ffi.NULL)
     cancellable(
         lambda cancel: lib.hs_distribute_after(*given, cancel, *found), len(counts) > LONG // 10
     )
@@ -53,10 +49,8 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
     """Counts and makespan of hs_distribute_profile for a (p, n + 1) table."""
     counts = np.empty(len(times), np.int64)
     makespan = ffi.new("double *")
-    given, found = (
-        (n, len(times), doubles(times.reshape(-1), len(times) * (n + 1))),
-        (int64s(counts), makespan),
-    )
+    given = (n, len(times), doubles(times.reshape(-1), len(times) * (n + 1)))
+    found = (int64s(counts), makespan)
     cancellable(lambda cancel: lib.hs_distribute_profile(*given, cancel, *found), times.size > LONG)
     return counts, makespan[0]
 
@@ -115,11 +109,9 @@ def wavefront_panels(
     """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0
     searches."""
     owner = np.empty(lines, np.int32)
-    chosen, redistributed, makespan = (
-        ffi.new("int32_t *"),
-        ffi.new("int32_t *"),
-        ffi.new("double *"),
-    )
+    chosen = ffi.new("int32_t *")
+    redistributed = ffi.new("int32_t *")
+    makespan = ffi.new("double *")
     problem = (length, lines, len(times), doubles(times), period, reach, ORDERS[order])
     found = int32s(owner), chosen, redistributed, makespan
     cancellable(

@@ -18,11 +18,9 @@ def assign(
     For int64 costs they are from hs_assign_int64. The costs may have any row stride.
     """
     rows, cols = costs.shape
-    columns, row_prices, col_prices = (
-        np.empty(rows, np.int32),
-        np.empty(rows, costs.dtype),
-        np.empty(cols, costs.dtype),
-    )
+    columns = np.empty(rows, np.int32)
+    row_prices = np.empty(rows, costs.dtype)
+    col_prices = np.empty(cols, costs.dtype)
     whole = costs.dtype == np.int64
     function, kind, view = (
         (lib.hs_assign_int64, "int64_t *", int64s)
@@ -30,10 +28,8 @@ def assign(
         else (lib.hs_assign, "double *", doubles)
     )
     start, stride = ffi.cast(kind, costs.ctypes.data), costs.strides[0] // 8
-    given, found = (
-        (rows, cols, start, stride, maximise),
-        (int32s(columns), view(row_prices), view(col_prices)),
-    )
+    given = (rows, cols, start, stride, maximise)
+    found = (int32s(columns), view(row_prices), view(col_prices))
     cancellable(lambda cancel: function(*given, cancel, *found), rows * cols > LONG)
     return columns, row_prices, col_prices
 

@@ -70,8 +70,8 @@ def _problem(
     rows = or_null(pivots, int32s, min(x.shape))
     if tau is not None and (tau.dtype != x.dtype or tau.size != min(x.shape)):
         raise ValueError(
-            f"tau must be {min(x.shape)} x {x.dtype}, got an array of {tau.dtype} and shape"
-            f" {tau.shape}"
+            f"tau must be {min(x.shape)} x {x.dtype},"
+            f" got an array of {tau.dtype} and shape {tau.shape}"
         )
     scales = ffi.NULL if tau is None else address(tau)
     source = _NONE if a is None else _strided(a)

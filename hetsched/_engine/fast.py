@@ -50,11 +50,8 @@ def array_class(limits: Any) -> Callable[[_Kind], _Kind]:
         if _fast is None:
             return kind
         found = _fast.array_type(kind.__array_ufunc__, limits)
-        for name, value in {
-            **vars(kind),
-            "__name__": kind.__name__,
-            "__qualname__": kind.__qualname__,
-        }.items():
+        names = {"__name__": kind.__name__, "__qualname__": kind.__qualname__}
+        for name, value in {**vars(kind), **names}.items():
             if name not in _OWN:
                 setattr(found, name, value)
         return found  # type: ignore[no-any-return]

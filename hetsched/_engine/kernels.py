@@ -149,10 +149,8 @@ def _hand_in_openblas() -> bool:
     from scipy.linalg import cython_blas
 
     api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
-        ctypes.c_char_p,
-        [ctypes.py_object],
-    )
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     pointers = []
@@ -180,10 +178,8 @@ def _openblas_threads(library: Any) -> tuple[int, int]:
             found = (getattr(library, name.format(verb) + suffix, None) for verb in ("set", "get"))
             functions = [function for function in found if function is not None]
             if len(functions) == 2:
-                first, second = (
-                    ctypes.cast(function, ctypes.c_void_p).value for function in functions
-                )
-                return first or 0, second or 0
+                pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
+                return pointers[0] or 0, pointers[1] or 0
     return 0, 0
 
 

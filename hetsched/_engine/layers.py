@@ -74,11 +74,9 @@ class Layers:
 
     def best(self, work: int) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
         """Order and counts of hs_layers_best, and whether they are proven optimal."""
-        order, counts, optimal = (
-            np.empty(self.p, np.int32),
-            np.empty(self.p, np.int64),
-            ffi.new("int *"),
-        )
+        order = np.empty(self.p, np.int32)
+        counts = np.empty(self.p, np.int64)
+        optimal = ffi.new("int *")
         outputs = int32s(order), int64s(counts), optimal
         cancellable(
             lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6
@@ -105,11 +103,9 @@ def layers_batch(
     """(rows, p) orders and counts, (rows,) makespans, bounds and whether they are optimal, of
     hs_layers_batch."""
     rows, p = compute.shape
-    order, counts, proven = (
-        np.empty((rows, p), np.int32),
-        np.empty((rows, p), np.int64),
-        np.empty(rows, np.int32),
-    )
+    order = np.empty((rows, p), np.int32)
+    counts = np.empty((rows, p), np.int64)
+    proven = np.empty(rows, np.int32)
     makespans, bounds = np.empty(rows), np.empty(rows)
     times, messages = doubles(compute.reshape(-1), rows * p), doubles(send.reshape(-1), rows * p)
     limits = None if most is None else int64s(most.reshape(-1), rows * p)

@@ -19,10 +19,8 @@ def partition_columns(
     p = len(areas)
     order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
     columns, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (
-        (p, doubles(areas), aspect, min_columns, max_columns, max_rows),
-        (int32s(order), int32s(starts), columns, cost),
-    )
+    given = (p, doubles(areas), aspect, min_columns, max_columns, max_rows)
+    found = (int32s(order), int32s(starts), columns, cost)
     cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
     starts = starts[: columns[0] + 1].copy()
     return order[: starts[-1]].copy(), starts
@@ -215,7 +213,8 @@ def partition_rule(
     """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
     plan = np.empty(2 * len(areas), np.int32)
     length, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (RULES[rule], len(areas), doubles(areas), aspect), (int32s(plan), length, cost)
+    given = (RULES[rule], len(areas), doubles(areas), aspect)
+    found = (int32s(plan), length, cost)
     cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
     return plan[: length[0]].copy(), cost[0]
 

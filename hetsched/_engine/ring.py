@@ -40,16 +40,12 @@ def ring_batch(
     """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of
     hs_ring_batch."""
     rows, p = times.shape
-    shares, makespans, bounds, exact = (
-        np.empty((rows, p)),
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(rows, np.int32),
-    )
-    own_times, own_links = (
-        doubles(times.reshape(-1), rows * p),
-        doubles(links.reshape(-1), rows * p * p),
-    )
+    shares = np.empty((rows, p))
+    makespans = np.empty(rows)
+    bounds = np.empty(rows)
+    exact = np.empty(rows, np.int32)
+    own_times = doubles(times.reshape(-1), rows * p)
+    own_links = doubles(links.reshape(-1), rows * p * p)
     outputs = (
         (doubles(shares.reshape(-1)), p),
         (doubles(makespans), 1),

@@ -202,9 +202,8 @@ def line_start(memory: NDArray[np.uint8]) -> int:
 
 def is_transpose(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether two matrices of one dtype are transposes of each other because they share memory."""
-    return (
-        a.strides == b.strides[::-1] and a.shape == b.shape[::-1] and a.ctypes.data == b.ctypes.data
-    )
+    transposed = a.shape == b.shape[::-1] and a.strides == b.strides[::-1]
+    return transposed and a.ctypes.data == b.ctypes.data
 
 
 def _product(

@@ -134,10 +134,8 @@ class Star:
         if summary.message_count <= most:
             if variant == ALL_VARIANTS and method == "het":
                 variant = result
-            chunks, messages = (
-                np.zeros(summary.chunk_count, STAR_CHUNK),
-                np.zeros(summary.message_count, STAR_MESSAGE),
-            )
+            chunks = np.zeros(summary.chunk_count, STAR_CHUNK)
+            messages = np.zeros(summary.message_count, STAR_MESSAGE)
             call((star_chunks(chunks), star_messages(messages)))
         return StarResult(
             summary.makespan,
@@ -152,11 +150,9 @@ class Star:
 
     def search(self, eager: bool, seed: int, effort: int) -> tuple[NDArray[Any], int, float]:
         """Chunks, order and makespan of hs_star_search."""
-        shares, by_rows, order = (
-            ffi.new("hs_star_share[]", self.p),
-            ffi.new("int32_t *"),
-            ffi.new("int32_t *"),
-        )
+        shares = ffi.new("hs_star_share[]", self.p)
+        by_rows = ffi.new("int32_t *")
+        order = ffi.new("int32_t *")
         makespan, count = ffi.new("double *"), ffi.new("int64_t *")
         found = (by_rows, shares, order, makespan)
         cancellable(
@@ -173,10 +169,8 @@ class Star:
     ) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header
         says."""
-        chunks, served = (
-            np.zeros(most_chunks, STAR_CHUNK),
-            np.empty(most_chunks * (self.handle.t + 2), np.int32),
-        )
+        chunks = np.zeros(most_chunks, STAR_CHUNK)
+        served = np.empty(most_chunks * (self.handle.t + 2), np.int32)
         count, length, makespan = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
         found = count, star_chunks(chunks), length, int32s(served), makespan
         cancellable(

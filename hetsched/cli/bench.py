@@ -118,8 +118,8 @@ def _bench(given: argparse.Namespace) -> None:
         print(json.dumps(content, indent=1))
     else:
         print(
-            f"{_machine()}; hetsched {__version__}, NumPy {np.__version__}; {dtype.name}, medians"
-            f" of {rounds}"
+            f"{_machine()}; hetsched {__version__}, NumPy {np.__version__}; {dtype.name},"
+            f" medians of {rounds}"
         )
         print(table(rows, "<>"))
 
@@ -129,8 +129,8 @@ def _machine() -> str:
 
     host = topology()
     return (
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        " cpus"
+        f"{host.model or platform.machine()},"
+        f" {host.worth} workers on {host.cpus} of {host.online} cpus"
     )
 
 

@@ -188,9 +188,8 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
         "Planned: the part of each worker", loc="left", fontsize=10
     )
     latest = max(planned.makespan, equal.makespan)
-    for row, (name, trace) in enumerate(
-        (("Planned split", planned), ("Equal split, same workers", equal))
-    ):
+    runs = (("Planned split", planned), ("Equal split, same workers", equal))
+    for row, (name, trace) in enumerate(runs):
         axes = plot_trace(trace, figure.add_subplot(grid[row, 1]), until=latest)
         title = (
             f"{name}: predicted {digits(trace.predicted or 0.0)} s, measured"

@@ -35,12 +35,11 @@ def _info(_: argparse.Namespace) -> None:
         if kernel["name"] == "c"
         else f"{kernel['name']} {kernel['version']}".strip()
     )
-    without = (
-        "" if kernel["name"] == "blis" else f" ({kernel['refused'] or 'no BLIS in this build'})"
-    )
+    if kernel["name"] != "blis":
+        library += f" ({kernel['refused'] or 'no BLIS in this build'})"
     lines = [
         ("hetsched", f"{__version__} (engine {version()})"),
-        ("library", library + without),
+        ("library", library),
         ("kernel set", f"{kernel['set']} ({kernel['reason']})"),
         ("micro-kernels", multipliers),
         *host.describe(),

@@ -62,8 +62,8 @@ def add_parser(commands: Any) -> None:
         "--blocks",
         action="store_true",
         help=(
-            "find the best kernel and block sizes for each kind of core, each in up to twenty times"
-            " --seconds"
+            "find the best kernel and block sizes for each kind of core,"
+            " each in up to twenty times --seconds"
         ),
     )
     measure.add_argument(

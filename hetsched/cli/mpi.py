@@ -70,8 +70,8 @@ def add_parser(commands: Any) -> None:
         type=int,
         metavar="Q",
         help=(
-            "cut at multiples of Q elements; for methods of plan_product such as het: side of a"
-            " block"
+            "cut at multiples of Q elements;"
+            " for methods of plan_product such as het: side of a block"
         ),
     )
     run.add_argument(

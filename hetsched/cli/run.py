@@ -96,8 +96,8 @@ def _run(given: argparse.Namespace) -> None:
         return
     if Path(given.output).suffix.lower() != ".npy":
         raise ValueError(
-            f"--output ({given.output}) must end in .npy; with --memory, .mat and HDF5 are"
-            " allowed too"
+            f"--output ({given.output}) must end in .npy;"
+            " with --memory, .mat and HDF5 are allowed too"
         )
     if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
@@ -115,8 +115,8 @@ def _run(given: argparse.Namespace) -> None:
         )
         if os.path.realpath(given.trace) == os.path.realpath(given.output):
             raise ValueError(
-                f"--trace and --output are the same file, {given.output}; give --trace a name of"
-                " its own"
+                f"--trace and --output are the same file, {given.output};"
+                " give --trace a name of its own"
             )
     platform = Platform.load(given.platform) if given.platform else None
     a, b = read_matrix("A", given.A), read_matrix("B", given.B)

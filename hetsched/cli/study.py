@@ -143,8 +143,8 @@ def _arguments(
     grid = content.get("grid", {})
     if not isinstance(grid, dict | list):
         raise ValueError(
-            f"{where}: grid must be a table of values by name, or an array of such tables, got"
-            f" {grid!r}"
+            f"{where}: grid must be a table of values by name,"
+            f" or an array of such tables, got {grid!r}"
         )
     if isinstance(grid, dict):
         grid = {name: _values(where, name, value) for name, value in grid.items()}

@@ -227,8 +227,8 @@ class Dataset(Matrix):
         for number, _, _, filter_name in map(layout.get_filter, range(layout.get_nfilters())):
             if not h5z.filter_avail(number):
                 raise ValueError(
-                    f"{name} has the filter {number} ({filter_name.decode()}), which HDF5 cannot"
-                    " find here"
+                    f"{name} has the filter {number} ({filter_name.decode()}),"
+                    " which HDF5 cannot find here"
                 )
         handle = _handle(dataset)
         places = tuple(
@@ -323,7 +323,7 @@ def _empty_shape(name: str, dataset: Any) -> tuple[int, ...]:
     lengths = dataset[()].tolist() if dataset.dtype.kind in "ui" and dataset.shape == (2,) else []
     if 0 not in lengths or not all(0 <= length < 2**40 for length in lengths):
         raise ValueError(
-            f"{name}: MATLAB_empty says that it is empty, but it is not the shape of an empty"
-            " matrix"
+            f"{name}: MATLAB_empty says that it is empty,"
+            " but it is not the shape of an empty matrix"
         )
     return tuple(lengths)

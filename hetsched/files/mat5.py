@@ -107,8 +107,8 @@ def open_old_mat(name: str, path: str, inner: str | None, memory: int, version: 
         if size > memory:
             better = "save it with MATLAB's -v7.3, or as .npy or HDF5"
             raise ValueError(
-                f"{name} is an old .mat file, which must fit in memory twice: {size} bytes;"
-                f" {better}"
+                f"{name} is an old .mat file, which must fit in memory twice:"
+                f" {size} bytes; {better}"
             )
         try:
             if version5:
@@ -283,10 +283,9 @@ class _Alone(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: _HEAD + self._variable.size}[
-            whence
-        ]
-        self._at = start + offset
+        end = _HEAD + self._variable.size
+        starts = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: end}
+        self._at = starts[whence] + offset
         return self._at
 
     def readinto(self, buffer: Any) -> int:

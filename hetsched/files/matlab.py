@@ -76,8 +76,8 @@ def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[
     if not fits:
         stored = " and ".join(map(str, parts))
         raise TypeError(
-            f"{name}: {_variable_of(dataset)} is of class {kind}, but its elements are stored as"
-            f" {stored}"
+            f"{name}: {_variable_of(dataset)} is of class {kind},"
+            f" but its elements are stored as {stored}"
         )
 
 

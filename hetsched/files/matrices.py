@@ -78,8 +78,8 @@ def _require_memory(name: str, size: int) -> None:
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > there:
         raise ValueError(
-            f"{name} has {size} bytes and this computer {there}; hs.matmul_files reads matrices in"
-            " parts"
+            f"{name} has {size} bytes and this computer {there};"
+            " hs.matmul_files reads matrices in parts"
         )
 
 

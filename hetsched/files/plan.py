@@ -144,9 +144,8 @@ class FilesPlan(Plan):
     def describe(self) -> str:
         """Text on the plan in a few lines."""
         (m, n, k), (h, v), (rows, cols, _) = self.shape, self.tile, self.grid
-        stays = {"C": "tiles of C stay", "A": "rows of A stay", "B": "columns of B stay"}[
-            self.stationary
-        ]
+        parts = {"C": "tiles", "A": "rows", "B": "columns"}
+        stays = f"{parts[self.stationary]} of {self.stationary} stay"
         reads = sum(self.read)
         return (
             f"C ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {self.dtype}\nplan: {rows} x {cols}"
@@ -203,8 +202,8 @@ def plan_tiles(problem: Problem) -> FilesPlan:
     if not len(found.h):
         least = int(_peak(problem, _one(problem, 0, 1, 1, 1))[0])
         raise InfeasibleError(
-            f"memory of {problem.memory} bytes is too little for this product: at least {least} are"
-            " needed"
+            f"memory of {problem.memory} bytes is too little for this product:"
+            f" at least {least} are needed"
         )
     traffic, pieces, updates = _costs(problem, found)
     slower = (
@@ -285,9 +284,8 @@ def _widest(problem: Problem, depths: list[int]) -> _Choices:
     grain = [
         side.chunk[axis] if side.chunk else 1 for side, axis in ((problem.a, 0), (problem.b, 1))
     ]
-    way, h, d = (
-        x.ravel() for x in np.meshgrid(np.arange(3), _sizes(m, grain[0]), depths, indexing="ij")
-    )
+    grid = np.meshgrid(np.arange(3), _sizes(m, grain[0]), depths, indexing="ij")
+    way, h, d = (x.ravel() for x in grid)
     low, high = np.zeros(len(way), np.int64), np.full(len(way), max(n, 1), np.int64)
     while (low < high).any():
         middle = (low + high + 1) // 2

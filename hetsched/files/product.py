@@ -222,9 +222,8 @@ class _Job:
         self.out: Output = open_output(
             out, (m, n), self.dtype, {"A": (a, self.a), "B": (b, self.b)}
         )
-        a_side, b_side = (
-            Side(x.dtype.itemsize, x.transposed, x.chunk, x.extra) for x in (self.a, self.b)
-        )
+        a_side = _side(self.a)
+        b_side = _side(self.b)
         c_side = Side(self.dtype.itemsize, self.out.transposed, None, 0)
         self.problem = Problem((m, n, k), self.dtype, a_side, b_side, c_side, allowed, len(pool))
         self.plan = plan_tiles(self.problem)
@@ -344,10 +343,8 @@ class _Job:
                 which, (place, chunk) = "AB".index(name), divmod(number, self.plan.grid[2])
                 rows, cols = self._input(which, place, chunk)
                 (self.a, self.b)[which].read(rows, cols, buffer, stage, lambda: False)
-                if (
-                    checksum(buffer[: (rows[1] - rows[0]) * (cols[1] - cols[0])], lambda: False)
-                    != known
-                ):
+                size = (rows[1] - rows[0]) * (cols[1] - cols[0])
+                if checksum(buffer[:size], lambda: False) != known:
                     return False
         return True
 
@@ -419,8 +416,8 @@ class _Job:
         for name, matrix in (("A", self.a), ("B", self.b)):
             if not matrix.unchanged():
                 raise OSError(
-                    f"{name} ({matrix.path}) was changed while it was read; the product is not"
-                    " written"
+                    f"{name} ({matrix.path}) was changed while it was read;"
+                    " the product is not written"
                 )
         return FilesProduct(
             plan=self.plan,
@@ -433,6 +430,10 @@ class _Job:
         )
 
 
+def _side(matrix: Matrix) -> Side:
+    return Side(matrix.dtype.itemsize, matrix.transposed, matrix.chunk, matrix.extra)
+
+
 def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
     """The dtype of the computation."""
     if given is not None:
@@ -440,8 +441,8 @@ def _common(a: Matrix, b: Matrix, given: DTypeLike | None) -> np.dtype[Any]:
         for matrix in (a, b):
             if matrix.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(
-                    f"{matrix.name} is {matrix.dtype}, dtype is {dtype}: the imaginary parts would"
-                    " be lost"
+                    f"{matrix.name} is {matrix.dtype}, dtype is {dtype}:"
+                    " the imaginary parts would be lost"
                 )
         return dtype
     dtype = np.promote_types(a.dtype, b.dtype).newbyteorder("=")

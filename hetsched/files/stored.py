@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -211,9 +212,7 @@ class Raw(Matrix):
             if stop():
                 raise InterruptedError
             if i % _AHEAD == 0:
-                for _, (place, piece) in zip(
-                    range(_AHEAD if i else 2 * _AHEAD), ahead, strict=False
-                ):
+                for place, piece in islice(ahead, _AHEAD if i else 2 * _AHEAD):
                     os.posix_fadvise(self.file, place, len(piece), os.POSIX_FADV_WILLNEED)
             while memory:
                 count = os.preadv(self.file, [memory], offset)

@@ -254,9 +254,8 @@ class _Search:
         shape = self._shape(i, t, (incumbent, challenger), by_cols=name == "cols")
         if shape.flops > _LONGEST * self._rate(i, t, incumbent):
             return incumbent
-        new, old = (
-            partial(self._timer, i, TYPES[t], blocks, shape) for blocks in (challenger, incumbent)
-        )
+        new = partial(self._timer, i, TYPES[t], challenger, shape)
+        old = partial(self._timer, i, TYPES[t], incumbent, shape)
         return challenger if self._is_sooner(new, old) else incumbent
 
     def _is_sooner(self, challenger: Callable[[], float], incumbent: Callable[[], float]) -> bool:

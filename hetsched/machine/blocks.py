@@ -113,9 +113,9 @@ def gangs(
     blocks = domains.blocking_of(
         [host.domains[i] for i in used], [members.count(i) for i in used], measured
     )
-    return (
-        (None, None) if blocks == (Blocking(),) else (blocks, tuple(used.index(i) for i in members))
-    )
+    if blocks == (Blocking(),):
+        return None, None
+    return blocks, tuple(used.index(i) for i in members)
 
 
 def everywhere(host: Topology) -> Blocking | None:

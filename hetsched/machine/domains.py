@@ -94,9 +94,8 @@ def blocking_of(
         If this processor does not have a kernel.
     """
     blocks = []
-    for domain, workers, own in zip(
-        domains, sharing, measured or [None] * len(domains), strict=True
-    ):
+    measured = measured or [None] * len(domains)
+    for domain, workers, own in zip(domains, sharing, measured, strict=True):
         sizes_of(domain, domain.kernel if own is None else own.kernel)
         if own is not None:
             blocks.append(own)

@@ -147,6 +147,12 @@ def facts(data: bytes, mask: Collection[int] | None = None) -> dict[str, Any]:
     )
 
 
+def _of_all(kinds: dict[int, dict[str, str]], name: str) -> dict[int, int]:
+    """The number of this name for each cpu; empty unless all cpus have it."""
+    found = {cpu: n for cpu in kinds if (n := _natural(kinds[cpu], name)) is not None}
+    return found if len(found) == len(kinds) else {}
+
+
 def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]:
     """Types of the cpus, the source that tells them apart, and whether there is any source."""
     named = {
@@ -156,17 +162,9 @@ def _types(kinds: dict[int, dict[str, str]]) -> tuple[dict[int, str], str, bool]
     }
     if len(set(named.values())) == 2:
         return named, "hwloc CoreType", True
-    capacities, ranks, frequencies = (
-        (
-            known
-            if len(
-                known := {cpu: n for cpu in kinds if (n := _natural(kinds[cpu], name)) is not None}
-            )
-            == len(kinds)
-            else {}
-        )
-        for name in ("LinuxCapacity", "forced_efficiency", "FrequencyMaxMHz")
-    )
+    capacities = _of_all(kinds, "LinuxCapacity")
+    ranks = _of_all(kinds, "forced_efficiency")
+    frequencies = _of_all(kinds, "FrequencyMaxMHz")
     if capacities:
         ranks = {}  # on Linux they follow from the capacities and hide their gaps
     best = max(ranks.values(), default=0)
@@ -199,10 +197,8 @@ def _caches(found: _Found, allowed: Collection[int]) -> tuple[Cache, ...]:
     caches = []
     for element, cpus in found:
         if re.fullmatch(r"L[1-9]i?Cache", element.kind) and not set(cpus).isdisjoint(allowed):
-            level, kind = (
-                int(element.kind[1]),
-                _CACHE_TYPES.get(element.attributes.get("cache_type", ""), "unified"),
-            )
+            level = int(element.kind[1])
+            kind = _CACHE_TYPES.get(element.attributes.get("cache_type", ""), "unified")
             size, line, ways = (
                 _natural(element.attributes, f"cache_{name}") or None
                 for name in ("size", "linesize", "associativity")
@@ -241,11 +237,9 @@ def _elements(data: bytes) -> list[_Element]:
             raise ValueError("it has definitions of its own in its DOCTYPE")
 
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = (
-        start,
-        end,
-        doctype,
-    )
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = doctype
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError) as error:  # LookupError: unknown encoding

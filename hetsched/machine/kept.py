@@ -99,8 +99,8 @@ def keep_link(target: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if not _is_ours(folder):
         raise OSError(
-            f"{folder} is another user's, or others can write to it: set XDG_CACHE_HOME to a folder"
-            " of your own"
+            f"{folder} is another user's, or others can write to it:"
+            " set XDG_CACHE_HOME to a folder of your own"
         )
     link = folder / f"library-{sha256(os.fsencode(target) + __version__.encode()).hexdigest()[:16]}"
     if not (link.is_symlink() and os.readlink(link) == os.fspath(target)):

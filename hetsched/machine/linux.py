@@ -310,10 +310,8 @@ def ticks(root: str = "/") -> dict[int, Ticks]:
     found = {}
     for line in read(root, "proc/stat").splitlines():
         name, *numbers = line.split()
-        cpu, known = (
-            natural(name.removeprefix("cpu")),
-            [natural(number) or 0 for number in numbers[:8]],
-        )
+        cpu = natural(name.removeprefix("cpu"))
+        known = [natural(number) or 0 for number in numbers[:8]]
         if name.startswith("cpu") and cpu is not None and len(known) > 4:
             found[cpu] = Ticks(known[3] + known[4], sum(known[7:]), sum(known))
     return found
@@ -342,9 +340,8 @@ def quotas(root: str) -> Iterator[tuple[float, str]]:
             quota, _, period = read(root, f"{directory}/cpu.max").partition(" ")
             yield _ratio(quota, period), f"cgroup v2 {group} cpu.max"
         else:
-            quota, period = (
-                read(root, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period")
-            )
+            quota = read(root, f"{directory}/cpu.cfs_quota_us")
+            period = read(root, f"{directory}/cpu.cfs_period_us")
             yield _ratio(quota, period), f"cgroup v1 {group} cpu.cfs_quota_us"
 
 

@@ -65,9 +65,8 @@ def _own() -> frozenset[int]:
 def _places() -> Iterator[list[frozenset[int]]]:
     """The places of each OpenMP runtime in this process that binds threads."""
     lines = (line.split(maxsplit=5) for line in read_regular("/proc/self/maps").splitlines())
-    for path in sorted(
-        {os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}
-    ):
+    paths = {os.fsdecode(words[5]) for words in lines if len(words) == 6 and b".so" in words[5]}
+    for path in sorted(paths):
         try:
             library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
         except OSError:  # the file was replaced, or is no library

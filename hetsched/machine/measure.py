@@ -193,9 +193,9 @@ class MeasuredPlatform(Platform, Drawn):
             for x in record["profiles"]
         }
         self.cpus = tuple(None if cpu is None else int(cpu) for cpu in record["cpus"])
-        self.start, self.measured, self.took = (
-            float(record[key]) for key in ("start", "measured", "took")
-        )
+        self.start = float(record["start"])
+        self.measured = float(record["measured"])
+        self.took = float(record["took"])
         self.quota = None if record["quota"] is None else float(record["quota"])
         self.stolen = check.frozen(np.array(record["stolen"], np.float64))
         self.notes = tuple(map(str, record["notes"]))
@@ -211,11 +211,8 @@ class MeasuredPlatform(Platform, Drawn):
         if self.stolen.shape != (len(names),) or not (np.abs(self.stolen - 0.5) <= 0.5).all():
             raise ValueError("a measurement needs the part that was stolen from each worker")
         for found in self.profiles.values():
-            if (
-                not 0 <= found.worker < len(names)
-                or len({len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)})
-                != 1
-            ):
+            lengths = {len(x) for x in (found.sizes, found.flops, found.gflops, found.spread)}
+            if not 0 <= found.worker < len(names) or len(lengths) != 1:
                 raise ValueError("a profile needs a worker, and one speed per size")
         of = check.as_many("domains", record.get("domains") or [None] * len(names), len(names))
         workers = [
@@ -246,10 +243,8 @@ class MeasuredPlatform(Platform, Drawn):
 
         If so, the next `measure` measures anew.
         """
-        return (
-            _disturbance([once.share for once in self.at_once.values()], self.stolen, self.quota)
-            is not None
-        )
+        shares = [once.share for once in self.at_once.values()]
+        return _disturbance(shares, self.stolen, self.quota) is not None
 
     def profile(
         self, worker: int, kernel: str = "gemm", dtype: DTypeLike = np.float64
@@ -322,9 +317,9 @@ class MeasuredPlatform(Platform, Drawn):
             Columns of a panel.
         dtype : dtype_like
         """
-        m, n, block = (
-            check.integer(name, x, low=1) for name, x in (("m", m), ("n", n), ("block", block))
-        )
+        m = check.integer("m", m, low=1)
+        n = check.integer("n", n, low=1)
+        block = check.integer("block", block, low=1)
         half = flops_per_update(check.dtype(dtype, DTYPES)) / 2
         first = np.arange(0, min(m, n), block)
         width, rows = np.minimum(block, min(m, n) - first), m - first
@@ -413,9 +408,8 @@ class MeasuredPlatform(Platform, Drawn):
         rates = ", ".join(f"{rate:.4g}" for rate in once.gflops[:6]) + (
             ", ..." if len(self) > 6 else ""
         )
-        return (
-            f"<MeasuredPlatform: {len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)>"
-        )
+        workers = f"{len(self)} workers, {rates} GFLOP/s ({once.dtype}, all at once)"
+        return f"<MeasuredPlatform: {workers}>"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -744,8 +738,8 @@ def _notes(
             str(place) for place, cpu in zip(host.places, cpus, strict=False) if cpu is None
         )
         notes.append(
-            f"threads could not be pinned to cpus {missed}: the system chose the cpus for these"
-            " measurements"
+            f"threads could not be pinned to cpus {missed}:"
+            " the system chose the cpus for these measurements"
         )
     if host.quota is not None:
         notes.append(f"measured under a quota of {host.quota:g} cpus ({host.quota_source})")
@@ -934,9 +928,8 @@ def describe(found: MeasuredPlatform | None) -> str:
         f"{name} {speed:.4g}"
         for name, speed in zip(found.names[:8], found.speeds.tolist(), strict=False)
     )
-    use = (
-        "counted as equal" if found.relative(once.dtype) is None else "used by matmul and lu_factor"
-    )
+    used = found.relative(once.dtype) is not None
+    use = "used by matmul and lu_factor" if used else "counted as equal"
     if found.disturbed:
         use += " for an hour only, because other programs or a hypervisor took time"
     return (

@@ -18,8 +18,8 @@ from .kept import keep_link
 _SPECIAL = frozenset(" \t\n\v\f\r:;$")
 #: A program that exits with 0 if the library is mapped into its memory.
 _LOOK = (
-    "import sys; maps = open('/proc/self/maps', 'rb').read(); sys.exit(sys.argv[1].encode() not in"
-    " maps)"
+    "import sys; maps = open('/proc/self/maps', 'rb').read();"
+    " sys.exit(sys.argv[1].encode() not in maps)"
 )
 
 
@@ -59,8 +59,8 @@ def _linked(path: str) -> str:
     """
     folder, name = os.path.split(path)
     why = (
-        f"LD_PRELOAD cannot name {path!r}, whose path has white space, a colon, a semicolon or a"
-        " dollar sign"
+        f"LD_PRELOAD cannot name {path!r}, whose path has white space, a colon,"
+        " a semicolon or a dollar sign"
     )
     try:
         link = str(keep_link(Path(folder)))

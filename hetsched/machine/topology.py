@@ -237,9 +237,8 @@ class Topology:
     def __repr__(self) -> str:
         kinds = "" if set(self.types) == {"unknown"} else f" ({types_text(self.types)})"
         cores = "cores unknown" if self.cores is None else count_of(self.cores, "core")
-        return (
-            f"<Topology: {count_of(self.cpus, 'cpu')}, {cores}{kinds}, {self.worth} worth starting>"
-        )
+        cpus = count_of(self.cpus, "cpu")
+        return f"<Topology: {cpus}, {cores}{kinds}, {self.worth} worth starting>"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -531,9 +530,8 @@ def _caches_text(caches: Sequence[Cache]) -> str:
             size += f" ({_cpus_text(cache.shared_by)})"
         elif cache.shared_by is not None and len(cache.shared_by) > 1:
             size += f" ({len(cache.shared_by)} cpus each)"
-        levels.setdefault(f"L{cache.level}{'d' if cache.type == 'data' else ''}", Counter())[
-            size
-        ] += 1
+        level = f"L{cache.level}{'d' if cache.type == 'data' else ''}"
+        levels.setdefault(level, Counter())[size] += 1
     texts = [
         f"{k} {', '.join(s if n == 1 else f'{n} x {s}' for s, n in sizes.items())}"
         for k, sizes in levels.items()

@@ -50,8 +50,8 @@ class Assignment(Frozen):
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else "optimal up to rounding"
         return (
-            f"<Assignment: {len(self.rows)} pairs, cost {self.cost:.6g}, bound {self.bound:.6g},"
-            f" {proof}>"
+            f"<Assignment: {len(self.rows)} pairs, cost {self.cost:.6g},"
+            f" bound {self.bound:.6g}, {proof}>"
         )
 
 

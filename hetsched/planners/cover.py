@@ -103,6 +103,6 @@ def _words(name: str, fault: Fault, boxes: NDArray[Any], shape: Sequence[int], n
             f"{name} does not cover {whole} once: {where} is in both {several} {first} and {second}"
         )
     return (
-        f"{name} has two workers for {where} in {several} {first} and {second}, and no layers to be"
-        " summed"
+        f"{name} has two workers for {where} in {several} {first} and {second},"
+        " and no layers to be summed"
     )

@@ -271,8 +271,8 @@ def _shape(shape: tuple[int, int, int], workers: int) -> tuple[int, int, int]:
     m, n, k = (check.integer(f"shape[{i}]", side, low=1) for i, side in enumerate((m, n, k)))
     if workers > m * n * k:
         raise InfeasibleError(
-            f"shape ({m}, {n}, {k}) has {m * n * k} iterations, fewer than the {workers} workers of"
-            " volumes"
+            f"shape ({m}, {n}, {k}) has {m * n * k} iterations,"
+            f" fewer than the {workers} workers of volumes"
         )
     return m, n, k
 

@@ -141,8 +141,8 @@ class DistributionStack(Lazy, Plan):
 
     def steps(self) -> list[Step]:
         raise TypeError(
-            "a DistributionStack cannot be simulated: take one of its distributions, such as"
-            " stack[0]"
+            "a DistributionStack cannot be simulated:"
+            " take one of its distributions, such as stack[0]"
         )
 
 

@@ -391,8 +391,8 @@ def plan_factor(
     ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring, owners.ndim == 2)
     if math.isfinite(makespan) and not math.isfinite(ideal):
         raise ValueError(
-            "the work divided over the workers overflows: give cycle_times and panel_times in a"
-            " larger unit"
+            "the work divided over the workers overflows:"
+            " give cycle_times and panel_times in a larger unit"
         )
     tasks = np.empty(len(raw), _TASK)
     for name in _FIELDS:
@@ -499,13 +499,10 @@ def _links(link_costs: ArrayLike | None, platform: Any, p: int) -> Times | None:
     if bad.any():
         raise ValueError(f"link_costs must be finite and not negative, got {costs[bad][0]:g}")
     with np.errstate(over="ignore"):
-        links = (
-            np.full((p, p), costs)
-            if costs.ndim == 0
-            else np.add.outer(costs, costs)
-            if costs.ndim == 1
-            else costs
-        )
+        if costs.ndim == 0:
+            links = np.full((p, p), costs)
+        else:
+            links = np.add.outer(costs, costs) if costs.ndim == 1 else costs
     np.fill_diagonal(links, 0.0)
     if not np.isfinite(links).all():
         raise ValueError(
@@ -529,8 +526,8 @@ def _deal(
     if isinstance(owner, str):
         if owner not in PATTERNS:
             raise ValueError(
-                f"owner must be one of {', '.join(PATTERNS)}, a LuPattern or the workers, got"
-                f" {owner!r}"
+                f"owner must be one of {', '.join(PATTERNS)},"
+                f" a LuPattern or the workers, got {owner!r}"
             )
         if block is None:
             block = factor.block(kind, m, n, dtype, len(times))

@@ -348,12 +348,10 @@ def _told_apart(method: str) -> Iterator[None]:
 def _interval(request: Request) -> Floorplan:
     _at_most("interval", request)
     if request.objective == "max":
-        return laid_out(
-            engine.partition_narrow(
-                request.areas, request.weights, request.aspect, _sorted(request.areas)
-            )[0],
-            request,
+        plan, _ = engine.partition_narrow(
+            request.areas, request.weights, request.aspect, _sorted(request.areas)
         )
+        return laid_out(plan, request)
     group_cost = request.group_cost if request.groups is not None else 0.0
     with _told_apart("interval"):
         plan, _ = engine.partition_interval(
@@ -383,9 +381,8 @@ def _guillotine(request: Request) -> Floorplan:
 
 def _nonrectangular(request: Request) -> Floorplan:
     _at_most("nonrectangular", request)
-    return _least(
-        [("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)], request
-    )[1]
+    found = [("nonrectangular", laid_out(plan, request)) for plan in _around_plans(request)]
+    return _least(found, request)[1]
 
 
 def _around_plans(request: Request) -> Iterator[Plan]:
@@ -394,9 +391,8 @@ def _around_plans(request: Request) -> Iterator[Plan]:
     yield engine.partition_rule("snrpp", request.areas, request.aspect)[0]
     if 2 < request.size <= _ALL_ORDERS:
         for order in itertools.permutations(np.flatnonzero(request.areas > 0).tolist()):
-            yield engine.partition_around(
-                request.areas, request.weights, request.aspect, np.array(order, np.int32)
-            )[0]
+            given = np.array(order, np.int32)
+            yield engine.partition_around(request.areas, request.weights, request.aspect, given)[0]
 
 
 def _best(request: Request) -> tuple[str, Floorplan]:

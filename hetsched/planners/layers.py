@@ -336,10 +336,8 @@ def layers_star(
     if method == "paper":
         shares, counts = engine.paper()
         first = int(np.argmax(np.isfinite(times) & (most >= min(side, 1))))
-        work, message = (
-            float(times[first]) * max(side, 1) ** 2,
-            float(costs[first]) * 2 * max(side, 1),
-        )
+        work = float(times[first]) * max(side, 1) ** 2
+        message = float(costs[first]) * 2 * max(side, 1)
         hold = max(work, message) if mode in _OVERLAPPING else work + message
         relaxed = float(shares[first] * hold)
     else:
@@ -354,16 +352,13 @@ def layers_star(
     if mode not in _SEQUENTIAL:
         order = np.arange(p, dtype=np.int32)
     enrolled = order[counts[order] > 0].astype(np.int64)
+    scope = "plans with messages in this order" if exact else ""
+    if optimal:
+        scope = "all orders and counts"
     return LayersPlan(
         method=method,
         **certified(makespan if optimal else bound, makespan=makespan),
-        scope=(
-            "all orders and counts"
-            if optimal
-            else "plans with messages in this order"
-            if exact
-            else ""
-        ),
+        scope=scope,
         n=side,
         mode=mode,
         counts=check.frozen(counts),
@@ -402,10 +397,8 @@ def _layers_stack(
     _require_room(n, times, most, disk)
     shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
-    work, message = (
-        _scaled("cycle_times", rows[0], factor**2, "n^2"),
-        _scaled("link_costs", rows[1], 2 * factor, "2 n"),
-    )
+    work = _scaled("cycle_times", rows[0], factor**2, "n^2")
+    message = _scaled("link_costs", rows[1], 2 * factor, "2 n")
     with reporting(progress) as tell:
         limits = None if (most == n).all() else most.reshape(-1, p)
         threads = threads_for(is_brief_batch(method, *work.shape), tell)
@@ -448,10 +441,8 @@ def _engine_of(
     most: NDArray[np.int64],
 ) -> Layers:
     factor = max(n, 1)  # n = 0 takes no time in any case
-    work, message = (
-        _scaled("cycle_times", times, factor**2, "n^2"),
-        _scaled("link_costs", costs, 2 * factor, "2 n"),
-    )
+    work = _scaled("cycle_times", times, factor**2, "n^2")
+    message = _scaled("link_costs", costs, 2 * factor, "2 n")
     return Layers(mode, n, work, message, None if (most == n).all() else most)
 
 
@@ -473,7 +464,7 @@ def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> N
     if bad.any():
         i, where = check.first(bad)
         raise ValueError(
-            f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}: give times in"
-            " another unit"
+            f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}:"
+            " give times in another unit"
         )
     return scaled

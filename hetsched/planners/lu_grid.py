@@ -252,11 +252,9 @@ def _evaluated(
     loads, traffic, received = allocate.lu_grid_evaluate(owner, times)
     fastest = float(times.min())
     with np.errstate(over="ignore"):
-        makespan, bound, sent = (
-            float(np.cumsum(loads)[-1]),
-            float(np.cumsum(bounds)[-1]),
-            int(traffic.sum()),
-        )
+        makespan = float(np.cumsum(loads)[-1])
+        bound = float(np.cumsum(bounds)[-1])
+        sent = int(traffic.sum())
         ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
         cost = makespan + link_cost * sent
     proof = certified(bound, cost=cost)

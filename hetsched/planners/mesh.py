@@ -239,11 +239,9 @@ class MeshPlan(Plan):
         allows fractional layers and unlimited memory. If this plan leaves links out, the bound
         holds for every subset of the links.
         """
-        times, costs, memory = (
-            platform.cycle_times,
-            costs_on(self, platform),
-            self._memory_on(platform),
-        )
+        times = platform.cycle_times
+        costs = costs_on(self, platform)
+        memory = self._memory_on(platform)
         network = network_of(
             self.n, times, self.links, costs, self._roots, self.source_computes, self.mode
         )
@@ -351,9 +349,8 @@ class InstallmentPlan(MeshPlan):
         for name, most in (("counts", self.n), ("flows", self.n**2)):
             rounds, total = getattr(self, f"round_{name}"), getattr(self, name).ravel()
             near = 0.0 if rounds.dtype.kind == total.dtype.kind == "i" else 1e-9
-            if not len(rounds) or not np.allclose(
-                rounds.sum(axis=0), total, rtol=near, atol=near * most
-            ):
+            sums = rounds.sum(axis=0)
+            if not len(rounds) or not np.allclose(sums, total, rtol=near, atol=near * most):
                 raise ValueError(f"round_{name} must sum to {name} over the installments")
 
     @property
@@ -406,18 +403,14 @@ class InstallmentPlan(MeshPlan):
         steps = []
         for v in range(len(self.cycle_times)):
             into = np.flatnonzero(self.links[:, 1] == v)
-            own_begin, own_end, tails = (
-                begin[:, into].ravel(),
-                end[:, into].ravel(),
-                np.tile(self.links[into, 0], self.installments),
-            )
+            own_begin = begin[:, into].ravel()
+            own_end = end[:, into].ravel()
+            tails = np.tile(self.links[into, 0], self.installments)
             used = np.flatnonzero(own_end > own_begin)
-            for group in _overlapping(
-                used[np.argsort(own_begin[used], kind="stable")], own_begin, own_end
-            ):
-                what = "from " + ", ".join(
-                    self.names[i] for i in dict.fromkeys(tails[group].tolist())
-                )
+            used = used[np.argsort(own_begin[used], kind="stable")]
+            for group in _overlapping(used, own_begin, own_end):
+                senders = dict.fromkeys(tails[group].tolist())
+                what = "from " + ", ".join(self.names[i] for i in senders)
                 steps.append(
                     Step(
                         v,
@@ -694,8 +687,8 @@ def layers_network(
     """
     if isinstance(cycle_times, Platform):
         raise TypeError(
-            "cycle_times must be one number for each node, got a Platform: a Platform.mesh is for"
-            " layers_mesh"
+            "cycle_times must be one number for each node, got a Platform:"
+            " a Platform.mesh is for layers_mesh"
         )
     times = _times(cycle_times, speeds, 1)
     pairs, costs = _triples(links, len(times))
@@ -1049,13 +1042,10 @@ def _options(
             " prune=False"
         )
     endless = isinstance(budget, float) and budget == math.inf
-    seconds = (
-        _SECONDS
-        if budget is None
-        else math.inf
-        if endless
-        else check.number("budget", budget, low=0.0)
-    )
+    if budget is None:
+        seconds = _SECONDS
+    else:
+        seconds = math.inf if endless else check.number("budget", budget, low=0.0)
     distance = check.number("gap", gap, low=0.0)
     return Options(
         size,
@@ -1181,10 +1171,8 @@ def network_of(
             raise InfeasibleError(too_little(n, disk, held))
         room = np.where(np.isinf(memory), np.inf, np.where(works, own, room_of(n, memory, 0)))
     compute, transfer = float(n) ** 2 * times, 2.0 * n * costs
-    fastest, slowest = (
-        float(compute[works].min()),
-        max(float(compute[works].max()), float(transfer.max(initial=0.0))),
-    )
+    fastest = float(compute[works].min())
+    slowest = max(float(compute[works].max()), float(transfer.max(initial=0.0)))
     if slowest > _APART * fastest:
         raise ValueError(
             f"cycle_times and link costs are too far apart: a layer takes {fastest:g} on the "
@@ -1233,8 +1221,8 @@ def _order(p: int, links: NDArray[np.int64], sources: list[int]) -> NDArray[np.i
                 order.append(head)
     if len(order) < p:
         raise ValueError(
-            f"links must not have a cycle, node {min(set(range(p)) - set(order))} is on or"
-            " behind one"
+            "links must not have a cycle,"
+            f" node {min(set(range(p)) - set(order))} is on or behind one"
         )
     return np.array(order, np.int64)
 

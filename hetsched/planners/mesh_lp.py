@@ -260,9 +260,9 @@ class Program:
         put(keep[net.tail], f, -1.0)
         put(keep, k, -1.0)
         put(np.full(p, m + 2 * p), k, 1.0)
-        narrow = (
-            np.flatnonzero(np.isfinite(net.room)) if net.room is not None else np.zeros(0, np.int64)
-        )
+        narrow = np.zeros(0, np.int64)
+        if net.room is not None:
+            narrow = np.flatnonzero(np.isfinite(net.room))
         first, place = m + 2 * p + 1 + extra, np.full(p, -1)
         place[narrow] = first + np.arange(len(narrow))
         into = np.flatnonzero(place[net.head] >= 0)

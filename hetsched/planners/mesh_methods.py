@@ -117,16 +117,17 @@ def pipeline(
         for other, cost in links[v]:
             if start[other] == math.inf:
                 whole, slowest = total + cost, max(most, cost)
-                arrival = (
-                    slowest if chunks == math.inf else (whole + (chunks - 1) * slowest) / chunks
-                )
+                arrival = slowest
+                if chunks < math.inf:
+                    arrival = (whole + (chunks - 1) * slowest) / chunks
                 heapq.heappush(queue, (arrival, other, whole, slowest))
     layer = float(n) ** 2 * cycle_times.ravel()
     works = np.ones(x * y, bool)
     works[first] = source_computes
-    counts = (
-        _balanced(n, start, layer, works) if balanced else np.where(works, n / works.sum(), 0.0)
-    )
+    if balanced:
+        counts = _balanced(n, start, layer, works)
+    else:
+        counts = np.where(works, n / works.sum(), 0.0)
     makespan = float(np.where(counts > 0, start + counts * layer, 0.0).max())
     used = x * y - 1 if chunks > 1 else x * (y - 1) + y * (x - 1)
     return Rival(makespan, 2.0 * n * n * used, counts.reshape(x, y))

@@ -147,10 +147,8 @@ class Pipeline(Program):
         self._solver.changeRowBounds(self._sum, float(total), float(total))
 
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        values, (r, p, m) = (
-            np.maximum(np.array(self._solver.getSolution().col_value), 0.0),
-            (self._rounds, self._p, self._m),
-        )
+        values = np.maximum(np.array(self._solver.getSolution().col_value), 0.0)
+        r, p, m = self._rounds, self._p, self._m
         first = 3 * r * p + r * m
         return values[: r * p].reshape(r, p), values[first : first + r * m].reshape(r, m)
 

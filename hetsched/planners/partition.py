@@ -156,9 +156,8 @@ class Partition(Lazy, Plan):
         counts = np.bincount(owners, minlength=len(self.areas))
         most = int(counts.max())
         rects = np.zeros((len(self.areas), most, 4), self.pieces.dtype)
-        rects[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = self.pieces[
-            :, 1:
-        ]
+        firsts = np.cumsum(counts) - counts
+        rects[owners, np.arange(len(owners)) - firsts[owners]] = self.pieces[:, 1:]
         return check.frozen(rects if most > 1 else rects[:, 0])
 
     @cached_property
@@ -680,8 +679,8 @@ def _recut(
     if changed.any():
         i = int(np.argmax(changed))
         raise ValueError(
-            f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}: a new floorplan is needed, call"
-            " partition()"
+            f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}:"
+            " a new floorplan is needed, call partition()"
         )
     request = Request(
         areas=scaled,

@@ -171,28 +171,21 @@ class ProductPlan(Plan):
         ):
             if times is not None and (times[:, 0] > times[:, 1]).any():
                 raise ValueError(
-                    f"{name} must be the start and the end of each transfer, but a start is after"
-                    " its end"
+                    f"{name} must be the start and the end of each transfer,"
+                    " but a start is after its end"
                 )
         if self.triangle and self.shape[0] != self.shape[1]:
             raise ValueError(f"shape must be (m, m, k) if triangle is True, got {self.shape}")
-        if layers is not None and (
-            layers.rows[0] != 0
-            or layers.rows[-1] != self.shape[0]
-            or (np.diff(layers.rows) < 0).any()
-        ):
-            raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
         if layers is not None:
+            rows = layers.rows
+            if rows[0] != 0 or rows[-1] != self.shape[0] or (np.diff(rows) < 0).any():
+                raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
             _require_layers(boxes, self.shape, self.shared)
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
         if layers is not None:
             schema.require_able("layers.flops", layers.flops, self.cycle_times)
-        if not np.allclose(
-            np.bincount(boxes[:, 0], self._box_flops(), len(self.names)),
-            self.flops,
-            rtol=1e-9,
-            atol=1.0,
-        ):
+        flops = np.bincount(boxes[:, 0], self._box_flops(), len(self.names))
+        if not np.allclose(flops, self.flops, rtol=1e-9, atol=1.0):
             raise ValueError("flops must be the sums of the flops of each worker's boxes")
         if (messages is None) != (self.links is None):
             raise ValueError("messages and links must be given together")
@@ -541,8 +534,8 @@ def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], share
         bad |= np.where(starts, ~before, ~follows)
         bad[-1:] |= ~ends[-1:]
         what = (
-            "a layer of the whole C, or a band of its rows after the band above, if workers share"
-            " boxes"
+            "a layer of the whole C, or a band of its rows after the band above,"
+            " if workers share boxes"
         )
     else:
         _, first, worker = np.unique(boxes[:, 0], return_index=True, return_inverse=True)

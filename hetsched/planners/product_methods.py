@@ -123,8 +123,8 @@ def require_zones(deterministic: bool, method: str, communication: str) -> None:
     """Refuse methods that do not sum each element of C in the order that `hs.matmul` uses."""
     if deterministic and method in (*_DIVIDE, "cannon"):
         raise ValueError(
-            f"deterministic=True is for zones of C only, but method {method!r} divides the inner"
-            " dimension"
+            "deterministic=True is for zones of C only,"
+            f" but method {method!r} divides the inner dimension"
         )
     if deterministic and COMMUNICATION[communication][0]:
         raise ValueError(
@@ -185,9 +185,8 @@ def _layers(task: Task) -> ProductPlan:
     """
     m, n, k = task.shape
     block, p = task.block, len(task.platform)
-    compute, send = (
-        np.minimum(times / task.unit_layer[0].min(), _MOST) for times in task.unit_layer
-    )
+    least = task.unit_layer[0].min()
+    compute, send = (np.minimum(times / least, _MOST) for times in task.unit_layer)
     send[send < 1.0 / _MOST] = 0.0
     port = np.argsort(send, kind="stable")  # the best order of messages
     speed = np.argsort(compute + send, kind="stable")
@@ -199,11 +198,9 @@ def _layers(task: Task) -> ProductPlan:
         counts = np.zeros(p, np.int64)
         counts[port] = block * Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
         boxes = np.zeros((p, 7), np.int64)
-        boxes[:, 0], boxes[:, 3], boxes[:, 4:] = (
-            port,
-            np.cumsum(counts[port]) - counts[port],
-            (m, n, 0),
-        )
+        boxes[:, 0] = port
+        boxes[:, 3] = np.cumsum(counts[port]) - counts[port]
+        boxes[:, 4:] = (m, n, 0)
         boxes[:, 6] = counts[port]
         plans.append(in_layers("layers", boxes, task))
     return min(plans, key=_makespan)
@@ -243,13 +240,11 @@ def plan_of_partition(
     block = max(1, -(-m // rows))
     if -(-m // block) != rows or -(-n // block) != cols:
         raise ValueError(
-            f"plan has shape {given.shape}, which is neither ({m}, {n}) nor its number of square"
-            " blocks"
+            f"plan has shape {given.shape},"
+            f" which is neither ({m}, {n}) nor its number of square blocks"
         )
-    task, pieces = (
-        Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False),
-        _in_elements(given.pieces, block),
-    )
+    task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
+    pieces = _in_elements(given.pieces, block)
     plan = in_zones(given.method, pieces, task)
     # a group may share the data that comes from other groups
     if given.groups is not None and task.linked:
@@ -287,11 +282,9 @@ def plan_of_boxes(
                 f"plan has n = {given.n}, which is neither k = {k} nor its number of blocks"
             )
         boxes = np.zeros((p, 7), np.int64)
-        boxes[:, 0], boxes[:, 3], boxes[:, 6] = (
-            np.arange(p),
-            block * given.displs,
-            block * given.counts,
-        )
+        boxes[:, 0] = np.arange(p)
+        boxes[:, 3] = block * given.displs
+        boxes[:, 6] = block * given.counts
         boxes[:, 4:6] = m, n
         boxes, communication = boxes[given.order], given.mode
     elif given.shape is None:
@@ -301,8 +294,8 @@ def plan_of_boxes(
         block = max(1, -(-m // given.shape[0]))
         if tuple(-(-size // block) for size in (m, n, k)) != given.shape:
             raise ValueError(
-                f"plan has shape {given.shape}, which is neither ({m}, {n}, {k}) nor its number of"
-                " blocks"
+                f"plan has shape {given.shape},"
+                f" which is neither ({m}, {n}, {k}) nor its number of blocks"
             )
         boxes = np.concatenate(
             (np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1
@@ -339,9 +332,10 @@ def plan_of_mesh(
     """
     if len(given.names) != len(platform):
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
-    rounds = (
-        given.round_counts.T if isinstance(given, InstallmentPlan) else given.counts.reshape(-1, 1)
-    )
+    if isinstance(given, InstallmentPlan):
+        rounds = given.round_counts.T
+    else:
+        rounds = given.counts.reshape(-1, 1)
     counts, block = rounds.ravel(), max(1, -(-k // given.n))  # by worker, then by installment
     if counts.dtype.kind == "f":
         ends = np.rint(np.cumsum(counts) * (k / given.n)).astype(np.int64)
@@ -361,10 +355,8 @@ def plan_of_mesh(
         return _by_method("columns", task, search=False)  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
     if isinstance(given, InstallmentPlan):
-        come, flows = (
-            round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2),
-            given.round_flows,
-        )
+        come = round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2)
+        flows = given.round_flows
     else:
         come, flows = arrivals(given, platform, data / UNIT), given.flows[None]
     sent = np.array(

@@ -359,10 +359,8 @@ def _ring_stack(
     matrices, flat = stacked["links"], times.reshape(-1, p)
     with reporting(progress) as tell:
         if _batched(common, p) and _usual(flat, matrices):
-            work, volume = (
-                _amount("work", common["work"], above=0.0),
-                _amount("volume", common["volume"], low=0.0),
-            )
+            work = _amount("work", common["work"], above=0.0)
+            volume = _amount("volume", common["volume"], low=0.0)
             found = ring_batch(
                 common["method"],
                 flat,
@@ -468,10 +466,8 @@ def _searched(
 
 def _toured(engine: Ring, seed: int, budget: float | None) -> NDArray[np.int32]:
     """A short ring of all workers, by a fixed number of rounds or as the budget allows."""
-    ring, end = (
-        np.arange(engine.p, dtype=np.int32),
-        None if budget is None else time.monotonic() + budget,
-    )
+    ring = np.arange(engine.p, dtype=np.int32)
+    end = None if budget is None else time.monotonic() + budget
     rounds = min(10 * engine.p, _TOUR_ROUNDS) if end is None else 0
     while True:
         ring, seed = engine.tour(ring, rounds, seed)
@@ -496,10 +492,8 @@ def _homogeneous(
     """The fastest worker alone, or all workers: section 3 of the paper."""
     fastest = int(np.argmin(times))
     rates = times[fastest] / times
-    alone, together = (
-        work * float(times[fastest]),
-        work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link,
-    )
+    alone = work * float(times[fastest])
+    together = work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link
     if len(times) == 1 or alone <= together:
         return np.array([fastest]), (np.arange(len(times)) == fastest).astype(np.float64), alone
     return np.arange(len(times)), rates / rates.sum(), together
@@ -588,10 +582,8 @@ class RingProfile(Frozen, Drawn):
         work, volume : float
             See `slice_ring`.
         """
-        amount, boundary = (
-            check.number("work", work, above=0.0),
-            check.number("volume", volume, above=0.0),
-        )
+        amount = check.number("work", work, above=0.0)
+        boundary = check.number("volume", volume, above=0.0)
         i = self.at(min(amount / boundary, sys.float_info.max))
         with np.errstate(over="ignore"):
             time = float(

@@ -419,8 +419,8 @@ def planned(
     check.choice("returns", returns, RETURNS)
     if returns != "lazy" and method == "exact":
         raise ValueError(
-            "returns is not for method='exact', which sends results when that is best, got"
-            f" {returns!r}"
+            "returns is not for method='exact',"
+            f" which sends results when that is best, got {returns!r}"
         )
     if variant is not None and method != "het":
         raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
@@ -469,13 +469,11 @@ def planned(
             result = star.plan(chosen, choice, eager, engine.MOST_MESSAGES, long)
         except NotImplementedError:
             raise _too_many(shape, "more messages") from None
-        makespan, chunks, log, number, variants = (
-            result.makespan,
-            result.chunks,
-            result.messages,
-            result.variant,
-            result.variants,
-        )
+        makespan = result.makespan
+        chunks = result.chunks
+        log = result.messages
+        number = result.variant
+        variants = result.variants
     layout = _LAYOUTS.get(chosen, engine.DOUBLE)
     bounds = star.bounds(layout)
     bound = max(bounds[name] for name in _FOR_ALL)
@@ -566,8 +564,8 @@ def _exact(
     sides = np.minimum(_sides(memory, engine.DOUBLE), r)
     parts = -(-r // int(sides[sides > 0].min()))
     failure = (
-        f"method='exact' is for small instances: r, s, t = {shape} on {np.count_nonzero(sides)}"
-        " workers"
+        "method='exact' is for small instances:"
+        f" r, s, t = {shape} on {np.count_nonzero(sides)} workers"
     )
     if s * parts * (t + 2) > engine.EXACT_MESSAGES:
         raise ValueError(
@@ -721,8 +719,8 @@ def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     if (less := memory < needs).any():
         i = int(np.argmax(less))
         raise ValueError(
-            f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]}, which has"
-            f" {memory[i]}"
+            f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]},"
+            f" which has {memory[i]}"
         )
 
 

@@ -120,15 +120,13 @@ class StarLuPlan(Plan):
         left = [n - first - width for first, _ in steps[:-1]]
         if [product.shape for product in self.products] != [(side, side, width) for side in left]:
             raise ValueError(
-                "products must follow all panels but the last, with the shape of the remaining"
-                " matrix"
+                "products must follow all panels but the last,"
+                " with the shape of the remaining matrix"
             )
         if any(product.names != self.names for product in self.products):
             raise ValueError("products must be for the workers of the plan")
-        if not np.array_equal(
-            self.updates,
-            sum((product.updates for product in self.products), np.zeros_like(self.updates)),
-        ):
+        total = sum((product.updates for product in self.products), np.zeros_like(self.updates))
+        if not np.array_equal(self.updates, total):
             raise ValueError("updates must be the sums of the updates of all products")
 
     def _on(self, platform: Platform) -> Plan:

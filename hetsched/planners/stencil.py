@@ -134,10 +134,8 @@ class StencilPlan(Plan):
             else links_between(platform)
         )
         members = Members(platform.cycle_times, links, **whose(platform, len(platform)))
-        slices, bound = (
-            (self.ring, self.counts[self.ring]),
-            _best_ring(*self.shape, members, self.itemsize).lower_bound,
-        )
+        slices = (self.ring, self.counts[self.ring])
+        bound = _best_ring(*self.shape, members, self.itemsize).lower_bound
         return _evaluated(
             *self.shape, self.iterations, members, self.itemsize, slices, "given", bound
         )

@@ -75,16 +75,12 @@ def solve(
             method,
             wanted,
         )
-        counts, sends, receives = (
-            np.zeros(p, np.int64),
-            np.full(p, p, np.int32),
-            np.full(p, p, np.int32),
-        )
-        counts[finite], sends[finite], receives[finite] = (
-            inner.counts,
-            inner.send_slots,
-            inner.receive_slots,
-        )
+        counts = np.zeros(p, np.int64)
+        sends = np.full(p, p, np.int32)
+        receives = np.full(p, p, np.int32)
+        counts[finite] = inner.counts
+        sends[finite] = inner.send_slots
+        receives[finite] = inner.receive_slots
         return Found(inner.method, counts, sends, receives, inner.bound)
     # the same problem backwards in time
     if not np.any(send) and np.any(receive) and method == "best":
@@ -124,11 +120,9 @@ def upper_bound(bound: float, times: NDArray[np.float64], send: Message, receive
     equal links with messages in one direction.
     """
     finite = np.flatnonzero(np.isfinite(times))
-    times, send, receive = (
-        np.ascontiguousarray(times[finite]),
-        part(send, finite),
-        part(receive, finite),
-    )
+    times = np.ascontiguousarray(times[finite])
+    send = part(send, finite)
+    receive = part(receive, finite)
     if not np.any(send):
         send, receive = receive, send
     if isinstance(send, np.ndarray) or isinstance(receive, np.ndarray):
@@ -257,16 +251,13 @@ def _with_return(
     p = len(times)
     best: Found | None = None
     for share in _SPLITS[: 1 if method == "paper" else None]:
-        slot = [
-            (
-                (_match(engine.task_counts(time, times, message, 0.0, p, None)) + 1).astype(
-                    np.int32
-                )
-                if time >= message > 0
-                else np.arange(1, p + 1, dtype=np.int32)
-            )
-            for time, message in ((share * bound, send), (bound - share * bound, receive))
-        ]
+        slot = []
+        for time, message in ((share * bound, send), (bound - share * bound, receive)):
+            places = np.arange(1, p + 1, dtype=np.int32)
+            if time >= message > 0:
+                counts = engine.task_counts(time, times, message, 0.0, p, None)
+                places = (_match(counts) + 1).astype(np.int32)
+            slot.append(places)
         found = _evaluated(method, bound, times, send, receive, slots, slot[0], slot[1])
         while method == "best":
             sends = _improved(bound, times, send, receive, slots, found.receive_slots)
@@ -398,9 +389,8 @@ def _linked(
         if wanted is not None and counts.sum() < wanted and not proven:
             with np.errstate(over="ignore"):
                 rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
-            if (
-                others := engine.task_orders(bound, times, sends, receives, rule, rule)
-            ).sum() > counts.sum():
+            others = engine.task_orders(bound, times, sends, receives, rule, rule)
+            if others.sum() > counts.sum():
                 out, back, counts = rule, rule, others
     slots = []
     for order in (out, back[::-1]):
@@ -417,9 +407,8 @@ def _linked(
         and top > tasks
         and not (wanted is not None and (tasks >= wanted or top < wanted))
     ):
-        top = min(
-            top, priced(engine.task_positions(bound, times, sends, receives, p), tasks, wanted)[0]
-        )
+        positions = engine.task_positions(bound, times, sends, receives, p)
+        top = min(top, priced(positions, tasks, wanted)[0])
     return Found(
         "search" if method == "best" else method, counts, slots[0], slots[1], max(top, tasks)
     )

@@ -54,8 +54,8 @@ class _TaskPlan(Plan):
             longest = max(message.tolist()) if isinstance(message, np.ndarray) else message
             if longest * len(self.counts) > schema.LONG:
                 raise ValueError(
-                    f"{name} of all workers together is too long for a double: give times in a"
-                    " larger unit"
+                    f"{name} of all workers together is too long for a double:"
+                    " give times in a larger unit"
                 )
         schema.require_order("send_order", self.send_order, self.counts)
         answers = self.receive.any() if isinstance(self.receive, np.ndarray) else self.receive

@@ -84,8 +84,8 @@ class Wavefront(Plan):
             )
         if self.mask != _mask(self.mask, self.axis):
             raise ValueError(
-                f"mask must have each neighbour once, in the order of {', '.join(_MASK)}, got"
-                f" {self.mask}"
+                "mask must have each neighbour once,"
+                f" in the order of {', '.join(_MASK)}, got {self.mask}"
             )
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
         schema.require_able("counts", self._load(), self.cycle_times)

@@ -214,9 +214,10 @@ def _plan(
         if quota is not None:
             bounds = np.maximum(bounds, work / (quota * alone.max()))
         bounds = np.minimum(bounds, times)
-    workers = (
-        int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1 if given is None else len(given)
-    )
+    if given is None:
+        workers = int(np.argmax(times <= (1 + _TOLERANCE) * times.min())) + 1
+    else:
+        workers = len(given)
     makespan = float(times[workers - 1])
     return WorkersWorth(
         method="workers_worth" if given is None else "given",

@@ -43,10 +43,10 @@ def plot_files(plan: FilesPlan, ax: Axes | None = None) -> Axes:
         if max(width / across, height / down) <= _LINES:
             ax.vlines(x + np.arange(across, width, across), y, y + height, color="#bbbbbb", lw=0.5)
             ax.hlines(y + np.arange(down, height, down), x, x + width, color="#bbbbbb", lw=0.5)
-        across, down = (
-            (k if name == plan.stationary == "A" else across),
-            (k if name == plan.stationary == "B" else down),
-        )
+        if name == plan.stationary == "A":
+            across = k
+        if name == plan.stationary == "B":
+            down = k
         colour = _STAYS if name in ("C", plan.stationary) else _STREAMS
         ax.add_patch(Rectangle((x, y), across, down, facecolor=colour, edgecolor="black", lw=0.8))
         ax.text(x + width / 2, y + height / 2, name, ha="center", va="center", fontsize=14)

@@ -53,13 +53,12 @@ def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
     for event in events:
         panel = _PANEL.fullmatch(event.what) if event.kind == "compute" else None
         update = _UPDATE.match(event.what) if event.kind == "compute" else None
-        found.append(
-            ("panel", int(panel[1]))
-            if panel
-            else ("update", int(update[1] or update[2]))
-            if update
-            else (event.kind, -1)
-        )
+        if panel:
+            found.append(("panel", int(panel[1])))
+        elif update:
+            found.append(("update", int(update[1] or update[2])))
+        else:
+            found.append((event.kind, -1))
     if any(phase == "update" for phase, _ in found):
         return found
     return [(event.kind, -1) for event in events]

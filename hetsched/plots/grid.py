@@ -96,8 +96,8 @@ def plot_grid(grid: LuGrid, ax: Axes | None = None) -> Axes:
         bar.ax.yaxis.label.set_fontsize(9)
     _heading(
         ax,
-        f"{grid.method}, updates {digits(grid.makespan)}, gap {percent(grid.gap)}, {digits(sent)}"
-        " blocks sent",
+        f"{grid.method}, updates {digits(grid.makespan)}, gap {percent(grid.gap)},"
+        f" {digits(sent)} blocks sent",
     )
     block = min(_points(ax))
     if p > len(_CELLS) and block > _APART:

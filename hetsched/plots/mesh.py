@@ -80,13 +80,13 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
     counts = plan.counts.ravel()
     largest = float(counts.max()) or 1.0
     for v, (x, y) in enumerate(places.tolist()):
-        shade = (
-            _SOURCE
-            if v == plan.source
-            else _IDLE
-            if counts[v] == 0
-            else tuple(_PALE + (_FULL - _PALE) * counts[v] / largest)
-        )
+        shade: Any
+        if v == plan.source:
+            shade = _SOURCE
+        elif counts[v] == 0:
+            shade = _IDLE
+        else:
+            shade = tuple(_PALE + (_FULL - _PALE) * counts[v] / largest)
         ax.add_patch(
             Rectangle(
                 (x - _NODE / 2, y - _NODE / 2),

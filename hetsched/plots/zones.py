@@ -375,14 +375,10 @@ def _join(ax: Axes, boxes: NDArray[np.float64], colours: Sequence[str]) -> None:
     for worker in np.flatnonzero(np.bincount(boxes[:, 0].astype(int)) > 1).tolist():
         for _, top, left, height, width in boxes[boxes[:, 0] == worker]:
             for _, other_top, other_left, other_height, other_width in boxes[boxes[:, 0] == worker]:
-                low, high = (
-                    max(left, other_left) + across,
-                    min(left + width, other_left + other_width) - across,
-                )
-                first, last = (
-                    max(top, other_top) + down,
-                    min(top + height, other_top + other_height) - down,
-                )
+                low = max(left, other_left) + across
+                high = min(left + width, other_left + other_width) - across
+                first = max(top, other_top) + down
+                last = min(top + height, other_top + other_height) - down
                 if abs(top + height - other_top) < 1e-3 * down and low < high:
                     lines.append([(low, other_top), (high, other_top)])
                     inks.append(colours[worker])

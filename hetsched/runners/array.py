@@ -103,28 +103,11 @@ def _operator(name: str) -> Callable[[Array, Any], Any]:
 # Python asks the right operand first if its class is a subclass of the left operand's class. So
 # subclasses of ndarray are asked before a plain array. Here they are asked before an Array too.
 if not fast.BUILT:
-    for _name in (
-        "add",
-        "sub",
-        "mul",
-        "matmul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "divmod",
-        "pow",
-        "lshift",
-        "rshift",
-        "and",
-        "or",
-        "xor",
-        "lt",
-        "le",
-        "eq",
-        "ne",
-        "gt",
-        "ge",
-    ):
+    _names = (
+        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift",
+        "rshift", "and", "or", "xor", "lt", "le", "eq", "ne", "gt", "ge",
+    )  # fmt: skip
+    for _name in _names:
         setattr(Array, f"__{_name}__", _operator(_name))
 
 

@@ -190,9 +190,8 @@ def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, 
     shares, first = {}, 0
     for i in plan.send_order.tolist():
         count = int(plan.counts[i])
-        send, receive = (
-            float(m[i]) if isinstance(m, np.ndarray) else m for m in (plan.send, plan.receive)
-        )
+        messages = (plan.send, plan.receive)
+        send, receive = (float(m[i]) if isinstance(m, np.ndarray) else m for m in messages)
         shares[i] = Share(
             first,
             given[first : first + count],
@@ -242,9 +241,8 @@ def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.flo
 
 def _together(values: list[Any], shares: dict[int, Share]) -> NDArray[Any]:
     pieces = [np.asarray(value) for value in values]
-    for piece, share in zip(
-        pieces, sorted(shares.values(), key=lambda share: share.first), strict=True
-    ):
+    in_order = sorted(shares.values(), key=lambda share: share.first)
+    for piece, share in zip(pieces, in_order, strict=True):
         rows = len(share.items[0])
         if piece.ndim == 0 or len(piece) != rows:
             raise ValueError(

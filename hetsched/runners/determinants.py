@@ -45,9 +45,9 @@ def sign_and_log(lu: Array, piv: NDArray[np.int32]) -> tuple[Any, Any]:
     mantissa = parts.view(_wide(lu))[..., 0]
     with np.errstate(all="ignore"):
         size = abs(mantissa)
-        return np.where(size != 0, mantissa / size, mantissa)[()], (
-            np.log(size) + exponent * np.log(2.0)
-        )[()]
+        sign = np.where(size != 0, mantissa / size, mantissa)
+        log = np.log(size) + exponent * np.log(2.0)
+    return sign[()], log[()]
 
 
 def _wide(lu: Array) -> Any:

@@ -94,10 +94,8 @@ def plan_for(
     known = dtype if dtype in DTYPES else np.dtype(np.float64)
     platform = workers.platform_for(known)
     if workers.deterministic and options.get("block") is None and isinstance(options["owner"], str):
-        m, n = (
-            check.integer("m", m, low=0, high=2**31 - 1),
-            check.integer("n", n, low=0, high=2**31 - 1),
-        )
+        m = check.integer("m", m, low=0, high=2**31 - 1)
+        n = check.integer("n", n, low=0, high=2**31 - 1)
         options["block"] = factor.block(
             check.choice("kind", options["kind"], KINDS), m, n, known, 1
         )

@@ -112,9 +112,8 @@ class LayerFiles(Frozen):
         """
         if rows is not None and not isinstance(rows, slice):
             raise TypeError(f"rows must be a slice, got {rows!r}")
-        first, last, step = (
-            slice(None).indices(self.shape[0]) if rows is None else rows.indices(self.shape[0])
-        )
+        wanted = slice(None) if rows is None else rows
+        first, last, step = wanted.indices(self.shape[0])
         if step != 1:
             raise ValueError(f"rows must be a slice without a step, got {rows!r}")
         result = np.zeros((max(last - first, 0), self.shape[1]), self.dtype)
@@ -123,8 +122,8 @@ class LayerFiles(Frozen):
             layer = _opened(f"files[{i}]", path)
             if (layer.shape, layer.dtype) != (self.shape, self.dtype):
                 raise ValueError(
-                    f"files[{i}] ({path}) has changed: it must be a matrix of {self.shape}"
-                    f" {self.dtype}"
+                    f"files[{i}] ({path}) has changed:"
+                    f" it must be a matrix of {self.shape} {self.dtype}"
                 )
             for row in range(0, len(result), band):
                 part = result[row : row + band]
@@ -181,8 +180,8 @@ def _paths(
     paths = {worker: where / f"layer-{worker}.npy" for worker in owners}
     if others := sorted(set(where.glob("layer-*.npy")) - set(paths.values())):
         raise ValueError(
-            f"layers: {where} holds {others[0].name}, which is of another product: give an empty"
-            " folder"
+            f"layers: {where} holds {others[0].name}, which is of another product:"
+            " give an empty folder"
         )
     needed, free = len(owners) * math.prod(shape) * dtype.itemsize, shutil.disk_usage(where).free
     if needed > free:

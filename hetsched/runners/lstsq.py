@@ -87,10 +87,8 @@ def solution(
     stack = stacked("a", a, right)
     dtype = np.promote_types(a.dtype, right.dtype)
     cut = cutoff(a.shape, dtype, None if cond is None else check.number("cond", cond))
-    overwrite_a, overwrite_b = (
-        check.flag("overwrite_a", overwrite_a),
-        check.flag("overwrite_b", overwrite_b),
-    )
+    overwrite_a = check.flag("overwrite_a", overwrite_a)
+    overwrite_b = check.flag("overwrite_b", overwrite_b)
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
     memory = (

@@ -58,10 +58,8 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
-        overwrite_a, check_finite = (
-            check.flag("overwrite_a", overwrite_a),
-            check.flag("check_finite", check_finite),
-        )
+        overwrite_a = check.flag("overwrite_a", overwrite_a)
+        check_finite = check.flag("check_finite", check_finite)
         a = matrix("A", A)
         if check_finite:
             require_finite(a)
@@ -140,10 +138,8 @@ def solution(
     )
     if piv.shape != lu.shape[:-1]:
         raise ValueError(f"piv must have shape {lu.shape[:-1]}, got {piv.shape}")
-    overwrite_b, check_finite = (
-        check.flag("overwrite_b", overwrite_b),
-        check.flag("check_finite", check_finite),
-    )
+    overwrite_b = check.flag("overwrite_b", overwrite_b)
+    check_finite = check.flag("check_finite", check_finite)
     if isinstance(trans, np.ndarray) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, got {trans!r}")
     right = right_sides(b, n)

@@ -82,9 +82,9 @@ class StarRun:
 
     def run(self, threads: engine.Threads, progress: Progress | None) -> engine.StarRunResult:
         x = self.operands
-        served = (
-            np.ascontiguousarray(self.plan.messages["worker"]) if self.order == "plan" else None
-        )
+        served = None
+        if self.order == "plan":
+            served = np.ascontiguousarray(self.plan.messages["worker"])
         return engine.run_star(
             threads,
             x.a,
@@ -177,10 +177,10 @@ def checked(
                 f"worker {plan.names[i]} of the pool has a {what} of {own[i]:g}: too slow for a"
                 " plan of plan_product"
             )
-    model = (
-        (plan.cycle_times, plan.link_costs) if times is None or costs is None else (times, costs)
-    )
-    star = Star(plan.shape, *model, limits)
+    if times is None or costs is None:
+        star = Star(plan.shape, plan.cycle_times, plan.link_costs, limits)
+    else:
+        star = Star(plan.shape, times, costs, limits)
     _, simulated = port_log(plan, star, LISTED if order == "plan" else DEMAND)
     return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
 
@@ -251,11 +251,9 @@ def panel_rate(dtype: np.dtype[Any], height: int, width: int, depth: int) -> flo
 
     Measured in a few milliseconds.
     """
-    a, b, c = (
-        np.ones((height, depth), dtype),
-        np.ones((depth, width), dtype),
-        np.zeros((height, width), dtype),
-    )
+    a = np.ones((height, depth), dtype)
+    b = np.ones((depth, width), dtype)
+    c = np.zeros((height, width), dtype)
     one = engine.Threads(1, None)
     flops = flops_per_update(dtype) * height * width * depth
     return flops / seconds(lambda: engine.gemm(one, a, b, c, 1.0, 1.0, None, None))

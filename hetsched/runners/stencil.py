@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,12 +167,10 @@ def _run_watched(
     progress: Progress | None,
 ) -> Any:
     """Run in stretches. Columns may change their owners between two stretches."""
-    first, steps, itemsize, (rows, cols) = (
-        watch.workers[0],
-        plan.iterations,
-        source.itemsize,
-        plan.shape,
-    )
+    first = watch.workers[0]
+    steps = plan.iterations
+    itemsize = source.itemsize
+    rows, cols = plan.shape
     scale, record, work = first.time_scale, Record(len(first)), np.empty(source.shape, source.dtype)
     known, state = _members(first, rows, cols, source.dtype), source
     for part in watch.stretches():
@@ -186,14 +184,10 @@ def _run_watched(
             resources._replace(workers=part.workers), own, state, into, factor, events, tell
         )
         state, label = into, _label(own, part.first)
-        steps_of = (
-            [
-                (i, kind, start, end, label(i, kind, box))
-                for i, kind, start, end, box in result.events
-            ]
-            if trace
-            else []
-        )
+        steps_of = []
+        if trace:
+            for i, kind, start, end, box in result.events:
+                steps_of.append((i, kind, start, end, label(i, kind, box)))
         record.predicted_finish[own.ring] = (record.predicted + own.finish * scale)[own.ring]
         record.add(steps_of, max(result.finish), result.busy, result.late)
         record.predicted += own.makespan * scale
@@ -319,22 +313,20 @@ def _power(size: int) -> int:
 def _rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
     matrix, one = np.ones((rows, cols), dtype), engine.Threads(1, None)
     steps = max(2, _SAMPLE // matrix.size)
-    ring, widths = np.zeros(1, np.int32), np.array([cols], np.int64)
-    finish = min(
-        engine.run_slices(
-            one,
-            matrix,
-            matrix,
-            0.25,
-            steps,
-            workers=1,
-            ring=ring,
-            widths=widths,
-            exchange=None,
-            pace=None,
-            poll=None,
-            event_capacity=0,
-        ).finish[0]
-        for _ in range(4)
+    sweep = partial(
+        engine.run_slices,
+        one,
+        matrix,
+        matrix,
+        0.25,
+        steps,
+        workers=1,
+        ring=np.zeros(1, np.int32),
+        widths=np.array([cols], np.int64),
+        exchange=None,
+        pace=None,
+        poll=None,
+        event_capacity=0,
     )
+    finish = min(sweep().finish[0] for _ in range(4))
     return FLOPS * (rows - 2) * cols * steps / finish

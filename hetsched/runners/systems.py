@@ -45,10 +45,8 @@ def solution(
     stacked("A", a, right)
     kind = KINDS[check.choice("assume_a", assume_a, KINDS)]
     lower, transposed = check.flag("lower", lower), check.flag("transposed", transposed)
-    overwrite_a, overwrite_b = (
-        check.flag("overwrite_a", overwrite_a),
-        check.flag("overwrite_b", overwrite_b),
-    )
+    overwrite_a = check.flag("overwrite_a", overwrite_a)
+    overwrite_b = check.flag("overwrite_b", overwrite_b)
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
     # a real matrix stays real, even with complex right sides

@@ -169,28 +169,20 @@ def _farm(workers: int, start_method: str | None) -> Iterator[_Farm]:
 
 
 @overload
-def map_tasks(function: Callable[
-    [T], R
-], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan", cycle_times: (
-    ArrayLike | None
-) = None, send: float = 0.0, start_method: (str | None) = None, progress: (
-    bool | Progress | None
-) = False, trace: Literal[
-    False
-] = False,
+def map_tasks(
+    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *,
+    order: str = "plan", cycle_times: ArrayLike | None = None, send: float = 0.0,
+    start_method: str | None = None, progress: bool | Progress | None = False,
+    trace: Literal[False] = False,
 ) -> list[R]: ...  # fmt: skip
 
 
 @overload
-def map_tasks(function: Callable[
-    [T], R
-], tasks: Iterable[T], workers: int | Platform | None = None, *, order: str = "plan", cycle_times: (
-    ArrayLike | None
-) = None, send: float = 0.0, start_method: (str | None) = None, progress: (
-    bool | Progress | None
-) = False, trace: Literal[
-    True
-],
+def map_tasks(
+    function: Callable[[T], R], tasks: Iterable[T], workers: int | Platform | None = None, *,
+    order: str = "plan", cycle_times: ArrayLike | None = None, send: float = 0.0,
+    start_method: str | None = None, progress: bool | Progress | None = False,
+    trace: Literal[True],
 ) -> tuple[list[R], Trace]: ...  # fmt: skip
 
 
@@ -371,11 +363,9 @@ class _Run:
             order, counts, makespan = plan.send_order.tolist(), plan.counts, plan.makespan
         else:
             shares = distribute(left, times)
-            order, counts, makespan = (
-                list(range(self.workers)),
-                shares.counts,
-                float(shares.makespan),
-            )
+            order = list(range(self.workers))
+            counts = shares.counts
+            makespan = float(shares.makespan)
         if timed:
             self.predicted = now + makespan
         queues = [deque(_sizes(int(counts[i]))) for i in range(self.workers)]

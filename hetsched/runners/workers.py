@@ -70,10 +70,9 @@ class Workers:
         time_scale: float,
         deterministic: bool | None = None,
     ) -> None:
-        asked = os.environ.get("HETSCHED_DETERMINISTIC", "0") not in ("", "0")
-        self.deterministic = (
-            asked if deterministic is None else check.flag("deterministic", deterministic)
-        )
+        if deterministic is None:
+            deterministic = os.environ.get("HETSCHED_DETERMINISTIC", "0") not in ("", "0")
+        self.deterministic = check.flag("deterministic", deterministic)
         self.time_scale = check.number("time_scale", time_scale, above=0.0)
         self.emulated = check.flag("emulate", emulate)
         if not self.emulated and self.time_scale != 1.0:
@@ -266,8 +265,8 @@ class Workers:
             i = int(np.argmax(late))
             who = f"worker {names[i]}" if i < len(names) else "the master's port"
             warnings.warn(
-                f"the host could not keep up: {who} was {max(late):.3g} s late; use a larger"
-                " time_scale",
+                f"the host could not keep up: {who} was {max(late):.3g} s late;"
+                " use a larger time_scale",
                 EmulationWarning,
                 stacklevel=stacklevel(),
             )

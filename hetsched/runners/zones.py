@@ -151,9 +151,8 @@ def _messages(
         inside[:, 3] = np.minimum(inside[:, 1] + inside[:, 3], m) - inside[:, 1]
         inside[:, 4] = np.minimum(inside[:, 2] + inside[:, 4], n) - inside[:, 2]
         pieces.append(inside)
-    lengths = (
-        gained(pieces[0], pieces[1], len(old.names)) * (x.c.itemsize / UNIT) * platform.link_costs
-    )
+    units = gained(pieces[0], pieces[1], len(old.names)) * (x.c.itemsize / UNIT)
+    lengths = units * platform.link_costs
     together = COMMUNICATION[communication][1]
     found, port = [], 0.0
     for i in np.flatnonzero(lengths).tolist():

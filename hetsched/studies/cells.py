@@ -99,8 +99,8 @@ def make_cells(grid: Any, samples: int | None, repeats: int, seed: int) -> list[
     if not isinstance(grid, Mapping):
         if samples is not None:
             raise ValueError(
-                "samples needs a grid that maps names to values or distributions, not a sequence of"
-                " cells"
+                "samples needs a grid that maps names to values or distributions,"
+                " not a sequence of cells"
             )
         return _listed(
             check.entries(

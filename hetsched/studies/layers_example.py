@@ -67,15 +67,11 @@ def _central_source() -> Claim:
     """On a mesh that looks the same in all four directions, each quadrant gets as many layers."""
     rng = np.random.default_rng(0)
     quadrant = rng.uniform(2e-4, 7e-4, (_HALF, _HALF))
-    across, down = (
-        rng.uniform(3e-4, 8e-4, (_HALF, _HALF - 1)),
-        rng.uniform(3e-4, 8e-4, (_HALF - 1, _HALF)),
-    )
-    times, right, below = (
-        _mirrored(quadrant, (1, 1)),
-        _mirrored(across, (1, 0)),
-        _mirrored(down, (0, 1)),
-    )
+    across = rng.uniform(3e-4, 8e-4, (_HALF, _HALF - 1))
+    down = rng.uniform(3e-4, 8e-4, (_HALF - 1, _HALF))
+    times = _mirrored(quadrant, (1, 1))
+    right = _mirrored(across, (1, 0))
+    below = _mirrored(down, (0, 1))
     middle = (_HALF - 1, _HALF - 1)
     plan = layers_mesh(600, times, right, below, "relaxed", source=middle)
     finish = plan.finish[plan.counts > 1e-6]

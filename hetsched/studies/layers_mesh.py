@@ -155,10 +155,8 @@ class LayersMesh(Study):
             ]
 
         def less(method: str) -> str:
-            saved = (
-                1 - own / other for own, other in zip(volumes("pmft"), volumes(method), strict=True)
-            )
-            return joined(saved, ".0%")
+            pairs = zip(volumes("pmft"), volumes(method), strict=True)
+            return joined((1 - own / other for own, other in pairs), ".0%")
 
         def each(method: str, value: str) -> list[float]:
             return [

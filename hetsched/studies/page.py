@@ -100,10 +100,9 @@ def _table(
     """An HTML table in which one cell of each row, in column `marked`, has a mark."""
     lines = ["<tr>" + "".join(f"<th>{escape(head)}</th>" for head in heads) + "</tr>"]
     for row, mark in zip(rows, marks, strict=True):
-        kinds = [f' class="{mark}"' if k == marked and mark else "" for k in range(len(row))]
-        cells = (
-            f"<td{kind}>{escape(str(cell))}</td>" for kind, cell in zip(kinds, row, strict=True)
-        )
+        cells = [f"<td>{escape(str(cell))}</td>" for cell in row]
+        if mark:
+            cells[marked] = cells[marked].replace("<td>", f'<td class="{mark}">', 1)
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return "<table>" + "\n".join(lines) + "</table>"
 

@@ -93,10 +93,8 @@ class Ppopp2008(Study):
                     table([header, *rows], "<>", _LEAST),
                 ]
             columns = [[row[method] for row in values.values()] for method in self.seconds]
-            means, largest = (
-                _cells(map(statistics.mean, columns), mean),
-                _cells(map(max, columns), form),
-            )
+            means = _cells(map(statistics.mean, columns), mean)
+            largest = _cells(map(max, columns), form)
             lines += ["", f"Figure 9, all instances: {title}"]
             lines += [table([header, ("mean", *means), ("largest", *largest)], "<>", _LEAST)]
         return "\n".join(lines[1:] + self._measured())

@@ -51,10 +51,8 @@ def sentences(
     works = {method: _mean(work["7"], method) for method in methods}
     late = sorted((row["het"] - 1 for row in cost["7"] if row["het"] > 1), reverse=True)
     count = len(cost["all"])
-    wins, thrift = (
-        firsts("all", "het"),
-        sum(row["het"] == min(row[m] for m in _SUMMARY) for row in work["all"]),
-    )
+    wins = firsts("all", "het")
+    thrift = sum(row["het"] == min(row[m] for m in _SUMMARY) for row in work["all"])
     gained = [row["oddoml"] < row["bmm"] for row in cost["all"]]
     return [
         Claim(
@@ -255,8 +253,5 @@ def _names(methods: Iterable[str]) -> str:
 
 
 def _in_order(methods: list[str]) -> bool:
-    return [method for method in methods if method not in ("hom", "homi")] == [
-        "orroml",
-        "bmm",
-        "ommoml",
-    ] and set(methods[1:3]) == {"hom", "homi"}
+    rest = [method for method in methods if method not in ("hom", "homi")]
+    return rest == ["orroml", "bmm", "ommoml"] and set(methods[1:3]) == {"hom", "homi"}

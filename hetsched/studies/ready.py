@@ -130,15 +130,15 @@ def layers(p: int, seed: int) -> Rows:
 #: The studies by name.
 READY = {
     "partition2001": Ready(
-        "cost of partitions over the lower bound, by method, number of workers and distribution of"
-        " their speeds",
+        "cost of partitions over the lower bound, by method,"
+        " number of workers and distribution of their speeds",
         partition2001,
         {"kind": ("equal", "uniform", "lognormal", "two-kinds", "zipf"), "p": (4, 8, 16, 32)},
         10,
     ),
     "ring2003": Ready(
-        "workers that take part in a ring, and the heuristic over the best ring, by work per"
-        " volume",
+        "workers that take part in a ring,"
+        " and the heuristic over the best ring, by work per volume",
         ring2003,
         {"work": (1.0, 3.0, 10.0, 30.0, 100.0), "p": (4, 8, 12)},
         10,

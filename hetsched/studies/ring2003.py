@@ -152,10 +152,8 @@ class Ring2003(Study):
                     abs(found - 1) <= 1e-12,
                 )
             )
-            lengths, slow = (
-                sum(row.length for row in campus.rows),
-                sum(row.time for row in campus.rows),
-            )
+            lengths = sum(row.length for row in campus.rows)
+            slow = sum(row.time for row in campus.rows)
             claims.append(
                 Claim(
                     f"Table {number}: {name}, rows that are the time of a step",

@@ -98,11 +98,9 @@ class Static2001(Study):
         }
         around = partition(AREAS, "contiguous", (10, 10)).cost / 10
         best = partition(AREAS)
-        one, fastest, three = (
-            max_tasks(28, [5, 9], 1),
-            max_tasks(28, [5, 9], 1, method="fastest"),
-            max_tasks(118, [4, 5, 9], 1),
-        )
+        one = max_tasks(28, [5, 9], 1)
+        fastest = max_tasks(28, [5, 9], 1, method="fastest")
+        three = max_tasks(118, [4, 5, 9], 1)
 
         def numbers(values: Iterable[float]) -> str:
             return " ".join(f"{value:.4g}" for value in values)
@@ -228,8 +226,8 @@ class Static2001(Study):
         lines += [
             "",
             (
-                "Figure 10, measured: time of the updates of each step, the slowest worker's, and"
-                " the sum"
+                "Figure 10, measured: time of the updates of each step,"
+                " the slowest worker's, and the sum"
             ),
         ]
         rows = []

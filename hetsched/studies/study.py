@@ -271,8 +271,8 @@ def _measures(result: Any, given: dict[str, Any]) -> dict[str, Scalar]:
             )
         if name in given or name in RESERVED:
             raise ValueError(
-                f"the function returned a measure {name!r}, but the table has another column of"
-                " that name"
+                f"the function returned a measure {name!r},"
+                " but the table has another column of that name"
             )
     return {
         text(name): value_of(f"the measure {name!r}", value).shown for name, value in found.items()
