@@ -31,8 +31,8 @@ from typing import Any
 import cluster_port
 import cluster_star
 import peer_scalapack
-from bench_lu import peer_environment
 from cluster import Cluster, ClusterError, Host, version_of
+from peer_blas import peer_environment
 from peer_scalapack import Setting
 
 PLACE = Path(__file__).parent

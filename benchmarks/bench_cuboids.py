@@ -7,11 +7,11 @@ A figure is the mean over random speeds (uniform in (0, 1), or lognormal with si
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
 import numpy as np
+from common import parser, print_machine
 
 import hetsched as hs
 
@@ -22,9 +22,10 @@ def draws(kind: str, p: int, count: int) -> list[np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=50)
-    count = parser.parse_args().draws
+    options = parser(__doc__)
+    options.add_argument("--draws", type=int, default=50)
+    count = options.parse_args().draws
+    print_machine()
     print("cost / bound at gamma = 1; median time of method best, ms")
     print(
         f"{'speeds':10} {'p':>4} {'best':>8} {'interval':>8} {'rectangles':>10} {'layers':>8}"

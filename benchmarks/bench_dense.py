@@ -4,24 +4,22 @@ threads, beside our own dgemm.
 OpenBLAS is told the kernels that are fastest for its dgemm here (it does not know every processor).
 The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm
 up, then timed calls; times are of the fastest call of each (what a busy machine leaves of it).
-Input by columns, nobody looks for NaN where that can be said. With --busy somebody else's program
-computes on the first core all the time, and times are medians.
+Input is stored by columns, and the check for NaN is off where there is an option for it. With
+--busy another program computes on the first core all the time, and times are medians.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-PAUSE = 0.25
+from common import core_type, neighbour, parser, print_machine, threads_text, turns
+
 DEFAULT = [
     "lu:100,250,500,1000,2000",
     "cholesky:1000,3000,6000",
@@ -58,10 +56,8 @@ def operations(
         b = rng.standard_normal(m).astype(dtype)
         return lambda: hs.lstsq(a, b), lambda: np.linalg.lstsq(a, b, rcond=None), 2 * m * n**2
     if name == "triangular":
-        t, b = (
-            np.asfortranarray(np.tril(a) / n + 2 * np.eye(n, dtype=dtype)),
-            np.asfortranarray(rng.standard_normal((n, n))),
-        )
+        t = np.asfortranarray(np.tril(a) / n + 2 * np.eye(n, dtype=dtype))
+        b = np.asfortranarray(rng.standard_normal((n, n)))
         return (
             lambda: hs.solve_triangular(t, b, lower=True, **quick),
             lambda: linalg.solve_triangular(t, b, lower=True, **quick),
@@ -73,68 +69,48 @@ def operations(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "--operations",
         nargs="*",
         default=DEFAULT,
         help="name:size,size,... of " + " ".join(DEFAULT),
     )
-    parser.add_argument("--threads", type=int, nargs="*", default=[2, 1])
-    parser.add_argument("--dtype", default="float64")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of timed calls in a round")
-    parser.add_argument("--busy", action="store_true")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options.add_argument("--threads", type=int, nargs="*", default=[2, 1])
+    options.add_argument("--dtype", default="float64")
+    options.add_argument("--rounds", type=int, default=4)
+    options.add_argument("--seconds", type=float, default=0.3, help="of timed calls in a round")
+    options.add_argument("--busy", action="store_true")
+    options.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    given = options.parse_args()
     if given.one is None:
         # a process for each: the pool of this machine's cores is made once
         for threads in given.threads:
             more = {"HETSCHED_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
-            if "avx512f" in Path("/proc/cpuinfo").read_text():
-                more.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
-            subprocess.run(
-                [sys.executable, *sys.argv, "--one", str(threads)],
-                env={**more, **os.environ, **more},
-                check=True,
-            )
+            if kind := core_type():
+                more["OPENBLAS_CORETYPE"] = kind
+            command = [sys.executable, *sys.argv, "--one", str(threads)]
+            subprocess.run(command, env={**os.environ, **more}, check=True)
         return
     measure(given)
 
 
 def measure(given: argparse.Namespace) -> None:
     import numpy as np
-    import scipy
+    from scipy import linalg
 
     import hetsched as hs
 
-    print(
-        f"{hs.topology().model}; Linux {platform.release()}, load {os.getloadavg()[0]:.1f};"
-        f" hetsched {hs.__version__}"
-    )
-    print(
-        f"SciPy {scipy.__version__}, NumPy {np.__version__},"
-        f" OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}"
-    )
-    print(
-        f"{given.one} thread{'s' if given.one > 1 else ''},"
-        f" {given.dtype}{', a busy program on core 0' if given.busy else ''}"
-    )
+    print_machine("SciPy")
+    busy = ", a busy program on core 0" if given.busy else ""
+    print(f"{threads_text(given.one)}, {given.dtype}{busy}")
     print("                         ours ms   GFLOP/s    peer ms   ratio   of our matmul")
-    hog = (
-        subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"])
-        if given.busy
-        else None
-    )
-    try:
+    with neighbour(given.busy):
         for what in given.operations:
             name, sizes = what.split(":")
             for size in sizes.split(","):
                 m, _, n = size.partition("x")
-                row(hs, np, scipy.linalg, name, int(m), int(n or m), given)
-    finally:
-        if hog is not None:
-            hog.kill()
+                row(hs, np, linalg, name, int(m), int(n or m), given)
 
 
 def row(
@@ -144,18 +120,7 @@ def row(
     side = min(m, 4000) if m == n else 2000
     c = np.ones((side, side), given.dtype)
     calls = {"ours": ours, "peer": peer, "matmul": lambda: hs.matmul(c, c)}
-    times: dict[str, list[float]] = {key: [] for key in calls}
-    for _ in range(given.rounds):
-        for key, call in calls.items():
-            time.sleep(PAUSE)
-            call()
-            until = time.perf_counter() + given.seconds
-            while True:
-                start = time.perf_counter()
-                call()
-                times[key].append(time.perf_counter() - start)
-                if time.perf_counter() > until:
-                    break
+    times = turns(calls, given.rounds, enough=given.seconds)
     of = {key: (statistics.median if given.busy else min)(each) for key, each in times.items()}
     rate, gemm = flops / of["ours"] / 1e9, 2 * side**3 / of["matmul"] / 1e9
     print(

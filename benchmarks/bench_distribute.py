@@ -8,52 +8,25 @@ Python's.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 import time
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from common import parser, print_machine, turns
 
 import hetsched as hs
 from hetsched._engine import allocate
-from hetsched.machine.topology import topology
 
 #: hs.distribute's time over numpy.sort's, at most.
 TARGET = 10.0
 
 
-def ratios(
-    functions: dict[str, Callable[[], object]], rounds: int
-) -> dict[str, tuple[float, float]]:
-    """Median CPU seconds, and the median over the rounds of the CPU time over that of the first."""
-    taken: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds):
-        for name, function in functions.items():
-            start = time.process_time()
-            function()
-            taken[name].append(time.process_time() - start)
-    first = next(iter(taken.values()))
-    return {
-        name: (
-            statistics.median(own),
-            statistics.median(a / b for a, b in zip(own, first, strict=True)),
-        )
-        for name, own in taken.items()
-    }
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=31)
-    given = parser.parse_args()
-    host = topology()
-    print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        f" cpus; hetsched {hs.__version__}, Python {platform.python_version()}, NumPy"
-        f" {np.__version__}"
-    )
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=31)
+    given = options.parse_args()
+    print_machine()
     p, n = 10**5, 10**15
     rng = np.random.default_rng(5)
     kinds = {
@@ -63,18 +36,20 @@ def main() -> None:
     }
     for kind, times in kinds.items():
         print(f"\nn = {n:.0e}, p = {p:.0e}, cycle-times {kind}")
-        functions: dict[str, Callable[[], object]] = {
-            "numpy.sort": lambda times=times: np.sort(times),  # type: ignore[misc]
-            "hs_distribute": lambda times=times: allocate.distribute(n, times),  # type: ignore[misc]
-            "hs.distribute": lambda times=times: hs.distribute(n, times),  # type: ignore[misc]
+        calls = {
+            "numpy.sort": partial(np.sort, times),
+            "hs_distribute": partial(allocate.distribute, n, times),
+            "hs.distribute": partial(hs.distribute, n, times),
         }
-        for name, (seconds, ratio) in ratios(functions, given.rounds).items():
-            goal = (
-                f"  target {TARGET:g}  {'met' if ratio <= TARGET else 'MISSED'}"
-                if name == "hs.distribute"
-                else ""
-            )
-            print(f"  {name:16} {1e3 * seconds:8.2f} ms  {ratio:6.1f} x numpy.sort{goal}")
+        spent = turns(calls, given.rounds, pause=0.0, warm=False, clock=time.process_time)
+        for name, own in spent.items():
+            pairs = zip(own, spent["numpy.sort"], strict=True)
+            ratio = statistics.median(seconds / sort for seconds, sort in pairs)
+            goal = ""
+            if name == "hs.distribute":
+                goal = f"  target {TARGET:g}  {'met' if ratio <= TARGET else 'MISSED'}"
+            ms = 1e3 * statistics.median(own)
+            print(f"  {name:16} {ms:8.2f} ms  {ratio:6.1f} x numpy.sort{goal}")
 
 
 if __name__ == "__main__":

@@ -13,18 +13,17 @@ of the two kernels, each alone on its own core.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from common import medians, parser, print_machine, turns
 
 import hetsched as hs
 from hetsched._engine.kernels import kernel, sizes
@@ -112,14 +111,10 @@ def rates(
 ) -> dict[str, float]:
     """GFLOP/s of each pool; their calls take turns."""
     flops, call = calls(operation, n, dtype)
-    times: dict[str, list[float]] = {name: [] for name in pools}
-    for turn in range(rounds + 1):
-        for name, pool in pools.items():
-            start = time.perf_counter()
-            call(pool)
-            if turn:
-                times[name].append(time.perf_counter() - start)
-    return {name: 1e-9 * flops / statistics.median(own) for name, own in times.items()}
+    own = {name: partial(call, pool) for name, pool in pools.items()}
+    turns(own, 1, pause=0.0, warm=False)
+    found = medians(own, rounds, pause=0.0, warm=False)
+    return {name: 1e-9 * flops / seconds for name, seconds in found.items()}
 
 
 def pool_of(domains: list[tuple[str, str]], speeds: list[float], folder: Path) -> hs.Pool:
@@ -145,10 +140,8 @@ def measured(operation: str, n: int, dtype: type, rounds: int, folder: Path) -> 
         both = [(first, KERNELS[0]), (second, KERNELS[1])]
         pools["both"] = stack.enter_context(pool_of(both, speeds, folder))
         found = rates(pools, operation, n, dtype, rounds)
-    total, best = (
-        sum(found[name] for name in KERNELS),
-        max(found[f"2 x {name}"] for name in KERNELS),
-    )
+    total = sum(found[name] for name in KERNELS)
+    best = max(found[f"2 x {name}"] for name in KERNELS)
     line = " ".join(f"{found[name]:9.1f}" for name in pools)
     print(
         f"{operation:>8} {np.dtype(dtype).name:>8} {n:6} {line} {found['both'] / total:12.2f}"
@@ -157,12 +150,11 @@ def measured(operation: str, n: int, dtype: type, rounds: int, folder: Path) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=9, help="timed calls of each way")
-    parser.add_argument("--counts", action="store_true", help="only what is counted, without runs")
-    given = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=9, help="timed calls of each way")
+    options.add_argument("--counts", action="store_true", help="only what is counted, without runs")
+    given = options.parse_args()
+    print_machine()
     counts()
     if given.counts:
         return

@@ -1,12 +1,11 @@
-"""Whole programs with `libhetsched_blas.so` and without, in turns: what `hetsched exec` brings to
-programs that are not changed.
+"""Speedup of whole, unmodified programs under `hetsched exec` (time without / time with).
 
-Each program runs in a process of its own, and times its repetitions without imports and data; the
-figure is the median of the ratios of neighbouring processes' medians (time without / time with).
-OpenBLAS, which NumPy and SciPy bring, is told its best kernel for this processor; Octave and R use
-the libblas and liblapack that --blas names, or the system's. With --busy somebody else's program
-computes on the first core all the time; with --quota the program may use so many cores' worth of
-time (as root).
+Each program runs in a process of its own, which times some repetitions without imports and without
+reading data. Processes with `libhetsched_blas.so` and without it take turns. The figure is the
+median ratio of back-to-back processes. OpenBLAS, which comes with NumPy and SciPy, is told its best
+kernel for this processor. Octave and R use the libblas and liblapack in the folder of --blas, or
+the system's. With --busy another program computes on the first core all the time. With --quota the
+program has a CPU quota of so many cores (as root).
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -23,6 +21,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from common import core_type, neighbour, parser, print_machine
+
 HERE = Path(__file__).parent / "programs"
 PYTHON = ["kernel_ridge", "ridge", "pca", "gaussian_process", "ols", "als", "solve", "matmul"]
 
@@ -30,18 +30,12 @@ PYTHON = ["kernel_ridge", "ridge", "pca", "gaussian_process", "ols", "als", "sol
 def command(name: str, repeats: int) -> list[str] | None:
     """How a program is started, or None where what runs it is not there."""
     if name == "octave":
-        return (
-            ["octave-cli", "--norc", str(HERE / "programs.m"), str(repeats)]
-            if shutil.which("octave-cli")
-            else None
-        )
-    if name == "R":
-        return (
-            ["Rscript", "--vanilla", str(HERE / "programs.R"), str(repeats)]
-            if shutil.which("Rscript")
-            else None
-        )
-    return [sys.executable, str(HERE / "programs.py"), name, str(repeats)]
+        words = ["octave-cli", "--norc", str(HERE / "programs.m")]
+    elif name == "R":
+        words = ["Rscript", "--vanilla", str(HERE / "programs.R")]
+    else:
+        words = [sys.executable, str(HERE / "programs.py"), name]
+    return [*words, str(repeats)] if shutil.which(words[0]) else None
 
 
 @contextlib.contextmanager
@@ -71,26 +65,22 @@ def seconds(arguments: list[str], environment: dict[str, str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "programs",
         nargs="*",
         default=[*PYTHON, "octave", "R", "joblib", "joblib_multiprocessing", "fork"],
     )
-    parser.add_argument("--repeats", type=int, default=5, help="in each process")
-    parser.add_argument("--turns", type=int, default=3, help="processes of each")
-    parser.add_argument("--busy", action="store_true")
-    parser.add_argument("--quota", type=float, metavar="CORES")
-    parser.add_argument("--library", help="default: the one that is installed")
-    parser.add_argument(
+    options.add_argument("--repeats", type=int, default=5, help="in each process")
+    options.add_argument("--turns", type=int, default=3, help="processes of each")
+    options.add_argument("--busy", action="store_true")
+    options.add_argument("--quota", type=float, metavar="CORES")
+    options.add_argument("--library", help="default: the one that is installed")
+    options.add_argument(
         "--blas", help="folder with the libblas.so.3 and liblapack.so.3 of Octave and R"
     )
-    parser.add_argument(
-        "--core-type",
-        default="SKYLAKEX" if "avx512dq" in Path("/proc/cpuinfo").read_text() else "",
-        help="OPENBLAS_CORETYPE",
-    )
-    given = parser.parse_args()
+    options.add_argument("--core-type", default=core_type(), help="OPENBLAS_CORETYPE")
+    given = options.parse_args()
     library = given.library
     if library is None:
         from hetsched.machine.dropin import library as installed
@@ -103,11 +93,9 @@ def main() -> None:
         plain["LD_LIBRARY_PATH"] = given.blas
         plain["R_LD_LIBRARY_PATH"] = f"{given.blas}:/usr/lib/R/lib"
     preloaded = {**plain, "LD_PRELOAD": library}
-    print(
-        f"# {platform.processor() or platform.machine()}, {os.cpu_count()} cpus,"
-        f" {'one busy' if given.busy else 'idle'}"
-        + (f", a quota of {given.quota:g}" if given.quota else "")
-    )
+    print_machine("SciPy")
+    quota_text = f", a quota of {given.quota:g} cores" if given.quota else ""
+    print(f"{'one core busy' if given.busy else 'no other program'}{quota_text}")
     with quota(given.quota) as limited:
         compare(given, limited, plain, preloaded)
 
@@ -115,13 +103,7 @@ def main() -> None:
 def compare(
     given: argparse.Namespace, limited: list[str], plain: dict[str, str], preloaded: dict[str, str]
 ) -> None:
-    neighbour = None
-    if given.busy:
-        neighbour = subprocess.Popen(
-            [sys.executable, "-c", "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"]
-        )
-        time.sleep(0.3)
-    try:
+    with neighbour(given.busy):
         for name in given.programs:
             program = command(name, given.repeats)
             if program is None:
@@ -138,9 +120,6 @@ def compare(
                 f"{name:18} {without * 1e3:9.1f} ms {with_ * 1e3:9.1f} ms   {ratio:5.2f}",
                 flush=True,
             )
-    finally:
-        if neighbour is not None:
-            neighbour.kill()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from common import median_run, parser, print_machine
 
 import hetsched as hs
 
@@ -39,11 +40,8 @@ def layers() -> None:
     for mode in ("scss", "sccs", "pccs", "pcss"):
         with hs.Pool(STAR, emulate=True) as pool:
             plan = pool.plan(m, n, k, method="layers", communication=mode)
-            traces = [
-                pool.matmul(A, B, method="layers", communication=mode, trace=True)[1]
-                for _ in range(5)
-            ]
-        measured = statistics.median(trace.makespan for trace in traces)
+            run = partial(pool.matmul, A, B, method="layers", communication=mode, trace=True)
+            _, measured = median_run(lambda run=run: run()[1])
         counts = np.bincount(plan.boxes[:, 0], plan.boxes[:, 6], len(STAR)).astype(int).tolist()
         off = measured / plan.makespan - 1
         print(
@@ -108,6 +106,8 @@ def of_sleep(n: int) -> None:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((N, N)), rng.standard_normal((N, N))
     print(f"{N} x {N} float64, block columns of {BLOCK}")
@@ -116,10 +116,8 @@ def main() -> None:
         scale = SECONDS * float(platform.speeds.sum()) / (2e-9 * N**3)
         with hs.Pool(platform, emulate=True, time_scale=scale) as pool:
             plan = pool.plan(N, N, N, method="columns", block=BLOCK)
-            traces = [
-                pool.matmul(A, B, method="columns", block=BLOCK, trace=True)[1] for _ in range(5)
-            ]
-        measured = statistics.median(trace.makespan for trace in traces)
+            run = partial(pool.matmul, A, B, method="columns", block=BLOCK, trace=True)
+            _, measured = median_run(lambda run=run: run()[1])
         predicted = plan.makespan * scale
         counts = (plan.boxes[:, 5] // BLOCK).tolist()
         off = measured / predicted - 1

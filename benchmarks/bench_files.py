@@ -9,7 +9,6 @@ of several chunk sizes, of which the best counts. What is timed does not include
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -20,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from common import parser, print_machine
 
 CODE = {
     "hetsched": (
@@ -164,25 +164,26 @@ def check(folder: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-n", "--size", type=int, default=8000)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument("-n", "--size", type=int, default=8000)
+    options.add_argument(
         "--limit",
         type=int,
         default=256,
         metavar="MIB",
         help="of everything a contender takes (default: %(default)s)",
     )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument(
         "--chunks", type=int, nargs="*", default=[500, 1000], help="of dask, and rows of a slab"
     )
-    parser.add_argument("--contenders", nargs="*", default=list(CODE), choices=list(CODE))
-    parser.add_argument(
+    options.add_argument("--contenders", nargs="*", default=list(CODE), choices=list(CODE))
+    options.add_argument(
         "--folder", default=".", help="where the files go; three of them of size^2 x 8 bytes"
     )
-    parser.add_argument("--timeout", type=float, default=600.0)
-    given = parser.parse_args()
+    options.add_argument("--timeout", type=float, default=600.0)
+    given = options.parse_args()
+    print_machine()
     n, limit = given.size, Limit(given.limit * 2**20)
     flops = 2.0 * n**3
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

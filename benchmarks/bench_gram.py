@@ -10,22 +10,18 @@ that of the fastest peer and over that of its own product. SciPy and BLIS write 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
-import platform
 from collections.abc import Callable
 from functools import partial
 
-from bench_matmul import Blis, medians, ours  # which chooses the peers' kernels, before NumPy
+from bench_matmul import Blis, ours, tables  # which chooses the peers' kernels, before NumPy
+from common import medians, threads_text
 
 # isort: split
 import numpy as np
-import scipy
 from scipy.linalg import blas
 
-import hetsched as hs
-from hetsched._engine import kernels
 from hetsched._engine import run as engine
 from hetsched._engine.ffi import check_status, ffi, lib
 from hetsched.machine.topology import topology
@@ -38,26 +34,14 @@ class BlisSyrk(Blis):
     """Its syrk, by way of CBLAS."""
 
     def gram(self, a: np.ndarray, c: np.ndarray) -> None:
-        double = c.dtype == np.float64
-        real, syrk = (
-            (ctypes.c_double, self.library.cblas_dsyrk)
-            if double
-            else (ctypes.c_float, self.library.cblas_ssyrk)
-        )
+        real, syrk = ctypes.c_double, self.library.cblas_dsyrk
+        if c.dtype == np.float32:
+            real, syrk = ctypes.c_float, self.library.cblas_ssyrk
         n, k = a.shape
         syrk(
-            101,
-            122,
-            111,
-            n,
-            k,
-            real(1),
-            ctypes.c_void_p(a.ctypes.data),
-            k,
-            real(0),
-            ctypes.c_void_p(c.ctypes.data),
-            n,
-        )
+            101, 122, 111, n, k, real(1), ctypes.c_void_p(a.ctypes.data), k,
+            real(0), ctypes.c_void_p(c.ctypes.data), n,
+        )  # fmt: skip
 
 
 def peers(threads: int, dtype: type) -> dict[str, Peer]:
@@ -92,10 +76,7 @@ def table(threads: int, dtype: type, scale: float) -> None:
     """One block of the report."""
     rng = np.random.default_rng(0)
     others, triangle = peers(threads, dtype), Triangle(threads)
-    print(
-        f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: milliseconds"
-        " (median)"
-    )
+    print(f"\n{np.dtype(dtype).name}, {threads_text(threads)}: milliseconds (median)")
     print(
         f"{'n x k':>12} {'hetsched':>9} "
         + " ".join(f"{name:>9}" for name in others)
@@ -104,10 +85,8 @@ def table(threads: int, dtype: type, scale: float) -> None:
     )
     with ours(threads) as multiply:
         for n, k in SHAPES:
-            a, b = (
-                rng.standard_normal((n, k)).astype(dtype),
-                rng.standard_normal((k, n)).astype(dtype),
-            )
+            a = rng.standard_normal((n, k)).astype(dtype)
+            b = rng.standard_normal((k, n)).astype(dtype)
             c = np.zeros((n, n), dtype)
             rounds = max(3, int(scale * (9 if n * n * k < 2e9 else 5)))
             repeats = max(1, min(100, int(0.1 / (n * n * k / 5e10))))
@@ -127,35 +106,5 @@ def table(threads: int, dtype: type, scale: float) -> None:
             )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="rounds, relative to the usual number"
-    )
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
-    given = parser.parse_args()
-    kernel = kernels.kernel()
-    found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    host = topology()
-    print(
-        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
-        f" {platform.python_version()}"
-    )
-    print(
-        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; ",
-        end="",
-    )
-    print(
-        f"NumPy {np.__version__} with {found['name']} {found['version']}, SciPy {scipy.__version__}"
-    )
-    from threadpoolctl import threadpool_limits
-
-    for threads in given.threads:
-        with threadpool_limits(threads, user_api="blas"):
-            for dtype in given.dtypes:
-                table(threads, np.dtype(dtype).type, given.scale)
-
-
 if __name__ == "__main__":
-    main()
+    tables(__doc__, table, "SciPy")

@@ -8,12 +8,12 @@ beside the work. One message after the other. `--quick` is a short run.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from common import least, parser, print_machine
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -25,14 +25,9 @@ MOST_TABLE = 3 * 10**8  # p n^2 that NumPy is asked for
 MOST_MILP = 10**4  # n; beyond, HiGHS's tolerances are too coarse for whole numbers
 
 
-def best_of(function: Callable[..., object], *arguments: object) -> float:
-    """CPU seconds of a call, the least of three; of one if that takes long."""
-    seconds: list[float] = []
-    while len(seconds) < 3 and sum(seconds) < 2.0:
-        start = time.process_time()
-        function(*arguments)
-        seconds.append(time.process_time() - start)
-    return min(seconds)
+def cpu_ms(call: Callable[[], object]) -> float:
+    """Of the fastest of three runs, or of one that takes long."""
+    return 1e3 * least(call, 3, clock=time.process_time, enough=2.0)
 
 
 def per_layer(n: int, cycle: Times, link: Times) -> tuple[Times, Times]:
@@ -84,10 +79,10 @@ def speed(sizes: list[int], workers: list[int], limit: float) -> None:
                 link *= slow * n / 1000
                 work, message = per_layer(n, cycle, link)
                 plan = hs.layers_star(n, cycle, link, "sccs")
-                row = f"{1e3 * best_of(hs.layers_star, n, cycle, link, 'sccs'):9.2f}"
+                row = f"{cpu_ms(partial(hs.layers_star, n, cycle, link, 'sccs')):9.2f}"
                 if p * n**2 <= MOST_TABLE:
                     assert abs(table(n, work, message) / plan.makespan - 1) < 1e-12
-                    row += f"   table {1e3 * best_of(table, n, work, message):9.1f}"
+                    row += f"   table {cpu_ms(partial(table, n, work, message)):9.1f}"
                 else:
                     row += f"   table {'-':>9}"
                 if n <= MOST_MILP:
@@ -129,15 +124,8 @@ def orders(workers: list[int], seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    host = hs.topology()
-    print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
-        f" {platform.python_version()}, NumPy {np.__version__}"
-    )
+    quick = parser(__doc__, quick=True).parse_args().quick
+    print_machine("SciPy")
     speed(
         [100, 1000] if quick else [100, 1000, 10**5, 10**9],
         [4, 16] if quick else [4, 16, 100],

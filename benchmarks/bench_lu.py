@@ -14,41 +14,17 @@ that are not there are left out.
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import shutil
 import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import peer_scalapack
-from peer_blas import blis_arch_type
-
-PAUSE = 0.25
-
-
-def peer_environment(**more: str) -> dict[str, str]:
-    """One thread of the system's BLAS, which may be BLIS or an OpenBLAS, with the kernels that suit
-    this processor."""
-    environment = {
-        **os.environ,
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "BLIS_NUM_THREADS": "1",
-        **more,
-    }
-    if kind := blis_arch_type():
-        environment.setdefault("BLIS_ARCH_TYPE", kind)
-    try:
-        if "avx512f" in Path("/proc/cpuinfo").read_text():
-            environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
-    except OSError:
-        pass
-    return environment
+from common import parser, print_machine, threads_text, turns
+from peer_blas import peer_environment
 
 
 def output_of(command: list[str], environment: dict[str, str]) -> str:
@@ -137,49 +113,39 @@ PEERS = {"starpu": starpu, "scalapack": scalapack}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "--sizes",
         type=int,
         nargs="*",
         default=[500, 1000, 3000, 6000, 10000],
         help="n = 10000 needs 4 GB",
     )
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--dtype", default="float64")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument(
+    options.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    options.add_argument("--dtype", default="float64")
+    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
+    options.add_argument(
         "--peer-rounds",
         type=int,
         default=3,
         help="of the rounds, those in which the peers take part",
     )
-    given = parser.parse_args()
+    given = options.parse_args()
 
     import numpy as np
-    import scipy
     from scipy.linalg import lu_factor
     from threadpoolctl import threadpool_limits
 
     import hetsched as hs
-    from hetsched._engine import dtypes, kernels
+    from hetsched._engine import dtypes
 
-    kernel = kernels.kernel()
-    print(
-        f"{hs.topology().model}, {hs.topology().worth} workers; Linux {platform.release()}, load"
-        f" {os.getloadavg()[0]:.1f}"
-    )
-    print(f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}")
-    print(
-        f"SciPy {scipy.__version__}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')};"
-        f" {given.dtype}"
-    )
+    print_machine("SciPy")
     rng = np.random.default_rng(0)
     work = dtypes.flops_per_update(np.dtype(given.dtype)) / 3
     for threads in given.threads:
         print(
-            f"\n{threads} thread{'s' if threads > 1 else ''}: GFLOP/s; ratio to SciPy (of medians),"
+            f"\n{given.dtype}, {threads_text(threads)}: GFLOP/s; ratio to SciPy (of medians),"
             " share of our dgemm"
         )
         peers: dict[str, Callable[[int], float]] = {}
@@ -196,38 +162,28 @@ def main() -> None:
                 a = np.asfortranarray(rng.standard_normal((n, n)).astype(given.dtype))
                 out = np.empty_like(a)
                 calls = {
-                    "hetsched": lambda a=a, pool=pool: pool.lu_factor(a),
-                    "scipy": lambda a=a: lu_factor(a),
-                    "matmul": lambda a=a, out=out, pool=pool: pool.matmul(a, a, out=out),
+                    "hetsched": partial(pool.lu_factor, a),
+                    "scipy": partial(lu_factor, a),
+                    "matmul": partial(pool.matmul, a, a, out=out),
                 }
                 times: dict[str, list[float]] = {name: [] for name in calls}
                 repeats = max(1, min(20, int(6e10 / n**3)))
                 others = dict.fromkeys(peers, 0.0)
                 for turn in range(given.rounds):
-                    for name, call in calls.items():
-                        time.sleep(PAUSE)
-                        call()  # memory that the last one gave back takes its time to come again
-                        for _ in range(repeats):
-                            start = time.perf_counter()
-                            call()
-                            times[name].append(time.perf_counter() - start)
+                    for name, own in turns(calls, 1, repeats).items():
+                        times[name] += own
                     for name, peer in peers.items() if turn < given.peer_rounds else ():
                         others[name] = max(others[name], peer(n))
                 best = {name: min(own) for name, own in times.items()}
                 middle = {name: statistics.median(own) for name, own in times.items()}
                 rate = {name: work * n**3 / t / 1e9 for name, t in best.items()}
                 rate["matmul"] *= 3
-                ratio, medians = (
-                    rate["hetsched"] / rate["scipy"],
-                    middle["scipy"] / middle["hetsched"],
-                )
-                rates = " ".join(
-                    f"{value:9.1f}" for value in (*(rate[name] for name in calls), *others.values())
-                )
+                ratio = rate["hetsched"] / rate["scipy"]
+                medians = middle["scipy"] / middle["hetsched"]
+                share = rate["hetsched"] / rate["matmul"]
+                rates = " ".join(f"{value:9.1f}" for value in (*rate.values(), *others.values()))
                 print(
-                    f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})  "
-                    f" {rate['hetsched'] / rate['matmul']:5.3f}",
-                    flush=True,
+                    f"{n:>6} {rates}   {ratio:5.3f}   ({medians:5.3f})   {share:5.3f}", flush=True
                 )
 
 

@@ -8,26 +8,23 @@ of the faster peer.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import ctypes.util
 import glob
 import os
-import platform
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
+from common import medians, parser, print_machine, threads_text
 from peer_blas import blis_arch_type  # before NumPy
 
 # isort: split
 import numpy as np
 
 import hetsched as hs
-from hetsched._engine import kernels
 from hetsched.machine.topology import topology
 
 CUBES = (64, 256, 512, 1000, 2000, 4000)
@@ -38,7 +35,6 @@ SHAPES = [(n, n, n) for n in CUBES] + [
     (100, 100_000, 100),
     (32, 300_000, 32),
 ]
-PAUSE = 0.25  # OpenBLAS's threads keep their cores busy for more than 50 ms after a call
 
 
 class Blis:
@@ -86,29 +82,11 @@ def ours(threads: int) -> Iterator[Callable[[np.ndarray, np.ndarray, np.ndarray]
             yield lambda a, b, c: pool.matmul(a, b, c)
 
 
-def medians(
-    functions: dict[str, Callable[[], object]], rounds: int, repeats: int
-) -> dict[str, float]:
-    """Seconds per call."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds):
-        for name, function in functions.items():
-            time.sleep(PAUSE)
-            function()
-            for _ in range(repeats):
-                start = time.perf_counter()
-                function()
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(own) for name, own in times.items()}
-
-
 def table(threads: int, dtype: type, scale: float) -> None:
     """One block of the report."""
     rng = np.random.default_rng(0)
     others = peers(threads)
-    print(
-        f"\n{np.dtype(dtype).name}, {threads} thread{'s' if threads > 1 else ''}: GFLOP/s (median)"
-    )
+    print(f"\n{np.dtype(dtype).name}, {threads_text(threads)}: GFLOP/s (median)")
     print(
         f"{'m x k x n':>16} {'hetsched':>9} "
         + " ".join(f"{name:>9}" for name in others)
@@ -116,10 +94,8 @@ def table(threads: int, dtype: type, scale: float) -> None:
     )
     with ours(threads) as multiply:
         for m, k, n in SHAPES:
-            a, b = (
-                rng.standard_normal((m, k)).astype(dtype),
-                rng.standard_normal((k, n)).astype(dtype),
-            )
+            a = rng.standard_normal((m, k)).astype(dtype)
+            b = rng.standard_normal((k, n)).astype(dtype)
             c = np.zeros((m, n), dtype)
             flops = 2.0 * m * n * k
             rounds = max(3, int(scale * (9 if flops < 5e9 else 5)))
@@ -133,36 +109,28 @@ def table(threads: int, dtype: type, scale: float) -> None:
             rates = " ".join(f"{flops / t / 1e9:9.1f}" for t in seconds.values())
             extra = ""
             if m == 64:
-                extra = (
-                    f"   ({1e6 * (seconds['hetsched'] - seconds['numpy']):+.1f} microseconds over"
-                    " NumPy)"
-                )
-            print(
-                f"{f'{m} x {k} x {n}':>16} {rates}  {best / seconds['hetsched']:.3f}{extra}",
-                flush=True,
-            )
+                more = 1e6 * (seconds["hetsched"] - seconds["numpy"])
+                extra = f"   ({more:+.1f} microseconds over NumPy)"
+            ratio = best / seconds["hetsched"]
+            print(f"{f'{m} x {k} x {n}':>16} {rates}  {ratio:.3f}{extra}", flush=True)
+
+
+def printed_number(code: str, *arguments: str) -> float:
+    """The number that a program prints, in a process of its own."""
+    command = [sys.executable, "-c", code, *arguments]
+    return float(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def import_time() -> None:
     """Seconds that the import adds to NumPy's."""
 
     def seconds(module: str) -> float:
-        code = (
-            f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-        )
-        runs = [
-            float(
-                subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
-            )
-            for _ in range(9)
-        ]
-        return statistics.median(runs)
+        code = f"import time; t = time.time(); import {module}; print(time.time() - t)"
+        return statistics.median(printed_number(code) for _ in range(9))
 
     numpy, whole = seconds("numpy"), seconds("hetsched")
-    print(
-        f"\nimport: numpy {numpy:.3f} s, hetsched {whole:.3f} s: {whole - numpy:.3f} s more (median"
-        " of 9)"
-    )
+    more = whole - numpy
+    print(f"\nimport: numpy {numpy:.3f} s, hetsched {whole:.3f} s: {more:.3f} s more (median of 9)")
 
 
 def extra_memory() -> None:
@@ -178,40 +146,29 @@ hs.matmul(A, B, out=C)
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (3 * A.nbytes))
 """
     for n in (1000, 2000, 4000):
-        share = float(
-            subprocess.run(
-                [sys.executable, "-c", code, str(n)], capture_output=True, check=True
-            ).stdout
-        )
-        print(f"extra memory, n = {n}: {share:.1%} of the operands")
+        print(f"extra memory, n = {n}: {printed_number(code, str(n)):.1%} of the operands")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="rounds, relative to the usual number"
-    )
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
-    given = parser.parse_args()
-    kernel = kernels.kernel()
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    engine = f"{kernel['name']} {kernel['version']} {kernel['set']}"
-    host = topology()
-    print(
-        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
-        f" {platform.python_version()}"
-    )
-    print(
-        f"hetsched {hs.__version__} on {engine}; NumPy {np.__version__} with {blas['name']}"
-        f" {blas['version']}"
-    )
+def tables(doc: str | None, table: Callable[[int, type, float], None], *distributions: str) -> None:
+    """Parse the options, then print a table for each number of threads and each dtype."""
     from threadpoolctl import threadpool_limits
 
+    options = parser(doc)
+    options.add_argument(
+        "--scale", type=float, default=1.0, help="rounds, relative to the usual number"
+    )
+    options.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    options.add_argument("--dtypes", nargs="*", default=["float64", "float32"])
+    given = options.parse_args()
+    print_machine(*distributions)
     for threads in given.threads:
         with threadpool_limits(threads, user_api="blas"):
             for dtype in given.dtypes:
                 table(threads, np.dtype(dtype).type, given.scale)
+
+
+def main() -> None:
+    tables(__doc__, table)
     import_time()
     extra_memory()
 

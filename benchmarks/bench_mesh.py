@@ -7,14 +7,13 @@ short run, `--exact` adds branch and bound, with a limit of 60 s for each mesh.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import random
 import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
+from common import parser, print_machine
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
@@ -118,14 +117,10 @@ def measure(size: int, meshes: int, exact: bool, limit: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--exact", action="store_true")
-    given = parser.parse_args()
-    print(
-        f"{platform.processor() or platform.machine()}, highspy"
-        f" {__import__('highspy').Highs().version()}"
-    )
+    options = parser(__doc__, quick=True)
+    options.add_argument("--exact", action="store_true", help="with branch and bound")
+    given = options.parse_args()
+    print_machine("SciPy", "highspy")
     for size, meshes in ((3, 2), (5, 2)) if given.quick else ((5, 10), (7, 10), (9, 10), (20, 2)):
         if size < 20:
             measure(size, meshes, given.exact and size < 9, 60.0)

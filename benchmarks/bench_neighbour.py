@@ -18,10 +18,8 @@ Without those programs the columns are left out.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -37,10 +35,10 @@ from bench_lu import output_of, starpu_environment, starpu_example
 
 # isort: split
 import numpy as np
-from bench_matmul import PAUSE, peers
+from bench_matmul import peers
+from common import PAUSE, parser, print_machine
 
 import hetsched as hs
-from hetsched._engine import kernels
 from hetsched.machine.topology import topology
 
 CGROUP = Path("/sys/fs/cgroup/cpu/hetsched-bench")
@@ -214,31 +212,21 @@ def rates_of(n: int, dtype: str, others: dict[str, StarPU]) -> dict[str, Rates]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 2000, 4000])
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument("--sizes", type=int, nargs="*", default=[1000, 2000, 4000])
+    options.add_argument(
         "--dtypes", nargs="*", choices=["float64", "float32"], default=["float64", "float32"]
     )
-    parser.add_argument(
+    options.add_argument(
         "--seconds",
         type=float,
         default=4.0,
         help="of each measurement; of whole periods of the hogs",
     )
-    parser.add_argument("--only", nargs="*", help="situations, by the start of their names")
-    given = parser.parse_args()
-    kernel, host = kernels.kernel(), topology()
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    print(
-        f"{host.model or 'unknown'}, {host.worth} workers; Linux {platform.release()}, Python"
-        f" {platform.python_version()}"
-    )
-    print(
-        f"hetsched {hs.__version__} on {kernel['name']} {kernel['version']} {kernel['set']}; NumPy"
-        f" {np.__version__}",
-        end=" ",
-    )
-    print(f"with {blas['name']} {blas['version']}")
+    options.add_argument("--only", nargs="*", help="situations, by the start of their names")
+    given = options.parse_args()
+    host = topology()
+    print_machine("SciPy")
     peers(host.worth)  # it chooses the kernels of BLIS, for the processes that are started here too
     for dtype in given.dtypes:
         others = starpu_peers(dtype, host.worth)
@@ -246,15 +234,11 @@ def main() -> None:
             for what, functions in rates_of(n, dtype, others).items():
                 names = list(functions)
                 print(
-                    f"\n{what}, n = {n}, {dtype}: GFLOP/s, fraction of what was to be had, hetsched"
-                    " / best peer"
+                    f"\n{what}, n = {n}, {dtype}: GFLOP/s, fraction of what the cores leave,"
+                    " hetsched / best peer"
                 )
-                print(
-                    f"{'':>16} {'cores':>6} "
-                    + " ".join(f"{name:>16}" for name in names)
-                    + "  ratio",
-                    flush=True,
-                )
+                heads = " ".join(f"{name:>16}" for name in names)
+                print(f"{'':>16} {'cores':>6} {heads}  ratio", flush=True)
                 whole = 0.0
                 for situation, (make, cores) in situations(list(host.places)).items():
                     if (

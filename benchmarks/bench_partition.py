@@ -8,18 +8,16 @@ short run.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
+from common import parser, print_machine
 from numpy.typing import NDArray
 
 import hetsched as hs
 from hetsched._engine import partition as engine
-from hetsched.machine.topology import topology
 
 Areas = NDArray[np.float64]
 
@@ -205,16 +203,10 @@ def stacks(quick: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--quick", action="store_true", help="without what takes long")
-    given = parser.parse_args()
-    host = topology()
-    print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
-        f" {platform.python_version()}, NumPy {np.__version__}"
-    )
+    options = parser(__doc__, quick=True)
+    options.add_argument("--draws", type=int, default=100)
+    given = options.parse_args()
+    print_machine()
     times(given.quick)
     stacks(given.quick)
     matrices(given.draws)

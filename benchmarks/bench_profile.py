@@ -3,29 +3,22 @@ Fastest of five."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from common import least, parser, print_machine
 
 import hetsched as hs
 
 P, N = 64, 10_000
 
 
-def fastest(function: Callable[[], object]) -> float:
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     rng = np.random.default_rng(0)
     values = rng.random(5_000_000)
-    yardstick = fastest(lambda: np.sort(values))
+    yardstick = least(partial(np.sort, values))
     print(f"numpy.sort of 5 000 000 doubles  {yardstick * 1e3:8.2f} ms")
 
     x = np.arange(N + 1)
@@ -42,26 +35,19 @@ def main() -> None:
     }
     print(f"distribute_profile, p = {P}, n = {N}")
     for name, table in tables.items():
-        seconds = fastest(lambda table=table: hs.distribute_profile(N, table))  # type: ignore[misc]
-        print(
-            f"  {name:30} {seconds * 1e3:8.2f} ms  ({yardstick / seconds:.1f} times faster than the"
-            " sort)"
-        )
+        seconds = least(partial(hs.distribute_profile, N, table))
+        ratio = yardstick / seconds
+        print(f"  {name:30} {seconds * 1e3:8.2f} ms  ({ratio:.1f} times faster than the sort)")
 
     big = rng.uniform(1.0, 4.0, 100_000)
-    print(
-        "distribute, p = 1e5, n = 1e15   "
-        f" {fastest(lambda: hs.distribute(10**15, big)) * 1e3:8.2f} ms"
-    )
     stack = rng.uniform(1.0, 4.0, (100_000, 8))
-    print(
-        "distribute, 100 000 rows of 8   "
-        f" {fastest(lambda: hs.distribute(1000, stack)) * 1e3:8.2f} ms"
-    )
-    print(
-        "lu_pattern, n = 1e6, p = 64     "
-        f" {fastest(lambda: hs.lu_pattern(10**6, big[:64])) * 1e3:8.2f} ms"
-    )
+    others = {
+        "distribute, p = 1e5, n = 1e15": partial(hs.distribute, 10**15, big),
+        "distribute, 100 000 rows of 8": partial(hs.distribute, 1000, stack),
+        "lu_pattern, n = 1e6, p = 64": partial(hs.lu_pattern, 10**6, big[:64]),
+    }
+    for name, call in others.items():
+        print(f"{name:32} {least(call) * 1e3:8.2f} ms")
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ worker, most of which leave some out. `--quick` is a short run.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
+from common import least, parser, print_machine
 from numpy.typing import NDArray
 
 import hetsched as hs
@@ -58,12 +58,9 @@ def exact_times(sizes: list[int]) -> None:
         rng = np.random.default_rng(p)
         times, links, row = rng.uniform(1, 10, p), plane(rng, p), []
         for work in (3.0, 30.0, 300.0):
-            runs = []
-            for _ in range(3):
-                start = cpu()
-                plan = hs.slice_ring(times, links, work, 1.0)
-                runs.append(1e3 * (cpu() - start))
-            row.append(f"{min(runs):8.1f} ({len(plan.ring)})")
+            call = partial(hs.slice_ring, times, links, work, 1.0)
+            ms = 1e3 * least(call, 3, clock=time.process_time)
+            row.append(f"{ms:8.1f} ({len(call().ring)})")
         print(f"  p = {p:2}", *row, f"  {4 * p * 2**p / 2**20:7.2f} MiB", flush=True)
 
 
@@ -115,15 +112,8 @@ def large(sizes: list[int]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    host = hs.topology()
-    print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
-        f" {platform.python_version()}, NumPy {np.__version__}"
-    )
+    quick = parser(__doc__, quick=True).parse_args().quick
+    print_machine()
     exact_times([10, 14, 16] if quick else [10, 14, 16, 18, 20, 22])
     quality(20 if quick else 200)
     large([50] if quick else [50, 200, 500, 2000])

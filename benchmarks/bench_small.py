@@ -7,14 +7,13 @@ NumPy takes for any subclass.
 
 from __future__ import annotations
 
-import argparse
 import operator
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from common import parser, print_machine, seconds_each
 
 import hetsched as hs
 
@@ -24,14 +23,6 @@ ROUNDS, CALLS = 101, 500
 
 class Empty(np.ndarray[Any, Any]):
     pass
-
-
-def seconds(call: Callable[..., object], args: tuple[Any, ...], calls: int) -> float:
-    """Of one of so many calls."""
-    start = time.perf_counter()
-    for _ in range(calls):
-        call(*args)
-    return (time.perf_counter() - start) / calls
 
 
 def beyond(
@@ -44,7 +35,8 @@ def beyond(
     """Microseconds that ours takes longer than plain, and those of plain."""
     differences, times = [], []
     for _ in range(rounds):
-        first, second = seconds(ours, our_args, CALLS), seconds(plain, args, CALLS)
+        first = seconds_each(ours, *our_args, calls=CALLS)
+        second = seconds_each(plain, *args, calls=CALLS)
         differences.append(first - second)
         times.append(second)
     return 1e6 * statistics.median(differences), 1e6 * statistics.median(times)
@@ -59,11 +51,10 @@ def plain_sum(A: Any, B: Any) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    rounds = parser.parse_args().rounds
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = options.parse_args().rounds
+    print_machine()
     hs.matmul(np.eye(200), np.eye(200))  # starts the pool
     print(f"{'':26}" + "".join(f"{f'n = {n}':>16}" for n in SIZES))
     print(f"{'':26}" + "".join(f"{'more':>9}{'NumPy':>7}" for _ in SIZES))

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Iterable
 
 import numpy as np
+from common import parser, print_machine
 
 import hetsched as hs
 
@@ -52,6 +53,8 @@ def show(name: str, instances: Iterable[Instance]) -> None:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     print(f"{'':12}{'overlap / oddoml':>24}{'best / bound':>12}{'chunks ahead':>14}")
     show(
         "2008",

@@ -7,8 +7,9 @@ number and that of hetsched's draw. About 0.1 s a draw.
 
 from __future__ import annotations
 
-import argparse
 import statistics
+
+from common import parser, print_machine
 
 from hetsched import datasets
 from hetsched.planners.star import PAPER
@@ -22,9 +23,10 @@ def firsts(study: Ppopp2008) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    count = parser.parse_args().draws
+    options = parser(__doc__)
+    options.add_argument("--draws", type=int, default=200)
+    count = options.parse_args().draws
+    print_machine()
     rows = [
         firsts(reproduce_ppopp2008(PAPER, datasets._platforms(seed).__getitem__, 0))
         for seed in range(count)

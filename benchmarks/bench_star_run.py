@@ -6,10 +6,12 @@ from __future__ import annotations
 import statistics
 
 import numpy as np
+from common import parser, print_machine
 
 import hetsched as hs
-from hetsched.planners.star import METHODS
+from hetsched.planners.star import METHODS as ALL
 
+METHODS = [method for method in ALL if method != "exact"]  # which is for small instances
 # r, s, t; link costs, cycle-times and memory of each worker
 PLATFORMS = {
     "2 workers, the links count": ((4, 8, 3), [1, 2], [2, 3], [12, 21]),
@@ -25,16 +27,16 @@ BLOCK, SECONDS = 48, 0.3  # the makespan of "het"
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     rng = np.random.default_rng(0)
     print(
         f"blocks of {BLOCK} x {BLOCK} float64; peaks: blocks by the plan, measured, of the memory"
     )
     for name, ((r, s, t), costs, times, memory) in PLATFORMS.items():
         platform = hs.Platform.star(times, link_costs=costs, memory=memory)
-        A, B = (
-            rng.standard_normal((r * BLOCK, t * BLOCK)),
-            rng.standard_normal((t * BLOCK, s * BLOCK)),
-        )
+        A = rng.standard_normal((r * BLOCK, t * BLOCK))
+        B = rng.standard_normal((t * BLOCK, s * BLOCK))
         scale = SECONDS / hs.plan_product(r, s, t, platform, "het").makespan
         print(f"{name}: r, s, t = {r}, {s}, {t}")
         with hs.Pool(platform, emulate=True, time_scale=scale) as pool:

@@ -9,12 +9,11 @@ short run.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
 import time
 
 import numpy as np
+from common import parser, print_machine, seconds_of
 
 import hetsched as hs
 
@@ -93,9 +92,7 @@ def real(repeats: int, sizes: list[int]) -> None:
             for _ in range(repeats):
                 numpy.append(by_numpy(U, few) / few)
                 for workers, pool in pools.items():
-                    start = time.perf_counter()
-                    pool.stencil(U, 0)
-                    copies = time.perf_counter() - start
+                    copies = seconds_of(lambda pool=pool, U=U: pool.stencil(U, 0))
                     _, trace = pool.stencil(U, steps, trace=True)
                     runs[workers].append((trace.makespan / steps, copies))
             updates = (n - 2) * n
@@ -111,15 +108,8 @@ def real(repeats: int, sizes: list[int]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    host = hs.topology()
-    print(
-        f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
-        f" cpus, {platform.system()} {platform.release()}; hetsched {hs.__version__}, Python"
-        f" {platform.python_version()}, NumPy {np.__version__}"
-    )
+    quick = parser(__doc__, quick=True).parse_args().quick
+    print_machine()
     emulated(1 if quick else 5)
     real(1 if quick else 5, [500, 1000] if quick else [500, 1000, 2000, 6000])
 

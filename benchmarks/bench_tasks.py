@@ -6,12 +6,15 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from common import parser, print_machine
 
 import hetsched as hs
 from hetsched.planners import task_orders
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     rng = np.random.default_rng(2001)
     print("200 instances, p = 2 .. 7, messages both ways: tasks lost on average (at most)")
     lost: dict[str, list[int]] = {

@@ -3,9 +3,10 @@ real cores; median of five."""
 
 from __future__ import annotations
 
-import statistics
+from functools import partial
 
 import numpy as np
+from common import median_run, parser, print_machine
 
 import hetsched as hs
 
@@ -33,15 +34,9 @@ def emulated(tiles: int, size: int) -> None:
     with hs.Pool(platform, emulate=True) as pool:
         for name, keywords in PLANS.items():
             plan = hs.wavefront(tiles, tiles, platform, **keywords)
-            traces = [pool.sweep(plan, image, KERNEL, flops=flops, trace=True)[1] for _ in range(5)]
-            rows.append(
-                (
-                    name,
-                    plan.makespan,
-                    traces[0].predicted,
-                    statistics.median(trace.makespan for trace in traces),
-                )
-            )
+            sweep = partial(pool.sweep, plan, image, KERNEL, flops=flops, trace=True)
+            trace, measured = median_run(lambda sweep=sweep: sweep()[1])
+            rows.append((name, plan.makespan, trace.predicted, measured))
     cyclic = next(row for row in rows if row[0] == "cyclic")
     for name, makespan, predicted, measured in rows:
         ratios = f"{predicted / cyclic[2]:.4f}, {measured / cyclic[3]:.4f}"
@@ -58,19 +53,18 @@ def real(size: int) -> None:
         with hs.Pool(workers) as pool:
             for tiles in (25, 50, 100):
                 plan = hs.wavefront(tiles, tiles, [1.0] * workers, tiles)
-                traces = [pool.sweep(plan, image, KERNEL, image, trace=True)[1] for _ in range(5)]
-                measured, predicted = (
-                    statistics.median(trace.makespan for trace in traces),
-                    traces[0].predicted,
-                )
+                sweep = partial(pool.sweep, plan, image, KERNEL, image, trace=True)
+                trace, measured = median_run(lambda sweep=sweep: sweep()[1])
                 rate = f"{size**2 / measured / 1e6:.0f} M updates/s"
                 print(
                     f"  {workers} workers, {tiles:3} x {tiles:<3} tiles  {measured:.4f} s,"
-                    f" predicted {predicted:.4f}  {rate}"
+                    f" predicted {trace.predicted:.4f}  {rate}"
                 )
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
+    print_machine()
     emulated(50, 500)
     emulated(100, 500)
     real(4000)

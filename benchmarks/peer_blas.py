@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+from common import core_type
+
 KINDS = ("", "SKYLAKEX", "HASWELL", "ZEN")
 
 PRODUCT = """
@@ -57,6 +59,23 @@ def blis_arch_type() -> str | None:
 
     names = {"skx": "0", "knl": "1", "haswell": "3", "zen3": "6", "zen2": "7", "zen": "8"}
     return names.get(kernels.kernel()["set"])
+
+
+def peer_environment(**more: str) -> dict[str, str]:
+    """One thread of the system's BLAS, which may be BLIS or an OpenBLAS, with the kernels that suit
+    this processor."""
+    environment = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "BLIS_NUM_THREADS": "1",
+        **more,
+    }
+    if kind := blis_arch_type():
+        environment.setdefault("BLIS_ARCH_TYPE", kind)
+    if kind := core_type():
+        environment["OPENBLAS_CORETYPE"] = kind
+    return environment
 
 
 use_best()
