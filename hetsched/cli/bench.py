@@ -45,8 +45,9 @@ def add_parser(commands: Any) -> None:
         "bench",
         help="measure times on this machine and compare them with NumPy or an earlier run",
         description=(
-            "Time products, factorisations and planners, alternating with NumPy, and print medians"
-            " and ratios. With -o and --compare, compare the times of two commits."
+            "Time products, factorisations and planners, alternating with NumPy. Print medians"
+            " and ratios. With -o and --compare, compare with an earlier run, for example of"
+            " another commit."
         ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         "--output",
         default=".",
         metavar="DIR",
-        help="folder for the HTML report (default: here)",
+        help="folder for the HTML report (default: the current folder)",
     )
     demo.add_argument(
         "-n",
@@ -124,8 +124,8 @@ def _digits(report: Report) -> None:
     distances = (known**2).sum(axis=1) - 2.0 * products
     right = float(np.mean(digits.target[distances.argmin(axis=1)] == digits.target[half:]))
     report.text(
-        f"Sanity check: the nearest known image has the right label for {right:.1%} of the new"
-        " ones."
+        "Sanity check: the nearest known image has the right label for"
+        f" {right:.1%} of the new images."
     )
 
 

@@ -18,23 +18,23 @@ def add_parser(commands: Any) -> None:
         help="run a program with hetsched as its BLAS and LAPACK",
         usage="hetsched exec [options] [--] command [argument ...]",
         description=(
-            "Run a program (Python with NumPy, Octave, R or any other). Its large matrix products,"
-            " systems and factorisations are computed by hetsched's workers. Small ones, and"
-            " everything else, go to its own libraries. Linux only."
+            "Run a program (Python with NumPy, Octave, R or any other). hetsched computes its large"
+            " matrix products, solves and factorisations. Small ones, and all other calls, go to"
+            " the program's own libraries. Linux only."
         ),
     )
     run.add_argument(
         "--threads",
         type=int,
         metavar="P",
-        help="largest number of workers (default: the cores that are worth it)",
+        help="largest number of workers (default: the number that `hetsched info` shows)",
     )
     run.add_argument(
         "--least",
         metavar="N",
         help=(
-            'multiply-adds from which hetsched computes a call: "1e6" for all,'
-            ' "gemm=1e6,dgetrf=3e5" for some (default: as measured)'
+            "hetsched computes calls of at least N multiply-adds:"
+            ' "1e6" for all functions, "gemm=1e6,dgetrf=3e5" for some (default: as measured)'
         ),
     )
     run.add_argument(
@@ -51,6 +51,6 @@ def _exec(given: argparse.Namespace) -> None:
     if not program:
         raise ValueError("command is missing: hetsched exec [options] [--] command [argument ...]")
     if shutil.which(program[0]) is None:
-        raise ValueError(f"command {program[0]!r} is not found, or is no program")
+        raise ValueError(f"command {program[0]!r} is not found, or is not executable")
     made = environment(threads=given.threads, least=given.least, report=given.report)
     os.execvpe(program[0], program, made)

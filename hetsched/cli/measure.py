@@ -21,8 +21,8 @@ def add_parser(commands: Any) -> None:
         help="measure the speed of each core, by kernel, dtype and size",
         description=(
             "Measure the speed of each core in matrix products, panels of LU factorisations and"
-            " triangular solves, one core at a time and all at once. The result is cached. matmul"
-            " and lu_factor divide their work by it."
+            " triangular solves, one core at a time and all at once. The result is cached, and"
+            " matmul and lu_factor divide their work by it."
         ),
     )
     measure.add_argument(
@@ -54,16 +54,16 @@ def add_parser(commands: Any) -> None:
         "--blas",
         action="store_true",
         help=(
-            "measure the size from which `hetsched exec` takes each function of the BLAS and LAPACK"
-            " (half a minute)"
+            "measure the size from which on `hetsched exec` computes a call of each BLAS and LAPACK"
+            " function (half a minute)"
         ),
     )
     measure.add_argument(
         "--blocks",
         action="store_true",
         help=(
-            "find the best kernel and block sizes for each kind of core,"
-            " each in up to twenty times --seconds"
+            "find the best kernel and block sizes for each kind of core"
+            " (up to twenty times --seconds for each)"
         ),
     )
     measure.add_argument(

@@ -31,7 +31,7 @@ def add_parser(commands: Any) -> None:
         "mpi",
         help="products and measurements on the ranks of an MPI program",
         description=(
-            "These commands are started by mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
+            "Start these commands with mpiexec or srun: `mpiexec -n 4 hetsched mpi measure`, "
             "`mpiexec -n 4 hetsched mpi run A.npy B.npy -o C.npy`. Each rank is one worker."
         ),
     ).add_subparsers(required=True, metavar="COMMAND")
@@ -70,15 +70,15 @@ def add_parser(commands: Any) -> None:
         type=int,
         metavar="Q",
         help=(
-            "cut at multiples of Q elements;"
-            " for methods of plan_product such as het: side of a block"
+            "cut at multiples of Q elements; side of a block for methods of plan_product"
+            " such as het"
         ),
     )
     run.add_argument(
         "--memory",
         type=int,
         metavar="M",
-        help="for methods of plan_product such as het: blocks that a worker holds",
+        help="memory of a worker, in blocks, for methods of plan_product such as het",
     )
     run.add_argument(
         "--trace",
@@ -90,7 +90,7 @@ def add_parser(commands: Any) -> None:
         "measure",
         help="measure how fast the ranks compute and send",
         description=(
-            "Measure the speed of every rank, all computing at once, and the cost of every link."
+            "Measure the speed of each rank while all compute, and the cost of each link."
         ),
     )
     measure.add_argument(
@@ -122,7 +122,7 @@ def add_parser(commands: Any) -> None:
         "--rank", required=True, type=int, metavar="R", help="rank of this worker, starting from 1"
     )
     worker.add_argument(
-        "--threads", type=int, metavar="P", help="cores to use (default: all that are worth it)"
+        "--threads", type=int, metavar="P", help="cores to use (default: all worth starting)"
     )
     worker.set_defaults(command=_work)
 

@@ -87,7 +87,7 @@ def add_parser(commands: Any) -> None:
         "--block",
         type=int,
         metavar="Q",
-        help="cut at multiples of Q; with limited memory: side of a block",
+        help="cut at multiples of Q elements; with limited memory: side of a block",
     )
     parser.add_argument(
         "--communication",
@@ -103,7 +103,7 @@ def add_parser(commands: Any) -> None:
     parser = _command(commands, "simulate", "simulate a plan step by step", _SIMULATE, _simulate)
     parser.add_argument("plan", metavar="PLAN", help="a plan file, as written by -o")
     parser.add_argument(
-        "--platform", metavar="FILE", help="apply the same decisions to as many other workers"
+        "--platform", metavar="FILE", help="simulate the same plan on these workers instead"
     )
     parser.add_argument(
         "--trace",

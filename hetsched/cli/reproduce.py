@@ -70,13 +70,15 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     reproduce = commands.add_parser(
         "reproduce",
-        help="compute the numbers of the papers again",
+        help="compute the papers' results again, and check their claims",
         description=(
             "Plan the instances of a paper. Print its figures as tables, and its claims beside our"
-            " results. static2001: static allocation, with LU on emulated workers. rings: slices on"
-            " rings of workers (2003). ppopp2008: matrix product on master-worker platforms,"
-            " simulated and emulated. layers: layer based partition on stars and meshes. all: all"
-            " four."
+            " results.\n\n"
+            "static2001  static allocation, with LU on emulated workers\n"
+            "rings       slices on rings of workers (2003)\n"
+            "ppopp2008   matrix product on master-worker platforms, simulated and emulated\n"
+            "layers      layer based partition on stars and meshes\n"
+            "all         all four"
         ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -42,10 +42,10 @@ def add_parser(commands: Any) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "study",
-        help="call a function over a grid of parameters",
+        help="call a function for each cell of a grid of parameters",
         description=(
-            "Call a function for every cell of a grid of parameters, or of a random design. Print"
-            " or write a table of its results, with a seed, a time and an error for each call."
+            "Call a function for each cell of a grid of parameters, or of a random design. Print"
+            " or write a table of the results, with the seed, the time and the error of each call."
         ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from .._base import check, schema
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
-from ..machine.topology import topology
+from ..machine.topology import count_of, topology
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, relative_speeds, whose
 from .product_methods import plan_boxes
@@ -97,7 +97,8 @@ class WorkersWorth(Plan):
         ]
 
     def describe(self) -> str:
-        """Text such as "2 of 4 workers: 1.2 s alone, 0.65 s with 2 (at least 0.6 s)"."""
+        """Text such as "2 workers for a 9 x 9 x 9 product: 1.2 s with 1, 0.65 s with 2 (lower bound
+        0.6 s)"."""
         m, n, k = self.shape
         alone, best = f"{self.times[0]:.3g} s with 1", f"{self.makespan:.3g} s with {self.workers}"
         text = alone if self.workers == 1 else f"{alone}, {best}"
@@ -105,8 +106,8 @@ class WorkersWorth(Plan):
             text += f", {self.times[-1]:.3g} s with {len(self.times)}"
         under = "" if self.quota is None else f" under a quota of {self.quota:g} cpus"
         return (
-            f"{self.workers} worth it for {m} x {n} x {k}{under}: {text} (at least"
-            f" {self.lower_bound:.3g} s)"
+            f"{count_of(self.workers, 'worker')} for a {m} x {n} x {k} product{under}:"
+            f" {text} (lower bound {self.lower_bound:.3g} s)"
         )
 
 

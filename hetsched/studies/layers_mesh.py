@@ -42,9 +42,12 @@ _RIVALS: dict[str, Callable[..., Rival]] = {
         *mesh, chunks=math.inf, balanced=True, source_computes=False
     ),
 }
-_TOO, _IDLE = "the source computes too", "if the source computes nothing, as in layers"
-_TREE, _SCRATCH = "a tree with everything over each of its links", "every program from scratch"
-_FIRST, _BEFORE = "the first program has most of them", "each from the basis of the one before"
+_TOO, _IDLE = "the source computes too", "if the source does not compute, as in LBP"
+_TREE, _SCRATCH = "each link of a tree carries all of A and B", "each program from scratch"
+_FIRST, _BEFORE = (
+    "most of them are the first program's",
+    "each program from the basis of the one before",
+)
 _SHARE, _EXCESS = 0.05, 0.05
 
 
@@ -193,7 +196,7 @@ class LayersMesh(Study):
                 "7: LBP saves over Pipeline",
                 "90%",
                 less("pipeline"),
-                "everything over every link",
+                "each link carries all of A and B",
                 _SHARE,
             ),
             Claim(
@@ -206,7 +209,7 @@ class LayersMesh(Study):
                 "8: SUMMA over LBP",
                 "56.4% / 52.9% / 46.7%",
                 over("summa"),
-                "panels, then products, step by step",
+                "in each step the panels, then the products",
                 _EXCESS,
             ),
             Claim(
@@ -237,7 +240,7 @@ class LayersMesh(Study):
                 "grow with the mesh",
                 joined(scratch, ".0f"),
                 _SCRATCH,
-                "each more than before",
+                "more on each larger mesh",
                 scratch == sorted(set(scratch)),
             ),
             Claim(
@@ -245,7 +248,7 @@ class LayersMesh(Study):
                 "far fewer",
                 joined(thrifty, ".0f"),
                 _SCRATCH,
-                "two thirds of LBP's at most",
+                "at most two thirds of LBP's",
                 all(few <= 2 / 3 * many for few, many in zip(thrifty, scratch, strict=True)),
             ),
             Claim(

@@ -53,7 +53,10 @@ def html(parts: Sequence[Part]) -> str:
     """A self-contained page: the verdicts by figure, claims, plots and tables of each study."""
     body = "\n".join(map(_section, parts))
     return _PAGE.format(
-        title="The papers' numbers again", style=_STYLE, version=escape(__version__), body=body
+        title="The papers' numbers, computed again",
+        style=_STYLE,
+        version=escape(__version__),
+        body=body,
     )
 
 

@@ -258,7 +258,7 @@ def plot_layers_star(study: LayersStar, figure: Figure | None = None) -> Figure:
                 ax.set_xscale("log", base=2)
                 ax.set_xticks(sweep.points, [str(p) for p in sweep.points])
     figure.supxlabel(
-        "bars: one standard deviation; marks that would hide each other are drawn side by side",
+        "bars: one standard deviation; marks that would cover each other are side by side",
         fontsize=9,
     )
     handles, labels = rows[0][0].get_legend_handles_labels()

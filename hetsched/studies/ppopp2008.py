@@ -26,16 +26,16 @@ FIGURES = (
     (7, "everything", ("ratio2", "ratio4", *(f"random{k}" for k in range(10)))),
     (8, "real platform", ("real2007", "real2006")),
 )
-_ORDER = "hangs on the order in which requests were served"
-_ASKED = "here every worker asks at time 0 and gets columns, also over 1 MB/s"
+_ORDER = "depends on the order in which requests were served"
+_ASKED = "here each worker asks at time 0 and gets columns, even over 1 MB/s"
 _PLATFORMS = "the paper's random platforms are not printed"
 _SPEED = "S is not printed; {:g} times ours would give {}"
 _FASTER = 1.8
 _TIME = _RATIO = 0.1  # run times and ratios are read off curves; counts are as printed
 _EXAMPLE = (
-    "c = 2, w = 4.5, mu = 4, t = 100, five workers; {} if it overlaps, the time of C on the port"
+    "c = 2, w = 4.5, mu = 4, t = 100, five workers; {} with overlap, the time of C's messages"
 )
-_RULE = "by its own rule the ten with 1 GB are faster"
+_RULE = "by the paper's own rule, the ten workers with 1 GB are faster"
 
 Instance = tuple[str, tuple[int, int, int]]
 Table = dict[Instance, dict[str, float]]
@@ -169,7 +169,7 @@ class Ppopp2008(Study):
                 "4: workers of OMMOML", "2", _span((len(x["ommoml"].enrolled) for x in memory), "d")
             ),
             Claim(
-                "section 4: lost to C over the steady state, at most",
+                "section 4: time lost to messages of C, at most",
                 "4%",
                 _lost("hom", 32),
                 _EXAMPLE.format(_lost("overlap", 48)),

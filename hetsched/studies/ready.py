@@ -130,28 +130,25 @@ def layers(p: int, seed: int) -> Rows:
 #: The studies by name.
 READY = {
     "partition2001": Ready(
-        "cost of partitions over the lower bound, by method,"
-        " number of workers and distribution of their speeds",
+        "cost of partitions over the lower bound, by method, workers and distribution of speeds",
         partition2001,
         {"kind": ("equal", "uniform", "lognormal", "two-kinds", "zipf"), "p": (4, 8, 16, 32)},
         10,
     ),
     "ring2003": Ready(
-        "workers that take part in a ring,"
-        " and the heuristic over the best ring, by work per volume",
+        "workers in the best ring, and the heuristic over the best ring, by work per volume",
         ring2003,
         {"work": (1.0, 3.0, 10.0, 30.0, 100.0), "p": (4, 8, 12)},
         10,
     ),
     "star2008": Ready(
-        "makespans of the seven methods on stars of equal workers (ratio 1) and of more and more"
-        " unequal ones",
+        "makespans of the seven methods on stars of equal (ratio 1) to very unequal workers",
         star2008,
         {"ratio": (1.0, 2.0, 4.0, 8.0), "columns": (400, 800)},
         10,
     ),
     "layers": Ready(
-        "layers on a star, the paper's rule beside the exact method, by mode and number of workers",
+        "layers on a star: the paper's rule against the exact method, by mode and workers",
         layers,
         {"p": (2, 4, 8, 16, 32, 64)},
         10,

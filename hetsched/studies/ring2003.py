@@ -124,7 +124,8 @@ class Ring2003(Study):
         for name, jumps in (("Lyon", "1 14"), ("Strasbourg", "1 10 11 13")):
             campus = self.campuses[name]
             greedy, exact = _jumps(campus.greedy), _jumps(campus.exact())
-            why = "" if exact == jumps else "from P6; from P11, as fast, " + _jumps(campus.second)
+            second = "started from P6; from P11, which is as fast: " + _jumps(campus.second)
+            why = "" if exact == jumps else second
             claims += [
                 Claim(f"Figure 3: {name}, workers by the heuristic", jumps, greedy, why),
                 Claim(f"Figure 3: {name}, workers of the best ring", "", exact),
@@ -137,7 +138,7 @@ class Ring2003(Study):
                     f"Table {number}: {name}, heuristic over optimum, all workers",
                     f"{printed:.3f}",
                     f"{campus.greedy_length / least:.3f}",
-                    "the heuristic as printed ends with the optimum",
+                    "the heuristic as it is printed finds the optimum",
                     within=0.001,
                 )
             )
@@ -159,7 +160,7 @@ class Ring2003(Study):
                     f"Table {number}: {name}, rows that are the time of a step",
                     "all",
                     f"not {slow} of {len(campus.rows)}",
-                    f"as lengths not {lengths}",
+                    f"read as lengths, these are not: {lengths}",
                     "no row below every ring",
                     slow == 0,
                 )
@@ -191,7 +192,7 @@ class Ring2003(Study):
 
     def tables(self) -> str:
         """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds instead of them."""
-        lines = ["Figure 3: workers of the best ring, and from which work / volume on"]
+        lines = ["Figure 3: number of workers in the best ring, from which work / volume on"]
         for name, campus in self.campuses.items():
             profile = campus.profile
             places = [
@@ -202,18 +203,14 @@ class Ring2003(Study):
         for name, campus in self.campuses.items():
             lines += [
                 "",
-                (
-                    f"Table {NUMBER[name]}, {name}: printed, and the least that a length could be"
-                    " where all workers have PIP's"
-                ),
+                f"Table {NUMBER[name]}, {name}: the printed length, and the least possible one,"
+                f" scaled so that the best ring of all workers has PIP's {PIP[name]}",
             ]
             lines.append(table([_ROWS, *printed_rows(campus)], ">", (4, 8)))
             lines += [
                 "",
-                (
-                    f"{name}: the least length D(q), and the least time of a step, volume 1, for"
-                    " work / volume below"
-                ),
+                f"{name}: the least length D(q), and the least time of a step with volume 1 for"
+                " each work / volume",
             ]
             lines.append(table([_BEST, *best_rows(campus)], ">", (4, 10)))
         return "\n".join(lines)

@@ -39,7 +39,7 @@ def exec_(*words, **changes):
         (["--"], "command is missing"),
         (["--report"], "command is missing"),
         (["no-such-program-anywhere"], "'no-such-program-anywhere' is not found"),
-        (["/etc/passwd"], "'/etc/passwd' is not found, or is no program"),
+        (["/etc/passwd"], "'/etc/passwd' is not found, or is not executable"),
         (["--threads", "0", "true"], "threads must be"),
         (["--threads", "-2", "true"], "threads must be"),
         (["--threads", "many", "true"], "invalid int value: 'many'"),

@@ -113,7 +113,8 @@ def test_measured_under_a_quota():
 def test_this_machine():
     plan = hs.workers_worth(500, 500, 500, dtype=np.float32)
     assert 1 <= plan.workers <= len(plan.times) == hs.topology().worth
-    assert plan.describe().startswith(f"{plan.workers} worth it for 500 x 500 x 500")
+    workers = f"{plan.workers} worker{'' if plan.workers == 1 else 's'}"
+    assert plan.describe().startswith(f"{workers} for a 500 x 500 x 500 product")
 
 
 def test_nothing_to_do():
