@@ -2,8 +2,8 @@
 What a bus can bear
 ===================
 
-Each slave gets one message before its first task and sends one back after its last, over a bus that carries one at a time.
-With few slaves they are the limit. With many the messages are: beyond some number, another slave brings nothing.
+Each worker gets one message before its first task and sends one back after its last. The bus carries one message at a time.
+Few workers are limited by their speeds, many by the bus: beyond some number, a further worker gains nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,8 @@ print("enrolled:", enrolled)
 assert (np.diff(tasks) >= 0).all()
 
 # %%
-# Equal slaves of 5 per task, messages of 2, a deadline of 60. The dashed line is what slaves without messages would do.
+# Equal workers take 5 for a task, a message takes 2, and the deadline is 60. The dashed line is the number of tasks without
+# messages.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(numbers, deadline // 5 * numbers, color="black", linestyle="--", linewidth=1, label="without messages")
@@ -36,7 +37,7 @@ ax.plot(
     label="upper bound",
 )
 ax.plot(numbers, tasks, color="#0072b2", marker="o", label="tasks done")
-ax.plot(numbers, enrolled, color="#e69f00", marker="s", markersize=4, label="slaves with tasks")
-ax.set(xlabel="slaves", ylabel="number", ylim=(0, 1.3 * tasks.max()))
+ax.plot(numbers, enrolled, color="#e69f00", marker="s", markersize=4, label="workers with tasks")
+ax.set(xlabel="workers", ylabel="number", ylim=(0, 1.3 * tasks.max()))
 ax.legend(frameon=False)
 plt.show()

@@ -16,7 +16,7 @@ from ..platform import UNIT
 #: the data to the sender; -1 if the sender has the data.
 MESSAGE = np.dtype([("box", "i8"), ("sender", "i8"), ("bytes", "f8"), ("after", "i8")])
 
-_MOST = 4_000_000  # most messages of a plan, which take some seconds
+_MOST = 4_000_000  # most messages of a plan; to list so many takes some seconds
 
 
 def from_owners(
@@ -121,9 +121,9 @@ def _union(begin: NDArray[np.int64], end: NDArray[np.int64]) -> list[tuple[int, 
 def _in_band(
     start: NDArray[np.int64], length: NDArray[np.int64], begin: int, end: int, side: int, k: int
 ) -> NDArray[np.float64]:
-    """(q,) how many of the lines begin .. end - 1 of k each piece has of A or B.
+    """(q,) number of the lines begin .. end - 1 of the inner dimension that each piece owns.
 
-    A side of C is stretched to k.
+    The lines are columns of A or rows of B. The side of C is stretched to the length k.
     """
     overlap = np.minimum((start + length) * k, end * side) - np.maximum(start * k, begin * side)
     found: NDArray[np.float64] = np.maximum(overlap, 0) / side

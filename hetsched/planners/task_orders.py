@@ -15,21 +15,21 @@ from .._engine import assign as engine
 
 # shares of the time for the first of the two starting matchings
 _SPLITS = (0.5, 0.25, 0.75, 0.0, 1.0)
-#: Most slaves for which orders are proven optimal: equal links with answers; different links
+#: Most workers for which orders are proven optimal: equal links with answers; different links
 #: without answers, and with them.
 _AXIAL, _FORWARD, _BOTH = engine.AXIAL_MOST, engine.LINKS_SENT, engine.LINKS_BOTH
-_CUBE = 128  # most slaves for which weights by slave and both slots are stored
-_ROUNDS = 300  # rounds of prices on the slots, three times as many up to 40 slaves
+_CUBE = 128  # most workers for which weights by worker and both slots are stored
+_ROUNDS = 300  # rounds of prices on the slots, three times as many up to 40 workers
 _STEPS = 60  # steps of the bound with fractions
 _WORK = 30_000_000  # work of the search with different links: about a second
 
-#: One time for all slaves, or one for each.
+#: One time for all workers, or one for each.
 Message = float | NDArray[np.float64]
 Slots = NDArray[np.int32]
 
 
 class Found(NamedTuple):
-    """Tasks and slots; slots count from 1, and mean nothing for slaves without tasks."""
+    """Tasks and slots; slots count from 1, and mean nothing for workers without tasks."""
 
     method: str
     counts: NDArray[np.int64]
@@ -47,7 +47,7 @@ def nothing(p: int) -> Found:
 
 
 def part(message: Message, chosen: NDArray[np.int64]) -> Message:
-    """The times of the chosen slaves."""
+    """The times of the chosen workers."""
     return np.ascontiguousarray(message[chosen]) if isinstance(message, np.ndarray) else message
 
 
@@ -147,7 +147,7 @@ def _decided(found: Found, wanted: int | None) -> bool:
 
 
 def _slots(bound: float, send: float, receive: float, p: int) -> int:
-    """Number of slaves that the bus can serve."""
+    """Number of workers that the bus can serve."""
     if send > bound or receive > bound:
         return 0
     message = Fraction(send) + Fraction(receive)
@@ -181,16 +181,16 @@ def _without_return(bound: float, times: NDArray[np.float64], send: float, slots
 
 
 def _earliest_deadline_first(deadlines: NDArray[np.int32], most: NDArray[np.int64]) -> Slots:
-    """Slots 1, 2, ... of as many slaves as possible, none after its deadline.
+    """Slots 1, 2, ... of as many workers as possible, none after its deadline.
 
-    The slot is 0 for the other slaves, and for slaves without tasks. Of the slaves with deadlines
-    up to d, min over e <= d of (e + the number with deadlines in e + 1 .. d) are in time.
+    The slot is 0 for the other workers, and for workers without tasks. Of the workers with
+    deadlines up to d, min over e <= d of (e + the number with deadlines in e + 1 .. d) are in time.
     """
     busy = np.flatnonzero(most > 0)
     order = busy[np.argsort(deadlines[busy], kind="stable")]
     sends = np.zeros(len(deadlines), np.int32)
     ranks, due = np.arange(1, len(order) + 1), deadlines[order]
-    # minus the number of late slaves so far
+    # minus the number of late workers so far
     slack = np.minimum.accumulate(np.minimum(due - ranks, 0))
     before = np.concatenate(([0], slack[:-1])) if len(order) else slack
     taken = slack == before
@@ -208,7 +208,7 @@ def _evaluated(
     sends: Slots,
     receives: Slots,
 ) -> Found:
-    """The tasks that given slots allow; none for a slave with a slot that the bus does not have."""
+    """The tasks that given slots allow; none for a worker whose slot the bus does not have."""
     weights = _masked(bound, times, send, receive, slots, receives if receive else None)
     counts = np.where(
         sends <= slots, weights[np.arange(len(times)), np.minimum(sends, slots) - 1], 0
@@ -235,7 +235,7 @@ def _match(weights: NDArray[np.int64]) -> Slots:
 
 
 def _matched(weights: NDArray[np.int64]) -> int:
-    """The largest total weight of slaves and slots."""
+    """The largest total weight of workers and slots."""
     chosen = _match(weights)
     return int(weights[np.arange(len(weights)), chosen][chosen >= 0].sum())
 
@@ -291,9 +291,9 @@ def _by_slots(
     slots: int,
     wanted: int | None,
 ) -> Found:
-    """The best tasks over all pairs of slots: exact for few slaves.
+    """The best tasks over all pairs of slots: exact for few workers.
 
-    For more slaves, prices on the slots give a bound.
+    For more workers, prices on the slots give a bound.
     """
     p = len(times)
     weights = np.zeros((p, p, p), np.int64)
@@ -318,14 +318,14 @@ def priced(
 ) -> tuple[int, Slots, Slots]:
     """An upper bound on the axial assignment, and the best columns and tubes found.
 
-    The bound comes from prices on the last index (Lagrangian relaxation). Every slave pays for its
-    tube. What is left is a matching of slaves and columns. Tubes in demand become dearer
+    The bound comes from prices on the last index (Lagrangian relaxation). Every worker pays for its
+    tube. What is left is a matching of workers and columns. Tubes in demand become dearer
     (subgradients). All numbers are integers of 1/scale task, so the bound is exact. From the
     columns found, the best tubes, and then the best columns for these tubes, are tried as a
     solution.
     """
     p, (rows, base) = len(weights), (np.arange(len(weights)), weights.min(axis=(1, 2)))
-    # Every slave has one column and one tube, so this lowers the value of all solutions equally.
+    # Every worker has one column and one tube, so this lowers the value of all solutions equally.
     scaled = weights - base[:, None, None]
     sure = int(base.sum())
     scale = 1 << max(0, min(16, 57 - int(p * (int(scaled.max()) + 1)).bit_length()))
@@ -385,7 +385,7 @@ def _linked(
         work = _WORK if wanted is None else min(_WORK // 50, 100 * p**3)
         out, back, proven = engine.task_links(bound, times, sends, receives, work)
         counts = engine.task_orders(bound, times, sends, receives, out, back)
-        # try all slaves, by the rule for fractional tasks
+        # try all workers, by the rule for fractional tasks
         if wanted is not None and counts.sum() < wanted and not proven:
             with np.errstate(over="ignore"):
                 rule = _affordable(np.argsort(sends * times, kind="stable"), bound, sends, receives)
@@ -420,7 +420,7 @@ def _affordable(
     sends: NDArray[np.float64],
     receives: NDArray[np.float64] | None,
 ) -> Slots:
-    """The first slaves of an order, as long as their messages together fit into the bound."""
+    """The first workers of an order, as long as their messages together fit into the bound."""
     left, chosen = Fraction(bound), []
     for i in order.tolist():
         left -= Fraction(sends[i]) + (0 if receives is None else Fraction(receives[i]))
@@ -442,10 +442,10 @@ def _linked_bound(bound: float, times: NDArray[np.float64], send: Message, recei
 def _fractional_bound(
     bound: float, times: NDArray[np.float64], messages: Sequence[NDArray[np.float64]]
 ) -> int:
-    """Upper bound on the number of tasks: slaves may be served, and tasks be done, in part.
+    """Upper bound on the number of tasks: workers may be served, and tasks be done, in part.
 
-    x_i is the part of slave i. A message of length m at mean time M ends at M + m / 2. With parts,
-    the slaves with the least m_i t_i go first (Smith's rule). So tasks(x) = sum x_i bound / t_i -
+    x_i is the part of worker i. A message of length m at mean time M ends at M + m / 2. With parts,
+    the workers with the least m_i t_i go first (Smith's rule). So tasks(x) = sum x_i bound / t_i -
     quadratic costs, which is concave on [0, 1]^p. Frank-Wolfe steps maximise it; the tangent of
     each step is a bound.
     """
@@ -490,7 +490,7 @@ def _fractional_bound(
 
 
 def total(message: Message, p: int) -> float:
-    """Total time of the messages to, or from, p slaves; infinite if it overflows."""
+    """Total time of the messages to, or from, p workers; infinite if it overflows."""
     try:
         return math.fsum(message.tolist()) if isinstance(message, np.ndarray) else p * message
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Tasks that a master hands to slaves over one bus.
+"""Tasks that a master hands to workers over one bus.
 
 A plan gives the most tasks in a given time, or the least time for a given number of tasks.
 """
@@ -63,7 +63,7 @@ class _TaskPlan(Plan):
             schema.require_order("receive_order", self.receive_order, self.counts)
 
     def _last(self, platform: Platform) -> float:
-        """When the last slave ends, with the slaves of `platform`."""
+        """When the last worker ends, with the workers of `platform`."""
         return max(
             (step.end for step in replace(self, cycle_times=platform.cycle_times).steps()),
             default=0.0,
@@ -72,7 +72,7 @@ class _TaskPlan(Plan):
     def steps(self) -> list[Step]:
         """Messages one after the other.
 
-        They go out from the start, and come back as soon as the slave and the bus are ready.
+        They go out from the start, and come back as soon as the worker and the bus are ready.
         """
         steps: list[Step] = []
         ends: dict[int, float] = {}
@@ -96,23 +96,23 @@ class _TaskPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MaxTasks(_TaskPlan):
-    """The most tasks that slaves can do in a given time.
+    """The most tasks that workers can do in a given time.
 
     Attributes
     ----------
     counts : (p,) int64 array
-        Tasks of each slave.
+        Tasks of each worker.
     tasks : int
         Sum of the counts, which is maximised: there is no lower_bound, but an `upper_bound`.
     T : float
-        The given time. In a plan for slower slaves made by `on`, the time that it takes, if that is
-        longer.
+        The given time. In a plan that `on` has made for slower workers: the time that it takes, if
+        that is longer.
     makespan : float
-        When the last slave ends.
+        When the last worker ends.
     send_order, receive_order : (q,) int64 arrays
-        The slaves that get tasks, in the order of the messages to them, and back from them.
+        The workers that get tasks, in the order of the messages to them, and back from them.
     send, receive : float, or (p,) float64 array
-        Time of a message: one number, or one for each slave.
+        Time of a message: one number, or one for each worker.
     cycle_times : (p,) float64 array
     """
 
@@ -144,15 +144,15 @@ class MinTime(_TaskPlan):
     Attributes
     ----------
     counts : (p,) int64 array
-        Tasks of each slave.
+        Tasks of each worker.
     tasks : int
         Sum of the counts: the number asked for.
     makespan : float
         The least double in which they can be done: the exact optimum, rounded up.
     send_order, receive_order : (q,) int64 arrays
-        The slaves that get tasks, in the order of the messages to them, and back from them.
+        The workers that get tasks, in the order of the messages to them, and back from them.
     send, receive : float, or (p,) float64 array
-        Time of a message: one number, or one for each slave.
+        Time of a message: one number, or one for each worker.
     cycle_times : (p,) float64 array
     """
 
@@ -201,7 +201,7 @@ def max_tasks(
     speeds: ArrayLike | None = None,
     progress: bool | Progress | None = None,
 ) -> MaxTasks | PlanStack:
-    """Do as many equal tasks as possible in time T, on slaves that the master reaches one at a
+    """Do as many equal tasks as possible in time T, on workers that the master reaches one at a
     time.
 
     Parameters
@@ -209,17 +209,17 @@ def max_tasks(
     T : float
         Time, > 0.
     cycle_times : Platform or (p,) or (..., p) array_like
-        Time per task of each slave, > 0, at least T / 2**53. A slave with an infinite one does
-        nothing. An array with more than one axis is a stack: one plan for each set of slaves,
+        Time per task of each worker, > 0, at least T / 2**53. A worker with an infinite one does
+        nothing. An array with more than one axis is a stack: one plan for each set of workers,
         computed on all cores.
     send, receive : float or (p,) array_like
-        Time of the message that a slave needs before its first task, and of the message that it
-        sends back after its last; >= 0. One number for all slaves, or one for each. The bus carries
-        one message at a time. A slave without tasks needs no message. For a stack, any shape that
-        broadcasts against its cycle-times.
+        Time of the message that a worker needs before its first task, and of the message that it
+        sends back after its last; >= 0. One number for all workers, or one for each. The bus
+        carries one message at a time. A worker without tasks needs no message. For a stack, any
+        shape that broadcasts against its cycle-times.
     method : {"best", "paper", "fastest"}
         "paper": two matchings, with half of the time each; for equal messages. "fastest" sends to
-        the fastest slaves first.
+        the fastest workers first.
     speeds : (p,) or (..., p) array_like, optional
         1 / cycle_times, given instead of them; 0 is allowed.
     progress : bool or callable, optional
@@ -228,8 +228,8 @@ def max_tasks(
     Returns
     -------
     MaxTasks
-        "best" is optimal for equal messages in one direction, and in both for up to 12 slaves. If
-        messages differ between slaves, it is optimal for up to 18 slaves with messages in one
+        "best" is optimal for equal messages in one direction, and in both for up to 12 workers. If
+        messages differ between workers, it is optimal for up to 18 workers with messages in one
         direction and 8 in both. Otherwise the certificate says how far `upper_bound` is. For a
         stack: a PlanStack with tasks, bound and optimal (...), and counts (..., p).
 
@@ -237,14 +237,14 @@ def max_tasks(
     -----
     Beaumont, Boudet, Legrand, Rastello, Robert (2001), section 4.
 
-    Equal messages in one direction: a matching of slaves and slots is optimal. If every
-    t_i >= (p - 1) send, a late slot costs a slave at most one task, and earliest deadline first is
+    Equal messages in one direction: a matching of workers and slots is optimal. If every
+    t_i >= (p - 1) send, a late slot costs a worker at most one task, and earliest deadline first is
     an optimal matching in O(p log p). Both directions: dynamic programming over pairs of sets of
-    slots; for more slaves the paper's matchings, improved in turn, and prices on the slots, which
+    slots; for more workers the paper's matchings, improved in turn, and prices on the slots, which
     give the bound.
 
-    Different messages: dynamic programming over sets of slaves, inside a branch and bound over the
-    order of the answers; for more slaves local search.
+    Different messages: dynamic programming over sets of workers, inside a branch and bound over the
+    order of the answers; for more workers local search.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def min_time(
     *,
     speeds: ArrayLike | None = None,
 ) -> MinTime:
-    """Do a number of equal tasks as early as possible, on slaves that the master reaches one at a
+    """Do a number of equal tasks as early as possible, on workers that the master reaches one at a
     time.
 
     Parameters
@@ -370,7 +370,7 @@ def min_time(
         raise ValueError(
             f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}"
         )
-    with np.errstate(over="ignore"):  # all tasks on one slave
+    with np.errstate(over="ignore"):  # all tasks on one worker
         alone = float(
             (
                 np.broadcast_to(out, p)
@@ -427,8 +427,8 @@ def min_time(
 
 
 def _message(name: str, given: float | ArrayLike, p: int) -> Message:
-    """One time, or an array of p times if the slaves' times are not all equal."""
-    values = check.each(name, given, p, "slave")
+    """One time, or an array of p times if the workers' times are not all equal."""
+    values = check.each(name, given, p, "worker")
     return float(values[0]) if (values == values[0]).all() else check.frozen(values)
 
 
@@ -437,7 +437,7 @@ def _of(message: Message, i: int) -> float:
 
 
 def _enough(plan: _TaskPlan, times: list[float]) -> float:
-    """The least double in which slaves with these times finish a plan, computed in fractions."""
+    """The least double in which workers with these times finish a plan, computed in fractions."""
     bus, ends = Fraction(0), {}
     for i in plan.send_order.tolist():
         bus += Fraction(_of(plan.send, i))
@@ -501,7 +501,7 @@ def _parts(
 def _trimmed(
     found: Found, times: NDArray[np.float64], send: Message, wanted: int
 ) -> NDArray[np.int64]:
-    """The counts without the tasks that are too many: the slaves that end last lose one each."""
+    """The counts without the tasks that are too many: the workers that end last lose one each."""
     counts = found.counts.copy()
     while (excess := int(counts.sum()) - wanted) > 0:
         order = np.argsort(found.send_slots, kind="stable")

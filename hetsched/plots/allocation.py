@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..planners.lu_pattern import LuPattern
     from ..planners.profile import ProfileDistribution
 
-_BINS = 2000  # columns of an image; more of them than pixels would show nothing more
+_BINS = 2000  # most columns of an image, which has fewer pixels
 
 
 def plot_distribution(

@@ -143,7 +143,7 @@ def _run_whole(
     trace: bool,
     progress: Progress | None,
 ) -> Any:
-    # an update, an exchange with each neighbour
+    # for each step and member: an update, and an exchange with each of two neighbours
     events = 3 * plan.iterations * len(plan.ring) if trace else 0
     result = _run_slices(resources, plan, source, target, factor, events, progress)
     workers = resources.workers
@@ -213,7 +213,7 @@ def _moved(
     part: Stretch,
     trace: bool,
 ) -> StencilPlan:
-    """The plan to go on with.
+    """The plan for the next stretch.
 
     links : the present links of the emulated platform, over which columns move.
     """

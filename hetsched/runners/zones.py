@@ -109,7 +109,7 @@ def _moved(
     part: Stretch,
     communication: str,
 ) -> Partition:
-    """The zones to go on with.
+    """The zones for the next stretch.
 
     If they change, the elements of C go to their new owners over the present links of the platform.
     """
@@ -142,7 +142,7 @@ def _messages(
 ) -> list[tuple[int, float, float]]:
     """(worker, start, end) of each message with elements of C, over the worker's own link.
 
-    The messages go one after another, or all at the same time if the operands do so too.
+    The messages are sent one after another, or all at the same time if the operands are too.
     """
     m, n, _ = x.sizes
     pieces = []

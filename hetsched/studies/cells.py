@@ -146,7 +146,7 @@ def _require_few(runs: int) -> None:
 def _values(name: str, given: Any) -> list[Value]:
     """The values of a parameter, which must all be different."""
     if hasattr(given, "rvs") or callable(given):
-        raise ValueError(f"grid[{name!r}] is a distribution: give samples, how many cells to draw")
+        raise ValueError(f"grid[{name!r}] is a distribution: give samples, the number of cells")
     found = _listed_values(name, given)
     for part in ("key", "shown"):
         if twice := check.repeated(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".parquet", ".csv")
 _FORMAT, _VERSION = "hetsched-study", 2
 _METADATA, _CHECKSUM = _FORMAT.encode(), "checksum"
-_ANEW = "remove it to begin anew"
+_ANEW = "remove the file to begin again"
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(\d+\.?\d*(e[-+]?\d+)?|inf|nan)")
 
@@ -132,7 +132,7 @@ def write(path: Path, table: DataFrame, design: Design) -> None:
     with replace_file(path) as file:
         if path.suffix == ".csv":
             text = table.to_csv(index=False, lineterminator="\n")
-            if "\r" in text:  # readers take it for the end of a line, and writers do not quote it
+            if "\r" in text:  # to readers the end of a line, but to_csv does not quote it
                 text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
             file.write(text.encode())
             return
@@ -168,7 +168,7 @@ def read(path: Path, design: Design) -> dict[int, Run]:
 
 def _other(path: Path, what: str) -> ValueError:
     return ValueError(
-        f"path: {path} is of another study, with {what}; remove it or give another path"
+        f"path: {path} belongs to another study, with {what}; remove it or give another path"
     )
 
 
@@ -200,7 +200,7 @@ def _parquet_rows(path: Path, design: Design) -> list[dict[str, Scalar]]:
         if not isinstance(about, dict) or about.get(name) != value:
             raise _other(path, f"another {name}")
     if about.get(_CHECKSUM) != _checksum(rows):
-        raise _damaged(path, "its rows do not have the checksum that they were written with")
+        raise _damaged(path, "its rows do not match their checksum")
     return rows
 
 
@@ -289,8 +289,8 @@ class Journal:
             if run is None or number in runs or not 0 <= number < len(design.seeds):
                 raise _damaged(
                     self.path,
-                    f"line {i} is not what was written",
-                    f"remove that line to do its call again, or {_ANEW}",
+                    f"line {i} was changed after it was written",
+                    f"remove that line to repeat its call, or {_ANEW}",
                 )
             runs[number] = run
         self._file.truncate(whole)
@@ -311,7 +311,7 @@ class Journal:
                 f"path: {self.path} is the journal of another version of hetsched; {_ANEW}"
             )
         if content is None or found is None:
-            raise _damaged(self.path, "line 1 is not what was written")
+            raise _damaged(self.path, "line 1 was changed after it was written")
         for name, value in header.items():
             if found.get(name) != value:
                 raise _other(self.path, f"another {name}")
@@ -322,7 +322,7 @@ class Journal:
 
     def _add(self, content: dict[str, Any]) -> None:
         line = line_of(json.dumps(content).encode())
-        if self._file.write(line) != len(line):  # a full disk; a write of the rest would report it
+        if self._file.write(line) != len(line):  # the disk is full
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
     def remove(self) -> None:
