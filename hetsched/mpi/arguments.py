@@ -120,9 +120,9 @@ class Call:
 
     def pool(self, places: list[pools.Place]) -> Pool:
         """The pool that was given, or else the pool of this rank's cores."""
-        return (
-            pools.own_pool(places, self.ranks.rank) if self.given_pool is None else self.given_pool
-        )
+        if self.given_pool is not None:
+            return self.given_pool
+        return pools.own_pool(places, self.ranks.rank)
 
 
 def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:

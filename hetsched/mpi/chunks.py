@@ -240,11 +240,9 @@ def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]
             if streamed(chunk) == A
             else (chunk.row, chunk.height, chunk.col + place, 1)
         )
-        rows, cols, inner = (
-            _elements(*strip[:2], q, m),
-            _elements(*strip[2:], q, n),
-            _elements(layer, 1, q, k),
-        )
+        rows = _elements(*strip[:2], q, m)
+        cols = _elements(*strip[2:], q, n)
+        inner = _elements(layer, 1, q, k)
         return _of_box(rows, cols, inner)
     layers = (first, deep(chunk, t, first))
     rows = (
@@ -279,10 +277,8 @@ def _elements(start: int, count: int, q: int, size: int) -> tuple[int, int]:
 def whole(product: Product, chunk: Chunk) -> Part:
     """The part of C of a chunk."""
     (m, n, _), q = product.sizes, product.block
-    (row, height), (col, width) = (
-        _elements(chunk.row, chunk.height, q, m),
-        _elements(chunk.col, chunk.width, q, n),
-    )
+    row, height = _elements(chunk.row, chunk.height, q, m)
+    col, width = _elements(chunk.col, chunk.width, q, n)
     return Part(row, col, height, width)
 
 

@@ -131,10 +131,8 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     )
     owner = np.zeros((len(down) - 1, len(along) - 1), np.int32)
     for rank, row, col, height, width in boxes.tolist():
-        i, j = (
-            np.searchsorted(down, [row, row + height]),
-            np.searchsorted(along, [col, col + width]),
-        )
+        i = np.searchsorted(down, [row, row + height])
+        j = np.searchsorted(along, [col, col + width])
         owner[i[0] : i[1], j[0] : j[1]] = rank
     return Tiles(
         check.frozen(np.diff(down)),

@@ -369,10 +369,8 @@ def _at_root(
     a = square("A", A)
     if not check.flag("lower", x.lower):
         a = a.T  # U is the transpose of the lower factor of the transpose
-    n, flags = (
-        len(a),
-        (check.flag("trace", x.trace), x.progress is not None and x.progress is not False),
-    )
+    n = len(a)
+    flags = (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
     right = None if b is None else right_sides(b, n)
     if right is not None and right.ndim > 2:
         raise ValueError(f"b must have shape ({n},) or ({n}, k), got {right.shape}")
@@ -466,14 +464,12 @@ class _Run:
         root: int,
         tell: Progress | None,
     ) -> None:
-        self._ranks, self._job, self._given, self._pool, self._root, self._tell = (
-            ranks,
-            job,
-            given,
-            pool,
-            root,
-            tell,
-        )
+        self._ranks = ranks
+        self._job = job
+        self._given = given
+        self._pool = pool
+        self._root = root
+        self._tell = tell
         self.columns = Columns(job.n, job.block, job.owner, ranks.size)
         self.record = Record(job.trace)
         self.out: Array | None = None

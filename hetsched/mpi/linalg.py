@@ -174,12 +174,10 @@ def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress 
                 f"A has {x.shape[1]} columns and B {y.shape[0]} rows (shapes {x.shape} and"
                 f" {y.shape})"
             )
-        dtype, (m, k), n, own = (
-            np.promote_types(x.dtype, y.dtype),
-            x.shape,
-            y.shape[1],
-            call.pool(places),
-        )
+        dtype = np.promote_types(x.dtype, y.dtype)
+        m, k = x.shape
+        n = y.shape[1]
+        own = call.pool(places)
         made: list[Any] = [given.plan]
         if not any(texts):
             measured = wishes[root][2]
@@ -318,13 +316,11 @@ def _multiply(
         return parts, clocks, start
 
     parts, clocks, start = ranks.run(run, heard)
-    value = (
-        Zone(shape, result, ranks.rank, parts, dtype)
-        if whole is None
-        else whole[0]
-        if whole
-        else None
-    )
+    value: Any
+    if whole is None:
+        value = Zone(shape, result, ranks.rank, parts, dtype)
+    else:
+        value = whole[0] if whole else None
     return Outcome(value, _traced(call, plan, record, clocks, start) if traced else None, plan)
 
 
@@ -435,10 +431,8 @@ def scatter(
         made: list[Zone] = []
 
         def zone() -> None:
-            boxes, dtype = (
-                boxes_of(travelled(plan, texts, root), x.shape, ranks.size),
-                np.dtype(x.dtype),
-            )
+            boxes = boxes_of(travelled(plan, texts, root), x.shape, ranks.size)
+            dtype = np.dtype(x.dtype)
             parts = tuple(
                 np.empty((h, w), dtype) for _, _, _, h, w in of_rank(boxes, ranks.rank).tolist()
             )

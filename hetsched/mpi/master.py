@@ -92,12 +92,10 @@ class Master:
         ranks: list[int],
         progress: Progress | None = None,
     ) -> None:
-        self.product, self._t, self.chunks, self._names = (
-            product,
-            product.shape[2],
-            list(table),
-            names,
-        )
+        self.product = product
+        self._t = product.shape[2]
+        self.chunks = list(table)
+        self._names = names
         self.peers = [
             Peer(i, rank, m) for i, (rank, m) in enumerate(zip(ranks, memory, strict=True))
         ]
@@ -317,9 +315,10 @@ class Master:
         The next message of the worker `unknown` is not known yet.
         """
         listed = self._listed
-        likely = (
-            self._oldest_request() if listed is None else self.peers[listed[0]] if listed else None
-        )
+        if listed is None:
+            likely = self._oldest_request()
+        else:
+            likely = self.peers[listed[0]] if listed else None
         if (
             likely is not None
             and likely is not unknown
@@ -378,10 +377,9 @@ class Master:
         if not self._pile:
             return
         if not living:
-            each = (
-                f"{name} ({peer.why})" for name, peer in zip(self._names, self.peers, strict=True)
-            )
-            raise LostRank(last.rank, f"all workers are lost: {', '.join(each)}")
+            pairs = zip(self._names, self.peers, strict=True)
+            each = ", ".join(f"{name} ({peer.why})" for name, peer in pairs)
+            raise LostRank(last.rank, f"all workers are lost: {each}")
         if all(chunks.fitted(self._pile[0], self._t, peer.memory) is None for peer in living):
             raise LostRank(
                 last.rank,

@@ -68,13 +68,11 @@ class Panels:
         record: Record,
         done: Callable[[int], None] | None = None,
     ) -> None:
-        self._loop, self._columns, self._kind, self._record, self._done = (
-            loop,
-            columns,
-            kind,
-            record,
-            done,
-        )
+        self._loop = loop
+        self._columns = columns
+        self._kind = kind
+        self._record = record
+        self._done = done
         self._own = columns.own(loop.rank)
         self._place = {k: i for i, k in enumerate(self._own)}
         self._last = self._own[-1] if self._own else -1

@@ -173,10 +173,8 @@ class _Panel:
             return
         if self._array is None:
             self._array = np.empty(shape, self._dtype)
-        side, deep = (
-            int(self._first[i]) + at - self._intervals[i][0],
-            (piece.col, piece.row)[self._along] - self._depth[0],
-        )
+        side = int(self._first[i]) + at - self._intervals[i][0]
+        deep = (piece.col, piece.row)[self._along] - self._depth[0]
         row, col = (side, deep) if self._along == 0 else (deep, side)
         self._array[row : row + piece.height, col : col + piece.width] = data
 
@@ -219,13 +217,11 @@ class Product:
         record: Record,
         progress: Callable[[int, float], None] | None,
     ) -> None:
-        self._loop, self._plan, self._held, self._dtype, self._pool = (
-            loop,
-            plan,
-            operands,
-            dtype,
-            pool,
-        )
+        self._loop = loop
+        self._plan = plan
+        self._held = operands
+        self._dtype = dtype
+        self._pool = pool
         self._record, self._progress = record, progress
         self._parts = parts_of(plan, loop.rank)
         self._steps = steps_of(plan, loop.rank)

@@ -90,9 +90,8 @@ class Messages:
 
     def _receive_the_rest(self) -> None:
         status = self._mpi.Status()
-        while (
-            message := self._comm.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)
-        ) is not None:
+        anything = self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status
+        while (message := self._comm.Improbe(*anything)) is not None:
             data = bytearray(status.Get_count(self._mpi.BYTE))
             self._own.append(message.Irecv([data, self._mpi.BYTE]))
 

@@ -122,9 +122,8 @@ class Line:
         if self._reads_head:
             self._reads_head, self._since = False, time.monotonic()
             self._tag, self._size = _HEAD.unpack(self._head)
-            if self._tag < _RECEIVED or not 0 <= self._size <= (
-                0 if self._tag == _RECEIVED else _MOST
-            ):
+            most = 0 if self._tag == _RECEIVED else _MOST
+            if self._tag < _RECEIVED or not 0 <= self._size <= most:
                 raise ConnectionError(f"got a message of {self._size} bytes with tag {self._tag}")
             self._told = bytearray()
             self._into = None if self._tag >= 0 else self._room()

@@ -216,9 +216,11 @@ class Workers:
         return len(self.names)
 
     def __repr__(self) -> str:
-        state = (
-            ", closed" if self._closed else f", lost: {', '.join(self.lost)}" if self.lost else ""
-        )
+        state = ""
+        if self._closed:
+            state = ", closed"
+        elif self.lost:
+            state = f", lost: {', '.join(self.lost)}"
         return f"<Workers: {', '.join(self.names)}{state}>"
 
     def _start(self) -> _Crew:

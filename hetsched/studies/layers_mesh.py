@@ -44,10 +44,8 @@ _RIVALS: dict[str, Callable[..., Rival]] = {
 }
 _TOO, _IDLE = "the source computes too", "if the source does not compute, as in LBP"
 _TREE, _SCRATCH = "each link of a tree carries all of A and B", "each program from scratch"
-_FIRST, _BEFORE = (
-    "most of them are the first program's",
-    "each program from the basis of the one before",
-)
+_FIRST = "most of them are the first program's"
+_BEFORE = "each program from the basis of the one before"
 _SHARE, _EXCESS = 0.05, 0.05
 
 
