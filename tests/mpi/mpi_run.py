@@ -37,6 +37,7 @@ def run(
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PYTHONPATH": str(Path(__file__).parents[1]),  # what tests share
     }
     return subprocess.run(
         [*mpiexec(), str(ranks), *map(str, command)],
