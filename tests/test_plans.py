@@ -956,7 +956,7 @@ class TestOtherWorkers:
         assert plan.on(OTHER).lower_bound == hs.distribute(20, OTHER).makespan
 
     def test_longer_than_there_is_time(self):
-        """Tasks that slower slaves cannot do in time: T is what they need, and the bound is for
+        """Tasks that slower workers cannot do in time: T is what they need, and the bound is for
         that."""
         plan = hs.max_tasks(28, [5, 9], send=1)
         slow = plan.on(hs.Platform.star([10, 9]))

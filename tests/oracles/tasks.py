@@ -1,4 +1,4 @@
-"""Master-slave tasking by brute force, in rationals on a common denominator. Nothing here uses
+"""Master-worker tasking by brute force, in rationals on a common denominator. Nothing here uses
 hetsched."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def integers(values: Iterable[float | Fraction]) -> list[int]:
 def most_tasks(
     T: float | Fraction, times: Sequence[float], send: float, receive: float = 0.0
 ) -> int:
-    """The most tasks over all sets of slaves that the bus can serve and all orders of their
+    """The most tasks over all sets of workers that the bus can serve and all orders of their
     messages."""
     bound, s, r, *times = integers([T, send, receive, *times])
     best = 0
@@ -57,7 +57,7 @@ def least_time(tasks: int, times: Sequence[float], send: float) -> Fraction:
 def most_tasks_linked(
     T: float, times: Sequence[float], sends: Sequence[float], receives: Sequence[float]
 ) -> int:
-    """The most tasks with a message time for each slave: all subsets, all orders out, all orders
+    """The most tasks with a message time for each worker: all subsets, all orders out, all orders
     back."""
     p, (bound, *whole) = len(times), integers([T, *times, *sends, *receives])
     t, s, r = whole[:p], whole[p : 2 * p], whole[2 * p :]

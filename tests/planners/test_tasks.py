@@ -55,7 +55,7 @@ def check_schedule(plan, limit):
 
 
 def exactly_feasible(plan):
-    """Without messages back: every slave ends in time, as real numbers."""
+    """Without messages back: every worker ends in time, as real numbers."""
     ends = [
         (j + 1) * Fraction(plan.send) + int(plan.counts[i]) * Fraction(float(plan.cycle_times[i]))
         for j, i in enumerate(plan.send_order.tolist())
@@ -220,8 +220,8 @@ def test_time_with_links_of_their_own(tasks, times, sends, receives):
     receives=link,
     equal=st.booleans(),
 )
-def test_searches_and_bounds_of_many_slaves(T, times, sends, receives, equal):
-    """What serves more slaves than are proven, on few of them: search <= optimum <= bounds."""
+def test_searches_and_bounds_of_many_workers(T, times, sends, receives, equal):
+    """What serves more workers than are proven, on few of them: search <= optimum <= bounds."""
     p = len(times)
     if equal:
         sends, receives = [0.3] * p, [0.7] * p
@@ -250,7 +250,7 @@ def test_prices():
             assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
 
 
-def test_more_slaves_than_are_proven():
+def test_more_workers_than_are_proven():
     rng = np.random.default_rng(2)
     times, sends, receives = rng.uniform(1, 20, 24), rng.uniform(0, 2, 24), rng.uniform(0, 2, 24)
     for send, receive, gap in (
@@ -275,7 +275,7 @@ def test_more_slaves_than_are_proven():
 
 
 def test_large_counts_with_messages_back():
-    """1e15 tasks are counted one by one; slaves that are equal but for a task lose it in the right
+    """1e15 tasks are counted one by one; workers that are equal but for a task lose it in the right
     order."""
     for p, send, receive in ((2, 1.0, 2.0), (3, 0.5, 0.25)):
         times = 1.0 + np.arange(p) / 4
@@ -344,7 +344,7 @@ def test_plot():
         (
             lambda: hs.max_tasks(1, [1, 1], [0.1]),
             ValueError,
-            "send must be a number or have 2 entries, one for each slave, got 1",
+            "send must be a number or have 2 entries, one for each worker, got 1",
         ),
         (
             lambda: hs.max_tasks(1, [1, 1], 0, [0.1, -1]),
@@ -394,8 +394,8 @@ def test_answers_that_take_next_to_nothing(p):
 
 @pytest.mark.filterwarnings("error")
 def test_min_time_beside_a_message_without_end():
-    """The slave with the short message does all tasks; only if there is none is the makespan out of
-    reach."""
+    """The worker with the short message does all tasks. Only without such a worker is the makespan
+    out of reach."""
     plan = hs.min_time(1000, [1e-300, 1e-300], 0, [0, 1e300])
     assert plan.counts.tolist() == [1000, 0]
     assert plan.makespan == pytest.approx(1e-297)
