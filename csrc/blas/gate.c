@@ -1,12 +1,15 @@
 /* The gate: takes a call for the engine or leaves it to the library behind.
  *
- * One call at a time is computed by the engine. hs__begin_call takes the gate, checks the
- * affinity mask of the calling thread and finds the pool for its places; hs__end_call opens the
- * gate again. Calls never wait: whenever the engine is busy or unsuitable, the call goes to the
- * library behind. */
+ * Calls of several threads are computed at the same time, on one pool (threads/pool.h).
+ * hs__begin_call checks the affinity mask of the calling thread and finds the pool for its places;
+ * hs__end_call releases the pool. A pool whose places have changed is destroyed when its last call
+ * has ended. A call that is unsuitable goes to the library behind. So does a call in a signal
+ * handler that has interrupted a call of the same thread. */
 #include "blas/gate.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +17,25 @@
 #include "blas/places.h"
 #include "blas/settings.h"
 
-/* Non-zero while the engine computes a call. A call that finds it set goes to the library behind,
- * even if a signal has interrupted the thread that set it. So no call ever waits. */
-static atomic_int taken;
-/* Pools by number of workers. They are kept as long as the places do not change, because a program
- * may call until it ends. */
-static hs_pool *pools[HS__MOST_WORKERS + 1];
+/* A pool and what belongs to it.
+ *   users   calls on it, and one while it is in `pools`; the last one destroys it
+ *   speeds  [workers], or NULL */
+typedef struct hs__kept_pool {
+    hs_pool *pool;
+    atomic_int users;
+    int32_t workers;
+    double *speeds;
+} kept_pool;
 
-/* State that the pools depend on. It belongs to the thread that has set `taken`. */
+/* Held while a thread looks at the mask and finds its pool, which takes microseconds unless a pool
+ * must be created. */
+static atomic_int choosing;
+/* Non-zero while this thread is between hs__begin_call and hs__end_call. */
+static _Thread_local volatile int inside;
+/* Pools by number of workers, kept as long as the places do not change, because a program may call
+ * until it ends. Like `now`, they belong to the thread that holds `choosing`. */
+static kept_pool *pools[HS__MOST_WORKERS + 1];
+
 static struct {
     hs__openmp openmp;
     hs__cpus mask, seen; /* seen: memory for the next check */
@@ -29,18 +43,44 @@ static struct {
 } now;
 _Atomic int32_t hs__startable = HS__MOST_WORKERS;
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- kept pools ------------------------------------------------------------------------------ */
 
-/* In the child the threads of the parent's pools do not exist. If another thread of the parent had
- * the gate, the gate is free now. */
-static void in_child(void)
+static void release_pool(kept_pool *used)
 {
-    const int in_use = atomic_exchange(&taken, 0);
-    for (int p = 0; p <= HS__MOST_WORKERS; p++) {
-        if (!in_use) hs_pool_destroy(pools[p]);
+    if (atomic_fetch_sub(&used->users, 1) > 1) return;
+    hs_pool_destroy(used->pool);
+    free(used->speeds);
+    free(used);
+}
+
+static void leave_pools(void)
+{
+    for (int32_t p = 0; p <= HS__MOST_WORKERS; p++) {
+        if (pools[p]) release_pool(pools[p]);
         pools[p] = NULL;
     }
-    if (in_use) { /* another thread may have been in the middle of these */
+    atomic_store_explicit(&hs__startable, HS__MOST_WORKERS, memory_order_relaxed);
+}
+
+static void begin_choosing(void)
+{
+    while (atomic_exchange(&choosing, 1)) sched_yield();
+}
+
+static void end_choosing(void) { atomic_store(&choosing, 0); }
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* In the child the threads of the parent's pools do not exist. What another thread of the parent
+ * used or was changing is left as it is. */
+static void in_child(void)
+{
+    const int was_choosing = atomic_exchange(&choosing, 0);
+    for (int32_t p = 0; p <= HS__MOST_WORKERS; p++) {
+        if (pools[p] && !was_choosing && atomic_load(&pools[p]->users) == 1) release_pool(pools[p]);
+        pools[p] = NULL;
+    }
+    if (was_choosing) {
         now.openmp = (hs__openmp){.count = 0};
         now.mask = (hs__cpus){0};
         now.seen = (hs__cpus){0};
@@ -72,22 +112,18 @@ static int have_same_cores(const hs__places *one, const hs__places *other)
 }
 
 /* Reads the mask of the calling thread, which may differ from the mask of the last call. If the
- * places change, all pools are destroyed, so that none of their threads stays on a cpu outside the
+ * places change, all pools are left, so that none of their threads stays on a cpu outside the
  * mask. */
 static void follow_mask(void)
 {
+    static hs__places before; /* large */
     hs__cpus_reread(pthread_self(), &now.seen);
     if (now.mask.set && hs__cpus_same(&now.mask, &now.seen)) return;
-    const hs__places before = now.places;
+    before = now.places;
     keep_mask();
     hs__unbind(&now.openmp, &hs__blas_settings.start, &now.seen);
     hs__places_within(&now.seen, &now.places);
-    if (have_same_cores(&before, &now.places)) return;
-    for (int p = 0; p <= HS__MOST_WORKERS; p++) {
-        hs_pool_destroy(pools[p]);
-        pools[p] = NULL;
-    }
-    atomic_store_explicit(&hs__startable, HS__MOST_WORKERS, memory_order_relaxed);
+    if (!have_same_cores(&before, &now.places)) leave_pools();
 }
 
 /* Creates a pool on the first places, with their domains. If this processor lacks the kernel of a
@@ -104,23 +140,43 @@ static hs_status create_pool(int32_t workers, hs_pool **pool)
     return status ? status : hs_pool_set_deterministic(*pool, hs__blas_settings.deterministic);
 }
 
-/* Opens a pool of so many workers. Returns how many it has. They are fewer if the system refuses to
- * start more threads; it is not asked again until the places change. 0: not even a pool of two
- * could be opened. */
-static int32_t open_pool(int32_t workers)
+static hs_status open_pool(int32_t workers, kept_pool **out)
+{
+    kept_pool *made = calloc(1, sizeof *made);
+    if (!made) return HS_ERROR_MEMORY;
+    const size_t bytes = (size_t)workers * sizeof *made->speeds;
+    const int has_speeds = now.places.has_speeds;
+    made->workers = workers;
+    made->speeds = has_speeds ? malloc(bytes) : NULL;
+    hs_status status = has_speeds && !made->speeds ? HS_ERROR_MEMORY : HS_OK;
+    if (!status) status = create_pool(workers, &made->pool);
+    if (status) {
+        free(made->speeds);
+        free(made);
+        return status;
+    }
+    if (has_speeds) memcpy(made->speeds, now.places.speeds, bytes);
+    atomic_store(&made->users, 1);
+    *out = made;
+    return HS_OK;
+}
+
+/* Returns a pool with so many workers. They are fewer if the system refuses to start more threads;
+ * it is not asked again until the places change. NULL: not even a pool of two could be opened. */
+static kept_pool *find_pool(int32_t workers)
 {
     const int32_t startable = atomic_load_explicit(&hs__startable, memory_order_relaxed);
     const int32_t most = startable > 2 ? startable : 2;
     hs_status status = hs_kernel_init();
     if (workers > most) workers = most;
     for (; !status && workers > 1; workers--) {
-        if (!pools[workers]) status = create_pool(workers, &pools[workers]);
-        if (!status) return workers;
-        if (status != HS_ERROR_THREAD) return 0;
+        if (!pools[workers]) status = open_pool(workers, &pools[workers]);
+        if (!status) return pools[workers];
+        if (status != HS_ERROR_THREAD) return NULL;
         status = HS_OK;
         atomic_store_explicit(&hs__startable, workers - 1, memory_order_relaxed);
     }
-    return 0;
+    return NULL;
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -146,18 +202,21 @@ static int32_t workers_for(hs__entry *entry)
     return told > 0 && told < limit ? told : limit;
 }
 
-/* Returns the fate of a call with at most so many workers, and finds the pool for it. The gate must
- * be taken. */
+/* Returns the fate of a call with at most so many workers, and finds the pool for it. The thread
+ * must hold `choosing`. */
 static hs__fate choose_pool(int32_t workers, hs__call *call)
 {
     if (hs__is_in_parallel(&now.openmp)) return HS__PARALLEL;
     follow_mask();
     if (workers > now.places.count) workers = now.places.count;
     if (workers < 2) return HS__ONE_THREAD;
-    call->workers = open_pool(workers);
-    if (!call->workers) return HS__REFUSED;
-    call->pool = pools[call->workers];
-    call->speeds = now.places.has_speeds ? now.places.speeds : NULL;
+    kept_pool *found = find_pool(workers);
+    if (!found) return HS__REFUSED;
+    atomic_fetch_add(&found->users, 1);
+    call->kept = found;
+    call->pool = found->pool;
+    call->workers = found->workers;
+    call->speeds = found->speeds;
     return HS__TAKEN;
 }
 
@@ -166,11 +225,14 @@ int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
     if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, volume);
     const int32_t workers = workers_for(entry);
     if (workers < 2) return leave_to_library(entry, HS__ONE_THREAD, volume);
-    if (atomic_exchange(&taken, 1)) return leave_to_library(entry, HS__BUSY, volume);
+    if (inside) return leave_to_library(entry, HS__BUSY, volume);
+    inside = 1;
     *call = (hs__call){.entry = entry, .volume = volume};
+    begin_choosing();
     const hs__fate fate = choose_pool(workers, call);
+    end_choosing();
     if (fate != HS__TAKEN) {
-        atomic_store(&taken, 0);
+        inside = 0;
         return leave_to_library(entry, fate, volume);
     }
     call->start = hs__counting ? hs_clock() : 0.0;
@@ -194,6 +256,7 @@ int hs__end_call(hs__call *call, hs_status status)
         hs__count_call(call->entry, status ? HS__REFUSED : HS__TAKEN, call->volume, seconds,
                        status ? 0.0 : lost_core_seconds(call, seconds));
     }
-    atomic_store(&taken, 0);
+    release_pool(call->kept);
+    inside = 0;
     return !status;
 }

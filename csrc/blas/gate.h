@@ -20,7 +20,7 @@ typedef enum hs__fate {
     HS__TAKEN,
     HS__SMALL,      /* too small to be shared */
     HS__ONE_THREAD, /* the library behind was told to use one thread, or there is a single place */
-    HS__BUSY,       /* a call of another thread runs, or of this thread, interrupted by a signal */
+    HS__BUSY,       /* a call of this thread runs, interrupted by a signal */
     HS__PARALLEL,   /* in a parallel region of OpenMP */
     HS__REFUSED,    /* unusual arguments, integers of unknown width, no memory, no threads */
     HS__FATES
@@ -42,15 +42,16 @@ static inline int hs__is_large(const hs__entry *entry, double volume)
 /* A call that the engine computes. */
 typedef struct hs__call {
     hs__entry *entry;
+    struct hs__kept_pool *kept;
     hs_pool *pool;
     int32_t workers;      /* of the pool */
     const double *speeds; /* [workers] of the workers, or NULL */
     double volume, start;
 } hs__call;
 
-/* Second check: takes the engine's pool for this thread alone, until hs__end_call. hs__begin_call
- * returns 0 if the call must go to the library behind. hs__end_call returns whether the call is
- * done. */
+/* Second check: finds the pool for a call, which other threads may use at the same time, and keeps it
+ * until hs__end_call. hs__begin_call returns 0 if the call must go to the library behind.
+ * hs__end_call returns whether the call is done. */
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
 int hs__end_call(hs__call *call, hs_status status);
 

@@ -111,6 +111,7 @@ static const hs__task_kind system_tasks = {.panel_bytes = panel_bytes,
 
 typedef struct {
     hs_pool *pool;
+    hs__lease *lease; /* NULL while the system is not shared */
     int32_t dtype;
     hs_options options;
     const double *factor; /* [2] multiplies the right-hand sides; NULL: 1 */
@@ -126,6 +127,7 @@ static void scale_right_sides(const solver *s, const hs__matrix *b)
 static hs_status substitute_columns(const solver *s, const triangle *a, const hs__matrix *b)
 {
     hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
+    run.lease = s->lease;
     run.total = b->cols;
     run.last_poll = hs_clock();
     for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
@@ -145,6 +147,7 @@ static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__ma
 {
     const int64_t n = a->t.rows, cols = b->cols;
     hs__tasks tasks = hs__tasks_of(&system_tasks, s->pool, &s->options, NULL);
+    tasks.run.lease = s->lease;
     tasks.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
     tasks.x = (hs__task_data){.given = *b,
                               .wanted = *b,
@@ -213,8 +216,10 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
     if (x->n == 0 || x->cols == 0) return HS_OK;
     if (!x->t || !x->b) return HS_ERROR_VALUE;
     const int is_one = !x->alpha || hs__factor_is(x->dtype, x->alpha, 1.0);
-    const solver s = {
-        pool, x->dtype, {.poll = poll, .poll_context = context}, is_one ? NULL : x->alpha};
+    solver s = {.pool = pool,
+                .dtype = x->dtype,
+                .options = {.poll = poll, .poll_context = context},
+                .factor = is_one ? NULL : x->alpha};
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix t = {(char *)x->t, e, x->n, x->n, x->t_row_stride, x->t_col_stride};
     const hs__matrix b = {x->b, e, x->n, x->cols, x->b_row_stride, x->b_col_stride};
@@ -224,10 +229,10 @@ hs_status hs_solve_triangular(hs_pool *pool, const hs_triangular *x, hs_poll_fun
     }
     /* the pool is locked before b is changed: it may refuse, or the wait may be cancelled */
     const int shares = is_shared(x->n, x->cols);
-    hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
+    hs_status status = shares ? hs__pool_lock(pool, HS__TOGETHER, poll, context, &s.lease) : HS_OK;
     if (status) return status;
     status = solve_triangle(&s, &t, x->upper != 0, x->unit != 0, &b);
-    if (shares) hs__pool_unlock(pool);
+    if (shares) hs__pool_unlock(s.lease);
     return status;
 }
 
@@ -272,18 +277,19 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, in
     const int64_t n = lu->n;
     if (n == 0 || cols == 0) return HS_OK;
     if (!b) return HS_ERROR_VALUE;
-    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
+    solver s = {
+        .pool = pool, .dtype = lu->dtype, .options = {.poll = poll, .poll_context = context}};
     const hs__matrix factors = factors_of(lu);
     const hs__matrix x = {b, factors.element, n, cols, b_row_stride, b_col_stride};
     const hs__matrix in_order = transposed ? hs__transposed(factors) : factors;
     const int shares = is_shared(n, cols);
-    hs_status status = shares ? hs__pool_lock(pool, poll, context) : HS_OK;
+    hs_status status = shares ? hs__pool_lock(pool, HS__TOGETHER, poll, context, &s.lease) : HS_OK;
     if (status) return status;
     if (!transposed) exchange_rows(lu->pivots, 0, &x);
     status = solve_triangle(&s, &in_order, 0, !transposed, &x);
     if (!status) status = solve_triangle(&s, &in_order, 1, transposed, &x);
     if (transposed && !status) exchange_rows(lu->pivots, 1, &x);
-    if (shares) hs__pool_unlock(pool);
+    if (shares) hs__pool_unlock(s.lease);
     return status;
 }
 
@@ -293,15 +299,16 @@ hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64
     if (!pool || !is_factored(lu) || (lu->n && !inverse)) return HS_ERROR_VALUE;
     const int64_t n = lu->n;
     if (n == 0) return HS_OK;
-    const solver s = {pool, lu->dtype, {.poll = poll, .poll_context = context}, NULL};
+    solver s = {
+        .pool = pool, .dtype = lu->dtype, .options = {.poll = poll, .poll_context = context}};
     const hs__matrix factors = factors_of(lu);
     const hs__matrix x = {inverse, factors.element, n, n, row_stride, col_stride};
     const hs__matrix columns = hs__transposed(x);
-    hs_status status = hs__pool_lock(pool, poll, context);
+    hs_status status = hs__pool_lock(pool, HS__TOGETHER, poll, context, &s.lease);
     if (status) return status;
     status = solve_by_tasks(&s, &(triangle){factors, 1}, &x, 1);
     if (!status) status = solve_triangle(&s, &factors, 1, 0, &x);
     if (!status) exchange_rows(lu->pivots, 1, &columns);
-    hs__pool_unlock(pool);
+    hs__pool_unlock(s.lease);
     return status;
 }

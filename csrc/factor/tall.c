@@ -85,7 +85,7 @@ static scratch scratch_of(const tall_run *job, const hs__member *self)
 {
     scratch parts;
     /* sized before the run */
-    scratch_bytes(job, &parts, hs__pool_scratch(job->run.pool, HS__BLOCKS, self->worker, 0));
+    scratch_bytes(job, &parts, hs__pool_scratch(job->run.lease, HS__BLOCKS, self->worker, 0));
     return parts;
 }
 
@@ -435,7 +435,7 @@ static hs_status open_run(void *context)
     if (blocks >= HS__DRIFT_PARTS * job->run.workers) job->run.work_of = job->done;
     if (!open_nodes(job)) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < job->run.workers; w++)
-        if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, scratch_bytes(job, NULL, NULL)))
+        if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, scratch_bytes(job, NULL, NULL)))
             return HS_ERROR_MEMORY;
     return HS_OK;
 }
@@ -458,5 +458,6 @@ hs_status hs_tall_qr(hs_pool *pool, const hs_tall *tall, const hs_options *optio
 {
     if (!pool || !tall) return HS_ERROR_VALUE;
     tall_run job = {.run = hs__run_of(&kind, pool, options, trace), .tall = tall};
+    hs__run_together(&job.run);
     return hs__run_do(&job.run);
 }

@@ -91,7 +91,7 @@ static char *open_panels(hs__tasks *tasks, hs__task_domain *domain, int32_t work
     const int32_t buffers = tasks->run.options.pace               ? 0
                             : tasks->x.panels < HS__PANEL_BUFFERS ? tasks->x.panels
                                                                   : HS__PANEL_BUFFERS;
-    char *all = hs__pool_scratch(tasks->run.pool, HS__PANELS, worker,
+    char *all = hs__pool_scratch(tasks->run.lease, HS__PANELS, worker,
                                  panel * (size_t)buffers + make + more);
     if (!all) return NULL;
     for (int32_t k = 0; k < tasks->x.panels && buffers; k++)
@@ -125,7 +125,7 @@ static hs_status open_scratch(hs__tasks *tasks)
         }
     }
     for (int32_t w = 0; w < tasks->workers; w++) {
-        if (!hs__pool_scratch(tasks->run.pool, HS__BLOCKS, w, own)) return HS_ERROR_MEMORY;
+        if (!hs__pool_scratch(tasks->run.lease, HS__BLOCKS, w, own)) return HS_ERROR_MEMORY;
         if (tasks->place[w] == 0 &&
             !(last = open_panels(tasks, &tasks->domain[tasks->domain_of[w]], w, make, slice)))
             return HS_ERROR_MEMORY;

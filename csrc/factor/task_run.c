@@ -60,7 +60,9 @@ hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t col
                           hs_status (*run)(hs__tasks *tasks))
 {
     const int32_t workers = tasks->alone ? 1 : tasks->workers;
-    tasks->dynamic = tasks->applies = 1;
+    tasks->dynamic = 1;
+    tasks->applies = 1;
+    hs__run_together(&tasks->run);
     tasks->x.width =
         hs__min(tasks->kind->widest,
                 hs_factor_block(HS_LU, m, rank, tasks->x.type.dtype,

@@ -31,7 +31,7 @@ typedef struct hs__task_block {
 
 static inline char *hs__task_memory(const hs__tasks *tasks, const hs__member *self)
 {
-    return hs__pool_scratch(tasks->run.pool, HS__BLOCKS, self->worker,
+    return hs__pool_scratch(tasks->run.lease, HS__BLOCKS, self->worker,
                             0); /* sized before the run */
 }
 

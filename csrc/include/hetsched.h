@@ -19,8 +19,11 @@
  * NULL.
  *
  * Threads. Planners are pure functions: any number of threads may call them at the same time.
- * Several threads may use one pool; its runs are executed one after the other. A struct that a run
- * fills belongs to that call until it returns. hs_kernel_select holds for later runs; a run that
+ * Several threads may use one pool. Products, factorisations, systems and stacks that all workers
+ * share run at the same time: each calling thread works on its own call, and the other workers join
+ * the calls of those threads. Runs that need each worker, such as emulated ones, plans by zones and
+ * sweeps, have the pool for themselves; other threads wait. A struct that a run fills belongs to
+ * that call until it returns. hs_kernel_select holds for later runs; a run that
  * has begun keeps its kernel.
  *
  * Cancelling. Every planner that may take longer than 50 ms for 100000 workers has a parameter

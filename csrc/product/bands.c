@@ -289,7 +289,7 @@ static hs_status take_memory(hs__bands *x)
         team->buffers = 1;
         const hs_status status = measure_bands(x, team, &tables);
         if (status) return status;
-        if (!hs__pool_scratch(x->run->pool, HS__PANELS, team->lead,
+        if (!hs__pool_scratch(x->run->lease, HS__PANELS, team->lead,
                               team->panel_space * (size_t)team->buffers))
             return HS_ERROR_MEMORY;
     }
@@ -297,7 +297,7 @@ static hs_status take_memory(hs__bands *x)
     if (!room) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < x->count; i++) x->band[i].room = room + (size_t)i * tables;
     for (int32_t w = 0; w < x->workers; w++)
-        if (!hs__pool_scratch(x->run->pool, HS__BLOCKS, w, x->team[x->team_of[w]].block))
+        if (!hs__pool_scratch(x->run->lease, HS__BLOCKS, w, x->team[x->team_of[w]].block))
             return HS_ERROR_MEMORY;
     return HS_OK;
 }
@@ -363,7 +363,7 @@ static void take_band(hs__bands *x, hs__team *team, hs__band *band)
 {
     hs__panel_product product;
     /* sized before the run */
-    char *panels = hs__pool_scratch(x->run->pool, HS__PANELS, team->lead, 0);
+    char *panels = hs__pool_scratch(x->run->lease, HS__PANELS, team->lead, 0);
     hs__panel_product_init(&product, team->kernel, x->product, &band->box, x->layers,
                            team->members);
     hs__gang_place(&band->gang, &product, team->members, team->speeds, team->front == team->back,

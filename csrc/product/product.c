@@ -134,7 +134,7 @@ static double compute_own_box(product_run *job, int32_t box, int32_t worker, voi
         hs__gang_place(gang, &x, 1, NULL, 1, NULL, job->room[box]);
     }
     /* a gang of one has a single buffer */
-    gang->panels[0] = gang->panels[1] = hs__pool_scratch(job->run.pool, HS__PANELS, worker, 0);
+    gang->panels[0] = gang->panels[1] = hs__pool_scratch(job->run.lease, HS__PANELS, worker, 0);
     if (boxes->layered) hs__layered_receive(&job->sum, box, gang);
     return hs__gang_work(gang, 0, block, self);
 }
@@ -152,7 +152,7 @@ static void run_worker(void *context, int32_t worker, int is_caller)
         self.box = box;
         if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
         /* sized before the run */
-        void *block = hs__pool_scratch(job->run.pool, HS__BLOCKS, worker, 0);
+        void *block = hs__pool_scratch(job->run.lease, HS__BLOCKS, worker, 0);
         job->done[worker] += job->bands ? hs__bands_work(&job->bands[box], worker, block, &self)
                                         : compute_own_box(job, box, worker, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
@@ -234,9 +234,9 @@ static void scale_box(const hs_product *p, const hs_box *box)
 /* Takes scratch of a worker for a gang of its own. */
 static hs_status take_scratch(product_run *job, int32_t worker, const hs__panel_product *x)
 {
-    hs_pool *pool = job->run.pool;
-    if (!hs__pool_scratch(pool, HS__PANELS, worker, hs__panel_bytes(x)) ||
-        !hs__pool_scratch(pool, HS__BLOCKS, worker, hs__block_bytes(x)))
+    hs__lease *lease = job->run.lease;
+    if (!hs__pool_scratch(lease, HS__PANELS, worker, hs__panel_bytes(x)) ||
+        !hs__pool_scratch(lease, HS__BLOCKS, worker, hs__block_bytes(x)))
         return HS_ERROR_MEMORY;
     return HS_OK;
 }
@@ -486,6 +486,7 @@ hs_status hs_run_product(hs_pool *pool, const hs_product *product, const hs_boxe
     if (!pool || !product || !boxes) return HS_ERROR_VALUE;
     product_run job = {
         .run = hs__run_of(&kind, pool, options, trace), .product = product, .boxes = boxes};
+    if (boxes->cooperative) hs__run_together(&job.run);
     return is_thin(&job) ? hs__run_thin(pool, product, options, trace) : hs__run_do(&job.run);
 }
 
@@ -509,5 +510,6 @@ hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds
                        .product = product,
                        .boxes = &boxes,
                        .chosen = &boxes};
+    hs__run_together(&job.run);
     return hs__run_do(&job.run);
 }

@@ -360,8 +360,8 @@ static void compute_panel(star_run *job, hs__member *self, int64_t at)
     hs__panel_product x;
     locate_operands(job, chunk, message->depth, pieces);
     if (panel_product(job, at, pieces, &x))
-        hs__panel_product_run(&x, hs__pool_scratch(job->run.pool, HS__PANELS, self->worker, 0),
-                              hs__pool_scratch(job->run.pool, HS__BLOCKS, self->worker, 0),
+        hs__panel_product_run(&x, hs__pool_scratch(job->run.lease, HS__PANELS, self->worker, 0),
+                              hs__pool_scratch(job->run.lease, HS__BLOCKS, self->worker, 0),
                               &job->run.cancel);
     if (job->run.options.pace) {
         self->deadline = fmax(self->deadline, own->due);
@@ -537,8 +537,8 @@ static hs_status open_arenas(star_run *job)
         locate_operands(job, &x->chunks[job->list[at].chunk], job->list[at].depth, pieces);
         if (!panel_product(job, at, pieces, &panel)) continue;
         const int32_t i = job->list[at].worker;
-        if (!hs__pool_scratch(job->run.pool, HS__PANELS, i, hs__panel_bytes(&panel)) ||
-            !hs__pool_scratch(job->run.pool, HS__BLOCKS, i, hs__block_bytes(&panel)))
+        if (!hs__pool_scratch(job->run.lease, HS__PANELS, i, hs__panel_bytes(&panel)) ||
+            !hs__pool_scratch(job->run.lease, HS__BLOCKS, i, hs__block_bytes(&panel)))
             return HS_ERROR_MEMORY;
     }
     return HS_OK;

@@ -162,7 +162,7 @@ static void run_worker(void *context, int32_t worker, int is_caller)
 {
     thin_run *job = context;
     hs__member self = hs__member_start(&job->run, worker, is_caller);
-    char *memory = hs__pool_scratch(job->run.pool, HS__BLOCKS, worker, 0);
+    char *memory = hs__pool_scratch(job->run.lease, HS__BLOCKS, worker, 0);
     self.box = 0;
     while (!hs__attend(&self)) {
         const int64_t piece = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
@@ -223,7 +223,7 @@ static hs_status open_run(void *context)
             ? HS__ALONE
             : HS__SHARED;
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : job->run.workers); w++)
-        if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, job->b_bytes + job->c_bytes))
+        if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, job->b_bytes + job->c_bytes))
             return HS_ERROR_MEMORY;
     if (job->parts > 1 &&
         !(job->sums = hs__run_pages(&job->run, (size_t)(job->parts * job->a.rows * n * e))))
@@ -255,5 +255,6 @@ hs_status hs__run_thin(hs_pool *pool, const hs_product *product, const hs_option
     transpose_product(product, &job.a, &job.b, &job.c);
     job.by_rows = is_by_rows(&job.a);
     cut_pieces(&job);
+    hs__run_together(&job.run);
     return hs__run_do(&job.run);
 }

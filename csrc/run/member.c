@@ -65,7 +65,7 @@ void hs__help_along(void *member)
 {
     hs__member *self = member;
     if (!hs__attend(self) && self->run->manner == HS__SHARED)
-        hs__pool_rescue(self->run->pool, self->worker);
+        hs__pool_rescue(self->run->lease, self->worker);
 }
 
 void hs__await(hs__member *self, hs__signal *own, double spin, hs__ready *ready, const void *what)
@@ -116,7 +116,7 @@ void hs__sleep_until(hs__member *self, double until)
 {
     hs__run *run = self->run;
     if (!self->is_caller) {
-        hs__pool_sleep(run->pool, self->worker, run->start + until, &run->cancel);
+        hs__pool_sleep(run->lease, self->worker, run->start + until, &run->cancel);
         return;
     }
     while (!hs__attend(self)) {

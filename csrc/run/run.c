@@ -25,6 +25,11 @@ hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *option
     return run;
 }
 
+void hs__run_together(hs__run *run)
+{
+    if (!run->options.pace) run->sharing = HS__TOGETHER;
+}
+
 void *hs__run_zeros(hs__run *run, size_t count, size_t bytes)
 {
     enum { LINE = 64 };
@@ -85,7 +90,7 @@ int hs__valid_transfers(const double *transfers, int32_t count)
 static void cancel_run(hs__run *run)
 {
     hs__cancel(&run->cancel);
-    hs__pool_wake(run->pool);
+    hs__pool_wake(run->lease);
 }
 
 void hs__poll(hs__run *run)
@@ -99,11 +104,11 @@ void hs__poll(hs__run *run)
     const double now = hs_clock();
     if (now - run->last_poll < 0.05) return;
     const double done = (double)atomic_load_explicit(&run->done, memory_order_relaxed);
-    hs__pool_step_out(run->pool);
+    hs__pool_step_out(run->lease);
     if (run->options.poll(run->options.poll_context,
                           run->total ? fmin(done / (double)run->total, 1.0) : 1.0))
         cancel_run(run);
-    hs__pool_step_in(run->pool);
+    hs__pool_step_in(run->lease);
     /* Counted from the end of the poll, so that work continues for as long between two polls,
      * however long a poll or the way back to the caller's core takes. */
     run->last_poll = hs_clock();
@@ -123,11 +128,13 @@ static void clear_times(const hs__run *run)
         for (int32_t w = 0; outputs[i] && w < run->workers; w++) outputs[i][w] = 0.0;
 }
 
-/* Lets the pool learn from the run, unless the caller spent much of it in poll functions. */
+/* Lets the pool learn from the run, unless the caller spent much of it in poll functions or other
+ * callers had workers meanwhile. */
 static void learn_speeds(const hs__run *run)
 {
     const double seconds = hs__since_start(run);
-    if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel))
+    if (run->polling < 0.05 * seconds && !hs__cancelled(&run->cancel) &&
+        hs__lease_was_alone(run->lease))
         hs__drift_learn(hs__pool_drift(run->pool), run->speeds, run->work_of, seconds);
 }
 
@@ -135,16 +142,16 @@ static hs_status perform_steps(hs__run *run)
 {
     const hs__kind *kind = run->kind;
     start_clock(run);
-    if (kind->load) hs__pool_run(run->pool, HS__EACH, kind->load, NULL, run, poll_now);
+    if (kind->load) hs__pool_run(run->lease, HS__EACH, kind->load, NULL, run, poll_now);
     if (!hs__cancelled(&run->cancel)) {
         start_clock(run);
-        hs__pool_run(run->pool, run->manner, kind->work, kind->lead, run, poll_now);
+        hs__pool_run(run->lease, run->manner, kind->work, kind->lead, run, poll_now);
         if (run->manner == HS__SHARED && run->work_of) learn_speeds(run);
     }
     const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
     if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
     const hs_status status = hs__cancelled(&run->cancel) ? HS_ERROR_CANCELLED : HS_OK;
-    if (!status && kind->store) hs__pool_run(run->pool, HS__EACH, kind->store, NULL, run, NULL);
+    if (!status && kind->store) hs__pool_run(run->lease, HS__EACH, kind->store, NULL, run, NULL);
     return kind->report ? kind->report(run, status) : status;
 }
 
@@ -166,12 +173,13 @@ hs_status hs__run_do(hs__run *run)
     if (!hs__valid_run(run)) return HS_ERROR_VALUE;
     hs_status status = run->kind->check(run);
     if (status) return status;
-    status = hs__pool_lock(run->pool, run->options.poll, run->options.poll_context);
+    status = hs__pool_lock(run->pool, run->sharing, run->options.poll, run->options.poll_context,
+                           &run->lease);
     if (status) {
         if (run->recorded) *run->recorded = 0;
         return status;
     }
     status = hs__run_locked(run);
-    hs__pool_unlock(run->pool);
+    hs__pool_unlock(run->lease);
     return status;
 }

@@ -8,8 +8,10 @@
  *   1. check   The arguments are checked before anything is locked, allocated or written. After
  *              this step only a lack of memory, a cancel or the pool itself (busy, forked, claimed
  *              by another thread) can make the run fail.
- *   2. lock    A pool does one run at a time. A second caller waits, and its poll function is
- *              called meanwhile.
+ *   2. lock    The caller takes a lease of the pool. Runs in which any worker may do any part, and
+ *              that keep no pace (run->sharing is HS__TOGETHER), run beside those of other callers.
+ *              A run that needs each worker has the pool for itself: callers wait, and their poll
+ *              functions are called meanwhile.
  *   3. open    The kind cuts the matrix into tiles, boxes, blocks or slices, and takes its memory:
  *              from the run (hs__run_zeros, hs__run_pages; always freed at the end) and from the
  *              pool (hs__pool_scratch; kept for later runs). Outputs are changed only when nothing
@@ -83,6 +85,8 @@ typedef struct hs__kind {
 typedef struct hs__run {
     const hs__kind *kind;
     hs_pool *pool;
+    hs__lease *lease; /* from lock to unlock */
+    hs__sharing sharing;
     int32_t workers;
     hs__manner manner;
     hs_options options;
@@ -103,7 +107,7 @@ typedef struct hs__run {
     _Alignas(64) _Atomic int64_t event_count;
 } hs__run;
 
-/* Returns a run on the pool. options and trace may be NULL. */
+/* Returns a run that has the pool for itself. options and trace may be NULL. */
 hs__run hs__run_of(const hs__kind *kind, hs_pool *pool, const hs_options *options, hs_trace *trace);
 
 /* Allocate memory of the run, which is freed after close. Only one thread at a time may call them.
@@ -118,6 +122,10 @@ int hs__run_signals(hs__run *run, int32_t count);
 
 /* Frees the memory and the signals. */
 void hs__run_free(hs__run *run);
+
+/* Lets other callers use the pool during the run, unless it keeps a pace. Its manner must be
+ * HS__SHARED or HS__ALONE, and it must have no load and store. */
+void hs__run_together(hs__run *run);
 
 /* Does the whole run: check, lock, hs__run_locked, unlock. */
 hs_status hs__run_do(hs__run *run);

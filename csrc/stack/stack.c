@@ -70,7 +70,7 @@ static void run_worker(void *context, int32_t worker, int is_caller)
 {
     stack_run *job = context;
     hs__member self = hs__member_start(&job->run, worker, is_caller);
-    char *memory = hs__pool_scratch(job->run.pool, HS__BLOCKS, worker, 0);
+    char *memory = hs__pool_scratch(job->run.lease, HS__BLOCKS, worker, 0);
     int fresh = 1;
     while (!hs__attend(&self)) {
         const int64_t first =
@@ -194,7 +194,7 @@ static hs_status open_run(void *context)
     job->run.manner = (double)count * job->flops <= HS__ALONE_STACK_FLOPS ? HS__ALONE : HS__SHARED;
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) job->run.work_of = job->done;
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : workers) && count; w++)
-        if (!hs__pool_scratch(job->run.pool, HS__BLOCKS, w, job->items.bytes + HS__STREAM_BYTES))
+        if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, job->items.bytes + HS__STREAM_BYTES))
             return HS_ERROR_MEMORY;
     return HS_OK;
 }
@@ -208,6 +208,7 @@ hs_status hs__run_items(hs_pool *pool, const hs_stack *stack, int leading, const
     stack_run job = {
         .run = hs__run_of(&kind, pool, options, trace), .stack = stack, .leading = leading};
     job.run.speeds = speeds;
+    hs__run_together(&job.run);
     return hs__run_do(&job.run);
 }
 

@@ -15,13 +15,13 @@ static atomic_int are_late;
 static atomic_int is_shared_run;
 static atomic_uint late_state = 1;
 
-void __real_hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job),
-                         void *job, void (*idle)(void *job));
-void __wrap_hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job),
-                         void *job, void (*idle)(void *job))
+void __real_hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work,
+                         void (*lead)(void *job), void *job, void (*idle)(void *job));
+void __wrap_hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work,
+                         void (*lead)(void *job), void *job, void (*idle)(void *job))
 {
     atomic_store(&is_shared_run, manner == HS__SHARED);
-    __real_hs__pool_run(pool, manner, work, lead, job, idle);
+    __real_hs__pool_run(lease, manner, work, lead, job, idle);
     atomic_store(&is_shared_run, 0);
 }
 

@@ -87,7 +87,9 @@ static int poll_slowly(void *context, double fraction)
 static void polls(void)
 {
     hs__run run = {.options.poll = poll_slowly};
-    if (!CHECK(hs_pool_create(1, NULL, &run.pool) == HS_OK)) return;
+    if (!CHECK(hs_pool_create(1, NULL, &run.pool) == HS_OK) ||
+        !CHECK(hs__pool_lock(run.pool, HS__TOGETHER, NULL, NULL, &run.lease) == HS_OK))
+        return;
     start_clock(&run);
     hs__poll(&run);
     CHECK(calls == 0);
@@ -101,6 +103,7 @@ static void polls(void)
     now += 0.002;
     hs__poll(&run);
     CHECK(calls == 2 && run.polling > 0.119 && run.polling < 0.121);
+    hs__pool_unlock(run.lease);
     hs_pool_destroy(run.pool);
 }
 

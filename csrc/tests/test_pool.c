@@ -98,9 +98,13 @@ static void a_fresh_pool_has_no_caller(void)
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
     for (int round = 0; round < 2; round++) {
-        hs__pool_step_out(pool);
-        hs__pool_step_in(pool);
+        hs__lease *lease;
+        if (!CHECK(hs__pool_lock(pool, HS__TOGETHER, NULL, NULL, &lease) == HS_OK)) return;
+        hs__pool_step_out(lease);
+        hs__pool_step_in(lease);
+        CHECK(!lease->placement.taken);
         for (int32_t i = 0; i < 2; i++) CHECK(!pool->helpers[i].placement.taken);
+        hs__pool_unlock(lease);
         double c[N * N];
         CHECK(multiply_ones(pool, c) == HS_OK);
     }
@@ -123,8 +127,9 @@ static int never_cancel(void *context, double fraction)
 static void *wait_for_turn(void *context)
 {
     waiter *x = context;
-    x->status = hs__pool_lock(x->pool, x->polls ? never_cancel : NULL, NULL);
-    if (!x->status) hs__pool_unlock(x->pool);
+    hs__lease *lease;
+    x->status = hs__pool_lock(x->pool, HS__EXCLUSIVE, x->polls ? never_cancel : NULL, NULL, &lease);
+    if (!x->status) hs__pool_unlock(lease);
     return NULL;
 }
 
@@ -139,21 +144,22 @@ static void destroyed_with_threads_queued(void)
 {
     enum { WAITERS = 4 };
     hs_pool *pool = NULL;
+    hs__lease *lease;
     pthread_t threads[WAITERS], last;
     waiter waiters[WAITERS];
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
-        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        !CHECK(hs__pool_lock(pool, HS__EXCLUSIVE, NULL, NULL, &lease) == HS_OK))
         return;
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] = (waiter){pool, i % 2, HS_ERROR_VALUE};
         if (!CHECK(pthread_create(&threads[i], NULL, wait_for_turn, &waiters[i]) == 0)) return;
     }
-    while (atomic_load(&pool->callers) < WAITERS)
+    while (atomic_load(&pool->callers) < WAITERS + 1)
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     if (!CHECK(pthread_create(&last, NULL, destroy_pool, pool) == 0)) return;
     /* the later the pool is unlocked, the more of them wait */
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-    hs__pool_unlock(pool);
+    hs__pool_unlock(lease);
     pthread_join(last, NULL);
     for (int i = 0; i < WAITERS; i++) {
         pthread_join(threads[i], NULL);
@@ -197,7 +203,7 @@ static void *multiply_once(void *context)
     return NULL;
 }
 
-/* Running products of other threads end. Their waiting and later calls are refused. Both hold with
+/* Running products of other threads end, and their later calls are refused. Both hold with
  * and without a poll function. */
 static void claimed(void)
 {
@@ -212,12 +218,12 @@ static void claimed(void)
             if (!CHECK(pthread_create(&threads[i], NULL, multiply_for_minutes, &each[i]) == 0))
                 return;
         }
-        while (atomic_load(&pool->callers) < THREADS - 1 || !atomic_load(&pool->runner))
+        while (atomic_load(&pool->turns) < THREADS)
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         const hs_status at_once = hs_pool_claim(pool, 0.0);
         CHECK(at_once == HS_ERROR_BUSY || at_once == HS_OK);
         CHECK(hs_pool_claim(pool, INFINITY) == HS_OK);
-        CHECK(!atomic_load(&pool->callers) && !atomic_load(&pool->runner));
+        CHECK(!atomic_load(&pool->callers) && !atomic_load(&pool->turns));
         for (int i = 0; i < THREADS; i++) {
             pthread_join(threads[i], NULL);
             CHECK(each[i].status == HS_ERROR_CANCELLED);
@@ -236,11 +242,12 @@ static void claimed(void)
 static void claimed_from_within(void)
 {
     hs_pool *pool = NULL;
+    hs__lease *lease;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
-        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        !CHECK(hs__pool_lock(pool, HS__EXCLUSIVE, NULL, NULL, &lease) == HS_OK))
         return;
     CHECK(hs_pool_claim(pool, 1.0) == HS_ERROR_BUSY);
-    hs__pool_unlock(pool);
+    hs__pool_unlock(lease);
     CHECK(hs_pool_claim(pool, -1.0) == HS_ERROR_VALUE &&
           hs_pool_claim(pool, NAN) == HS_ERROR_VALUE);
     CHECK(hs_pool_claim(NULL, 1.0) == HS_ERROR_VALUE);
@@ -256,8 +263,9 @@ static void claimed_from_within(void)
 static void checked_before_locked(void)
 {
     hs_pool *pool = NULL;
+    hs__lease *lease;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
-        !CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        !CHECK(hs__pool_lock(pool, HS__EXCLUSIVE, NULL, NULL, &lease) == HS_OK))
         return;
     const hs_product good = {.dtype = HS_FLOAT64}, bad = {.dtype = HS_FLOAT64, .m = -1};
     const double none[] = {0, 0};
@@ -269,14 +277,15 @@ static void checked_before_locked(void)
     const pid_t child = fork(); /* has none of the pool's jobs */
     if (child == 0) _exit(hs_pool_is_inside(pool));
     CHECK(waitpid(child, &child_status, 0) == child && child_status == 0);
-    hs__pool_unlock(pool);
+    hs__pool_unlock(lease);
     hs_pool_destroy(pool);
 }
 
 static size_t kept_bytes(const hs_pool *pool)
 {
     size_t bytes = 0;
-    for (int32_t i = 0; i < 2 * pool->p; i++) bytes += pool->scratch.buffer[i].bytes;
+    for (const hs__lease *lease = pool->leases; lease; lease = lease->next)
+        for (int32_t i = 0; i < 2 * pool->p; i++) bytes += lease->scratch.buffer[i].bytes;
     return bytes;
 }
 
@@ -284,12 +293,13 @@ static size_t kept_bytes(const hs_pool *pool)
 static void kept_and_trimmed(void)
 {
     hs_pool *pool = NULL;
+    hs__lease *lease;
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
-    CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
-    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, HS__KEPT + 1) &&
-          hs__pool_scratch(pool, HS__BLOCKS, 0, 1000));
-    CHECK(hs__pool_scratch(pool, HS__PANELS, 1, 0) != NULL);
-    hs__pool_unlock(pool);
+    CHECK(hs__pool_lock(pool, HS__TOGETHER, NULL, NULL, &lease) == HS_OK);
+    CHECK(hs__pool_scratch(lease, HS__PANELS, 1, HS__KEPT + 1) &&
+          hs__pool_scratch(lease, HS__BLOCKS, 0, 1000));
+    CHECK(hs__pool_scratch(lease, HS__PANELS, 1, 0) != NULL);
+    hs__pool_unlock(lease);
     CHECK(kept_bytes(pool) == 1000);
     CHECK(hs_pool_trim(pool) == HS_OK && kept_bytes(pool) == 0);
     CHECK(hs_pool_trim(NULL) == HS_ERROR_VALUE);
@@ -321,15 +331,16 @@ static inline void without_a_caller(void)
 {
     const int32_t elsewhere[] = {4000, 4001}; /* may not exist: the helpers are unpinned then */
     hs_pool *pool = NULL;
+    hs__lease *lease;
     struct sigaction stop = {.sa_handler = stop_here}, before;
     if (!CHECK(hs_pool_create(2, elsewhere, &pool) == HS_OK)) return;
     sigaction(SIGILL, &stop, &before);
     pthread_kill(pool->helpers[1].thread, SIGILL); /* a signal that helpers do not block */
     while (!atomic_load(&stopped)) sched_yield();
     atomic_int done = 0;
-    CHECK(hs__pool_lock(pool, NULL, NULL) == HS_OK);
-    hs__pool_run(pool, HS__SHARED, one_does_all, NULL, &done, NULL);
-    hs__pool_unlock(pool);
+    CHECK(hs__pool_lock(pool, HS__TOGETHER, NULL, NULL, &lease) == HS_OK);
+    hs__pool_run(lease, HS__SHARED, one_does_all, NULL, &done, NULL);
+    hs__pool_unlock(lease);
     CHECK(atomic_load(&done) == 1 && atomic_load(&stopped));
     atomic_store(&may_go_on, 1);
     hs_pool_destroy(pool);

@@ -24,7 +24,8 @@ static size_t table_bytes(hs_pool *pool, const hs_product *product, const hs_box
     for (int turn = 0; turn < 2; turn++) {
         product_run job = {
             .run = hs__run_of(&kind, pool, NULL, NULL), .product = product, .boxes = boxes};
-        if (!CHECK(check_arguments(&job) == HS_OK && hs__pool_lock(pool, NULL, NULL) == HS_OK))
+        if (!CHECK(check_arguments(&job) == HS_OK &&
+                   hs__pool_lock(pool, HS__TOGETHER, NULL, NULL, &job.run.lease) == HS_OK))
             return 0;
         scarce_asked();
         CHECK(open_run(&job) == HS_OK);
@@ -32,7 +33,7 @@ static size_t table_bytes(hs_pool *pool, const hs_product *product, const hs_box
         CHECK(job.run.total >= WORKERS);
         close_run(&job);
         hs__run_free(&job.run);
-        hs__pool_unlock(pool);
+        hs__pool_unlock(job.run.lease);
     }
     CHECK(asked > 0);
     return asked;

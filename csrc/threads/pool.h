@@ -1,5 +1,5 @@
-/* Persistent worker threads: the interface for the runners. A runner locks the pool, asks for
- * scratch memory, runs one job and unlocks the pool. */
+/* Persistent worker threads: the interface for the runners. A runner takes a lease of the pool, asks
+ * for scratch memory, runs one job and returns the lease. */
 #ifndef HS_THREADS_POOL_H
 #define HS_THREADS_POOL_H
 
@@ -34,29 +34,45 @@ int hs__pool_spins(const hs_pool *pool);
  * to notice that a worker has been preempted and to rescue it. */
 int32_t hs__pool_look_interval(const hs_pool *pool, int shared);
 
-/* Takes the pool for one job of the calling thread. The order is: lock, ask for scratch memory,
- * run, unlock. While the job of another thread runs, poll (may be NULL) is called about every 50 ms
- * and may cancel the wait. HS_ERROR_BUSY if the calling thread works on the running job,
- * HS_ERROR_THREAD in a forked child, HS_ERROR_CANCELLED if another thread has claimed the pool. */
-hs_status hs__pool_lock(hs_pool *pool, hs_poll_function poll, void *context);
-void hs__pool_unlock(hs_pool *pool);
+/* What a caller has of a pool while its job runs. */
+typedef struct hs__lease hs__lease;
+
+/* Which jobs may run at the same time.
+ *   HS__EXCLUSIVE  the job is alone on the pool: it needs each of the workers, or measures time
+ *   HS__TOGETHER   HS__SHARED and HS__ALONE jobs of several callers run at the same time. Each
+ *                  caller works on its own job. Helpers join the job that has the fewest, as long
+ *                  as no more threads work than the pool has workers */
+typedef enum hs__sharing { HS__EXCLUSIVE = 0, HS__TOGETHER } hs__sharing;
+
+/* Takes a lease of the pool for one job of the calling thread. The order is: lock, ask for scratch
+ * memory, run, unlock. While jobs of other threads are in the way, poll (may be NULL) is called
+ * about every 50 ms and may cancel the wait. HS_ERROR_BUSY if the calling thread works on a job of
+ * the pool, HS_ERROR_THREAD in a forked child, HS_ERROR_CANCELLED if another thread has claimed the
+ * pool, HS_ERROR_MEMORY. */
+hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function poll, void *context,
+                        hs__lease **lease);
+void hs__pool_unlock(hs__lease *lease);
+
+/* Returns whether no other caller has had a lease of the pool since this one began, so that the
+ * job's times say how fast its workers are. */
+int hs__lease_was_alone(const hs__lease *lease);
 
 /* Returns whether a thread other than the calling one has claimed the pool. If so, the calling
  * thread must end its job. */
 int hs__pool_is_claimed(const hs_pool *pool);
 
-/* Returns scratch memory that the pool keeps for later runs, aligned for vectors and pages. Each
- * worker has one buffer for packed panels and one for blocks and everything else that it needs for
- * itself. With 0 bytes it returns what a run has asked for before. NULL if there is no memory. A
- * buffer of more than HS__KEPT bytes is freed when the pool is unlocked. */
+/* Returns scratch memory that is kept for later jobs, aligned for vectors and pages. Each worker
+ * has one buffer for packed panels and one for blocks and everything else that it needs for itself.
+ * With 0 bytes it returns what the job has asked for before. NULL if there is no memory. A buffer
+ * of more than HS__KEPT bytes is freed when the pool is unlocked. */
 typedef enum hs__scratch { HS__PANELS = 0, HS__BLOCKS = 1 } hs__scratch;
 enum { HS__KEPT = 32 << 20 };
-void *hs__pool_scratch(hs_pool *pool, hs__scratch kind, int32_t worker, size_t bytes);
+void *hs__pool_scratch(hs__lease *lease, hs__scratch kind, int32_t worker, size_t bytes);
 
 /* Surround what the calling thread does besides its part of the job. In between, the thread is back
  * on the cpus where its program wants it, and no worker waits for it to have a core. */
-void hs__pool_step_out(hs_pool *pool);
-void hs__pool_step_in(hs_pool *pool);
+void hs__pool_step_out(hs__lease *lease);
+void hs__pool_step_in(hs__lease *lease);
 
 /* Returns what the pool has learned of its workers. */
 hs__drift *hs__pool_drift(hs_pool *pool);
@@ -73,20 +89,20 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  *               workers would take as long */
 typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
 
-/* Runs a job and returns when all parts have ended. While the caller only waits, idle(job) is
+/* Runs a job and returns when all parts have ended. HS__EACH and HS__LED need HS__EXCLUSIVE. While the caller only waits, idle(job) is
  * called at least every 20 ms. */
-void hs__pool_run(hs_pool *pool, hs__manner manner, hs__work *work, void (*lead)(void *job),
+void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*lead)(void *job),
                   void *job, void (*idle)(void *job));
 
 /* Lets a worker that is not the caller sleep until the time `until` of hs_clock(), or until a
  * cancel. The thread that cancels must call hs__pool_wake. */
-void hs__pool_sleep(hs_pool *pool, int32_t worker, double until, const int *cancel);
-void hs__pool_wake(hs_pool *pool);
+void hs__pool_sleep(hs__lease *lease, int32_t worker, double until, const int *cancel);
+void hs__pool_wake(hs__lease *lease);
 
 /* Helps a preempted worker. Called now and then in a loop in which a worker waits for other workers
  * of the job; worker is -1 for a thread that has no part in the job any more. In a pool that spins,
  * a worker that has lost its core to another program gets the core of the calling thread, which
  * takes its place on the lost core. */
-void hs__pool_rescue(hs_pool *pool, int32_t worker);
+void hs__pool_rescue(hs__lease *lease, int32_t worker);
 
 #endif

@@ -38,8 +38,7 @@ def thread_limit(n: int) -> AbstractContextManager[None]:
     are started inside do not inherit it, asyncio tasks do. For a limit on the whole process use
     `threadpoolctl.threadpool_limits`, if threadpoolctl is installed.
 
-    Threads with a limit have their own pools, so their calls run at the same time and not one after
-    another.
+    Threads with a limit have their own pools.
 
     Examples
     --------

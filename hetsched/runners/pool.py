@@ -123,15 +123,14 @@ class Pool:
     # ---- life ----
 
     def close(self) -> None:
-        """End the threads, after a product that another thread may be running. Closing twice is
-        allowed."""
+        """End the threads, after the runs of other threads. Closing twice is allowed."""
         self._own = None
 
     def trim(self) -> None:
         """Free the memory that the pool keeps for its next run.
 
-        It is freed after a run that another thread may be doing. The pool usually keeps a few MiB
-        for each worker, and at most 64.
+        It is freed after the runs of other threads. For each thread that runs something at the
+        same time the pool usually keeps a few MiB per worker, and at most 64.
         """
         self._live().threads.trim()
 

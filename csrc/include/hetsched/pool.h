@@ -109,7 +109,7 @@ HS_API hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t
                                         const hs_domain *domains, const int32_t *domain_of,
                                         hs_pool **pool);
 
-/* Waits for a run in progress, joins the threads and frees the pool. Calls from other threads that
+/* Waits for the runs in progress, joins the threads and frees the pool. Calls from other threads that
  * wait for their turn end with HS_ERROR_THREAD; no new call may begin. NULL is allowed. In a forked
  * child the threads do not exist, and only the memory is freed. */
 HS_API void hs_pool_destroy(hs_pool *pool);
@@ -132,9 +132,9 @@ HS_API hs_status hs_pool_claim(hs_pool *pool, double seconds);
  * Products without layers of a plan, stacks and tall QR never depend on the size of the pool. */
 HS_API hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic);
 
-/* Frees the memory that the pool keeps for its next run, after a run in progress: per worker at
- * most 32 MiB for packed panels and 32 MiB for blocks. HS_ERROR_BUSY and HS_ERROR_THREAD as in a
- * run. */
+/* Frees the memory that the pool keeps for later runs, after the runs in progress. For each of the
+ * runs that were in progress at the same time it is at most 32 MiB per worker for packed panels and
+ * 32 MiB for blocks. HS_ERROR_BUSY and HS_ERROR_THREAD as in a run. */
 HS_API hs_status hs_pool_trim(hs_pool *pool);
 
 /* Returns how much of its speed each worker has had recently, as measured in the pool's shared
