@@ -296,6 +296,127 @@ static void helped_later(void)
     hs_pool_destroy(x.pool);
 }
 
+/* ---- callers on cores of no worker ----------------------------------------------------------- */
+
+static void do_nothing(void *job, int32_t worker, int is_caller)
+{
+    (void)job;
+    (void)worker;
+    (void)is_caller;
+}
+
+typedef struct {
+    hs_pool *pool;
+    endless job;
+    atomic_int ended;
+} outsider;
+
+static void *run_outside(void *context)
+{
+    outsider *x = context;
+    hs__lease *lease;
+    if (hs__pool_lock(x->pool, HS__TOGETHER, NULL, NULL, &lease)) return NULL;
+    hs__pool_run(lease, HS__SHARED, x->job.pool ? wait_for_the_end : do_nothing, NULL, &x->job, NULL);
+    hs__pool_unlock(lease);
+    atomic_store(&x->ended, 1);
+    return NULL;
+}
+
+static int has_caller_at(const hs_pool *pool, int32_t worker)
+{
+    for (const hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)
+        if (atomic_load(&lease->in_use) && atomic_load(&lease->own) == worker) return 1;
+    return 0;
+}
+
+static int is_offered(const hs_pool *pool)
+{
+    for (const hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)
+        for (int32_t w = 0; w < pool->p; w++)
+            if (atomic_load(&lease->offers[w].open)) return 1;
+    return 0;
+}
+
+/* The first caller leaves everything to the helpers, as it has a core of its own. Before they come,
+ * other callers begin. */
+static void helpers_that_come_last(void)
+{
+    outsider first = {0}, others[2] = {0};
+    pthread_t thread, other[2];
+    hs_pool *pool = NULL;
+    hs__lease *lease;
+    /* cores that do not exist: no caller is on one of them */
+    if (!CHECK(hs_pool_create(2, (const int32_t[]){4000, 4001}, &pool) == HS_OK)) return;
+    first.pool = pool;
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* the helpers sleep */
+    for (int w = 0; w < 2; w++) pthread_mutex_lock(&pool->helpers[w].wake.lock);
+    if (!CHECK(pthread_create(&thread, NULL, run_outside, &first) == 0)) return;
+    while (!is_offered(pool)) sched_yield();
+    CHECK(hs__pool_lock(pool, HS__TOGETHER, NULL, NULL, &lease) == HS_OK);
+    CHECK(!hs__lease_was_alone(lease));
+    for (int i = 0; i < 2; i++) {
+        others[i].pool = others[i].job.pool = pool;
+        if (!CHECK(pthread_create(&other[i], NULL, run_outside, &others[i]) == 0)) return;
+    }
+    for (int i = 0; i < 1000 && !(has_caller_at(pool, 0) && has_caller_at(pool, 1)); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int w = 0; w < 2; w++) pthread_mutex_unlock(&pool->helpers[w].wake.lock);
+    hs__pool_unlock(lease);
+    for (int i = 0; i < 2000 && !atomic_load(&first.ended); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK(atomic_load(&first.ended)); /* it does not wait for the jobs of the others */
+    for (int i = 0; i < 2; i++) atomic_store(&others[i].job.may_end, 1);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(other[i], NULL);
+    hs_pool_destroy(pool);
+}
+
+/* ---- a poll that calls the pool -------------------------------------------------------------- */
+
+typedef struct {
+    hs_pool *pool;
+    operands own;
+    atomic_int polls;
+    hs_status status;
+} nested;
+
+/* Ends the job in the way, then makes a call of the other kind. */
+static int call_while_waiting(void *context, double fraction)
+{
+    nested *x = context;
+    (void)fraction;
+    if (!atomic_fetch_add(&x->polls, 1)) x->status = multiply(x->pool, &x->own);
+    return 0;
+}
+
+static void *wait_and_poll(void *context)
+{
+    nested *x = context;
+    hs__lease *lease;
+    if (hs__pool_lock(x->pool, HS__EXCLUSIVE, call_while_waiting, x, &lease)) return NULL;
+    hs__pool_unlock(lease);
+    return x;
+}
+
+/* A poll function of a call that waits may make a call of its own. */
+static void poll_that_calls(void)
+{
+    nested x = {.status = HS_ERROR_VALUE};
+    pthread_t thread;
+    hs__lease *lease;
+    void *done = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &x.pool) == HS_OK) || !CHECK(open_operands(&x.own, MOST, 7)))
+        return;
+    CHECK(hs__pool_lock(x.pool, HS__TOGETHER, NULL, NULL, &lease) == HS_OK);
+    if (!CHECK(pthread_create(&thread, NULL, wait_and_poll, &x) == 0)) return;
+    while (!atomic_load(&x.polls)) sched_yield();
+    hs__pool_unlock(lease);
+    pthread_join(thread, &done);
+    CHECK(done == &x && x.status == HS_OK);
+    close_operands(&x.own);
+    hs_pool_destroy(x.pool);
+}
+
 int main(void)
 {
     many_callers(1, NULL);
@@ -303,5 +424,7 @@ int main(void)
     many_callers(3, (const int32_t[]){0, 1, 4000});
     beside_an_endless_job();
     helped_later();
+    helpers_that_come_last();
+    poll_that_calls();
     return check_result();
 }

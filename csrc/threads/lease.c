@@ -45,6 +45,7 @@ int hs__pool_is_claimed(const hs_pool *pool)
 typedef struct {
     hs_pool *pool;
     int exclusive, cancel;
+    atomic_int *waiting; /* counts the thread, except while it polls */
     hs_poll_function poll;
     void *context;
     double last; /* time of the last poll */
@@ -84,7 +85,10 @@ static void poll_outside(void *context)
 {
     entry_wait *wait = context;
     if (!wait->poll || hs_clock() - wait->last < 0.05) return;
+    atomic_fetch_sub(wait->waiting, 1); /* the poll may call the pool and must not wait for itself */
+    hs__signal_send(&wait->pool->left);
     if (wait->poll(wait->context, 0.0)) hs__cancel(&wait->cancel);
+    atomic_fetch_add(wait->waiting, 1);
     wait->last = hs_clock();
 }
 
@@ -92,7 +96,7 @@ static void poll_outside(void *context)
 static hs_status wait_for_turn(hs_pool *pool, int exclusive, hs_poll_function poll, void *context)
 {
     atomic_int *waiting = exclusive ? &pool->exclusives : &pool->sharers;
-    entry_wait own = {pool, exclusive, 0, poll, context, hs_clock()};
+    entry_wait own = {pool, exclusive, 0, waiting, poll, context, hs_clock()};
     const hs__wait turn = {.ready = can_go_on,
                            .what = &own,
                            .cancel = &own.cancel,
@@ -190,10 +194,12 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
     hs_status status = enter(pool, exclusive, poll, context);
     hs__lease *lease = status ? NULL : find_lease(pool);
     if (lease) {
-        lease->exclusive = exclusive;
+        atomic_store(&lease->exclusive, exclusive);
         lease->own = -1;
-        lease->is_first = atomic_fetch_add(&pool->busy, 1) == 0;
+        atomic_fetch_add(&pool->busy, 1);
         lease->entry = atomic_fetch_add(&pool->entries, 1) + 1;
+        /* after the entry: who comes later has a later entry */
+        lease->is_first = exclusive || atomic_load(&pool->turns) == 1;
         lease->outer = innermost;
         innermost = *taken = lease;
         return HS_OK;

@@ -92,30 +92,38 @@ static int has_news(const void *what)
 
 _Thread_local const hs_pool *hs__helper_of;
 
+/* Returns whether the job cannot go on without another helper: it has the pool for itself, or no
+ * thread works on it. */
+static int needs_helpers(const hs__lease *lease)
+{
+    return atomic_load(&lease->exclusive) ||
+           (atomic_load(&lease->own) < 0 && !atomic_load(&lease->present));
+}
+
 /* Returns a job that offers the helper a part, or NULL: of several the one with the fewest helpers.
- * No shared job may have the helper while a caller runs on its core. */
+ * While a caller runs on its core, only a job that needs it may have the helper. */
 static hs__lease *find_job(const hs__helper *self)
 {
     hs__lease *found = NULL;
-    int fewest = 0;
+    int fewest = 0, is_occupied = 0;
     for (hs__lease *lease = atomic_load(&self->pool->leases); lease; lease = lease->next) {
         if (!atomic_load(&lease->in_use)) continue;
-        if (atomic_load(&lease->own) == self->worker && self->pool->cores) return NULL;
+        if (atomic_load(&lease->own) == self->worker && self->pool->cores) is_occupied = 1;
+        if (!atomic_load(&lease->offers[self->worker].open)) continue;
+        if (needs_helpers(lease)) return lease;
         const int present = atomic_load(&lease->present);
-        if (!atomic_load(&lease->offers[self->worker].open) || (found && present >= fewest))
-            continue;
+        if (found && present >= fewest) continue;
         found = lease;
         fewest = present;
     }
-    return found;
+    return is_occupied ? NULL : found;
 }
 
 /* Counts the helper among the threads that work, unless there are enough of them. A job on which no
  * thread works yet gets one in any case. */
 static int join_workers(hs_pool *pool, hs__lease *lease)
 {
-    const int is_needed =
-        lease->exclusive || (atomic_load(&lease->own) < 0 && !atomic_load(&lease->present));
+    const int is_needed = needs_helpers(lease);
     int busy = atomic_load(&pool->busy);
     while (is_needed || busy < pool->p)
         if (atomic_compare_exchange_weak(&pool->busy, &busy, busy + 1)) return 1;
@@ -274,12 +282,12 @@ static void offer_job(hs__lease *lease, hs__work *work, void *job, int32_t own)
     lease->work = work;
     lease->job = job;
     atomic_store(&lease->remaining, pool->p);
-    const int joins = lease->exclusive || own < 0 || atomic_load(&pool->busy) < pool->p;
     for (int32_t i = 0; i < pool->p; i++)
-        if (i != own) {
-            atomic_store(&lease->offers[i].open, 1);
-            if (joins) wake_helper(&pool->helpers[i]);
-        }
+        if (i != own) atomic_store(&lease->offers[i].open, 1);
+    /* after the offers: a caller that leaves either sees these, or is not counted here any more */
+    const int joins = lease->exclusive || own < 0 || atomic_load(&pool->busy) < pool->p;
+    for (int32_t i = 0; i < pool->p && joins; i++)
+        if (i != own) wake_helper(&pool->helpers[i]);
 }
 
 /* Takes the job back from the workers that have not begun it. */

@@ -33,8 +33,8 @@ struct hs__lease {
     hs__lease *next;  /* in the list of the pool */
     hs__lease *outer; /* lease in whose job the same thread took this one, or NULL */
     atomic_int in_use;
-    int exclusive;
-    int is_first;   /* no other caller was there at the start */
+    atomic_int exclusive; /* read by helpers that looked at an earlier job of the lease */
+    int is_first;         /* no other caller was there at the start */
     unsigned entry; /* value of pool->entries then */
     hs__work *work;
     void *job;
