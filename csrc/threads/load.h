@@ -1,0 +1,60 @@
+/* How much of the machine other programs leave to this process: free cpus and CPU quotas, as Linux
+ * tells them in /proc and /sys. On other systems all cpus are free.
+ *
+ * No function waits or allocates memory. They may be called from any thread, from a signal handler,
+ * and in a forked child. */
+#ifndef HS_THREADS_LOAD_H
+#define HS_THREADS_LOAD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "threads/cpus.h"
+
+/* Cpus with higher numbers count as free. */
+enum { HS__LOAD_CPUS = 1024, HS__LOAD_SAMPLES = 4 };
+
+/* The times of a moment. Ticks are those of /proc/stat, modulo 2^32. */
+typedef struct hs__load_sample {
+    double time;                   /* hs_clock */
+    double own;                    /* CPU time that this process has had, in seconds */
+    int32_t cpus;                  /* numbers of all cpus in the sample are below */
+    uint32_t busy[HS__LOAD_CPUS];  /* [cpus] ticks with work, or stolen by the hypervisor */
+    uint32_t total[HS__LOAD_CPUS]; /* [cpus] all ticks; 0: the system does not tell this cpu's */
+} hs__load_sample;
+
+/* Takes a sample. Returns 0 if the system does not tell.
+ *   root  the folder with proc, and sys: "" for this machine, others for tests */
+int hs__take_load_sample(const char *root, double time, hs__load_sample *sample);
+
+/* Returns how many cpus of the mask other programs left free between two samples, from 0 to the
+ * number of cpus: what this process used counts as free. */
+double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after,
+                     const hs__cpus *mask);
+
+/* Returns the number of cpus that the quotas of the process's control groups and all their
+ * ancestors allow, in versions 1 and 2; infinite without a quota. root: see above. */
+double hs__cpu_quota(const char *root);
+
+/* What is known of the load: samples of the last moments. Initially all zero but `root`. */
+typedef struct hs__load {
+    const char *root;
+    atomic_int owner; /* the process with a thread that takes a sample now; 0: none does */
+    int process;      /* that took the samples */
+    int32_t count;    /* of samples taken so far; sample i is in place i % HS__LOAD_SAMPLES */
+    hs__load_sample samples[HS__LOAD_SAMPLES];
+    double next_sample, next_quota; /* not before these times */
+    double quota;
+} hs__load;
+
+/* Takes the first sample, so that the load is known 0.1 s later. time: of hs_clock */
+void hs__load_start(hs__load *load, double time);
+
+/* Returns the number of free cpus in the mask, at most the quota: all are free until there are
+ * samples 0.1 s apart. Takes a sample if the last one is 50 ms old, and reads the quotas if they
+ * are a second old; both less often if they would cost more than 0.5 % of the time.
+ *   time     of hs_clock
+ *   unknown  the result while another thread takes a sample */
+double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double unknown);
+
+#endif
