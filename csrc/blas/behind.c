@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 #include "blas/entry.h"
+#include "blas/govern.h"
+#include "blas/library.h"
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -244,26 +246,6 @@ static int width_of(const hs__name *name, void *handle, uintptr_t base)
     return said == NO_ANSWER || said == name->bits ? name->bits : 0;
 }
 
-/* Returns the function of a library that returns how many threads the library is to use, NULL if
- * there is none. BLIS's function returns 64 bits, of which the int is the lower half; -1: no number
- * was set. */
-static int (*threads_of(void *handle))(void)
-{
-    static const char *const names[] = {"openblas_get_num_threads",
-                                        "openblas_get_num_threads64_",
-                                        "scipy_openblas_get_num_threads",
-                                        "scipy_openblas_get_num_threads64_",
-                                        "MKL_Get_Max_Threads",
-                                        "flexiblas_get_num_threads",
-                                        "bli_thread_get_num_threads"};
-    void *get = NULL;
-    for (size_t i = 0; handle && !get && i < sizeof names / sizeof *names; i++)
-        get = dlsym(handle, names[i]);
-    int (*count)(void);
-    memcpy(&count, &get, sizeof count);
-    return count;
-}
-
 /* ---- what a caller is bound to --------------------------------------------------------------- */
 
 typedef struct {
@@ -334,12 +316,14 @@ static void fill_entry(hs__entry *entry, const hs__name *name, void *handle, int
     }
     object library;
     void *its = find_object(function, &library) ? open_object(&library) : NULL;
+    hs__library *asked = hs__library_of(its);
     *entry = (hs__entry){.behind = function,
                          .bits = width_of(name, its, library.base),
                          .routine = name->routine,
                          .dtype = name->dtype,
                          .guessed = guessed,
-                         .threads = threads_of(its),
+                         .library = asked,
+                         .governed = hs__least_governed(asked, name->routine),
                          .name = name};
 }
 

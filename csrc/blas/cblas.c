@@ -1,5 +1,6 @@
 /* The BLAS functions of the C interface, under four families of names (names.h). */
 #include "blas/gate.h"
+#include "blas/govern.h"
 #include "blas/names.h"
 #include "blas/products.h"
 #include "blas/systems.h"

@@ -11,7 +11,14 @@
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), NULL)
 #define INTEGER(x) hs__integer_of(x, wide)
 #define DOUBLE(x) ((double)INTEGER(x))
-#define BEHIND(FUNCTION) ((__typeof__(&FUNCTION))entry->behind)
+/* Calls the library behind, governed, from a function that has `volume`. */
+#define BEHIND(FUNCTION, ...)                                \
+    do {                                                     \
+        hs__guard guard = {0};                               \
+        hs__govern(&guard, entry, volume);                   \
+        ((__typeof__(&FUNCTION))entry->behind)(__VA_ARGS__); \
+        hs__release(&guard);                                 \
+    } while (0)
 
 #define DEFINE_GEMM(P, DTYPE, SCALAR, AT)                                                         \
     HS__BLAS void NAME(P##gemm)(int order, int op_a, int op_b, INT m, INT n, INT k, SCALAR alpha, \
@@ -19,7 +26,8 @@
                                 void *c, INT ldc)                                                 \
     {                                                                                             \
         ENTRY(NAME(P##gemm), HS__GEMM, DTYPE);                                                    \
-        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n) * DOUBLE(k))) {                             \
+        const double volume = DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                                  \
+        if (hs__is_large(entry, volume)) {                                                        \
             const char x = letter_of(op_a), y = letter_of(op_b);                                  \
             if (order == COLUMNS &&                                                               \
                 hs__gemm(entry, x, y, INTEGER(m), INTEGER(n), INTEGER(k), AT(alpha), a,           \
@@ -30,7 +38,7 @@
                          INTEGER(ldb), a, INTEGER(lda), AT(beta), c, INTEGER(ldc)))               \
                 return;                                                                           \
         }                                                                                         \
-        BEHIND(NAME(P##gemm))(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   \
+        BEHIND(NAME(P##gemm), order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   \
     }
 
 #define DEFINE_SYRK(NAMED, DTYPE, SCALAR, AT, HERMITIAN)                                          \
@@ -38,7 +46,8 @@
                               const void *a, INT lda, SCALAR beta, void *c, INT ldc)              \
     {                                                                                             \
         ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                      \
-        if (hs__is_large(entry, 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(k))) {                       \
+        const double volume = 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(k);                            \
+        if (hs__is_large(entry, volume)) {                                                        \
             const char t = letter_of(triangle), x = letter_of(op);                                \
             if (order == COLUMNS &&                                                               \
                 hs__syrk(entry, HERMITIAN, t, x, INTEGER(n), INTEGER(k), AT(alpha), a,            \
@@ -49,7 +58,7 @@
                                           AT(alpha), a, INTEGER(lda), AT(beta), c, INTEGER(ldc))) \
                 return;                                                                           \
         }                                                                                         \
-        BEHIND(NAME(NAMED))(order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);              \
+        BEHIND(NAME(NAMED), order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);              \
     }
 
 #define DEFINE_TRSM(P, DTYPE, SCALAR, AT)                                                          \
@@ -57,8 +66,9 @@
                                 INT n, SCALAR alpha, const void *a, INT lda, void *b, INT ldb)     \
     {                                                                                              \
         ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                     \
-        if (hs__is_large(entry, 0.5 * DOUBLE(m) * DOUBLE(n) *                                      \
-                                    (letter_of(side) == 'L' ? DOUBLE(m) : DOUBLE(n)))) {           \
+        const double volume =                                                                      \
+            0.5 * DOUBLE(m) * DOUBLE(n) * (letter_of(side) == 'L' ? DOUBLE(m) : DOUBLE(n));        \
+        if (hs__is_large(entry, volume)) {                                                         \
             const char s = letter_of(side), t = letter_of(triangle), x = letter_of(op);            \
             const char d = letter_of(diagonal);                                                    \
             if (order == COLUMNS && hs__trsm(entry, s, t, x, d, INTEGER(m), INTEGER(n), AT(alpha), \
@@ -69,8 +79,7 @@
                          AT(alpha), a, INTEGER(lda), b, INTEGER(ldb)))                             \
                 return;                                                                            \
         }                                                                                          \
-        BEHIND(NAME(P##trsm))                                                                      \
-        (order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);                        \
+        BEHIND(NAME(P##trsm), order, side, triangle, op, diagonal, m, n, alpha, a, lda, b, ldb);   \
     }
 
 #define DEFINE_GEMV(P, DTYPE, SCALAR, AT)                                                         \
@@ -78,7 +87,8 @@
                                 INT lda, const void *x, INT incx, SCALAR beta, void *y, INT incy) \
     {                                                                                             \
         ENTRY(NAME(P##gemv), HS__GEMV, DTYPE);                                                    \
-        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n))) {                                         \
+        const double volume = DOUBLE(m) * DOUBLE(n);                                              \
+        if (hs__is_large(entry, volume)) {                                                        \
             const char o = letter_of(op);                                                         \
             if (order == COLUMNS &&                                                               \
                 hs__gemv(entry, o, INTEGER(m), INTEGER(n), AT(alpha), a, INTEGER(lda), x,         \
@@ -89,7 +99,7 @@
                          INTEGER(lda), x, INTEGER(incx), AT(beta), y, INTEGER(incy)))             \
                 return;                                                                           \
         }                                                                                         \
-        BEHIND(NAME(P##gemv))(order, op, m, n, alpha, a, lda, x, incx, beta, y, incy);            \
+        BEHIND(NAME(P##gemv), order, op, m, n, alpha, a, lda, x, incx, beta, y, incy);            \
     }
 
 #define VALUE(x) (&(x))

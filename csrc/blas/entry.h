@@ -62,7 +62,8 @@ struct hs__entry {
     int32_t routine; /* hs__routine */
     int32_t dtype;   /* hs_dtype */
     int32_t guessed; /* `behind` is not in the scope of the caller itself */
-    int (*threads)(void); /* threads that its library is to use; NULL: cannot be asked */
+    struct hs__library *library; /* of the function; NULL: it cannot be asked for its threads */
+    double governed;             /* multiply-adds from which its calls are governed (govern.h) */
     const hs__name *name;
     hs__entry *next;
     atomic_ullong agreed; /* number of loaded libraries when all with this name had these bits */

@@ -1,6 +1,7 @@
 /* The BLAS and LAPACK functions of the Fortran interface, under four families of names
  * (names.h). */
 #include "blas/gate.h"
+#include "blas/govern.h"
 #include "blas/names.h"
 #include "blas/orthogonal.h"
 #include "blas/products.h"

@@ -12,7 +12,14 @@
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), HS__TEXT_OF(NAME(ilaver)))
 #define INTEGER(x) hs__integer_at(x, wide)
 #define DOUBLE(x) ((double)INTEGER(x))
-#define BEHIND ((void (*)())entry->behind)
+/* Calls the library behind, governed, from a function that has `volume`. */
+#define BEHIND(...)                               \
+    do {                                          \
+        hs__guard guard = {0};                    \
+        hs__govern(&guard, entry, volume);        \
+        ((void (*)())entry->behind)(__VA_ARGS__); \
+        hs__release(&guard);                      \
+    } while (0)
 
 #define DEFINE_GEMM(P, DTYPE)                                                                     \
     HS__BLAS void NAME(P##gemm)(const char *op_a, const char *op_b, const void *m, const void *n, \
@@ -21,7 +28,8 @@
                                 const void *ldc)                                                  \
     {                                                                                             \
         ENTRY(NAME(P##gemm), HS__GEMM, DTYPE);                                                    \
-        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n) * DOUBLE(k)) &&                             \
+        const double volume = DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                                  \
+        if (hs__is_large(entry, volume) &&                                                        \
             hs__gemm(entry, *op_a, *op_b, INTEGER(m), INTEGER(n), INTEGER(k), alpha, a,           \
                      INTEGER(lda), b, INTEGER(ldb), beta, c, INTEGER(ldc)))                       \
             return;                                                                               \
@@ -34,7 +42,8 @@
                               void *c, const void *ldc)                                            \
     {                                                                                              \
         ENTRY(NAME(NAMED), HS__SYRK, DTYPE);                                                       \
-        if (hs__is_large(entry, 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(k)) &&                        \
+        const double volume = 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(k);                             \
+        if (hs__is_large(entry, volume) &&                                                         \
             hs__syrk(entry, HERMITIAN, *triangle, *op, INTEGER(n), INTEGER(k), alpha, a,           \
                      INTEGER(lda), beta, c, INTEGER(ldc)))                                         \
             return;                                                                                \
@@ -49,7 +58,8 @@
     {                                                                                             \
         ENTRY(NAME(P##trsm), HS__TRSM, DTYPE);                                                    \
         const double order = *side == 'L' || *side == 'l' ? DOUBLE(m) : DOUBLE(n);                \
-        if (hs__is_large(entry, 0.5 * DOUBLE(m) * DOUBLE(n) * order) &&                           \
+        const double volume = 0.5 * DOUBLE(m) * DOUBLE(n) * order;                                \
+        if (hs__is_large(entry, volume) &&                                                        \
             hs__trsm(entry, *side, *triangle, *op, *diagonal, INTEGER(m), INTEGER(n), alpha, a,   \
                      INTEGER(lda), b, INTEGER(ldb)))                                              \
             return;                                                                               \
@@ -63,7 +73,8 @@
                                 const void *beta, void *y, const void *incy)                       \
     {                                                                                              \
         ENTRY(NAME(P##gemv), HS__GEMV, DTYPE);                                                     \
-        if (hs__is_large(entry, DOUBLE(m) * DOUBLE(n)) &&                                          \
+        const double volume = DOUBLE(m) * DOUBLE(n);                                               \
+        if (hs__is_large(entry, volume) &&                                                         \
             hs__gemv(entry, *op, INTEGER(m), INTEGER(n), alpha, a, INTEGER(lda), x, INTEGER(incx), \
                      beta, y, INTEGER(incy)))                                                      \
             return;                                                                                \
@@ -72,10 +83,10 @@
 
 /* Functions of LAPACK: a call that the engine does fills in info. */
 #define PIVOTS(x) ((hs__pivots){x, wide ? 8 : 4})
-#define TRY_ENGINE(VOLUME, CALL)                     \
+#define TRY_ENGINE(CALL)                             \
     do {                                             \
         int64_t found = 0;                           \
-        if (hs__is_large(entry, VOLUME) && (CALL)) { \
+        if (hs__is_large(entry, volume) && (CALL)) { \
             hs__set_integer(info, wide, found);      \
             return;                                  \
         }                                            \
@@ -88,8 +99,8 @@
                                  void *pivots, void *info)                                        \
     {                                                                                             \
         ENTRY(NAME(P##getrf), HS__GETRF, DTYPE);                                                  \
+        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n) / 3.0;                        \
         TRY_ENGINE(                                                                               \
-            DOUBLE(m) * DOUBLE(n) * SMALLER(m, n) / 3.0,                                          \
             hs__getrf(entry, INTEGER(m), INTEGER(n), a, INTEGER(lda), PIVOTS(pivots), &found));   \
         BEHIND(m, n, a, lda, pivots, info);                                                       \
     }                                                                                             \
@@ -98,8 +109,8 @@
                                  void *info)                                                      \
     {                                                                                             \
         ENTRY(NAME(P##getrs), HS__GETRS, DTYPE);                                                  \
-        TRY_ENGINE(DOUBLE(n) * DOUBLE(n) * DOUBLE(cols),                                          \
-                   hs__getrs(entry, *op, INTEGER(n), INTEGER(cols), a, INTEGER(lda),              \
+        const double volume = DOUBLE(n) * DOUBLE(n) * DOUBLE(cols);                               \
+        TRY_ENGINE(hs__getrs(entry, *op, INTEGER(n), INTEGER(cols), a, INTEGER(lda),              \
                              PIVOTS(pivots), b, INTEGER(ldb), &found));                           \
         BEHIND(op, n, cols, a, lda, pivots, b, ldb, info, LENGTH);                                \
     }                                                                                             \
@@ -107,8 +118,8 @@
                                 void *pivots, void *b, const void *ldb, void *info)               \
     {                                                                                             \
         ENTRY(NAME(P##gesv), HS__GESV, DTYPE);                                                    \
-        TRY_ENGINE(DOUBLE(n) * DOUBLE(n) * (DOUBLE(n) / 3.0 + DOUBLE(cols)),                      \
-                   hs__gesv(entry, INTEGER(n), INTEGER(cols), a, INTEGER(lda), PIVOTS(pivots), b, \
+        const double volume = DOUBLE(n) * DOUBLE(n) * (DOUBLE(n) / 3.0 + DOUBLE(cols));           \
+        TRY_ENGINE(hs__gesv(entry, INTEGER(n), INTEGER(cols), a, INTEGER(lda), PIVOTS(pivots), b, \
                             INTEGER(ldb), &found));                                               \
         BEHIND(n, cols, a, lda, pivots, b, ldb, info);                                            \
     }                                                                                             \
@@ -116,9 +127,10 @@
                                  void *work, const void *lwork, void *info)                       \
     {                                                                                             \
         ENTRY(NAME(P##getri), HS__GETRI, DTYPE);                                                  \
+        const double volume = 2.0 / 3.0 * CUBE(n);                                                \
         if (INTEGER(lwork) >= INTEGER(n) && INTEGER(lwork) > 0)                                   \
-            TRY_ENGINE(2.0 / 3.0 * CUBE(n), hs__getri(entry, INTEGER(n), a, INTEGER(lda),         \
-                                                      PIVOTS(pivots), work, &found));             \
+            TRY_ENGINE(                                                                           \
+                hs__getri(entry, INTEGER(n), a, INTEGER(lda), PIVOTS(pivots), work, &found));     \
         BEHIND(n, a, lda, pivots, work, lwork, info);                                             \
     }
 
@@ -127,8 +139,8 @@
                                  void *info)                                                      \
     {                                                                                             \
         ENTRY(NAME(P##potrf), HS__POTRF, DTYPE);                                                  \
-        TRY_ENGINE(CUBE(n) / 6.0,                                                                 \
-                   hs__potrf(entry, *triangle, INTEGER(n), a, INTEGER(lda), &found));             \
+        const double volume = CUBE(n) / 6.0;                                                      \
+        TRY_ENGINE(hs__potrf(entry, *triangle, INTEGER(n), a, INTEGER(lda), &found));             \
         BEHIND(triangle, n, a, lda, info, LENGTH);                                                \
     }                                                                                             \
     HS__BLAS void NAME(P##potrs)(const char *triangle, const void *n, const void *cols,           \
@@ -136,8 +148,8 @@
                                  void *info)                                                      \
     {                                                                                             \
         ENTRY(NAME(P##potrs), HS__POTRS, DTYPE);                                                  \
-        TRY_ENGINE(DOUBLE(n) * DOUBLE(n) * DOUBLE(cols),                                          \
-                   hs__potrs(entry, *triangle, INTEGER(n), INTEGER(cols), a, INTEGER(lda), b,     \
+        const double volume = DOUBLE(n) * DOUBLE(n) * DOUBLE(cols);                               \
+        TRY_ENGINE(hs__potrs(entry, *triangle, INTEGER(n), INTEGER(cols), a, INTEGER(lda), b,     \
                              INTEGER(ldb), &found));                                              \
         BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                                  \
     }                                                                                             \
@@ -145,8 +157,8 @@
                                 const void *lda, void *b, const void *ldb, void *info)            \
     {                                                                                             \
         ENTRY(NAME(P##posv), HS__POSV, DTYPE);                                                    \
-        TRY_ENGINE(DOUBLE(n) * DOUBLE(n) * (DOUBLE(n) / 6.0 + DOUBLE(cols)),                      \
-                   hs__posv(entry, *triangle, INTEGER(n), INTEGER(cols), a, INTEGER(lda), b,      \
+        const double volume = DOUBLE(n) * DOUBLE(n) * (DOUBLE(n) / 6.0 + DOUBLE(cols));           \
+        TRY_ENGINE(hs__posv(entry, *triangle, INTEGER(n), INTEGER(cols), a, INTEGER(lda), b,      \
                             INTEGER(ldb), &found));                                               \
         BEHIND(triangle, n, cols, a, lda, b, ldb, info, LENGTH);                                  \
     }                                                                                             \
@@ -155,8 +167,8 @@
                                  void *b, const void *ldb, void *info)                            \
     {                                                                                             \
         ENTRY(NAME(P##trtrs), HS__TRTRS, DTYPE);                                                  \
-        TRY_ENGINE(0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(cols),                                    \
-                   hs__trtrs(entry, *triangle, *op, *diagonal, INTEGER(n), INTEGER(cols), a,      \
+        const double volume = 0.5 * DOUBLE(n) * DOUBLE(n) * DOUBLE(cols);                         \
+        TRY_ENGINE(hs__trtrs(entry, *triangle, *op, *diagonal, INTEGER(n), INTEGER(cols), a,      \
                              INTEGER(lda), b, INTEGER(ldb), &found));                             \
         BEHIND(triangle, op, diagonal, n, cols, a, lda, b, ldb, info, LENGTH, LENGTH, LENGTH);    \
     }
@@ -167,9 +179,9 @@
                                  void *tau, void *work, const void *lwork, void *info)             \
     {                                                                                              \
         ENTRY(NAME(P##geqrf), HS__GEQRF, DTYPE);                                                   \
+        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n);                               \
         if (INTEGER(lwork) > 0)                                                                    \
-            TRY_ENGINE(DOUBLE(m) * DOUBLE(n) * SMALLER(m, n),                                      \
-                       hs__geqrf(entry, INTEGER(m), INTEGER(n), a, INTEGER(lda), tau, work,        \
+            TRY_ENGINE(hs__geqrf(entry, INTEGER(m), INTEGER(n), a, INTEGER(lda), tau, work,        \
                                  INTEGER(lwork), &found));                                         \
         BEHIND(m, n, a, lda, tau, work, lwork, info);                                              \
     }                                                                                              \
@@ -178,9 +190,9 @@
                               void *info)                                                          \
     {                                                                                              \
         ENTRY(NAME(ORGQR), HS__ORGQR, DTYPE);                                                      \
+        const double volume = DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                                   \
         if (INTEGER(lwork) > 0)                                                                    \
-            TRY_ENGINE(DOUBLE(m) * DOUBLE(n) * DOUBLE(k),                                          \
-                       hs__orgqr(entry, INTEGER(m), INTEGER(n), INTEGER(k), a, INTEGER(lda), tau,  \
+            TRY_ENGINE(hs__orgqr(entry, INTEGER(m), INTEGER(n), INTEGER(k), a, INTEGER(lda), tau,  \
                                  work, INTEGER(lwork), &found));                                   \
         BEHIND(m, n, k, a, lda, tau, work, lwork, info);                                           \
     }                                                                                              \
@@ -189,9 +201,9 @@
                               void *c, const void *ldc, void *work, const void *lwork, void *info) \
     {                                                                                              \
         ENTRY(NAME(ORMQR), HS__ORMQR, DTYPE);                                                      \
+        const double volume = 2.0 * DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                             \
         if (INTEGER(lwork) > 0)                                                                    \
-            TRY_ENGINE(2.0 * DOUBLE(m) * DOUBLE(n) * DOUBLE(k),                                    \
-                       hs__ormqr(entry, *side, *op, INTEGER(m), INTEGER(n), INTEGER(k), a,         \
+            TRY_ENGINE(hs__ormqr(entry, *side, *op, INTEGER(m), INTEGER(n), INTEGER(k), a,         \
                                  INTEGER(lda), tau, c, INTEGER(ldc), work, INTEGER(lwork),         \
                                  &found));                                                         \
         BEHIND(side, op, m, n, k, a, lda, tau, c, ldc, work, lwork, info, LENGTH, LENGTH);         \
@@ -201,9 +213,9 @@
                                 const void *lwork, void *info)                                     \
     {                                                                                              \
         ENTRY(NAME(P##gels), HS__GELS, DTYPE);                                                     \
+        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n);                               \
         if (INTEGER(lwork) > 0)                                                                    \
-            TRY_ENGINE(DOUBLE(m) * DOUBLE(n) * SMALLER(m, n),                                      \
-                       hs__gels(entry, *op, INTEGER(m), INTEGER(n), INTEGER(cols), a,              \
+            TRY_ENGINE(hs__gels(entry, *op, INTEGER(m), INTEGER(n), INTEGER(cols), a,              \
                                 INTEGER(lda), b, INTEGER(ldb), work, INTEGER(lwork), &found));     \
         BEHIND(op, m, n, cols, a, lda, b, ldb, work, lwork, info, LENGTH);                         \
     }

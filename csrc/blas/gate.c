@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas/govern.h"
 #include "blas/openmp.h"
 #include "blas/places.h"
 #include "blas/settings.h"
@@ -197,7 +198,7 @@ int hs__refuse_call(hs__entry *entry, double volume)
  * allow. */
 static int32_t workers_for(hs__entry *entry)
 {
-    const int32_t told = entry->threads ? entry->threads() : 0;
+    const int32_t told = entry->library ? hs__threads_asked(entry->library) : 0;
     const int32_t limit = atomic_load(&hs__blas_settings.limit);
     return told > 0 && told < limit ? told : limit;
 }

@@ -29,6 +29,9 @@ typedef enum hs__fate {
 void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
                     double lost);
 
+/* Counts a call that went to the library behind, governed: with so many threads; 0: not known. */
+void hs__count_governed(const hs__entry *entry, int threads);
+
 /* First check, at no cost: returns whether a call with so many multiply-adds is large enough. */
 static inline int hs__is_large(const hs__entry *entry, double volume)
 {

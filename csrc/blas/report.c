@@ -16,6 +16,11 @@ typedef struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tally tallies[HS__ROUTINES][4];
+/* Governed calls of the library behind, and the sum of their numbers of threads. */
+static struct {
+    long calls;
+    double threads;
+} governed[HS__ROUTINES][4];
 
 void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
                     double lost)
@@ -32,6 +37,14 @@ void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double
     pthread_mutex_unlock(&lock);
 }
 
+void hs__count_governed(const hs__entry *entry, int threads)
+{
+    if (!threads || pthread_mutex_trylock(&lock)) return;
+    governed[entry->routine][entry->dtype].calls++;
+    governed[entry->routine][entry->dtype].threads += threads;
+    pthread_mutex_unlock(&lock);
+}
+
 static void print_tally(const char *name, int dtype, const tally *t)
 {
     const double flops = (dtype >> 1 ? 8.0 : 2.0) * t->volume[0];
@@ -41,6 +54,22 @@ static void print_tally(const char *name, int dtype, const tally *t)
             flops, t -> seconds);
     if (t->seconds > 0.0) fprintf(stderr, " %9.1f %8.3f\n", flops / t->seconds * 1e-9, t->lost);
     else fprintf(stderr, " %9s %8s\n", "-", "-");
+}
+
+static void print_governed(void)
+{
+    int printed = 0;
+    for (int r = 0; r < HS__ROUTINES; r++)
+        for (int d = 0; d < 4; d++) {
+            if (!governed[r][d].calls) continue;
+            if (!printed++)
+                fprintf(stderr,
+                        "hetsched: calls that your library computed, process %ld\n%-7s %8s %8s\n",
+                        (long)getpid(), "", "calls", "threads");
+            fprintf(stderr, "%c%-6s %8ld %8.1f\n", "sdcz"[d], hs__routine_names[r],
+                    governed[r][d].calls, governed[r][d].threads / (double)governed[r][d].calls);
+        }
+    if (printed) fputs("threads: mean number that hetsched gave to a call.\n", stderr);
 }
 
 __attribute__((destructor)) static void print_report(void)
@@ -70,4 +99,5 @@ __attribute__((destructor)) static void print_report(void)
               "multiply-adds. flops, seconds, GFLOP/s: of those\n"
               "taken. lost: core-seconds meanwhile that other programs had.\n",
               stderr);
+    print_governed();
 }

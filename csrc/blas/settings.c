@@ -10,6 +10,7 @@
 
 #include "blas/control.h"
 #include "blas/gate.h"
+#include "blas/govern.h"
 
 hs__settings hs__blas_settings;
 int hs__counting;
@@ -184,6 +185,16 @@ static void read_limit(const char *name)
     if (most > 0 && most < hs__blas_settings.most) hs__blas_settings.most = (int32_t)most;
 }
 
+static void read_behind(const char *text)
+{
+    char *end;
+    const long most = text ? strtol(text, &end, 10) : 0;
+    hs__blas_settings.behind = HS__BEHIND_AUTO;
+    if (text && strcmp(text, "own") == 0) hs__blas_settings.behind = HS__BEHIND_OWN;
+    if (most > 0 && !*end) hs__blas_settings.behind = most < INT32_MAX ? (int32_t)most : INT32_MAX;
+    if (hs__blas_settings.behind == HS__BEHIND_AUTO) hs__watch_load();
+}
+
 __attribute__((constructor)) static void read_all(void)
 {
     const char *on = getenv("HETSCHED_BLAS");
@@ -205,6 +216,7 @@ __attribute__((constructor)) static void read_all(void)
     hs__blas_settings.deterministic =
         deterministic && *deterministic && strcmp(deterministic, "0") != 0;
     hs__blas_settings.report = hs__counting = report && *report && strcmp(report, "0") != 0;
+    read_behind(getenv("HETSCHED_BLAS_BEHIND"));
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
     if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
 }

@@ -9,6 +9,7 @@
  *   kernel/blocks.h      register tiles and block sizes of the kernels, for each instruction set
  *   factor/blocks.c      widths of the blocks of factorisations
  *   blas/settings.c      the least calls that the drop-in library takes from the library behind
+ *   blas/govern.c        the least calls that have several threads in the library behind
  *   include/hetsched/    the most workers for which a planner's search is exact
  *
  * Enumerators only: hetsched/_engine/tuning.py reads them by name. */
