@@ -44,7 +44,7 @@ typedef struct hs__name {
      * library's integers. ilaver: NULL for names of C. */
     const char *isamax;
     const char *ilaver;
-    int32_t routine; /* hs__routine */
+    int32_t routine; /* hs__routine, or the number of a driver (drivers.h) */
     int32_t dtype;   /* hs_dtype */
     int32_t bits;    /* of integers, as the prefix or suffix tells: 32 or 64; 0: plain name */
     _Atomic(hs__entry *) entries;      /* newest first; one for each calling object */
@@ -59,7 +59,7 @@ struct hs__entry {
     uintptr_t bytes; /* length of the caller's code */
     void *behind;    /* the function that the call is for */
     int32_t bits;    /* of the caller's integers, 32 or 64; 0: unknown, the engine takes no call */
-    int32_t routine; /* hs__routine */
+    int32_t routine; /* of the name */
     int32_t dtype;   /* hs_dtype */
     int32_t guessed; /* `behind` is not in the scope of the caller itself */
     struct hs__library *library; /* of the function; NULL: it cannot be asked for its threads */

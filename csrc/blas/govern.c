@@ -34,11 +34,14 @@ static _Thread_local struct {
 /* ---- how many threads are good --------------------------------------------------------------- */
 
 /* Multiply-adds from which more than one thread can be faster. For gemm and gemv they are those
- * from which OpenBLAS itself uses more, for the other routines estimates for two to four cores. */
+ * from which OpenBLAS itself uses more. The others are estimates: a driver of order 100 takes about
+ * a millisecond. */
 static const double least_gemm = 262144.0, least_gemv = 9216.0, least_other = 262144.0;
+static const double least_driver = 1e6;
 
 static double least_shared(int32_t routine)
 {
+    if (routine >= HS__ROUTINES) return least_driver;
     if (routine == HS__GEMM) return least_gemm;
     return routine == HS__GEMV ? least_gemv : least_other;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas/drivers.h"
 #include "blas/gate.h"
 #include "blas/settings.h"
 
@@ -20,7 +21,10 @@ static tally tallies[HS__ROUTINES][4];
 static struct {
     long calls;
     double threads;
-} governed[HS__ROUTINES][4];
+} governed[HS__ALL_ROUTINES][4];
+
+#define NAME_OF(NAME, ...) #NAME,
+static const char *const driver_names[] = {HS__DRIVERS(NAME_OF, NAME_OF, NAME_OF)};
 
 void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
                     double lost)
@@ -59,14 +63,15 @@ static void print_tally(const char *name, int dtype, const tally *t)
 static void print_governed(void)
 {
     int printed = 0;
-    for (int r = 0; r < HS__ROUTINES; r++)
+    for (int r = 0; r < HS__ALL_ROUTINES; r++)
         for (int d = 0; d < 4; d++) {
             if (!governed[r][d].calls) continue;
             if (!printed++)
                 fprintf(stderr,
                         "hetsched: calls that your library computed, process %ld\n%-7s %8s %8s\n",
                         (long)getpid(), "", "calls", "threads");
-            fprintf(stderr, "%c%-6s %8ld %8.1f\n", "sdcz"[d], hs__routine_names[r],
+            fprintf(stderr, "%c%-6s %8ld %8.1f\n", "sdcz"[d],
+                    r < HS__ROUTINES ? hs__routine_names[r] : driver_names[r - HS__ROUTINES],
                     governed[r][d].calls, governed[r][d].threads / (double)governed[r][d].calls);
         }
     if (printed) fputs("threads: mean number that hetsched gave to a call.\n", stderr);
