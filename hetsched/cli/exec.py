@@ -20,7 +20,8 @@ def add_parser(commands: Any) -> None:
         description=(
             "Run a program (Python with NumPy, Octave, R or any other). hetsched computes its large"
             " matrix products, solves and factorisations. Small ones, and all other calls, go to"
-            " the program's own libraries. Linux only."
+            " the program's own libraries, on as many threads as are good at that moment."
+            " Linux only."
         ),
     )
     run.add_argument(
@@ -38,6 +39,15 @@ def add_parser(commands: Any) -> None:
         ),
     )
     run.add_argument(
+        "--behind",
+        metavar="auto|own|N",
+        help=(
+            "threads of the program's own library in calls that hetsched does not take: as many as"
+            " are good at that moment, as many as the program asked for, or at most N (default:"
+            " auto)"
+        ),
+    )
+    run.add_argument(
         "--report", action="store_true", help="print a table of all calls when the program ends"
     )
     run.add_argument(
@@ -52,5 +62,7 @@ def _exec(given: argparse.Namespace) -> None:
         raise ValueError("command is missing: hetsched exec [options] [--] command [argument ...]")
     if shutil.which(program[0]) is None:
         raise ValueError(f"command {program[0]!r} is not found, or is not executable")
-    made = environment(threads=given.threads, least=given.least, report=given.report)
+    made = environment(
+        threads=given.threads, least=given.least, behind=given.behind, report=given.report
+    )
     os.execvpe(program[0], program, made)

@@ -22,6 +22,7 @@ def environment(
     *,
     threads: int | None = None,
     least: str | None = None,
+    behind: str | int | None = None,
     report: bool = False,
     given: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
@@ -34,6 +35,10 @@ def environment(
     least : str, optional
         Multiply-adds from which the engine computes a call, such as "1e6" or "gemm=1e6,dgetrf=3e5".
         Default: the measured values, or else the library's own.
+    behind : {"auto", "own"} or int, optional
+        Threads of the program's own library in the calls that it computes: as many as are good at
+        that moment, as many as the program asked for, or at most this number. Never more than the
+        program asked for. Default: that of `given`, or "auto".
     report : bool
         Print a table of all calls when the program ends.
     given : mapping, optional
@@ -72,9 +77,25 @@ def environment(
     least = kept(host) if least is None else checked(least)
     if least:
         made["HETSCHED_BLAS_LEAST"] = least
+    if behind is not None:
+        made["HETSCHED_BLAS_BEHIND"] = _behind(behind)
     if report:
         made["HETSCHED_BLAS_REPORT"] = "1"
     return made
+
+
+def _behind(behind: str | int) -> str:
+    """The text of HETSCHED_BLAS_BEHIND."""
+    if behind in ("auto", "own"):
+        return behind
+    try:
+        return str(
+            check.integer("behind", int(behind) if isinstance(behind, str) else behind, low=1)
+        )
+    except ValueError:
+        raise ValueError(
+            f"behind must be auto, own or a number of threads, got {behind!r}"
+        ) from None
 
 
 def _text(blocking: Blocking) -> str:

@@ -43,6 +43,8 @@ def exec_(*words, **changes):
         (["--threads", "0", "true"], "threads must be"),
         (["--threads", "-2", "true"], "threads must be"),
         (["--threads", "many", "true"], "invalid int value: 'many'"),
+        (["--behind", "0", "true"], "behind must be auto, own or a number of threads, got '0'"),
+        (["--behind", "all", "true"], "behind must be auto, own or a number of threads, got 'all'"),
         (["--nothing", "true"], "--nothing"),
     ],
 )
@@ -100,6 +102,8 @@ def test_the_programs_environment():
         "1",
         "--least",
         "gemm=5",
+        "--behind",
+        "own",
         "--report",
         LD_PRELOAD="/nowhere/other.so",
         KEPT="a=b",
@@ -108,12 +112,15 @@ def test_the_programs_environment():
     assert found["HETSCHED_BLAS_CORES"] == str(host.places[0])
     assert found["HETSCHED_BLAS_LEAST"] == "gemm=5"
     assert found["HETSCHED_BLAS_REPORT"] == "1"
+    assert found["HETSCHED_BLAS_BEHIND"] == "own"
     assert found["KEPT"] == "a=b"
     found = environment_of()
     assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places[: host.worth]))
     assert "HETSCHED_BLAS_REPORT" not in found
+    assert "HETSCHED_BLAS_BEHIND" not in found
     assert "HETSCHED_BLAS_LEAST" not in found  # nothing has been measured
     assert "HETSCHED_BLAS_SPEEDS" not in found
+    assert environment_of("--behind", "3")["HETSCHED_BLAS_BEHIND"] == "3"
     found = environment_of("--threads", "100000")
     assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places))
 
@@ -413,6 +420,12 @@ def test_a_home_that_cannot_be_written_to(monkeypatch, tmp_path):
     host = hs.topology()
     kept.keep({**kept.header(host, "blas"), "least": {"dgemm": 1.0}})
     assert kept.kept_record(host, "blas") is None
+
+
+@pytest.mark.parametrize("behind", [0, -1, 1.5, "2.0", "", True])
+def test_behind_that_is_none(behind):
+    with pytest.raises((TypeError, ValueError), match="^behind must"):
+        dropin.environment(behind=behind)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
