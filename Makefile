@@ -1,7 +1,8 @@
 # make demo   builds and shows the main job
-# make test   builds and runs every test
+# make test   builds, and runs the tests with few inputs of each kind: at most eight minutes on two cores
+# make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS and the newest packages: hours
+# make ctest   the tests in C;  make pytest  those in Python;  make pytest-address  these with sanitizers: with all inputs
 # make test-python PYTHON=/usr/bin/python3  runs the tests in Python with another Python, in an environment of its own
-# make test-all   does that with each of PYTHONS and the newest packages that pip finds; not part of make test
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
 # make cfuzz  looks for inputs of the engine in C that go wrong, each harness for SECONDS seconds (libFuzzer; needs clang)
@@ -18,15 +19,21 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 # An editable install knows the modules that were there: others, another stamp.
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Most modules of these packages are never imported: to compile all takes half of the installation.
+export PIP_NO_COMPILE = 1
 
 .PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
 
+# HS_TEST_FEW: fewer random inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python (tests/conftest.py), and no test that
+# is marked as slow. docs/testing.md says what this leaves to test-all.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
-	@$(MAKE) --no-print-directory ctest pytest pytest-address
+	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest pytest-address
+
+NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
 
 # Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
 LIMIT ?= 1h
@@ -34,14 +41,14 @@ LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --for
 
 # Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
-	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
 
 # The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
 TARGET ?= pytest
 test-python:
 	@$(MAKE) --no-print-directory $(TARGET) VENV=.venv-$$($(PYTHON) -c 'import platform; print(platform.python_version())')
 
-# With each of several Pythons, names or paths; one that is not there is named and left out.
+# Part by part, with the time of each. The Pythons are names or paths; one that is not there is named and left out.
 PYTHONS ?= python3.11 python3.12 python3.13
 test-all:
 	@sh tools/test-all.sh "$(MAKE)" $(PYTHONS)
@@ -77,7 +84,7 @@ pytest-address: $(VENV)/installed-test build/ctest-address
 	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
-	$(LIMITED) $(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile -k "not ($(UNSANITIZED))" $(SANITIZED)
+	$(LIMITED) $(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile $(NOT_SLOW) -k "not ($(UNSANITIZED))" $(SANITIZED)
 
 # Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
 coverage: $(VENV)/installed-test

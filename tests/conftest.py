@@ -10,6 +10,14 @@ from itertools import count
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
+from inputs import many
+
+# The number of examples is that of the profile, unless a test needs another. With few, in "make
+# test", they are the same in each run.
+settings.register_profile("all", deadline=None, max_examples=200)
+settings.register_profile("few", deadline=None, max_examples=25, derandomize=True)
+settings.load_profile(many("all", "few"))
 
 # a failure in it shows its values, as those of tests do
 pytest.register_assert_rewrite("interrupted")

@@ -416,6 +416,7 @@ def test_simulated_again(plan, tmp_path):
         )
 
 
+@pytest.mark.slow
 @each
 def test_drawn_again(plan, tmp_path):
     from matplotlib import pyplot

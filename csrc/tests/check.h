@@ -4,6 +4,7 @@
 #define HETSCHED_TESTS_CHECK_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static long check_count, check_failures;
 
@@ -27,21 +28,20 @@ static inline int check_result(void)
     return check_failures || !check_count;
 }
 
-/* The number of inputs of one kind, or their step: `all`, or `few` under the thread sanitizer and
- * in an emulator, which are slow. Under the thread sanitizer only the interleaving of threads
- * matters, not sizes, layouts or the arithmetic of one worker. */
-#if defined(__SANITIZE_THREAD__) || defined(HS_TEST_FEW)
-#define CHECK_MANY(all, few) (few)
+/* Whether few inputs of each kind are enough. This holds under the thread sanitizer, where only the
+ * interleaving of threads matters, not sizes, layouts or the arithmetic of one worker, and with
+ * HS_TEST_FEW in the environment: in "make test", and in an emulator. */
+static inline int check_few(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return 1;
 #else
-#define CHECK_MANY(all, few) (all)
+    return getenv("HS_TEST_FEW") != NULL;
 #endif
+}
 
-/* 1 in an emulator, to skip what takes it long and is checked elsewhere for every processor. */
-#ifdef HS_TEST_FEW
-enum { CHECK_EMULATED = 1 };
-#else
-enum { CHECK_EMULATED = 0 };
-#endif
+/* The number of inputs of one kind, or their step. */
+#define CHECK_MANY(all, few) (check_few() ? (few) : (all))
 
 /* Returns a repeatable pseudo-random number: the upper bits of Knuth's 64-bit generator. */
 static inline unsigned check_random(unsigned below)

@@ -188,7 +188,7 @@ static void fixed_numbers(void)
 {
     static double areas[MAX], shares[MAX];
     static int32_t order[MAX], start[MAX + 1];
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < CHECK_MANY(40, 10); round++) {
         const int32_t p = 1 + (int32_t)check_random(40);
         const int32_t rows = round % 2 ? p : 1 + (int32_t)check_random(p);
         for (int32_t i = 0; i < p; i++)
@@ -257,7 +257,7 @@ static double random_area(int kind)
 static void every_small_case(void)
 {
     double areas[9], shares[9];
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < CHECK_MANY(400, 80); round++) {
         int32_t p = 1 + (int32_t)check_random(9);
         for (int32_t i = 0; i < p; i++) areas[i] = random_area(round % 4);
         areas[check_random((unsigned)p)] = 2.5; /* never all zero */
@@ -274,7 +274,7 @@ static void every_small_case(void)
 static void many_areas(void)
 {
     static double areas[MAX], shares[MAX];
-    for (int round = 0; round < 24; round++) {
+    for (int round = 0; round < CHECK_MANY(24, 6); round++) {
         int32_t p = MAX - (int32_t)check_random(100);
         int32_t limit = 1 + (int32_t)check_random(30);
         int32_t rows = p / 25 + (int32_t)check_random(30); /* at most 30 columns are needed */
@@ -297,7 +297,7 @@ static void many_areas(void)
 static void wide_boxes(void)
 {
     static double areas[MAX], shares[MAX];
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < CHECK_MANY(60, 12); round++) {
         const int32_t p = 20 + (int32_t)check_random(120);
         const int32_t rows = round % 2 ? p : 4 + (int32_t)check_random(6);
         const double aspect = (const double[]){4, 9, 30, 0.5}[round % 4];
@@ -331,7 +331,7 @@ static void sides_of_the_floorplan(void)
 {
     static double areas[MAX], sides[2 * MAX], rects[8 * MAX];
     static int32_t order[MAX], start[MAX + 1], plan[2 * MAX], workers[2 * MAX];
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < CHECK_MANY(200, 40); round++) {
         const int32_t p = round < 4 ? 1 + round : 1 + (int32_t)check_random(MAX);
         int32_t columns;
         int32_t length = 0;

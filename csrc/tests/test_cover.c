@@ -333,24 +333,25 @@ static void any_numbers(void)
 /* A grid of many boxes: complete, and with one box moved over its neighbour. */
 static void many_boxes(void)
 {
-    enum { ACROSS = CHECK_MANY(300, 20), COUNT = ACROSS * ACROSS };
-    hs_box *boxes = malloc(COUNT * sizeof *boxes);
+    const int32_t across = CHECK_MANY(300, 20);
+    const int32_t count = across * across;
+    hs_box *boxes = malloc((size_t)count * sizeof *boxes);
     hs_cover cover;
     if (!CHECK(boxes != NULL)) return;
-    for (int32_t i = 0; i < COUNT; i++)
+    for (int32_t i = 0; i < count; i++)
         boxes[i] = (hs_box){.worker = i % P,
-                            .row = i / ACROSS * 3,
-                            .col = i % ACROSS * 2,
+                            .row = i / across * 3,
+                            .col = i % across * 2,
                             .height = 3,
                             .width = 2,
                             .length = 5};
-    CHECK(hs_boxes_cover(3 * ACROSS, 2 * ACROSS, 5, HS_TRIANGLE_NONE, 1, COUNT, boxes, NULL) ==
+    CHECK(hs_boxes_cover(3 * across, 2 * across, 5, HS_TRIANGLE_NONE, 1, count, boxes, NULL) ==
           HS_OK);
-    boxes[ACROSS + 1].col--;
-    CHECK(hs_boxes_cover(3 * ACROSS, 2 * ACROSS, 5, HS_TRIANGLE_NONE, 1, COUNT, boxes, &cover) ==
+    boxes[across + 1].col--;
+    CHECK(hs_boxes_cover(3 * across, 2 * across, 5, HS_TRIANGLE_NONE, 1, count, boxes, &cover) ==
           HS_ERROR_VALUE);
-    CHECK(cover.fault == HS_OVERLAP && cover.row == 3 && cover.col == 1 && cover.first == ACROSS &&
-          cover.second == ACROSS + 1);
+    CHECK(cover.fault == HS_OVERLAP && cover.row == 3 && cover.col == 1 && cover.first == across &&
+          cover.second == across + 1);
     free(boxes);
 }
 

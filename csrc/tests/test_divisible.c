@@ -42,7 +42,7 @@ static void closed_forms(void)
 
 static void random_orders(void)
 {
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < CHECK_MANY(300, 50); round++) {
         double times[P], sends[P], receives[P], shares[P], makespan, found, bound;
         double sum = 0;
         int32_t p = 1 + (int32_t)check_random(P);
@@ -98,7 +98,7 @@ static void random_orders(void)
  * were once overstated, and called optimal. */
 static void useless(void)
 {
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < CHECK_MANY(200, 50); round++) {
         double times[5], sends[5], receives[5], shares[5], makespan[2], bound[2];
         int32_t p = 1 + (int32_t)check_random(4);
         for (int32_t i = 0; i < p; i++) {

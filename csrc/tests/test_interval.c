@@ -221,7 +221,7 @@ static void no_memory(void)
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 1500;
+    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(1500, 300);
     as_every_run(rounds);
     as_every_grouping(rounds);
     not_worse();

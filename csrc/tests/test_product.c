@@ -220,8 +220,9 @@ static void layers_of_one_line(hs_pool *pool)
 
 static void layers_are_taken_over(hs_pool *pool)
 {
-    enum { N = 64, K = CHECK_MANY(64, 8) * 1024, BOXES = 64 };
-    double *x = calloc((size_t)N * K, sizeof *x);
+    enum { N = 64, BOXES = 64 };
+    const int64_t K = CHECK_MANY(64, 8) * 1024;
+    double *x = calloc((size_t)(N * K), sizeof *x);
     double c[N * N];
     hs_box boxes[BOXES];
     for (int i = 0; i < BOXES; i++)

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inputs import many
 from instances import INSTANCES
 from metamorphic import CALLS
 
 import hetsched as hs
 from hetsched._base import check
 
-SEEDS = 8
+SEEDS = many(8, 3)
 MUTABLE = (list, dict, set, bytearray)
 
 

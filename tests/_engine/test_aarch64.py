@@ -13,7 +13,10 @@ PACKAGES = {"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "qemu-aarch64": "q
 MISSING = [package for program, package in PACKAGES.items() if shutil.which(program) is None]
 if not Path("/usr/aarch64-linux-gnu/include/stdio.h").is_file():
     MISSING.append("libc6-dev-arm64-cross")
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs Debian's {' '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"needs Debian's {' '.join(MISSING)}"),
+]
 
 #: Programs of csrc/tests whose results depend on the instruction set.
 PROGRAMS = ("kernel", "product", "thin", "lu", "factor", "tall", "stacks", "slices", "wavefront")

@@ -67,6 +67,7 @@ def cc() -> str:
     return tool(os.environ.get("CC", "cc"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_pkg_config(name, prefix, flags, tmp_path):
     library = f"-Wl,-rpath,{prefix / 'lib'}"
@@ -83,6 +84,7 @@ def test_by_pkg_config(name, prefix, flags, tmp_path):
     check(name, run(tmp_path / name))
 
 
+@pytest.mark.slow
 @needs_linux
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_pkg_config_static(name, flags, tmp_path):
@@ -95,6 +97,7 @@ def test_by_pkg_config_static(name, flags, tmp_path):
     check(name, run(tmp_path / name, env={}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", "COMPONENTS shared", "COMPONENTS static"])
 def test_by_cmake(kind, prefix, tmp_path):
     source = tmp_path / "examples"
@@ -114,6 +117,7 @@ def test_by_cmake(kind, prefix, tmp_path):
             assert ("libhetsched.so.0" in needed) == ("static" not in kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.2", "1.0"])
 def test_cmake_refuses_other_versions(version, prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
@@ -123,6 +127,7 @@ def test_cmake_refuses_other_versions(version, prefix, tmp_path):
     run(tool("cmake"), "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_cpp(name, prefix, tmp_path):
     compiler, library = tool("g++"), prefix / "lib"
@@ -141,6 +146,7 @@ def test_as_cpp(name, prefix, tmp_path):
     check(name, run(tmp_path / name))
 
 
+@pytest.mark.slow
 def test_each_header_stands_alone(prefix, tmp_path):
     for header in sorted((prefix / "include").rglob("*.h")):
         source = tmp_path / "one.c"
@@ -170,6 +176,7 @@ def declarations() -> dict[str, str]:
     return declared
 
 
+@pytest.mark.slow
 @needs_linux
 def test_what_is_exported(prefix):
     """All public functions, and nothing else: no internal one, none of a BLIS inside."""
@@ -192,6 +199,7 @@ def test_every_function_is_called_with_null():
         assert table.get(name) != str(int("const int *cancel" not in parameters)), name
 
 
+@pytest.mark.slow
 @needs_linux
 def test_the_name_of_the_shared_library(prefix):
     library = prefix / "lib"
@@ -205,6 +213,7 @@ def test_the_name_of_the_shared_library(prefix):
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 
+@pytest.mark.slow
 def test_one_version(prefix, flags, tmp_path):
     """That of the package, the headers, the libraries and what installs them."""
     source = tmp_path / "version.c"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -171,7 +171,6 @@ class TestProduct:
                 assert described(short[0]) == described(general[0])
                 assert short[1:] == general[1:]
 
-    @settings(max_examples=80, deadline=None)
     @given(st.data())
     def test_any_shapes(self, data):
         """Some do not fit together."""
@@ -605,6 +604,7 @@ def fresh(*command):
     )
 
 
+@pytest.mark.slow
 @needs_it
 def test_without_it():
     """All tests of Arrays, and those here, where it was not built."""

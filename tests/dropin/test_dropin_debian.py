@@ -6,6 +6,7 @@ from pathlib import Path
 
 import dropin_calls as calls
 import pytest
+from inputs import many
 
 calls.skip_without_library()
 BLAS, LAPACK = (sorted(Path("/usr/lib").glob(f"*/{folder}")) for folder in ("blas", "lapack"))
@@ -72,7 +73,7 @@ _ONE_BLOCK = (
 )
 
 
-@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("letter", many("sdcz", "dc"))
 def test_lapack(letter, tmp_path):
     """With one of the programs' block sizes, which are LAPACK's own matter: each repeats all
     tests."""

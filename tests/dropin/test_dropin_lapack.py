@@ -5,7 +5,7 @@ import dropin_calls as calls
 import numpy as np
 import pytest
 from dropin_calls import LETTERS, Caller, Guarded, Integers, eps, is_complex, op, wide
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 calls.skip_without_library()
@@ -16,7 +16,6 @@ widths = st.sampled_from(["wheel64", "wheel32", "plain32"])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
 triangles = st.sampled_from("ULul")
-examples = settings(deadline=None, max_examples=50)
 each_letter = pytest.mark.parametrize("letter", LETTERS)
 each_width = pytest.mark.parametrize("width", ["wheel64", "wheel32"])
 
@@ -114,7 +113,6 @@ def factored(lapack, letter, a, extra=2):
     return A, pivots, info
 
 
-@examples
 @given(data=st.data(), letter=letters, m=SIZES, n=SIZES, seed=seeds)
 def test_getrf(ours, data, letter, m, n, seed):
     lapack = lapack_of(data, ours)
@@ -132,7 +130,6 @@ def test_getrf(ours, data, letter, m, n, seed):
     np.testing.assert_array_equal(pivots.values, order.values)
 
 
-@examples
 @given(
     letter=letters,
     width=widths,
@@ -156,7 +153,6 @@ def test_the_first_pivot_that_is_zero(ours, letter, width, shape, where):
     near(A.values, theirs.values, letter, n, 100)  # it is factored to the end
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, cols=COLUMNS, seed=seeds)
 def test_getrs(ours, data, letter, n, cols, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -172,7 +168,6 @@ def test_getrs(ours, data, letter, n, cols, seed):
     np.testing.assert_array_equal(pivots.values, order)
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, cols=COLUMNS, identity=st.booleans(), seed=seeds)
 def test_gesv(ours, data, letter, n, cols, identity, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -207,7 +202,6 @@ def test_a_singular_system_is_not_solved(ours, letter, width, n):
     assert A.values.tobytes() == before.tobytes()
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, seed=seeds)
 def test_getri(ours, data, letter, n, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -230,7 +224,6 @@ def factor_of(triangle, values):
     return np.tril(wide(values)) if triangle in "lL" else np.triu(wide(values)).conj().T
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, triangle=triangles, seed=seeds)
 def test_potrf(ours, data, letter, n, triangle, seed):
     lapack = lapack_of(data, ours)
@@ -259,7 +252,6 @@ def test_imaginary_parts_of_the_diagonal_are_not_read(ours, letter, triangle, n)
     near(factor @ factor.conj().T, a, letter, n, 2)
 
 
-@examples
 @given(
     letter=letters,
     width=widths,
@@ -288,7 +280,6 @@ def test_not_positive_definite(ours, letter, width, triangle, n, where, value):
     assert lapack(letter, "posv", triangle, n, 2, A, A.lead, B, B.lead, unchanged=[B]) == failing
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, cols=COLUMNS, triangle=triangles, seed=seeds)
 def test_potrs_and_posv(ours, data, letter, n, cols, triangle, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -310,7 +301,6 @@ def test_potrs_and_posv(ours, data, letter, n, cols, triangle, seed):
 # ---- triangular systems --------------------------------------------------------------------------
 
 
-@examples
 @given(data=st.data(), letter=letters, n=SIZES, cols=COLUMNS, triangle=triangles, seed=seeds)
 def test_trtrs(ours, data, letter, n, cols, triangle, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -376,7 +366,6 @@ def whole_q(values, tau):
     return q
 
 
-@examples
 @given(data=st.data(), letter=letters, m=SIZES, n=SIZES, seed=seeds)
 def test_geqrf(ours, data, letter, m, n, seed):
     lapack = lapack_of(data, ours)
@@ -399,7 +388,6 @@ def test_geqrf(ours, data, letter, m, n, seed):
     assert ((wide(tau.values) == 0) == (wide(other.values) == 0)).all()
 
 
-@examples
 @given(data=st.data(), letter=letters, m=SIZES, n=SIZES, k=SIZES, seed=seeds)
 def test_orgqr(ours, data, letter, m, n, k, seed):
     n, k = min(n, m), min(k, n, m)
@@ -413,7 +401,6 @@ def test_orgqr(ours, data, letter, m, n, k, seed):
     near(Q.values, q, letter, m)
 
 
-@examples
 @given(data=st.data(), letter=letters, m=SIZES, n=SIZES, k=SIZES, seed=seeds)
 def test_ormqr(ours, data, letter, m, n, k, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)
@@ -430,7 +417,6 @@ def test_ormqr(ours, data, letter, m, n, k, seed):
     near(C.values, q @ wide(c) if side in "lL" else wide(c) @ q, letter, order, 2)
 
 
-@examples
 @given(data=st.data(), letter=letters, m=SIZES, n=SIZES, cols=COLUMNS, seed=seeds)
 def test_gels(ours, data, letter, m, n, cols, seed):
     lapack, rng = lapack_of(data, ours), np.random.default_rng(seed)

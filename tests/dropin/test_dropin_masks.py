@@ -84,6 +84,7 @@ sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", [f"{ONE}/{OTHER}", f"{OTHER}/{BOTH}/{ONE}"])
 def test_ranks_with_masks_of_their_own(masks):
     found = results(LOOK, sys.executable, "-c", LAUNCHER, masks)
@@ -93,6 +94,7 @@ def test_ranks_with_masks_of_their_own(masks):
     assert all(map(is_inside, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binding", ["core", "none"])
 def test_mpiexec(binding):
     command = [*mpi_run.mpiexec(), "2"]

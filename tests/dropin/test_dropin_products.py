@@ -19,7 +19,7 @@ from dropin_calls import (
     stored,
     wide,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 calls.skip_without_library()
@@ -32,7 +32,6 @@ forms = st.sampled_from(calls.FORMS)
 factors = st.sampled_from([0, 1, -1, 0.5, 2 - 3j, 1j])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
-examples = settings(deadline=None, max_examples=150)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,6 @@ def with_nan(rng, values):
 wider = pytest.mark.skipif(
     np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles have the range of doubles"
 )
-ranges = settings(deadline=None, max_examples=100)
 FEW = st.sampled_from([1, 2, 5, 9, 24, 49, 60])
 SECOND_FIRST = [  # alpha, first factor, second factor: first (alpha second)
     *[
@@ -164,7 +162,6 @@ def long_product(alpha, a, b, beta, c):
 
 
 @wider
-@ranges
 @given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, k=FEW, seed=seeds)
 def test_gemm_keeps_in_range(ours, data, letter, form, m, n, k, seed):
     rng = np.random.default_rng(seed)
@@ -189,7 +186,6 @@ def test_gemm_keeps_in_range(ours, data, letter, form, m, n, k, seed):
 
 
 @wider
-@ranges
 @given(data=st.data(), form=forms, n=FEW, k=FEW, seed=seeds)
 @pytest.mark.parametrize("hermitian", [False, True])
 def test_syrk_and_herk_keep_in_range(ours, data, hermitian, form, n, k, seed):
@@ -225,7 +221,6 @@ def test_syrk_and_herk_keep_in_range(ours, data, hermitian, form, n, k, seed):
 
 
 @wider
-@ranges
 @given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, seed=seeds)
 def test_gemv_keeps_in_range(ours, data, letter, form, m, n, seed):
     rng = np.random.default_rng(seed)
@@ -262,7 +257,6 @@ def long_solution(lower, b):
 
 
 @wider
-@ranges
 @given(data=st.data(), letter=letters, form=forms, m=FEW, n=FEW, seed=seeds)
 def test_trsm_keeps_in_range(ours, data, letter, form, m, n, seed):
     rng = np.random.default_rng(seed)
@@ -343,7 +337,6 @@ def gemm(who, letter, form, op_a, op_b, alpha, A, B, beta, C):
         who.cblas(letter, "gemm", order_of(form), *ops, *numbers)
 
 
-@examples
 @given(
     data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, k=SIZES, seed=seeds
 )
@@ -407,7 +400,6 @@ def test_nan_goes_where_the_blas_lets_it(ours, letter, size):
 # ---- syrk, herk ----------------------------------------------------------------------------------
 
 
-@examples
 @given(data=st.data(), width=widths, form=forms, n=SIZES, k=SIZES, seed=seeds)
 @pytest.mark.parametrize("hermitian", [False, True])
 def test_syrk_and_herk(ours, data, hermitian, width, form, n, k, seed):
@@ -476,7 +468,6 @@ def triangle_for(rng, letter, order, triangle, unit):
     return full, kept
 
 
-@examples
 @given(data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, seed=seeds)
 def test_trsm(ours, data, letter, width, form, m, n, seed):
     rng = np.random.default_rng(seed)
@@ -512,7 +503,6 @@ def test_trsm(ours, data, letter, width, form, m, n, seed):
 # ---- gemv ----------------------------------------------------------------------------------------
 
 
-@examples
 @given(data=st.data(), letter=letters, width=widths, form=forms, m=SIZES, n=SIZES, seed=seeds)
 def test_gemv(ours, data, letter, width, form, m, n, seed):
     rng = np.random.default_rng(seed)

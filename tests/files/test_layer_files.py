@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -31,7 +31,6 @@ def parts(plan, A, B):
     return {i: A[:, cut] @ B[cut] for i, cut in enumerate(own) if plan.counts[i]}
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     m=st.sampled_from([1, 2, 63, 64, 65, 150]), n=st.integers(1, 60), k=st.integers(1, 40),
     dtype=st.sampled_from(["float32", "float64", "complex64", "complex128"]),

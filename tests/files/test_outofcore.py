@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from inputs import many
 
 import hetsched as hs
 from hetsched.cli import main as cli
@@ -60,9 +61,7 @@ def least(A, B, **options):
 # ---- numbers ----
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     shape=st.tuples(*[st.integers(0, 12)] * 3),
     dtypes=st.tuples(*[st.sampled_from([*DTYPES, np.int8])] * 2),
@@ -163,7 +162,6 @@ def traffic(plan):
     return 8 * total
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.tuples(*[st.integers(1, 3000)] * 3),
     st.integers(6 * 2**20, 60 * 2**20),
@@ -742,6 +740,7 @@ def test_killed_at_any_moment():
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy"]
 
 
+@pytest.mark.slow
 def test_interrupted_command():
     """Ctrl-C: status 130, words, and the same command goes on."""
     rng = np.random.default_rng(0)
@@ -777,7 +776,7 @@ def test_interrupted_command():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
-@pytest.mark.parametrize("kind", ["npy", "converted", "map"])
+@pytest.mark.parametrize("kind", ["npy", *many(["converted", "map"], [])])
 def test_peak_memory(kind):
     """Files of 5 times the memory; the peak beside what the process has before stays below what is
     allowed and predicted."""

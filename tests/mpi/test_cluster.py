@@ -76,6 +76,7 @@ def left(process: int) -> list[str]:
     return [str(path) for place in places for path in place.glob(f"{PREFIX}-{process}-*")]
 
 
+@pytest.mark.slow
 @needs_cluster
 @pytest.mark.skipif(not HAVE_MPI, reason="needs mpi4py")
 def test_links_and_quotas():
@@ -92,6 +93,7 @@ def test_links_and_quotas():
     assert left(os.getpid()) == []
 
 
+@pytest.mark.slow
 @needs_cluster
 def test_memory_is_capped():
     code = "b = bytearray(80_000_000); b[::4096] = bytes(len(b[::4096])); print(len(b))"
@@ -102,6 +104,7 @@ def test_memory_is_capped():
         capped.communicate()
 
 
+@pytest.mark.slow
 @needs_cluster
 def test_programs_that_fail_or_hang():
     with Cluster([Host(), Host()]) as cluster:
@@ -115,6 +118,7 @@ def test_programs_that_fail_or_hang():
     assert left(os.getpid()) == []
 
 
+@pytest.mark.slow
 @needs_cluster
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left(how):

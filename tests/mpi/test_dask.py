@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="no dask.distributed")
 
-
+@pytest.mark.slow
 def test_example():
+    pytest.importorskip("distributed", reason="no dask.distributed")
     program = Path(__file__).parents[2] / "examples" / "dask_product.py"
     done = subprocess.run(
         [sys.executable, program], capture_output=True, text=True, timeout=120, check=False

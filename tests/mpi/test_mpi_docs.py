@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 import mpi_run
+import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [path for folder in (DOCS, DOCS / "guide") for path in sorted(folder.glob("*.md"))]
 BLOCK = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
 
 
+@pytest.mark.slow
 def test_blocks_of_pages(tmp_path):
     found = {
         str(page.relative_to(DOCS)): "".join(BLOCK.findall(page.read_text(encoding="utf-8")))

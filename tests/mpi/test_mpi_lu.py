@@ -100,7 +100,6 @@ def deals(draw, least=1):
     return n, block, np.array(owner, np.int32), size, draw(st.integers(0, size - 1))
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     deals(),
     st.sampled_from(DTYPES),
@@ -127,7 +126,6 @@ def test_factors_are_those_of_scipy(deal, dtype, how, seed):
     assert sent.tolist() == sum(lu_bytes((n, block, owner, size), a.itemsize, root)).tolist()
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     deals(),
     st.sampled_from(DTYPES),
@@ -160,7 +158,6 @@ def test_systems(deal, dtype, kind, cols, seed):
     assert sent.tolist() == (parts.scatter + parts.panels + parts.pivots + solved).tolist()
 
 
-@settings(max_examples=60, deadline=None)
 @given(deals())
 def test_ways_of_panels(deal):
     n, block, owner, size, _ = deal
@@ -179,7 +176,7 @@ def test_ways_of_panels(deal):
             )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(deals(), st.sampled_from(DTYPES))
 def test_what_ranks_hold_already(deal, dtype):
     n, block, owner, size, root = deal
@@ -442,7 +439,6 @@ def cholesky_on_ranks(a, size, root=0, **options):
     )
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     deals(),
     st.sampled_from(DTYPES),

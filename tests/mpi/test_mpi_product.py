@@ -6,6 +6,7 @@ from pathlib import Path
 import mpi_run
 import numpy as np
 import pytest
+from inputs import many
 
 import hetsched as hs
 
@@ -17,6 +18,7 @@ def found(request):
     return mpi_run.results(request.param, PROGRAM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mpi_run.cases_of(PROGRAM))
 def test_on_ranks(found, case):
     assert not found[case], found[case]
@@ -47,6 +49,7 @@ except hs.mpi.LostRank as lost:
 """
 
 
+@pytest.mark.slow
 def test_a_rank_that_hangs_is_named_and_all_end(tmp_path):
     program = tmp_path / "lost.py"
     program.write_text(_LOST.replace("SIGNAL", "SIGSTOP"))
@@ -55,6 +58,7 @@ def test_a_rank_that_hangs_is_named_and_all_end(tmp_path):
     assert "lost 1: rank 1 has not answered for" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_killed_ends_all(tmp_path):
     """The launcher does, and names it."""
     program = tmp_path / "lost.py"
@@ -71,6 +75,7 @@ def command(ranks, *arguments):
     return mpi_run.run(ranks, sys.executable, "-m", "hetsched", "mpi", *arguments)
 
 
+@pytest.mark.slow
 def test_run_and_measure(tmp_path):
     a, b = np.arange(600.0).reshape(20, 30), np.arange(1200.0).reshape(30, 40)
     np.save(tmp_path / "A.npy", a)
@@ -104,12 +109,17 @@ def test_run_and_measure(tmp_path):
 @pytest.mark.parametrize(
     ("ranks", "options", "text"),
     [
-        (3, ("nothing.npy",), "nothing.npy: No such file"),
         (3, ("A.npy", "--method", "no"), "method must be one of"),
-        (1, ("A.npy", "--platform", "nothing.toml"), "No such file"),
-        (1, ("A.npy", "--trace", "trace.txt"), "--trace must end in"),
-        (2, ("A.npy", "--method", "het", "--trace", "trace.txt"), "--trace must end in"),
-        (2, ("A.npy", "--method", "het", "--memory", "-1"), "memory must"),
+        *many(
+            [
+                (3, ("nothing.npy",), "nothing.npy: No such file"),
+                (1, ("A.npy", "--platform", "nothing.toml"), "No such file"),
+                (1, ("A.npy", "--trace", "trace.txt"), "--trace must end in"),
+                (2, ("A.npy", "--method", "het", "--trace", "trace.txt"), "--trace must end in"),
+                (2, ("A.npy", "--method", "het", "--memory", "-1"), "memory must"),
+            ],
+            [],
+        ),
     ],
 )
 def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):

@@ -12,7 +12,7 @@ from pathlib import Path
 import mpi_run
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpi_fake_star import Hub, together
 from oracles.star import judge
@@ -176,7 +176,6 @@ class TestProducts:
         assert (before[1] == B).all()
 
     @pytest.mark.parametrize("order", ["plan", "demand"])
-    @settings(max_examples=40, deadline=None)
     @given(
         seed=st.integers(0, 10**6),
         q=st.integers(1, 5),
@@ -265,7 +264,6 @@ class TestProducts:
 class TestLost:
     """On a transport that survives it."""
 
-    @settings(max_examples=60, deadline=None)
     @given(seed=st.integers(0, 10**6), q=st.integers(1, 3), data=st.data())
     def test_at_any_message(self, pool, seed, q, data):
         """The others do what is lost, each update once: the integers of the result are exact."""
@@ -353,6 +351,7 @@ def results():
     return mpi_run.results(4, PROGRAM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mpi_run.cases_of(PROGRAM))
 def test_real_ranks(results, case):
     assert results[case] == ""

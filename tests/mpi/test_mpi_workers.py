@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from interrupted import interrupted
 
 import hetsched as hs
@@ -149,6 +150,7 @@ class TestProducts:
                     workers.matmul(**{"A": A, "B": B, "plan": plan, **options})
             assert (workers.matmul(A, B, plan) == 3).all()
 
+    @pytest.mark.slow
     def test_an_error_and_then_another_product(self):
         plan = hs.plan_product(4, 8, 3, PLATFORM)
         A, B = np.ones((400, 300)), np.ones((300, 800))
@@ -163,6 +165,7 @@ class TestProducts:
             assert all(process.returncode is not None for process in before)
             assert (workers.matmul(A, B, plan) == 300).all()
 
+    @pytest.mark.slow
     def test_interrupt(self):
         program = """
             import time
@@ -206,7 +209,11 @@ class TestProducts:
 class TestLost:
     @pytest.mark.parametrize(
         ("sent", "seed"),
-        [(signal.SIGKILL, 0), (signal.SIGKILL, 1), (signal.SIGSTOP, 1), (signal.SIGSTOP, 2)],
+        [
+            (signal.SIGKILL, 0),
+            (signal.SIGSTOP, 1),
+            *many([(signal.SIGKILL, 1), (signal.SIGSTOP, 2)], []),
+        ],
     )
     def test_at_any_time(self, sent, seed):
         rng = random.Random(seed)
@@ -248,6 +255,7 @@ class TestLost:
             assert list(workers.lost) == ["P0"]
             assert trace.total("compute")[0] == 0
 
+    @pytest.mark.slow
     def test_all_of_them(self):
         plan = hs.plan_product(4, 8, 3, PLATFORM)
         A, B = np.ones((4, 3)), np.ones((3, 8))
@@ -274,7 +282,7 @@ def pair():
 
 
 class TestSockets:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(
         st.lists(
             st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()),
@@ -799,6 +807,7 @@ class TestStart:
                 ended.set()
                 thread.join()
 
+    @pytest.mark.slow
     def test_interrupt(self):
         program = """
             import time

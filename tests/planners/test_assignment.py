@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -65,7 +65,6 @@ def check_proof(costs, found, maximize):
     assert sign * (sum(u) + sum(v) - Fraction(found.bound)) >= 0
 
 
-@settings(deadline=None, max_examples=300)
 @given(costs=matrices(whole), maximize=st.booleans())
 def test_integers_are_exact(costs, maximize):
     found = hs.assign(costs, maximize)
@@ -75,7 +74,6 @@ def test_integers_are_exact(costs, maximize):
     assert found.optimal is True
 
 
-@settings(deadline=None, max_examples=300)
 @example(
     costs=[[0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.3, 0.0], [0.0, 1.0, 0.0, 0.3, 0.0]],
     maximize=True,
@@ -94,7 +92,6 @@ def test_reals(costs, maximize):
     assert sign * found.bound <= sign * found.cost
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     costs=matrices(st.one_of(st.integers(0, 4).map(float), st.just(INF))), maximize=st.booleans()
 )

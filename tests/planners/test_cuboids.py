@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles.cuboids import (
     covers_exactly,
@@ -126,7 +126,6 @@ def test_means_of_the_specification():
 # ---- the least cost ------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(volumes_lists(4, zeros=False), weights)
 @example([1.0, 1.0, 1.0, 1.0], (1.0, 1.0, 1.0))
 @example([1.0, 1.0, 1.0, 5.0], (1.0, 2.0, 4.0))
@@ -159,7 +158,6 @@ def test_least_cost_of_five(seed):
     assert plan_of(volumes, faces).cost == pytest.approx(best, rel=1e-11)
 
 
-@settings(deadline=None, max_examples=40)
 @given(volumes_lists(4, zeros=False), weights)
 def test_rectangles_are_the_two_dimensional_partition(volumes, faces):
     """alpha = beta = 1: half perimeters + gamma."""
@@ -187,7 +185,6 @@ def test_rectangles_of_many(p):
     assert plan.scope == ""
 
 
-@settings(deadline=None, max_examples=60)
 @given(volumes_lists(12), weights)
 def test_layers(volumes, faces):
     plan = plan_of(volumes, faces, method="layers")
@@ -260,7 +257,6 @@ def test_volumes_far_apart(ratio):
 # ---- properties ----------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=100)
 @given(volumes_lists(14), weights, st.sampled_from(METHODS))
 def test_tiles_the_unit_cube(volumes, faces, method):
     if method == "guillotine" and sum(v > 0 for v in volumes) > 10:
@@ -278,7 +274,6 @@ def test_tiles_the_unit_cube(volumes, faces, method):
     assert plan.weights == faces
 
 
-@settings(deadline=None, max_examples=40)
 @given(volumes_lists(7), weights)
 def test_permuting_the_faces_permutes_the_cost(volumes, faces):
     cost = plan_of(volumes, faces).cost
@@ -286,7 +281,6 @@ def test_permuting_the_faces_permutes_the_cost(volumes, faces):
         assert plan_of(volumes, permuted).cost == pytest.approx(cost, rel=1e-11)
 
 
-@settings(deadline=None, max_examples=40)
 @given(volumes_lists(7), st.randoms(use_true_random=False), weights)
 def test_order_and_unit_do_not_matter(volumes, random, faces):
     cost = plan_of(volumes, faces).cost
@@ -300,7 +294,6 @@ def test_order_and_unit_do_not_matter(volumes, random, faces):
     assert plan_of(volumes, [8 * f for f in faces]).cost == pytest.approx(8 * cost, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
 @given(volumes_lists(7), st.lists(st.floats(0, 20), min_size=3, max_size=3).map(sorted))
 def test_the_least_cost_is_monotone_and_concave_in_gamma(volumes, gammas):
     """The minimum of straight lines."""
@@ -313,7 +306,6 @@ def test_the_least_cost_is_monotone_and_concave_in_gamma(volumes, gammas):
         assert costs[1] >= (costs[0] * (1 - part) + costs[2] * part) * (1 - 1e-11)
 
 
-@settings(deadline=None, max_examples=40)
 @given(volumes_lists(12, min_size=3), weights)
 def test_no_method_beats_best(volumes, faces):
     plan = plan_of(volumes, faces, orders=20)
@@ -322,7 +314,6 @@ def test_no_method_beats_best(volumes, faces):
     assert plan.cost <= plan_of(volumes, faces, orders=0).cost
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.floats(1e-4, 1.0), weights)
 @example(0.125, (1.0, 1.0, 1.0))
 @example(0.5, (1.0, 1.0, 1e-9))
@@ -393,7 +384,6 @@ def products(draw):
     return tuple(draw(st.integers(1, 14)) for _ in range(3)), draw(volumes_lists(12))
 
 
-@settings(deadline=None, max_examples=100)
 @given(products(), weights, st.sampled_from(METHODS))
 @example(((1, 1, 1), [3.0]), (1.0, 1.0, 1.0), "best")
 @example(((1, 1, 12), [1.0] * 12), (1.0, 1.0, 1.0), "best")
@@ -433,7 +423,6 @@ def test_tiles_the_iterations_exactly(case, faces, method):
     assert plan.imbalance >= 1 - 1e-12
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.tuples(*[st.integers(1, 9)] * 3),
     st.one_of(
@@ -494,7 +483,6 @@ def test_the_largest_products(shape):
 # ---- platforms and simulation --------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=9))
 def test_volumes_of_a_platform_are_its_speeds(times):
     platform = hs.Platform.star(times, names=[f"node{i}" for i in range(len(times))])

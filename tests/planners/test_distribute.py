@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, reject, settings
+from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from oracles import distribute_makespan, fractions, greedy_counts, rounded
 
@@ -91,7 +91,6 @@ def test_known_values(n, times, counts, makespan):
     assert plan.makespan == makespan
 
 
-@settings(deadline=None, max_examples=400)
 @given(n=chunks, times=times_lists)
 @example(n=10**15, times=[1.0, math.nextafter(1.0, 2), math.nextafter(1.0, 0)])
 @example(n=2**53, times=[MOST, LEAST])
@@ -106,14 +105,12 @@ def test_is_the_greedy_optimum_exactly(n, times):
     assert plan.cycle_times.tolist() == times
 
 
-@settings(deadline=None)
 @given(n=st.integers(0, 60), times=times_lists)
 def test_makespan_is_the_nth_smallest_multiple(n, times):
     plan = distributed(n, times)
     assert exact_makespan(plan) == distribute_makespan(n, times)
 
 
-@settings(deadline=None)
 @given(n=chunks, times=st.lists(st.integers(1, 3).map(float), min_size=1, max_size=30))
 def test_ties_go_to_the_lowest_index(n, times):
     counts = hs.distribute(n, times).counts
@@ -123,7 +120,6 @@ def test_ties_go_to_the_lowest_index(n, times):
         assert own[0] - own[-1] <= 1
 
 
-@settings(deadline=None)
 @given(
     n=chunks,
     times=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12),
@@ -134,7 +130,6 @@ def test_unit_of_time_does_not_matter(n, times, exponent):
     assert distributed(n, scaled).counts.tolist() == distributed(n, times).counts.tolist()
 
 
-@settings(deadline=None)
 @given(n=chunks, times=times_lists)
 def test_displs_determinism_and_inputs(n, times):
     given_times = np.array(times)
@@ -147,7 +142,6 @@ def test_displs_determinism_and_inputs(n, times):
     assert not any(a.flags.writeable for a in (plan.counts, plan.displs, plan.cycle_times))
 
 
-@settings(deadline=None)
 @given(n=chunks, times=times_lists)
 def test_certificate(n, times):
     plan = distributed(n, times)
@@ -162,7 +156,6 @@ def test_certificate(n, times):
     assert json.loads(json.dumps(content))["counts"] == plan.counts.tolist()
 
 
-@settings(deadline=None)
 @given(n=chunks, times=times_lists)
 def test_simulated_makespan_is_the_plans(n, times):
     plan = distributed(n, times)
@@ -198,7 +191,6 @@ def test_simulated_efficiency_is_a_share(n, times):
     assert 0.0 <= hs.simulate(distributed(n, times)).efficiency <= 1.0 + 1e-12
 
 
-@settings(deadline=None)
 @given(n=chunks, exponents=st.lists(st.integers(-500, 500), min_size=1, max_size=10))
 def test_speeds_instead_of_cycle_times(n, exponents):
     speeds, times = [2.0**e for e in exponents], [2.0**-e for e in exponents]
@@ -362,7 +354,6 @@ def test_bad_n(n, error, message):
         hs.distribute(n, [1, 2])
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 9).map(float), min_size=1, max_size=5), st.integers(1, 25), st.data()
 )

@@ -61,7 +61,6 @@ def check_schedule(plan):
     assert json.loads(json.dumps(plan.to_dict()))["shares"] == plan.shares.tolist()
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     workers=st.lists(worker, min_size=1, max_size=3),
     z=ratio,
@@ -93,7 +92,6 @@ def test_four_workers_neither_fifo_nor_lifo():
         ).makespan == pytest.approx(10 * wanted[method])
 
 
-@settings(deadline=None, max_examples=60)
 @given(workers=st.lists(any_worker, min_size=1, max_size=3), z=any_ratio)
 @example(workers=[(0.25, 0.87581947), (0.25, 0.1894157), (0.5, 0.15185239)], z=0.5)
 @example(workers=[(6.5e-12, 0.0147), (1.3e-11, 7.9e-8), (3.65e-7, 1.84e-5), (24.2, 0.117)], z=0.1)
@@ -156,7 +154,6 @@ STARS = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     workers=st.lists(any_worker, min_size=1, max_size=4),
     z=any_ratio,
@@ -192,7 +189,7 @@ def check_useless(times, costs, z, place, time, cost):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     workers=st.lists(any_worker, min_size=2, max_size=5),
     z=any_ratio,
@@ -207,7 +204,7 @@ def test_permutation(workers, z, random):
     assert other.makespan == pytest.approx(plan.makespan, rel=3e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     workers=st.lists(any_worker, min_size=1, max_size=5),
     z=any_ratio,
@@ -226,7 +223,6 @@ def test_scaling_by_powers_of_two_is_exact(workers, z, up, load):
     assert scaled.optimal == plan.optimal
 
 
-@settings(deadline=None, max_examples=40)
 @given(workers=st.lists(any_worker, min_size=6, max_size=12), z=any_ratio)
 def test_no_plan_is_below_the_bound(workers, z):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
@@ -241,7 +237,6 @@ def test_no_plan_is_below_the_bound(workers, z):
         assert bound <= reached
 
 
-@settings(deadline=None, max_examples=40)
 @given(workers=st.lists(any_worker, min_size=1, max_size=40))
 def test_one_way_bound(workers):
     """Without results the bound is the optimum, and in exact arithmetic not above it."""
@@ -252,7 +247,6 @@ def test_one_way_bound(workers):
         assert least * (1 - Fraction(1e-12)) <= Fraction(bound) <= least
 
 
-@settings(deadline=None, max_examples=40)
 @given(workers=st.lists(worker, min_size=6, max_size=7), z=ratio, seed=st.integers(0, 99))
 def test_more_workers(workers, z, seed):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))

@@ -3,7 +3,7 @@ and the matrices themselves."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.factor_grid import cuts, simulated
 from random_matrices import definite
@@ -31,7 +31,6 @@ def grid(m, n, block, p, rng):
 
 
 class TestPlans:
-    @settings(max_examples=150, deadline=None)
     @given(
         st.sampled_from(KINDS),
         st.integers(0, 40),

@@ -225,7 +225,6 @@ def test_least_projections_is_that_of_all_colourings(m, n, cells):
     assert oracle.least_projections(m, n, cells) == oracle.least_projections_plainly(m, n, cells)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.sampled_from([(3, 3), (4, 4), (5, 5), (2, 8), (7, 3), (1, 6)]), st.data())
 def test_bound_is_below_all_colourings(shape, data):
     """Zones of any form, even scattered cells, do not beat the arguments for two and for three
@@ -277,7 +276,7 @@ def test_bound_is_below_any_zones(shape):
 
 
 @pytest.mark.parametrize("method", ZONED)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lists(7))
 @example([1.0])
 @example([1.0] * 7)
@@ -297,7 +296,6 @@ def test_tiles_the_unit_square(method, areas):
         assert plan.optimal
 
 
-@settings(deadline=None, max_examples=40)
 @given(lists(7))
 def test_rules_of_others(areas):
     assert hs.partition(areas, "rows").cost == pytest.approx(oracle.rows_cost(areas), rel=1e-12)
@@ -309,7 +307,6 @@ def test_rules_of_others(areas):
     )
 
 
-@settings(deadline=None, max_examples=40)
 @given(lists(9))
 def test_kalinov_lastovetsky(areas):
     """floor(sqrt(p)) columns of workers in their order, each as near to an equal share as a
@@ -326,7 +323,6 @@ def test_kalinov_lastovetsky(areas):
     )
 
 
-@settings(deadline=None, max_examples=40)
 @given(lists(5))
 def test_proven_ratios(areas):
     """Nagamochi and Abe: 1.25 of the best rectangles; the recursion around the largest: sqrt(3 / 2)
@@ -337,7 +333,6 @@ def test_proven_ratios(areas):
     assert hs.partition(areas, "snrpp").cost <= math.sqrt(1.5) * oracle.bound(areas) * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
 @given(lists(7))
 @example(PAPER[:7])
 @example([1.0] * 7)
@@ -349,7 +344,6 @@ def test_interval_is_the_best_of_runs(areas):
         assert plan.cost <= hs.partition(areas, method).cost * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=40)
 @given(lists(5))
 @example([20.0, 20.0, 20.0, 20.0, 1.0])
 @example([1.0] * 5)
@@ -421,7 +415,6 @@ def floorplan_cost(areas: np.ndarray, plan: np.ndarray) -> float:
     return math.fsum(oracle.half_perimeters(drawn, len(areas)))
 
 
-@settings(deadline=None, max_examples=60)
 @given(lists(40), st.integers(2, 41))
 @example([1.0], 2)
 @example([1.0, 2.0], 2)
@@ -439,7 +432,7 @@ def test_some_intervals_cost_no_less_than_all(areas, reach):
         assert (cost, some.tolist()) == (least, every.tolist())
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     lists(40, least=3),
     st.integers(2, 8),
@@ -560,7 +553,6 @@ def test_nonrectangular_of_eight(kind, ratio):
 # ---- weights, groups, the largest ----------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
 @given(weighted)
 @example(([20.0, 20.0, 20.0, 20.0, 1.0], [1.0, 7.0, 1.0, 2.0, 0.3]))
 def test_link_costs(case):
@@ -573,7 +565,7 @@ def test_link_costs(case):
     assert hs.partition(areas, link_costs=weights).cost <= plan.cost * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)),
     st.randoms(use_true_random=False),
@@ -613,7 +605,6 @@ def grouped(draw):
     return areas, groups, draw(st.sampled_from([0.5, 1.0, 10.0]))
 
 
-@settings(deadline=None, max_examples=40)
 @given(grouped())
 @example(([1.0, 2.0, 4.0, 8.0], [0, 1, 0, 1], 1.0))
 @example(([1.0, 2.0, 4.0, 8.5], [0, 1, 2, 2], 10.0))
@@ -642,7 +633,7 @@ def test_groups(case):
     assert plan.cost >= oracle.best_groups(areas, groups, price) * (1 - 1e-11)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lists(6))
 @example([1.0] * 5)
 @example([20.0, 20.0, 20.0, 20.0, 1.0])
@@ -660,7 +651,7 @@ def test_the_smallest_largest_half_perimeter(areas):
     assert best.cost <= plan.cost * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(weighted)
 def test_the_largest_weighted(case):
     areas, weights = case
@@ -724,7 +715,6 @@ def boxed(draw):
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(boxed())
 def test_the_form_of_the_matrix_counts(case):
     areas, weights, shape = case
@@ -760,7 +750,6 @@ def test_the_form_of_the_matrix_counts(case):
     assert plan.cost <= guillotine.cost * (1 + 1e-6)  # of "best"
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.randoms(use_true_random=False), st.sampled_from([0.6, 1.0, 1.3, 2.5]))
 def test_wheels_of_any_form(random, ratio):
     """Areas that a wheel with near-square parts has in some order: no straight cuts come near
@@ -789,7 +778,7 @@ def matrices(draw):
 
 
 @pytest.mark.parametrize("method", [*ZONED, "contiguous"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(matrices())
 @example(((1, 1), [3.0]))
 @example(((30, 1), [1.0] * 7))
@@ -866,7 +855,7 @@ def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "nonrectangular"])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(lists(6, least=2), st.integers(0, 2**32))
 @example([20.0, 20.0, 20.0, 20.0, 1.0], 1)
 @example([1.0, 20.0], 2)
@@ -970,7 +959,7 @@ def test_seed_and_budget():
         assert plan.cost <= hs.partition(areas, "interval").cost * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     lists(6),
     st.sampled_from(["interval", "guillotine", "nagamochi-abe", "recursive"]),

@@ -34,7 +34,6 @@ def plans(draw, workers):
 
 
 class TestEngine:
-    @settings(deadline=None, max_examples=100)
     @given(
         n=st.integers(1, 9),
         times=st.lists(st.integers(1, 6).map(float), min_size=1, max_size=5),
@@ -57,7 +56,6 @@ class TestEngine:
         )
         assert (owner == before).all()
 
-    @settings(deadline=None, max_examples=100)
     @given(
         n=st.integers(1, 12),
         times=st.lists(st.integers(1, 8).map(float), min_size=1, max_size=7),
@@ -69,7 +67,6 @@ class TestEngine:
         owner = allocate.lu_grid_deal(n, np.array(times), np.array(plan, np.int32))
         assert owner.tolist() == deal(n, times, plan)
 
-    @settings(deadline=None, max_examples=60)
     @given(
         n=st.integers(1, 8), times=st.lists(st.integers(1, 9).map(float), min_size=1, max_size=4)
     )
@@ -97,7 +94,7 @@ class TestEngine:
 
 class TestMethods:
     @pytest.mark.parametrize("method", METHODS)
-    @settings(deadline=None, max_examples=15)
+    @settings(max_examples=15)
     @given(
         n=st.integers(1, 10),
         times=st.lists(st.sampled_from([1.0, 2.0, 2.5, 3.0, 7.0, INF]), min_size=1, max_size=6),
@@ -133,7 +130,6 @@ class TestMethods:
         assert (grid.updates * finite).max(axis=1) == pytest.approx(grid.loads)
         assert (given_times == np.array(times)).all()
 
-    @settings(deadline=None, max_examples=60)
     @given(n=st.integers(1, 40), times=st.lists(st.floats(0.5, 9.0), min_size=1, max_size=9))
     def test_columns_are_the_pattern(self, n, times):
         pattern = hs.lu_pattern(n, times)

@@ -182,7 +182,7 @@ def networks(draw, most=5, links=7):
     return times, [(name[i], name[j], draw(cost)) for i, j in draw(st.permutations(pairs))], name[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 60), st.booleans())
 # HiGHS 1.16 says "solve error" with the start, and solves it without
 @example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)
@@ -210,7 +210,6 @@ def test_methods_on_networks(network, n, source_computes):
 MODES = ("scss", "sccs", "pccs", "pcss")
 
 
-@settings(max_examples=60, deadline=None)
 @given(networks(), st.integers(1, 40), st.booleans(), st.booleans(), st.data())
 def test_memory_on_networks(network, n, source_computes, disk, data):
     """The programs with rows for what comes in; every method keeps to them, or all refuse."""
@@ -312,7 +311,6 @@ def test_memory_for_what_is_sent_on():
         hs.layers_network(20, [1.0, 1.0, 1.0], chain, memory=6 * 40 + 400)
 
 
-@settings(max_examples=40, deadline=None)
 @given(networks(), st.integers(1, 60), st.booleans(), st.sampled_from(MODES))
 def test_modes_on_networks(network, n, source_computes, mode):
     """The least that a program of its own finds; plans that hold; more freedom is never later."""
@@ -362,7 +360,6 @@ def test_modes_on_networks(network, n, source_computes, mode):
         assert other.makespan <= wanted * (1 + CLOSE)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(time, cost), min_size=1, max_size=5),
     st.integers(1, 80),
@@ -394,7 +391,7 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
     check(plan.on(slow))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
 def test_installments(network, n, source_computes, rounds):
     """The least of a program of its own, never later than with fewer; whole layers near it; times
@@ -489,7 +486,7 @@ def test_bad_modes():
         hs.layers_network(3, [1, 1], [(0, 1, 1)], disk="yes")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 40), st.booleans(), st.data())
 def test_sources(network, n, source_computes, data):
     """As from one node before them, over links without cost; what one gives, more never make
@@ -551,7 +548,7 @@ def test_bad_sources(source, error, words):
         hs.layers_network(10, [1e-3] * 3, [(0, 1, 1e-4), (1, 2, 1e-4)], source)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(networks(most=4, links=4), st.integers(1, 5), st.booleans())
 def test_all_counts(network, n, source_computes):
     plan = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
@@ -560,7 +557,7 @@ def test_all_counts(network, n, source_computes):
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     networks(most=4, links=5),
     st.integers(1, 20),

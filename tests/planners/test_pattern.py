@@ -76,7 +76,7 @@ def test_figures_6_and_7():
     assert plan.step_costs[32] == 120.0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 6), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
 def test_nothing_is_better_for_any_weights(n, times, data):
     weights = data.draw(st.lists(st.integers(0, 5), min_size=n - 1, max_size=n - 1))
@@ -104,7 +104,6 @@ def test_nothing_is_better_for_seven_blocks():
     ]
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 40), times=times_lists)
 def test_every_suffix_is_a_distribution(n, times):
     plan = hs.lu_pattern(n, times)
@@ -135,7 +134,6 @@ def test_ties_near_rounding():
     assert hs.lu_pattern(3, [5e307, 5e307]).step_costs.tolist() == [5e307, 5e307]
 
 
-@settings(deadline=None)
 @given(
     n=st.integers(1, 40),
     times=times_lists,
@@ -167,7 +165,6 @@ def test_costs_of_every_method(n, times, period, method):
         assert method == "cyclic" or plan.counts.tolist() == best.counts.tolist()
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 40), times=times_lists, period=st.integers(1, 45))
 def test_slices(n, times, period):
     plan = hs.lu_pattern(n, times, period)
@@ -196,7 +193,6 @@ def test_a_million_blocks():
     assert hs.lu_pattern(n, times).counts.tolist() == hs.distribute(n, times).counts.tolist()
 
 
-@settings(deadline=None)
 @given(
     n=st.integers(1, 20),
     times=times_lists,

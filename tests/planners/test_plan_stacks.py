@@ -41,7 +41,6 @@ def agrees(stack, names, alone):
         assert stack.bound[index] == one.bound
 
 
-@settings(deadline=None)
 @given(
     stacks(positive | st.just(0.0) | st.sampled_from([1e-300, 1e300])),
     st.sampled_from(["columns", "interval"]),
@@ -63,7 +62,7 @@ def test_partitions_in_the_engine(areas, method, data):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     stacks(most=4),
     st.sampled_from(["recursive", "snrpp", "best", "columns"]),
@@ -79,7 +78,6 @@ def test_partitions_one_by_one(areas, method, shape):
     )
 
 
-@settings(deadline=None)
 @given(
     stacks(positive | st.just(np.inf)),
     st.sampled_from(["scss", "sccs", "pccs", "pcss"]),
@@ -102,7 +100,7 @@ def test_layers(times, mode, method, data):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(stacks(), st.sampled_from(["best", "exact", "search", "multistart", "greedy"]), st.data())
 def test_rings(times, method, data):
     p = times.shape[-1]
@@ -118,7 +116,7 @@ def test_rings(times, method, data):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(stacks(most=4), st.booleans(), st.booleans())
 def test_tasks(times, own, back):
     send = times / 8 if own else 0.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -67,7 +67,6 @@ def plan_of(
 WORKERS = st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 300)), min_size=1, max_size=5)
 
 
-@settings(deadline=None, max_examples=80)
 # a free message does not wait for the port
 @example([(1.0, 1.0), (1.0, 0.0)], "cuboids", "once", (2, 2, 3), 1)
 @given(
@@ -95,7 +94,6 @@ def test_replayed(workers, method, mode, sizes, block):
     assert plan.to_dict()["boxes"] == plan.boxes.tolist()
 
 
-@settings(deadline=None, max_examples=40)
 @given(WORKERS, st.sampled_from(list(MODES)), st.tuples(*[st.integers(1, 12)] * 3))
 def test_no_number_of_workers_is_better(workers, mode, sizes):
     platform = hs.Platform.star([t for t, _ in workers], link_costs=[c for _, c in workers])

@@ -9,7 +9,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from validators import validate
 
@@ -102,7 +102,6 @@ def told(plan):
     return {(box, sender): size for box, sender, size, _ in plan.messages.tolist()}
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     platforms(), st.integers(1, 9), st.integers(1, 9), st.integers(1, 7), st.integers(1, 4),
     st.sampled_from(["columns", "rows", "rectangles", "best", "nonrectangular"]),
@@ -127,7 +126,6 @@ def test_messages_are_those_of_the_elements(platform, m, n, k, block, method, co
         plan.on(hs.Platform.star(platform.cycle_times))
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(6, 9), st.integers(6, 9),
     st.integers(1, 6), st.integers(1, 3), st.sampled_from(["once", "parallel"]), st.integers(1, 30),

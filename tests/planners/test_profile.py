@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles.allocate import profile_makespan, profile_optimum
 
@@ -48,7 +48,6 @@ def check(plan, tables):
     return n
 
 
-@settings(deadline=None, max_examples=200)
 @given(small_tables())
 @example((64, [[0.0] + [1.0] * 64]))
 @example((63, [[0.0] + [1.0] * 31 + [INF] * 32, [0.0] + [INF] * 31 + [2.0] * 32]))
@@ -128,7 +127,6 @@ def test_many_values_take_several_samples():
     assert check(plan, tables.tolist()) == n
 
 
-@settings(deadline=None)
 @given(n=st.integers(0, 200), times=st.lists(st.integers(1, 12).map(float), min_size=1, max_size=8))
 def test_constant_times_are_those_of_distribute(n, times):
     plain = hs.distribute(n, times)
@@ -210,7 +208,6 @@ def test_functions():
         hs.distribute_profile(5, [broken])
 
 
-@settings(deadline=None)
 @given(small_tables(), st.data())
 def test_limits_are_infinite_entries(case, data):
     n, tables = case

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inputs import many
 from instances import INSTANCES
 from metamorphic import CALLS, agree, check, follows, in_order, unchanged
 from validators import VALIDATORS, validate
@@ -21,11 +22,11 @@ from hetsched.planners.product_methods import plan_boxes
 from hetsched.planners.stencil import Members, plan_stencil
 
 #: Random inputs of each planner, fewer of the slow ones.
-COUNTS = dict.fromkeys(INSTANCES, 20) | {
+COUNTS = dict.fromkeys(INSTANCES, many(20, 6)) | {
     "min_time": 6,
     "layers_mesh": 6,
     "layers_network": 6,
-    "divisible_load": 10,
+    "divisible_load": many(10, 6),
 }
 
 

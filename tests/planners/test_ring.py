@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.ring import balanced, best_time, messages, milp_time, rings, shortest
 
@@ -168,7 +168,6 @@ def problems(draw, most=5):
     )
 
 
-@settings(deadline=None, max_examples=150)
 @given(problems(), st.booleans())
 def test_exact_is_optimal(problem, relays):
     times, links, work, volume = problem
@@ -293,7 +292,6 @@ def test_one_and_two_workers():
 # ---- equal links ---------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(number, min_size=1, max_size=5),
     st.sampled_from([0.0, 0.1, 0.5, 2.0]),

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import covers_exactly
 from oracles.rules import AROUND, RULES, half_perimeter, kaddoura_cost, tree_of, workers_of, zones
@@ -137,7 +137,6 @@ def test_corners_as_wide_as_the_box(operator):
 # ---- slow versions -------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=600)
 @given(st.sampled_from(sorted(RULES)), areas_lists(12), aspects)
 @example("snrpp", [1.0, 6.0, 36.0, 216.0, 1296.0, 7776.0], 1.0)
 @example("snrpp", [1.0, 1.0, 1.0, 40.0, 40.0, 1000.0], 3.0)
@@ -165,7 +164,6 @@ def test_is_the_slow_rule(rule, areas, aspect):
         )
 
 
-@settings(deadline=None, max_examples=150)
 @given(areas_lists(10), aspects)
 @example([1.0] * 4, 1.0)
 @example([1.0] * 5, 3.0)
@@ -181,7 +179,6 @@ def test_kaddoura(areas, aspect):
     assert cost <= solved("recursive", areas, aspect)[1] * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]),
     st.integers(20, 300),
@@ -197,7 +194,6 @@ def test_is_the_slow_rule_for_many(rule, p, seed, aspect):
         assert tree == RULES[rule](areas, aspect)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(RULES)), areas_lists(12), aspects, st.integers(-60, 60))
 def test_unit_of_the_areas_does_not_matter(rule, areas, aspect, exponent):
     assert solved(rule, [math.ldexp(area, exponent) for area in areas], aspect) == solved(
@@ -205,7 +201,6 @@ def test_unit_of_the_areas_does_not_matter(rule, areas, aspect, exponent):
     )
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["recursive", "nagamochi-abe", "snrpp"]),
     areas_lists(12),
@@ -220,7 +215,6 @@ def test_neither_the_order_nor_the_side_matters(rule, areas, aspect, random):
     assert solved(rule, areas, 1 / aspect)[1] == pytest.approx(cost, rel=1e-11)
 
 
-@settings(deadline=None)
 @given(areas_lists(12), aspects)
 def test_rows_cost(areas, aspect):
     size = sum(area > 0 for area in areas)
@@ -236,7 +230,6 @@ def ratio(rect: tuple[float, float, float, float]) -> float:
     return max(rect[2] / rect[3], rect[3] / rect[2])
 
 
-@settings(deadline=None, max_examples=300)
 @given(areas_lists(14), aspects)
 def test_nagamochi_abe_ratio_of_sides(areas, aspect):
     tree = tree_of(solved("nagamochi-abe", areas, aspect)[0])
@@ -246,7 +239,6 @@ def test_nagamochi_abe_ratio_of_sides(areas, aspect):
     assert all(ratio(rect) <= limit for (rect,) in zones(tree, areas, aspect).values())
 
 
-@settings(deadline=None, max_examples=300)
 @given(areas_lists(14))
 @example([1 / 3 + 1e-9, 1 / 3, 1 / 3, 1e-9, 1e-9, 1e-9])  # 1.2028, the worst known
 @example([1.0, 1e-9])
@@ -262,7 +254,6 @@ def test_nagamochi_abe_is_not_within_a_quarter_of_the_bound():
     assert solved("nagamochi-abe", areas)[1] > 1.49 * bound(areas)
 
 
-@settings(deadline=None, max_examples=400)
 @given(areas_lists(14), st.floats(-1, 1).map(lambda x: 3.0**x))
 @example([1.0, 2.0 + 1e-9], 1.0)  # the ratio is sqrt(3/2) in the limit, for a square and for 3 : 1
 @example([1.0, 8.0 + 1e-8], 3.0)
@@ -364,7 +355,6 @@ def test_figure_18():
     assert sum(map(half_perimeter, of_worker)) == 82
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.integers(1, 30), st.integers(1, 30), areas_lists(20))
 @example(1, 1, [1.0, 2.0])
 @example(5, 7, [0.0, 3.0, 0.0])

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -40,7 +40,6 @@ def stacks(draw):
     return n.astype(np.int64).reshape(shape), times
 
 
-@settings(deadline=None)
 @given(stacks())
 def test_each_is_the_distribution_of_its_own(case):
     n, times = case

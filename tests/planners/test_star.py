@@ -11,8 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 from oracles.star import (
     count_of_orders,
     every_log,
@@ -202,7 +203,7 @@ class TestRules:
         plan = hs.plan_product(3, 15, 2, platform_of([0.05] * 5, [0.1] * 5, [21] * 5), "hom")
         assert plan.enrolled.tolist() == [0, 1, 2]
 
-    @pytest.mark.parametrize("seed", range(25))
+    @pytest.mark.parametrize("seed", range(many(25, 6)))
     def test_variants(self, seed):
         instance = drawn(seed + 7000)
         r, s, t, costs, times, memory = instance
@@ -292,7 +293,7 @@ class TestModel:
             (0, 2, 2, 2), (2, 5, 5, 9), (5, 8, 9, 13), (13, 15, 15, 15)
         ]  # fmt: skip
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(many(60, 15)))
     def test_whatever_is_held(self, seed):
         """Chunks that hold A, B or C, of panels of any depth: every message as the model says, and
         in any order valid."""
@@ -374,7 +375,7 @@ class TestModel:
 
 
 class TestBounds:
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(many(60, 15)))
     def test_below_every_makespan(self, seed):
         instance = drawn(seed + 3000)
         r, s, t, costs, times, memory = instance
@@ -567,7 +568,6 @@ class TestOverlap:
             plan = hs.plan_product(18, 27, 40, platform_of([1], [w], [60]))
             assert plan.chunks["ahead"].any() == ahead
 
-    @settings(deadline=None, max_examples=60)
     @given(seed=st.integers(0, 10**9), exponent=st.integers(-300, 300))
     def test_relations(self, seed, exponent):
         """Another unit of time, other names of the workers, and one without chunks."""
@@ -598,7 +598,7 @@ class TestOverlap:
             == messages[["start", "end", "compute_end"]].tolist()
         )
 
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(many(40, 10)))
     def test_room_on_another_platform(self, seed):
         """Memory is needed as the simulation asks for it."""
         rng = random.Random(seed)
@@ -621,7 +621,7 @@ class TestOverlap:
 
 
 class TestSearch:
-    @pytest.mark.parametrize("seed", range(100))
+    @pytest.mark.parametrize("seed", range(many(100, 25)))
     def test_schedules(self, seed):
         """Valid, the same again, and no worse than the others."""
         for k in range(3):
@@ -764,7 +764,7 @@ class TestExact:
         assert f"optimal among {scope} (exact)" in str(plan.certificate)
         assert plan.mu.tolist() == [side_of(m) for m in instance[5]]
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", range(many(60, 12)))
     def test_brute_force(self, seed):
         """Every dealing of columns and every order of the messages, in integers."""
         for k in range(5):
@@ -773,7 +773,7 @@ class TestExact:
             assert plan.makespan == least_makespan(*instance), instance
             assert valid(instance, plan)
 
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(many(40, 10)))
     def test_never_above_the_seven(self, seed):
         """But Toledo's blocks; equal workers in turn are cut to the least memory among them."""
         instance = middling(seed)
@@ -796,7 +796,7 @@ class TestExact:
         assert again.messages.tolist() == plan.messages.tolist()
         assert again.chunks.tolist() == plan.chunks.tolist()
 
-    @pytest.mark.parametrize("seed", range(25))
+    @pytest.mark.parametrize("seed", range(many(25, 6)))
     def test_relations(self, seed):
         """What an optimum must do when the instance changes, beyond the reach of brute force."""
         r, s, t, costs, times, memory = middling(seed + 400)
@@ -866,7 +866,6 @@ class TestExact:
         assert plan_of(FIRST, "search").makespan == 195 < plan_of(FIRST, "exact").makespan
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**9),
     method=st.sampled_from((*METHODS, "search")),
@@ -881,7 +880,6 @@ def test_unit_of_time_does_not_matter(seed, method, exponent):
     assert again.columns.tolist() == plan.columns.tolist()
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**9),
     method=st.sampled_from(METHODS),
@@ -902,7 +900,6 @@ def test_a_worker_without_memory_changes_nothing(seed, method, at, memory):
     assert np.delete(again.columns, i).tolist() == plan.columns.tolist()
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     numbers=st.lists(
         st.tuples(st.floats(0, 1e6), st.floats(1e-3, 1e6), st.integers(5, 100)),

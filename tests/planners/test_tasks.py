@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.tasks import least_time, most_tasks, most_tasks_linked
 
@@ -80,7 +80,6 @@ def test_paper(T, times, counts, order, fastest):
     check_schedule(plan, T)
 
 
-@settings(deadline=None, max_examples=250)
 @given(T=st.floats(0.5, 60), times=st.lists(real, min_size=1, max_size=5), send=messages)
 def test_is_the_optimum(T, times, send):
     plan = hs.max_tasks(T, times, send)
@@ -94,7 +93,6 @@ def test_is_the_optimum(T, times, send):
     assert exactly_feasible(fastest)
 
 
-@settings(deadline=None, max_examples=250)
 @given(
     T=st.floats(20, 60),
     times=st.lists(st.floats(4, 9), min_size=1, max_size=5),
@@ -107,7 +105,6 @@ def test_deadlines_are_as_good_as_a_matching(T, times, send):
     assert exactly_feasible(plan)
 
 
-@settings(deadline=None, max_examples=150)
 @given(tasks=st.integers(0, 12), times=st.lists(real, min_size=1, max_size=4), send=messages)
 def test_least_time(tasks, times, send):
     plan = hs.min_time(tasks, times, send)
@@ -120,7 +117,6 @@ def test_least_time(tasks, times, send):
     check_schedule(plan, plan.makespan)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     T=st.floats(0.5, 40),
     times=st.lists(real, min_size=1, max_size=4),
@@ -137,7 +133,6 @@ def test_messages_back(T, times, send, receive):
         assert method != "best" or plan.optimal
 
 
-@settings(deadline=None, max_examples=60)
 @given(times=st.lists(st.floats(1, 9), min_size=2, max_size=4), send=small, receive=small)
 def test_the_papers_guarantee(times, send, receive):
     T = 100.0  # long enough that nobody is left without tasks
@@ -145,7 +140,6 @@ def test_the_papers_guarantee(times, send, receive):
     assert plan.tasks >= most_tasks(T, times, send, receive) - len(times)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     tasks=st.integers(0, 12),
     times=st.lists(real, min_size=1, max_size=4),
@@ -169,7 +163,6 @@ link = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     T=st.floats(0.5, 40),
     times=st.lists(real, min_size=1, max_size=4),
@@ -190,7 +183,6 @@ def test_links_of_their_own(T, times, sends, receives):
         check_schedule(fastest, T * (1 + 1e-12))
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     tasks=st.integers(0, 12),
     times=st.lists(real, min_size=1, max_size=4),
@@ -212,7 +204,6 @@ def test_time_with_links_of_their_own(tasks, times, sends, receives):
         )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     T=st.floats(5, 60),
     times=st.lists(real, min_size=3, max_size=4),

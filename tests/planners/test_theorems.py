@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -39,7 +39,6 @@ def test_the_table_names_tests_that_are_there():
             assert re.search(rf"^\s*(?:def|class) {name}\b", text, re.MULTILINE), (file, name)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.floats(0.2, 5), min_size=1, max_size=7),
     st.floats(0.01, 5),

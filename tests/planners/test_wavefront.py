@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.wavefront import divided, eager, least_makespan, panels, schedule, validate
 
@@ -81,7 +81,6 @@ def test_motivating_example():
     assert hs.wavefront(56, 56, [1, 2, 4], method="cyclic", mask=RED, axis=0).makespan == 4045
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 8), st.integers(1, 14), small_times, st.integers(1, 10), masks)
 def test_the_event_driven_rule_ends_at_the_same_time(rows, cols, times, period, mask_axis):
     """The order of the plans is fixed in advance; the paper's rule decides event by event."""
@@ -101,7 +100,6 @@ def exactly(plan):
     )
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.integers(1, 9), st.integers(1, 16), small_times, st.integers(1, 18), masks, orders)
 def test_panels_tile_by_tile(rows, cols, times, period, mask_axis, order):
     mask, axis = mask_axis
@@ -120,7 +118,6 @@ def test_panels_tile_by_tile(rows, cols, times, period, mask_axis, order):
     assert plan.counts.tolist() == [plan.owner.tolist().count(i) for i in range(len(times))]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 7), st.integers(1, 12), small_times, masks, orders)
 def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     mask, axis = mask_axis
@@ -145,7 +142,6 @@ def test_the_search_finds_the_best_period(rows, cols, times, mask_axis, order):
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 40),
     st.lists(st.integers(1, 30), min_size=2, max_size=5),
@@ -160,7 +156,6 @@ def test_closed_form_of_full_panels(rows, times, period, full):
         assert plan.makespan == sum(a) + (full * rows - 1) * max(a)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 9),
     st.integers(1, 16),
@@ -184,7 +179,6 @@ def test_real_times(rows, cols, times, mask_axis, order):
         assert scaled.makespan == plan.makespan * factor
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from([(1, 1), (1, 4), (4, 1), (2, 3), (3, 2), (3, 3), (2, 4)]),
     st.lists(st.integers(1, 5), min_size=1, max_size=3),
@@ -203,7 +197,6 @@ def test_the_bound_holds_for_every_schedule(shape, times, mask):
         assert not plan.optimal or plan.makespan == least
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(1, 30), st.integers(1, 30), small_times, masks, orders)
 def test_certificate(rows, cols, times, mask_axis, order):
     mask, axis = mask_axis
@@ -240,7 +233,6 @@ def test_known_certificates():
     )
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 9), st.integers(1, 12), small_times, masks, orders)
 def test_simulated_trace(rows, cols, times, mask_axis, order):
     mask, axis = mask_axis

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 
 import hetsched as hs
 from hetsched.plots import canvas
@@ -226,7 +227,7 @@ def assert_within(figure):
     return found
 
 
-@pytest.mark.parametrize("p", [2, 16, 64])
+@pytest.mark.parametrize("p", many([2, 16, 64], [2, 64]))
 @pytest.mark.parametrize("name", PLANS)
 def test_fits_a_column(name, p):
     plan = PLANS[name](p)

@@ -46,6 +46,7 @@ def test_titles_differ():
     assert len(set(titles)) == len(titles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_draws(path, monkeypatch, capsys):
     if path.stem in NEEDS:

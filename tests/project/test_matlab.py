@@ -78,6 +78,7 @@ def printed(folder):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GATEWAYS)
 def test_beside_octave(name, printed):
     checks = [line for line in printed[name] if line[0] == "check"]
@@ -85,6 +86,7 @@ def test_beside_octave(name, printed):
     assert [line[1] for line in checks if line[2] != "1"] == []
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_distribute(printed):
     values = [line[1:] for line in printed["hs_distribute"] if line[0] == "value"]
     assert len(values) == 25
@@ -93,6 +95,7 @@ def test_counts_are_those_of_distribute(printed):
         assert plan.counts.tolist() == _numbers(counts)
 
 
+@pytest.mark.slow
 def test_rectangles_are_those_of_partition(printed):
     values = [line[1:] for line in printed["hs_partition"] if line[0] == "value"]
     assert len(values) == 54
@@ -112,6 +115,7 @@ def _numbers(text: str) -> list[float]:
     return [float(word) for word in text.strip("[]").split()]
 
 
+@pytest.mark.slow
 def test_of_many_errors_none_stays(folder):
     """An error in the middle leaves the pool usable, and memory where it was: some hundred MiB
     would be lost here."""
@@ -126,6 +130,7 @@ def test_of_many_errors_none_stays(folder):
     assert re.findall(r"^check\t(.*)$", said, re.M) == ["memory\t1", "works\t1"]
 
 
+@pytest.mark.slow
 def test_help(folder):
     """It is that of the .m file beside the gateway."""
     for name in GATEWAYS:
@@ -134,6 +139,7 @@ def test_help(folder):
         assert "hetsched:type" in said
 
 
+@pytest.mark.slow
 def test_without_gateways(folder, tmp_path):
     said, _ = octave(
         tmp_path,
@@ -149,6 +155,7 @@ def test_without_gateways(folder, tmp_path):
     assert said.strip() == "hetsched:notInstalled"
 
 
+@pytest.mark.slow
 def test_page(folder, tmp_path):
     """The blocks of docs/matlab.md for Octave, and what they show."""
     pytest.importorskip("h5py", reason="hetsched run writes .mat by h5py")
@@ -188,6 +195,7 @@ def test_every_id_is_documented():
             assert identifier.strip('"') in text, f"{name}: {identifier}"
 
 
+@pytest.mark.slow
 def test_examples_of_the_help(folder):
     """They run, and hs_distribute's gives what it says."""
     for name in GATEWAYS:

@@ -13,13 +13,9 @@ from pathlib import Path
 import pytest
 
 nbformat = pytest.importorskip("nbformat")
-nbclient = pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
-pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-NEEDS = {"layers": "highspy", "study": "pandas"}  # of a notebook, beyond what all have
+NEEDS = {"layers": ("highspy",), "study": ("pandas",)}  # of a notebook, beyond what all have
 WARNING = re.compile(r"\b(\w*Warning)\b")
 ABSOLUTE = re.compile(
     r"(?<![\w.~])/(?:home|root|tmp|usr|var|opt|mnt|work|Users|private)/|\b[A-Z]:\\\\"
@@ -47,6 +43,8 @@ def kernel_manager_class():
 
 def executed(path, work):
     """The notebook with the outputs of a run in the folder `work`."""
+    import nbclient
+
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook,
@@ -76,10 +74,11 @@ def test_there_are_notebooks():
     assert len(NOTEBOOKS) >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path, tmp_path, monkeypatch):
-    if path.stem in NEEDS:
-        pytest.importorskip(NEEDS[path.stem])
+    for package in ("nbclient", "ipykernel", "sklearn", "matplotlib", *NEEDS.get(path.stem, ())):
+        pytest.importorskip(package)
     # not the user's
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))

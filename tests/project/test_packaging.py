@@ -137,42 +137,56 @@ class TestAll:
                 PYENV_ROOT=str(tmp_path / "pyenv"),
                 HOME=str(tmp_path),
             )
-            calls = (
-                (tmp_path / "calls").read_text().splitlines()
-                if (tmp_path / "calls").exists()
-                else []
-            )
+            calls = tmp_path / "calls"
             return (
                 code,
-                said.splitlines(),
-                [call.removeprefix("--no-print-directory test-python PYTHON=") for call in calls],
+                re.sub(r"\b\d+ s$", "N s", said, flags=re.MULTILINE).splitlines(),
+                [
+                    words.removeprefix("--no-print-directory ")
+                    for words in (calls.read_text().splitlines() if calls.exists() else [])
+                ],
             )
 
         return call
+
+    PARTS = ("ctest", "pytest", "pytest-address", "fuzz SECONDS=600")
 
     def test_each_python_is_upgraded_then_tested(self, run, tmp_path):
         found = f"{tmp_path}/pyenv/versions/3.22.10/bin/python3.22"
         code, said, calls = run("python3.21", "python3.22")
         assert code == 0
-        assert calls == ["python3.21 TARGET=newest", "python3.21", f"{found} TARGET=newest", found]
-        assert said == [
-            "test-all: python3.21 is python3.21",
-            f"test-all: python3.22 is {found}",
-            "test-all: passed: python3.21 python3.22. Failed: none. Not there: none.",
+        assert calls == [
+            *self.PARTS,
+            "test-python PYTHON=python3.21 TARGET=newest",
+            "test-python PYTHON=python3.21",
+            f"test-python PYTHON={found} TARGET=newest",
+            f"test-python PYTHON={found}",
+        ]
+        assert said[:2] == ["test-all: ctest: make ctest", "test-all: ctest: passed after N s"]
+        assert said[-3:] == [
+            f"test-all: python3.22: make test-python PYTHON={found}",
+            "test-all: python3.22: passed after N s",
+            "test-all: passed: ctest pytest pytest-address fuzz python3.21-packages python3.21"
+            " python3.22-packages python3.22. Failed: none. Not there: none.",
         ]
 
     def test_one_that_is_missing_is_named(self, run):
         code, said, calls = run("python3.99", "python3.21")
         assert code == 0
-        assert calls == ["python3.21 TARGET=newest", "python3.21"]
-        assert said[0] == "test-all: python3.99 is not there: left out"
-        assert said[-1] == "test-all: passed: python3.21. Failed: none. Not there: python3.99."
+        assert len(calls) == len(self.PARTS) + 2
+        assert "test-all: python3.99 is not there: left out" in said
+        assert said[-1].endswith(" python3.21. Failed: none. Not there: python3.99.")
 
     def test_failures_do_not_stop_it(self, run):
         code, said, calls = run("python-bad", "python3.21")
         assert code == 1
-        assert calls == ["python-bad TARGET=newest", "python3.21 TARGET=newest", "python3.21"]
-        assert said[-1] == "test-all: passed: python3.21. Failed: python-bad. Not there: none."
+        assert calls[len(self.PARTS) :] == [
+            "test-python PYTHON=python-bad TARGET=newest",
+            "test-python PYTHON=python3.21 TARGET=newest",
+            "test-python PYTHON=python3.21",
+        ]
+        assert "test-all: python-bad-packages: failed after N s" in said
+        assert said[-1].endswith(" Failed: python-bad-packages. Not there: none.")
 
     def test_none_is_no_success(self, run):
         assert run("python3.98", "python3.99")[0] == 1

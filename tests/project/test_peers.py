@@ -55,6 +55,7 @@ def peers(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_counts(peers):
     known = "# why\nother: not here\n  *\nplugin: fails everywhere\n  a_suite.py::test_known\n"
     done, page = peers(0, known)
@@ -67,6 +68,7 @@ def test_counts(peers):
     )
 
 
+@pytest.mark.slow
 def test_new_failures(peers):
     done, page = peers(
         2,
@@ -79,6 +81,7 @@ def test_new_failures(peers):
     assert "| 1 | 1 | 1 | 2 |" in page
 
 
+@pytest.mark.slow
 def test_rows_of_other_suites_stay(peers, tmp_path):
     """While they are of the same versions."""
     path, version = tmp_path / "run.py", pytest.__version__
@@ -104,6 +107,7 @@ def test_rows_of_other_suites_stay(peers, tmp_path):
     assert rows == [new, kept, new, new]
 
 
+@pytest.mark.slow
 def test_a_suite_that_does_not_start(peers):
     done, _ = peers("(", "")
     assert done.returncode not in (0, None)

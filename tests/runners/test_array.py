@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -292,7 +292,6 @@ def test_dtypes(taken, left, right):
         assert bool(taken) == (left in DTYPES and right in DTYPES)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_views(data):
     """Any strides, offsets and orders."""

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layouts, random, seeds
 
@@ -174,7 +174,6 @@ class TestCholesky:
 
 
 class TestQr:
-    @settings(deadline=None, max_examples=80)
     @given(
         m=st.integers(1, 20),
         n=st.integers(1, 20),
@@ -217,7 +216,6 @@ class TestQr:
 
 
 class TestLstsq:
-    @settings(deadline=None, max_examples=80)
     @given(
         m=st.integers(1, 20),
         n=st.integers(1, 20),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import (
     DTYPES,
@@ -33,7 +33,6 @@ def half(a, lower, other=np.nan):
 
 
 class TestCholesky:
-    @settings(deadline=None, max_examples=120)
     @given(n=sizes, dtype=dtypes, layout=layouts, lower=st.booleans(), seed=seeds)
     def test_as_scipy(self, n, dtype, layout, lower, seed):
         kept = half(definite(n, dtype, seed), lower, 7)
@@ -44,7 +43,6 @@ class TestCholesky:
         assert (a == kept).all()
         assert not (np.triu(c, 1) if lower else np.tril(c, -1)).any()
 
-    @settings(deadline=None, max_examples=60)
     @given(n=sizes, dtype=dtypes, lower=st.booleans(), seed=seeds, stack=stacks)
     def test_stacks(self, n, dtype, lower, seed, stack):
         a = half(definite(n, dtype, seed, stack), lower)
@@ -134,7 +132,6 @@ class TestCholesky:
 
 
 class TestSystems:
-    @settings(deadline=None, max_examples=120)
     @given(
         n=sizes,
         k=st.integers(0, 5),
@@ -155,7 +152,6 @@ class TestSystems:
         theirs = scipy.linalg.cho_factor(a, lower)
         close(hs.cho_solve(theirs, kept), scipy.linalg.cho_solve(theirs, kept), scale=20)
 
-    @settings(deadline=None, max_examples=60)
     @given(
         n=st.integers(1, 9),
         shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),

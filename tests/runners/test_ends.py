@@ -30,11 +30,13 @@ def test_in_every_phase():
     assert ends("1") == "31 ends\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["emulated", "linear programs"])
 def test_often(phase):
     assert ends("8", phase) == "8 ends\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2,
     reason="on one core every call is OpenBLAS's, which is not safe at the end",

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import DTYPES, close, dtypes, eps, laid_out, layouts, random, seeds, sizes
 
@@ -57,7 +57,6 @@ def assert_as_scipy(a, b, found, cond=None, scale=1.0):
         close(found.s, s)
 
 
-@settings(deadline=None, max_examples=120)
 @given(
     m=sizes,
     n=sizes,

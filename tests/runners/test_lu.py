@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interrupted import interrupted
 from oracles.lu import apart, backward_error, edges, exact_lu, perfect_division, schedule
@@ -77,7 +77,6 @@ class TestFactors:
                     if dtype in (np.float64, np.complex128):
                         same_as_scipy(a, result)
 
-    @settings(deadline=None, max_examples=80)
     @given(
         m=st.integers(0, 40), n=st.integers(0, 40), block=st.integers(1, 45),
         dtype=st.sampled_from(DTYPES),
@@ -99,7 +98,6 @@ class TestFactors:
             assert (store == around).all()
             assert not np.shares_memory(lu, store)
 
-    @settings(deadline=None, max_examples=60)
     @given(
         rows=st.integers(1, 7).flatmap(
             lambda n: st.lists(
@@ -380,7 +378,6 @@ class TestSystems:
         assert hs.solve(np.empty((0, 0)), np.empty((0, 2))).shape == (0, 2)
         assert hs.solve(2 * np.eye(3), [2, 4, 6]).tolist() == [1, 2, 3]
 
-    @settings(deadline=None, max_examples=60)
     @given(
         st.integers(0, 6).flatmap(
             lambda n: st.lists(
@@ -716,7 +713,6 @@ class TestBadInput:
 
 
 class TestPlan:
-    @settings(deadline=None, max_examples=120)
     @given(
         m=st.integers(0, 60),
         n=st.integers(0, 60),
@@ -777,7 +773,6 @@ class TestPlan:
             2 * (m * n * rank - (m + n) * rank**2 / 2 + rank**3 / 3), rel=1e-9, abs=1e-9
         )
 
-    @settings(deadline=None, max_examples=60)
     @given(
         times=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30)), min_size=1, max_size=5),
         m=st.integers(1, 50), n=st.integers(1, 50), block=st.integers(1, 60),
@@ -809,7 +804,6 @@ class TestPlan:
             > 0
         )
 
-    @settings(deadline=None, max_examples=60)
     @given(
         st.lists(
             st.tuples(st.floats(0.1, 99.0), st.floats(0.1, 99.0) | st.just(np.inf)),

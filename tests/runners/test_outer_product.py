@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -74,7 +74,6 @@ def replay(plan: hs.ProductPlan, block: int) -> float:
     return float(ready.max())
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 30)), min_size=1, max_size=6),
     st.sampled_from(METHODS),

@@ -4,7 +4,7 @@ the rank are free."""
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import DTYPES, dtypes, eps, laid_out, layouts, random, seeds, sizes, stacks
 
@@ -64,7 +64,6 @@ def assert_as_scipy(a, mode, found):
         assert_factors(a, *found)
 
 
-@settings(deadline=None, max_examples=120)
 @given(
     m=sizes,
     n=sizes,
@@ -94,7 +93,6 @@ def test_large(shape, mode, dtype):
     assert_as_scipy(a, mode, hs.qr(a, mode=mode))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     stack=stacks,
     m=st.integers(0, 12),

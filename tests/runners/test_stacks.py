@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -84,7 +84,6 @@ def test_products(engaged, dtype, n):
     assert n == 0 or set(engaged) == {"products"}
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_broadcasting(data):
     sides = st.integers(1, 9)
@@ -278,7 +277,6 @@ def test_tiny_and_huge_numbers(threads, dtype):
         np.testing.assert_allclose(out[0], np.eye(9), rtol=0, atol=(1e-2 if scale < tiny else 1e-4))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-3, 3), st.integers(-3, 3)), max_size=5))
 def test_merged_dimensions_have_the_same_items(dimensions):
     shape = tuple(size for size, *_ in dimensions)

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interrupted import interrupted
 from oracles.stencil import best_step, divisions, ends, iterated, step_time, validate
@@ -52,7 +52,6 @@ def layouts(array):
 
 
 class TestBits:
-    @settings(deadline=None, max_examples=250)
     @given(data=st.data())
     def test_any_ring_and_slices(self, pools, data):
         draw = data.draw
@@ -131,7 +130,6 @@ fractions = st.integers(1, 30).map(lambda k: Fraction(k, 4))
 
 
 class TestPlans:
-    @settings(deadline=None, max_examples=120)
     @given(data=st.data())
     def test_against_all_rings_and_divisions(self, data):
         draw = data.draw
@@ -227,7 +225,6 @@ class TestPlans:
         assert plan.gap < 1e-3
         np.testing.assert_allclose(plan.counts / 10_000, ring.shares, atol=1e-4)
 
-    @settings(deadline=None, max_examples=60)
     @given(
         st.lists(
             st.tuples(fractions, st.integers(1, 9), fractions, fractions), min_size=1, max_size=5
@@ -332,7 +329,6 @@ class TestPlans:
 
 
 class TestDistributeAfter:
-    @settings(deadline=None)
     @given(
         st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 300)), min_size=1, max_size=6),
         st.integers(0, 200),

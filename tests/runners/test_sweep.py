@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interrupted import interrupted
 from oracles.wavefront import swept, validate
@@ -45,7 +45,6 @@ def layouts(image):
     return [image, np.asfortranarray(image), spread, image[::-1, ::-1].copy()[::-1, ::-1]]
 
 
-@settings(deadline=None, max_examples=150)
 @given(data=st.data())
 def test_bits_of_the_sequential_sweep(pools, data):
     draw = data.draw

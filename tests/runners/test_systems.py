@@ -4,7 +4,7 @@ NumPy."""
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import (
     DTYPES,
@@ -70,7 +70,6 @@ def as_given(a, kind, lower):
 
 
 class TestSolve:
-    @settings(deadline=None, max_examples=200)
     @given(
         n=sizes,
         k=st.integers(-1, 4),
@@ -95,7 +94,6 @@ class TestSolve:
         )
         close(x, expected.astype(np.result_type(*types)), scale=100)
 
-    @settings(deadline=None, max_examples=100)
     @given(
         n=st.integers(0, 9),
         shapes=STACKS,
@@ -250,7 +248,6 @@ class TestSolve:
 
 
 class TestInverse:
-    @settings(deadline=None, max_examples=120)
     @given(n=sizes, dtype=dtypes, layout=layouts, seed=seeds, stack=stacks)
     def test_as_numpy(self, n, dtype, layout, seed, stack):
         a = regular(n, dtype, seed, stack)
@@ -308,7 +305,6 @@ class TestInverse:
 
 
 class TestDeterminants:
-    @settings(deadline=None, max_examples=120)
     @given(n=sizes, dtype=dtypes, layout=layouts, seed=seeds, stack=stacks)
     def test_as_numpy(self, n, dtype, layout, seed, stack):
         a = regular(n, dtype, seed, stack)
@@ -378,7 +374,6 @@ class TestDeterminants:
 
 
 class TestFactorsOfStacks:
-    @settings(deadline=None, max_examples=60)
     @given(
         n=st.integers(0, 9),
         shapes=STACKS,

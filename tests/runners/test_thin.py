@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -65,7 +65,6 @@ def test_vectors(dtype):
     assert_product(out, a, v)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 40),
     st.integers(1, 8),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_matrices import DTYPES, close, dtypes, laid_out, layouts, random, seeds, sizes
 
@@ -17,7 +17,6 @@ def triangle(n, dtype=np.float64, seed=0, stack=()):
     return (random((*stack, n, n), dtype, seed) / max(1, n) + 2 * np.eye(n)).astype(dtype)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     n=sizes, k=st.integers(-1, 5), types=st.tuples(dtypes, dtypes),
     layout=st.tuples(layouts, layouts), seed=seeds, trans=st.sampled_from(TRANS),
@@ -45,7 +44,6 @@ def test_large(dtype, trans, lower):
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     n=st.integers(0, 9),
     shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),

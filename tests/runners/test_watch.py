@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.stencil import iterated
 
@@ -47,7 +47,6 @@ def real():
 # ---- messages ------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200)
 @given(data=st.data())
 def test_messages_one_at_a_time_and_within_twice_the_least(data):
     p = data.draw(st.integers(1, 6))
@@ -70,7 +69,6 @@ def test_who_gets_what():
     assert transfers(before, after, 3).tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_gained_cells_counted_one_by_one(data):
     p = data.draw(st.integers(1, 5))
@@ -88,7 +86,6 @@ def test_gained_cells_counted_one_by_one(data):
 # ---- when to look, and whether to move -----------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     steps=st.integers(0, 40),
     every=st.none() | st.integers(1, 12),
@@ -149,7 +146,6 @@ def matrix(m, n, dtype="d"):
     return np.random.default_rng(m * n).standard_normal((m, n)).astype(dtype)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     m=st.integers(1, 9), n=st.integers(1, 30), steps=st.integers(0, 9), every=st.integers(1, 10),
     dtype=st.sampled_from("fd"), in_place=st.booleans(), trace=st.booleans(),

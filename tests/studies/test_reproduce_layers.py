@@ -174,6 +174,7 @@ def test_plot(small):
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys, monkeypatch, small):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr("hetsched.studies.layers_star.reproduce_star", lambda: small)

@@ -181,6 +181,7 @@ def test_one_mesh_has_no_correlation():
     assert reproduce_layers_mesh((2,), (20,), 1).claims()[-1].here == "+0.00"
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(reproduce_mesh, "reproduce_layers_mesh", lambda: study)

@@ -132,6 +132,7 @@ def test_page(study):
             assert "| " + " | ".join(row) + " |" in text
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     assert cli.main(["reproduce", "rings", "-o", str(tmp_path / "f.svg")]) == 0

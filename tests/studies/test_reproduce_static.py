@@ -87,6 +87,7 @@ def test_plot(study):
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr("hetsched.studies.static2001.reproduce_static2001", lambda: study)

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 
 import hetsched as hs
 from hetsched._base.lines import content_of, line_of
@@ -98,7 +99,6 @@ def seeds(grid, **options):
 values = st.lists(st.integers(-5, 5), min_size=1, max_size=4, unique=True)
 
 
-@settings(deadline=None, max_examples=50)
 @given(values, values, st.integers(1, 3), st.integers(0, 2**40), st.randoms())
 def test_a_seed_depends_on_its_own_cell_only(xs, ys, repeats, seed, rng):
     small = seeds({"x": xs, "y": ys}, repeats=repeats, seed=seed)
@@ -361,7 +361,6 @@ scalars = st.one_of(
 
 
 @files
-@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), scalars), min_size=1, max_size=4),
     st.lists(scalars, max_size=4),
@@ -664,8 +663,14 @@ def running(pid):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+@pytest.mark.parametrize(
+    ("jobs", "sent"),
+    [
+        (1, signal.SIGINT),
+        (2, signal.SIGKILL),
+        *many([(2, signal.SIGINT), (1, signal.SIGKILL)], []),
+    ],
+)
 def test_a_stopped_program_goes_on(tmp_path, jobs, sent):
     """In the middle of calls that would take ten minutes; no process is left."""
     if jobs > 1:
@@ -722,6 +727,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_processes_do_not_begin_after_their_parent(tmp_path):
     """Killed while both have got a call, and have not called yet."""
@@ -769,7 +775,6 @@ def test_processes_give_the_same():
 # ---- random platforms ----
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.sampled_from(hs.datasets.KINDS), st.integers(1, 30), st.integers(0, 2**40),
     st.floats(1, 1e6), st.floats(1e-3, 1e3), st.sampled_from(["star", "complete", "mesh"]),
