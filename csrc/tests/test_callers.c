@@ -316,7 +316,8 @@ static void *run_outside(void *context)
     outsider *x = context;
     hs__lease *lease;
     if (hs__pool_lock(x->pool, HS__TOGETHER, NULL, NULL, &lease)) return NULL;
-    hs__pool_run(lease, HS__SHARED, x->job.pool ? wait_for_the_end : do_nothing, NULL, &x->job, NULL);
+    hs__pool_run(lease, HS__SHARED, x->job.pool ? wait_for_the_end : do_nothing, NULL, &x->job,
+                 NULL);
     hs__pool_unlock(lease);
     atomic_store(&x->ended, 1);
     return NULL;
