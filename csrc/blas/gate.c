@@ -236,6 +236,7 @@ int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
         inside = 0;
         return leave_to_library(entry, fate, volume);
     }
+    call->counted = hs__join_callers();
     call->start = hs__counting ? hs_clock() : 0.0;
     return 1;
 }
@@ -257,6 +258,7 @@ int hs__end_call(hs__call *call, hs_status status)
         hs__count_call(call->entry, status ? HS__REFUSED : HS__TAKEN, call->volume, seconds,
                        status ? 0.0 : lost_core_seconds(call, seconds));
     }
+    hs__leave_callers(call->counted);
     release_pool(call->kept);
     inside = 0;
     return !status;

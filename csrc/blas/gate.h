@@ -46,6 +46,7 @@ static inline int hs__is_large(const hs__entry *entry, double volume)
 typedef struct hs__call {
     hs__entry *entry;
     struct hs__kept_pool *kept;
+    int counted; /* among the callers (govern.h) */
     hs_pool *pool;
     int32_t workers;      /* of the pool */
     const double *speeds; /* [workers] of the workers, or NULL */

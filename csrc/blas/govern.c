@@ -12,7 +12,7 @@
 
 static hs__load load = {.root = ""};
 
-/* Threads of this process that are in governed calls. */
+/* Threads of this process that are in governed calls or in calls that the engine computes. */
 static atomic_int callers;
 
 /* The outermost governed call of this thread. Calls inside it, such as those of a LAPACK that calls a
@@ -48,7 +48,7 @@ static double least_shared(int32_t routine)
 
 double hs__least_governed(const hs__library *library, int32_t routine)
 {
-    if (!library || library->reach == HS__NOBODY || hs__blas_settings.behind == HS__BEHIND_OWN)
+    if (!library || library->reach == HS__UNTOLD || hs__blas_settings.behind == HS__BEHIND_OWN)
         return INFINITY;
     const int is_single = library->is_openblas && (routine == HS__GEMM || routine == HS__GEMV);
     return is_single ? least_shared(routine) : -INFINITY;
@@ -86,6 +86,18 @@ static int good_threads(int32_t routine, double volume)
     if (hs__blas_settings.behind != HS__BEHIND_AUTO) return hs__blas_settings.behind;
     if (volume < least_shared(routine)) return 1;
     return hs__best_threads(find_free_cpus() / atomic_load(&callers));
+}
+
+int hs__join_callers(void)
+{
+    if (current.guard) return 0;
+    atomic_fetch_add(&callers, 1);
+    return 1;
+}
+
+void hs__leave_callers(int counted)
+{
+    if (counted) atomic_fetch_sub(&callers, 1);
 }
 
 void hs__watch_load(void) { hs__load_start(&load, hs_clock()); }

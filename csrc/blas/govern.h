@@ -61,6 +61,11 @@ int hs__threads_asked(hs__library *library);
 /* Returns how many threads of an equal split are best on so many free cpus, at least 1. */
 int hs__best_threads(double cpus);
 
+/* Surround a call that the engine computes: its thread uses cpus, too. hs__join_callers returns
+ * whether it has counted the thread, which it has not if the thread is in a governed call. */
+int hs__join_callers(void);
+void hs__leave_callers(int counted);
+
 /* Begins to watch the load, so that it is known at the first call. */
 void hs__watch_load(void);
 

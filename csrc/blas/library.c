@@ -114,7 +114,7 @@ hs__library *hs__library_of(void *handle)
 {
     static int (*const find[])(void *, hs__library *) = {find_flexiblas, find_openblas, find_mkl,
                                                          find_blis};
-    hs__library found = {.reach = HS__NOBODY};
+    hs__library found = {.reach = HS__UNTOLD};
     for (size_t i = 0; handle && i < sizeof find / sizeof *find; i++)
         if (find[i](handle, &found)) return added(&found);
     return NULL;

@@ -7,7 +7,7 @@
 
 /* The calls that a number of threads is for. */
 typedef enum hs__reach {
-    HS__NOBODY,     /* the library cannot be told: no setter is known, or it has no threads */
+    HS__UNTOLD,     /* the library cannot be told: no setter is known, or it has no threads */
     HS__PROCESS,    /* calls from all threads of the process */
     HS__THREAD,     /* calls from the thread that tells it */
     HS__OMP_THREAD, /* the same, told to the OpenMP runtime that the library uses */

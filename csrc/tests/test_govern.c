@@ -277,6 +277,26 @@ static void test_left(void)
 
 static pthread_barrier_t barrier;
 
+/* Calls that the engine computes use cpus, too; a call of the engine inside a governed one is in the
+ * same thread. */
+static void test_beside_the_engine(void)
+{
+    begin(8, 8.0);
+    CHECK(threads_in_call(&process, LARGE) == 8);
+    const int counted_here = hs__join_callers();
+    CHECK(counted_here && threads_in_call(&process, LARGE) == 4);
+    hs__leave_callers(counted_here);
+    CHECK(threads_in_call(&process, LARGE) == 8);
+    hs__entry entry = entry_for(&process, 1);
+    hs__guard guard = {0};
+    hs__govern(&guard, &entry, LARGE);
+    CHECK(!hs__join_callers());
+    hs__leave_callers(0);
+    hs__release(&guard);
+    CHECK(threads_in_call(&process, LARGE) == 8);
+    check_idle(8);
+}
+
 /* Is in a call from the first to the second barrier. */
 static void *call_beside(void *volume)
 {
@@ -372,6 +392,7 @@ int main(void)
     test_this_thread_only();
     test_inside();
     test_left();
+    test_beside_the_engine();
     test_two_threads();
     test_fork();
     test_many_threads();

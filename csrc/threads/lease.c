@@ -16,6 +16,7 @@
 
 enum { EXCLUSIVE = -1 };
 
+_Thread_local const hs_pool *hs__helper_of;
 /* Its address identifies the thread. */
 static _Thread_local char this_thread;
 /* The lease that this thread took last, or NULL. */
@@ -85,7 +86,8 @@ static void poll_outside(void *context)
 {
     entry_wait *wait = context;
     if (!wait->poll || hs_clock() - wait->last < 0.05) return;
-    atomic_fetch_sub(wait->waiting, 1); /* the poll may call the pool and must not wait for itself */
+    atomic_fetch_sub(wait->waiting,
+                     1); /* the poll may call the pool and must not wait for itself */
     hs__signal_send(&wait->pool->left);
     if (wait->poll(wait->context, 0.0)) hs__cancel(&wait->cancel);
     atomic_fetch_add(wait->waiting, 1);
@@ -212,6 +214,14 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
     return status;
 }
 
+/* Wakes the helpers to which a job still offers a part, for a caller that leaves. */
+static void wake_offered(hs_pool *pool)
+{
+    for (hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)
+        for (int32_t w = 0; w < pool->p && atomic_load(&lease->in_use); w++)
+            if (atomic_load(&lease->offers[w].open)) hs__wake_helper(&pool->helpers[w]);
+}
+
 void hs__pool_unlock(hs__lease *lease)
 {
     hs_pool *pool = lease->pool;
@@ -220,7 +230,7 @@ void hs__pool_unlock(hs__lease *lease)
     innermost = lease->outer;
     atomic_fetch_sub(&pool->busy, 1);
     atomic_store(&lease->in_use, 0);
-    if (atomic_load(&pool->turns) > 1) hs__pool_wake_offered(pool);
+    if (atomic_load(&pool->turns) > 1) wake_offered(pool);
     leave(pool, exclusive);
     atomic_fetch_sub(&pool->callers, 1); /* last access to a pool that is being destroyed */
 }

@@ -90,8 +90,6 @@ static int has_news(const void *what)
     return atomic_load(&last->self->ticket) != last->seen;
 }
 
-_Thread_local const hs_pool *hs__helper_of;
-
 /* Returns whether the job cannot go on without another helper: it has the pool for itself, or no
  * thread works on it. */
 static int needs_helpers(const hs__lease *lease)
@@ -177,19 +175,6 @@ static void *helper_main(void *argument)
         if (atomic_load(&pool->stop)) return NULL;
         while (do_part(self)) {}
     }
-}
-
-static void wake_helper(hs__helper *to)
-{
-    atomic_fetch_add(&to->ticket, 1);
-    hs__signal_send(&to->wake);
-}
-
-void hs__pool_wake_offered(hs_pool *pool)
-{
-    for (hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)
-        for (int32_t w = 0; w < pool->p && atomic_load(&lease->in_use); w++)
-            if (atomic_load(&lease->offers[w].open)) wake_helper(&pool->helpers[w]);
 }
 
 /* ---- what runners ask ------------------------------------------------------------------------ */
@@ -287,7 +272,7 @@ static void offer_job(hs__lease *lease, hs__work *work, void *job, int32_t own)
     /* after the offers: a caller that leaves either sees these, or is not counted here any more */
     const int joins = lease->exclusive || own < 0 || atomic_load(&pool->busy) < pool->p;
     for (int32_t i = 0; i < pool->p && joins; i++)
-        if (i != own) wake_helper(&pool->helpers[i]);
+        if (i != own) hs__wake_helper(&pool->helpers[i]);
 }
 
 /* Takes the job back from the workers that have not begun it. */
@@ -435,7 +420,7 @@ void hs_pool_destroy(hs_pool *pool)
         for (int32_t i = 0; i < pool->p; i++) {
             hs__helper *h = &pool->helpers[i];
             if (h->started) {
-                wake_helper(h);
+                hs__wake_helper(h);
                 pthread_join(h->thread, NULL);
             }
             hs__signal_end(&h->wake);

@@ -35,7 +35,7 @@ struct hs__lease {
     atomic_int in_use;
     atomic_int exclusive; /* read by helpers that looked at an earlier job of the lease */
     int is_first;         /* no other caller was there at the start */
-    unsigned entry; /* value of pool->entries then */
+    unsigned entry;       /* value of pool->entries then */
     hs__work *work;
     void *job;
     atomic_int own;       /* worker that the caller stands in for, or -1 */
@@ -75,8 +75,12 @@ struct hs_pool {
 /* The pool of which this thread is a helper, or NULL. */
 extern _Thread_local const hs_pool *hs__helper_of;
 
-/* Wakes the helpers to which a job offers a part, for callers and helpers that have left. */
-void hs__pool_wake_offered(hs_pool *pool);
+/* Lets a helper look for a part of a job. */
+static inline void hs__wake_helper(hs__helper *helper)
+{
+    atomic_fetch_add(&helper->ticket, 1);
+    hs__signal_send(&helper->wake);
+}
 
 /* Makes the first lease, so that a single caller needs no memory for one; 0 if there is no memory.
  * hs__leases_close frees all leases, when no thread uses the pool. */
