@@ -63,9 +63,14 @@ static void leave_pools(void)
     atomic_store_explicit(&hs__startable, HS__MOST_WORKERS, memory_order_relaxed);
 }
 
-static void begin_choosing(void)
+/* Returns 0 after a long wait: the thread that chooses may itself wait for the calling one, as the
+ * dynamic linker does when a library that it loads multiplies in its constructor. */
+static int begin_choosing(void)
 {
-    while (atomic_exchange(&choosing, 1)) sched_yield();
+    if (!atomic_exchange(&choosing, 1)) return 1;
+    for (const double until = hs_clock() + 0.1; hs_clock() < until; sched_yield())
+        if (!atomic_exchange(&choosing, 1)) return 1;
+    return 0;
 }
 
 static void end_choosing(void) { atomic_store(&choosing, 0); }
@@ -229,9 +234,11 @@ int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
     if (inside) return leave_to_library(entry, HS__BUSY, volume);
     inside = 1;
     *call = (hs__call){.entry = entry, .volume = volume};
-    begin_choosing();
-    const hs__fate fate = choose_pool(workers, call);
-    end_choosing();
+    hs__fate fate = HS__BUSY;
+    if (begin_choosing()) {
+        fate = choose_pool(workers, call);
+        end_choosing();
+    }
     if (fate != HS__TAKEN) {
         inside = 0;
         return leave_to_library(entry, fate, volume);

@@ -20,7 +20,7 @@ typedef enum hs__fate {
     HS__TAKEN,
     HS__SMALL,      /* too small to be shared */
     HS__ONE_THREAD, /* the library behind was told to use one thread, or there is a single place */
-    HS__BUSY,       /* a call of this thread runs, interrupted by a signal */
+    HS__BUSY,       /* a call of this thread runs, interrupted by a signal; or the gate is stuck */
     HS__PARALLEL,   /* in a parallel region of OpenMP */
     HS__REFUSED,    /* unusual arguments, integers of unknown width, no memory, no threads */
     HS__FATES

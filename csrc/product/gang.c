@@ -418,6 +418,7 @@ double hs__gang_work(hs__gang *gang, int32_t member, void *block, hs__member *se
         const int last = gang->ends && at + 1 == gang->panel_count;
         const hs__panel *old = at >= 2 ? panel - 2 : gang->before[at]; /* in this buffer */
         if (old) wait_until(self, &old->finished, old->tile_count);
+        if (hs__stopped(self)) break; /* others may still read the buffer */
         pack_panel(gang, run, at, packed);
         wait_until(self, &panel->packed, panel->chunk_count);
 
