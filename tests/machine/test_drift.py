@@ -67,6 +67,7 @@ HOLDS = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @HOLDS
 @pytest.mark.parametrize("what", ["matmul", "lu_factor"])
 def test_a_slow_callback_runs_where_its_program_wants_it(what):
@@ -107,6 +108,7 @@ def share_of(cpu):
     return float(done.stdout)
 
 
+@pytest.mark.slow
 @HOLDS
 @pytest.mark.parametrize("what", ["matmul", "lu_factor"])
 def test_follows_a_hog_from_core_to_core(what):

@@ -357,7 +357,7 @@ class TestWorth:
             (14, None),
         ):
             with hs.Pool(count) as p:
-                assert p._own.threads == (count or 7, cpus)
+                assert p._own.resources.threads == (count or 7, cpus)
 
 
 class TestThreadLimit:

@@ -60,8 +60,7 @@ def cases_of(path: str | Path) -> list[str]:
 
 def results(ranks: int, program: str | Path, **environment: str) -> dict[str, str]:
     """What came of each case: "" if all was well on all ranks, else what went wrong where."""
-    path = str(Path(__file__).parents[1])  # what tests share
-    done = run(ranks, sys.executable, program, PYTHONPATH=path, **environment)
+    done = run(ranks, sys.executable, program, **environment)
     found: dict[str, str] = {}
     for line in done.stdout.splitlines():
         if line.startswith('{"case"'):

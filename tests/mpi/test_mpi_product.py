@@ -169,6 +169,7 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "calls"),
     [

@@ -115,6 +115,7 @@ def test_berlin52():
     assert plan.length == 7542
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "off"), [(100, 1.02), (200, 1.02), (400, 1.02)])
 def test_near_the_bound(p, off):
     D = square(p, p)

@@ -155,7 +155,7 @@ class TestPaper:
 
 
 class TestRules:
-    @pytest.mark.parametrize("seed", range(12))
+    @pytest.mark.parametrize("seed", range(many(12, 4)))
     def test_message_by_message(self, seed):
         """Every message of every method is the one that the rules give."""
         for k in range(6):
@@ -170,7 +170,7 @@ class TestRules:
                     computed = [(x[6], x[7]) for x in plan.messages.tolist() if x[1] == 1]
                     assert computed == [message[4] for message in log if message[4]]
 
-    @pytest.mark.parametrize("seed", range(10))
+    @pytest.mark.parametrize("seed", range(many(10, 4)))
     def test_virtual_platforms(self, seed):
         """The choice of equal workers, where there are many thresholds and many workers can be
         enough."""

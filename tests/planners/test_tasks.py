@@ -241,6 +241,7 @@ def test_prices():
             assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
 
 
+@pytest.mark.slow
 def test_more_workers_than_are_proven():
     rng = np.random.default_rng(2)
     times, sends, receives = rng.uniform(1, 20, 24), rng.uniform(0, 2, 24), rng.uniform(0, 2, 24)

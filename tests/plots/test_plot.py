@@ -149,6 +149,7 @@ def test_trace_says_what_it_shows():
     assert not plot_trace(gantt(2)).lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw", [lambda p: gantt(p, 1).plot, lambda p: hs.distribute(p, [1.0] * p).plot]
 )
@@ -174,6 +175,7 @@ def test_names_are_shortened_and_not_read_as_formulas():
     plot_boxes((1, 1), [(0, 0, 0, 1, 1)], ["$\\broken{"]).figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_100_000_events_make_a_small_svg():
     trace = gantt(10, 4000)
     assert len(trace.events) > 100_000

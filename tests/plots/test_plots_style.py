@@ -242,6 +242,7 @@ def test_fits_a_column(name, p):
         assert text.get_fontsize() >= 6.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["distribute", "pattern", "grid", "partition", "trace", "lu", "wavefront"]
 )
