@@ -1,7 +1,8 @@
 # make demo   builds and shows the main job
-# make test   builds, and runs the tests with few inputs of each kind: at most eight minutes on two cores
-# make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS and the newest packages: hours
-# make ctest   the tests in C;  make pytest  those in Python;  make pytest-address  these with sanitizers: with all inputs
+# make test   builds, and runs the tests with few inputs: at most eight minutes on two cores
+# make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS: hours
+# make ctest   runs the tests in C;  make pytest  those in Python;  make pytest-address  a part of
+#   them in an engine with sanitizers: each with all inputs
 # make test-python PYTHON=/usr/bin/python3  runs the tests in Python with another Python, in an environment of its own
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
@@ -27,8 +28,9 @@ export PIP_NO_COMPILE = 1
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
 
-# HS_TEST_FEW: fewer random inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python (tests/conftest.py), and no test that
-# is marked as slow. docs/testing.md says what this leaves to test-all.
+# HS_TEST_FEW: fewer inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python
+# (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
+# test-all.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
 	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest pytest-address
@@ -48,7 +50,8 @@ TARGET ?= pytest
 test-python:
 	@$(MAKE) --no-print-directory $(TARGET) VENV=.venv-$$($(PYTHON) -c 'import platform; print(platform.python_version())')
 
-# Part by part, with the time of each. The Pythons are names or paths; one that is not there is named and left out.
+# Part by part, with the time of each. The Pythons are names or paths; one that is not there is
+# named and left out.
 PYTHONS ?= python3.11 python3.12 python3.13
 test-all:
 	@sh tools/test-all.sh "$(MAKE)" $(PYTHONS)

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Runs all tests part by part and says how long each part took: test-all.sh MAKE PYTHON...
-# First the parts of make test with all their inputs and their slow tests, and the fuzzer for longer. Then the tests in Python with
-# several Pythons, each in an environment of its own with the newest packages that pip finds. A Python is a program. One that does not
-# run, such as a shim of pyenv's for a version that is not chosen, is looked for among pyenv's versions. One that is not there either is
-# named and left out. The exit status is 1 if a part fails, or if there is none of the Pythons.
+# First the parts of make test with all inputs and the slow tests, and the fuzzer for ten minutes.
+# Then the tests in Python with several Pythons, each in an environment of its own with the newest
+# packages that pip finds. A Python is a program. One that does not run, such as a shim of pyenv's
+# for a version that is not chosen, is looked for among pyenv's versions. One that is not there
+# either is named and left out. The exit status is 1 if a part fails, or if no Python is there.
 set -u
 [ $# -ge 2 ] || { echo "usage: test-all.sh MAKE PYTHON..." >&2; exit 2; }
 cd "$(dirname "$0")/.." || exit 1
@@ -51,7 +52,8 @@ for given; do
         continue
     fi
     pythons=$((pythons + 1))
-    run_part "$given-packages" test-python PYTHON="$python" TARGET=newest && run_part "$given" test-python PYTHON="$python"
+    run_part "$given-packages" test-python PYTHON="$python" TARGET=newest &&
+        run_part "$given" test-python PYTHON="$python"
 done
 echo "test-all: passed:${passed:- none}. Failed:${failed:- none}. Not there:${missing:- none}."
 [ -z "$failed" ] && [ $pythons -gt 0 ]
