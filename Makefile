@@ -33,7 +33,7 @@ demo: $(VENV)/installed-demo
 # test-all.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
-	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest pytest-address
+	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest
 
 NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
 
@@ -41,9 +41,10 @@ NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
 LIMIT ?= 1h
 LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --foreground --signal=INT --kill-after=60 $(LIMIT))
 
-# Two processes, file by file in the order of tests/conftest.py: much of a test is waiting, and none needs the machine for itself.
+# Three processes for two cores, file by file in the order of tests/conftest.py: much of a test is
+# waiting, and none needs the machine for itself.
 pytest: $(VENV)/installed-test
-	$(LIMITED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
+	$(LIMITED) $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
 
 # The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
 TARGET ?= pytest
@@ -64,7 +65,7 @@ newest: $(VENV)/installed-test
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
-	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j2 --output-on-failure || exit 1; done
+	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j3 --output-on-failure || exit 1; done
 
 build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
