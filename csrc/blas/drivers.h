@@ -114,7 +114,7 @@
     ALL(pstrf, 9, 9, 1, 2, 2)
 /* clang-format on */
 
-/* Numbers of the functions in the report, after those of hs__routine. */
+/* Numbers of the functions in the report, after the numbers of hs__routine. */
 #define HS__NUMBER(NAME, ...) HS__DRIVER_##NAME,
 enum {
     HS__BEFORE_DRIVERS = HS__ROUTINES - 1,

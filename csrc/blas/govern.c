@@ -15,7 +15,7 @@ static hs__load load = {.root = ""};
 /* Threads of this process that are in governed calls or in calls that the engine computes. */
 static atomic_int callers;
 
-/* The outermost governed call of this thread. Calls inside it, such as those of a LAPACK that calls a
+/* The outermost governed call of this thread. Calls inside it, for example of a LAPACK that calls a
  * BLAS by its names, have its number of threads. */
 static _Thread_local struct {
     const hs__guard *guard; /* NULL: no call */
@@ -33,8 +33,8 @@ static _Thread_local struct {
 
 /* ---- how many threads are good --------------------------------------------------------------- */
 
-/* Multiply-adds from which more than one thread can be faster. For gemm and gemv they are those
- * from which OpenBLAS itself uses more. The others are estimates: a driver of order 100 takes about
+/* Multiply-adds from which more than one thread can be faster. For gemm and gemv OpenBLAS itself
+ * uses more from there on. The others are estimates: a driver of order 100 takes about
  * a millisecond. */
 static const double least_gemm = 262144.0, least_gemv = 9216.0, least_other = 262144.0;
 static const double least_driver = 1e6;
@@ -145,8 +145,8 @@ int hs__threads_asked(hs__library *library)
     return given(library) && now == given(library) ? asked(library) : now;
 }
 
-/* Tells the number before a call, and returns it. 0: another thread tells one at this moment, and the
- * call runs with that number. */
+/* Tells the number before a call, and returns it. 0: another thread tells one at this moment, and
+ * the call runs with that number. */
 static int tell_process(hs__library *library, int good, int is_small)
 {
     const int others = atomic_fetch_add(&library->calls, 1);

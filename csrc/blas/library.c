@@ -29,7 +29,7 @@ static int find_function(void *handle, const char *prefix, const char *name, con
  * another one forks, the child has the count of the new threads but not the threads, and its next
  * call waits for them forever. To set the variable that the getter returns has no such effect.
  *
- * If its threads are those of OpenMP, it uses as many as the runtime gives to the calling
+ * If OpenMP gives it its threads, it uses as many as the runtime gives to the calling
  * thread. */
 static int find_openblas(void *handle, hs__library *found)
 {

@@ -163,7 +163,7 @@ typedef struct hs__tasks {
     const hs_factor_costs *costs;
     hs__factor_blocks steps;
 
-    /* [domains] those of the pool, if workers of several domains run at full speed; else one of all
+    /* [domains] of the pool, if workers of several domains run at full speed; else one of all
      * workers, with one kernel */
     hs__task_domain *domain;
     int32_t domains;

@@ -8,10 +8,10 @@
  *   1. check   The arguments are checked before anything is locked, allocated or written. After
  *              this step only a lack of memory, a cancel or the pool itself (busy, forked, claimed
  *              by another thread) can make the run fail.
- *   2. lock    The caller takes a lease of the pool. Runs in which any worker may do any part, and
- *              that keep no pace (run->sharing is HS__TOGETHER), run beside those of other callers.
- *              A run that needs each worker has the pool for itself: callers wait, and their poll
- *              functions are called meanwhile.
+ *   2. lock    The caller takes a lease of the pool. Runs that keep no pace, and in which any worker
+ *              may do any part (run->sharing is HS__TOGETHER), run beside the runs of other
+ *              callers. A run that needs each worker has the pool for itself: callers wait, and
+ *              their poll functions are called meanwhile.
  *   3. open    The kind cuts the matrix into tiles, boxes, blocks or slices, and takes its memory:
  *              from the run (hs__run_zeros, hs__run_pages; always freed at the end) and from the
  *              pool (hs__pool_scratch; kept for later runs). Outputs are changed only when nothing

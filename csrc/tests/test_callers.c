@@ -1,4 +1,4 @@
-/* Several threads that use one pool at the same time: the bits of each call are those of the call
+/* Several threads that use one pool at the same time: each call has the bits that it has
  * alone, jobs that need the whole pool have it, and no caller waits for another shared job. */
 #include "threads/pool_state.h"
 
@@ -151,7 +151,7 @@ typedef struct {
     int number, wrong;
 } caller;
 
-/* Makes all calls and compares their results with those of the call alone. */
+/* Makes all calls and compares their results with the results of the call alone. */
 static void *make_calls(void *context)
 {
     caller *self = context;

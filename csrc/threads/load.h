@@ -14,7 +14,7 @@
 /* Cpus with higher numbers count as free. */
 enum { HS__LOAD_CPUS = 1024, HS__LOAD_SAMPLES = 4 };
 
-/* The times of a moment. Ticks are those of /proc/stat, modulo 2^32. */
+/* The times of a moment. Ticks are counted as in /proc/stat, modulo 2^32. */
 typedef struct hs__load_sample {
     double time;                   /* hs_clock */
     double own;                    /* CPU time that this process has had, in seconds */
