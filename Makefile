@@ -36,6 +36,7 @@ test:
 	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest
 
 NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
+NO_SLOW_LABEL := $(if $(HS_TEST_FEW),-LE slow)
 
 # Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
 LIMIT ?= 1h
@@ -65,7 +66,7 @@ newest: $(VENV)/installed-test
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
-	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j3 --output-on-failure || exit 1; done
+	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j3 --output-on-failure $(NO_SLOW_LABEL) || exit 1; done
 
 build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread

@@ -243,6 +243,7 @@ class TestLost:
             with pytest.raises(ProcessLookupError):
                 os.kill(process.pid, 0)
 
+    @pytest.mark.slow
     def test_others_that_have_to_wait_are_not_lost(self):
         """While the clock of one who hangs is asked for, the clocks of the others have their
         questions on the way."""

@@ -210,6 +210,7 @@ def test_methods_on_networks(network, n, source_computes):
 MODES = ("scss", "sccs", "pccs", "pcss")
 
 
+@pytest.mark.slow
 @given(networks(), st.integers(1, 40), st.booleans(), st.booleans(), st.data())
 def test_memory_on_networks(network, n, source_computes, disk, data):
     """The programs with rows for what comes in; every method keeps to them, or all refuse."""

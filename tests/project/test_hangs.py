@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 #: In one file what a signal interrupts, then a lock of C, which no signal does; in another a
@@ -35,6 +37,7 @@ def test_ends():
 """
 
 
+@pytest.mark.slow
 def test_tests_that_hang_and_end_their_process(tmp_path):
     """Each of them fails by name, with the stacks of all threads; the run ends with an error."""
     (tmp_path / "test_waits.py").write_text(WAITS)

@@ -232,6 +232,7 @@ def test_command(tmp_path, capsys, monkeypatch, study):
         cli.main(["reproduce", "nothing"])
 
 
+@pytest.mark.slow
 def test_best_on_all_instances(study):
     """Spec: at least 20 % below Het on average, never above the best of the seven, within 1.35 of
     the bound; Het is at 1.77. With a fifth of the usual effort already."""

@@ -60,6 +60,7 @@ def test_text(study):
     assert all("%" in line for line in lines[claims - 5 : claims - 1])
 
 
+@pytest.mark.slow
 def test_plot(study):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
