@@ -335,6 +335,9 @@ static inline void without_a_caller(void)
     struct sigaction stop = {.sa_handler = stop_here}, before;
     if (!CHECK(hs_pool_create(2, elsewhere, &pool) == HS_OK)) return;
     sigaction(SIGILL, &stop, &before);
+    /* The helper must not hold the lock of its signal when it is stopped, so it is asleep. */
+    while (!atomic_load(&pool->helpers[1].wake.asleep)) sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     pthread_kill(pool->helpers[1].thread, SIGILL); /* a signal that helpers do not block */
     while (!atomic_load(&stopped)) sched_yield();
     atomic_int done = 0;
