@@ -168,7 +168,7 @@ static void *make_calls(void *context)
                 call(self->pool, &own))
                 self->wrong++;
             const size_t bytes = (size_t)(n * n) * sizeof *own.c;
-            self->wrong += memcmp(own.c, alone.c, bytes) || memcmp(own.b, alone.b, bytes);
+            self->wrong += memcmp(own.c, alone.c, bytes) != 0 || memcmp(own.b, alone.b, bytes) != 0;
             close_operands(&own);
             close_operands(&alone);
             hs_pool_destroy(pool);

@@ -50,7 +50,7 @@ typedef enum hs__sharing { HS__EXCLUSIVE = 0, HS__TOGETHER } hs__sharing;
  * the pool, HS_ERROR_THREAD in a forked child, HS_ERROR_CANCELLED if another thread has claimed the
  * pool, HS_ERROR_MEMORY. */
 hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function poll, void *context,
-                        hs__lease **lease);
+                        hs__lease **taken);
 void hs__pool_unlock(hs__lease *lease);
 
 /* Returns whether no other caller has had a lease of the pool since this one began, so that the
