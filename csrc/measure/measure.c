@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/random.h"
 #include "factor/tasks.h"
 #include "product/gang.h"

@@ -5,12 +5,7 @@
 #include <math.h>
 #include <time.h>
 
-double hs__cpu_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "core/clock.h"
 
 hs__member hs__member_start(hs__run *run, int32_t worker, int is_caller)
 {

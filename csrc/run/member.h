@@ -5,9 +5,6 @@
 
 #include "run/run.h"
 
-/* Returns the seconds of CPU time that this thread has had. */
-double hs__cpu_clock(void);
-
 /* One worker of a run.
  *   box        what it works on
  *   event      index of its last event, -1: none

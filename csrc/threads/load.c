@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/clock.h"
 
 /* Longer paths count as missing. Stacks of signal handlers are small. */
 enum { LONGEST_PATH = 1024 };
@@ -98,17 +99,11 @@ static void read_cpu(const char *line, hs__load_sample *sample)
     sample->total[cpu] = total;
 }
 
-static double cpu_time(clockid_t clock)
-{
-    struct timespec time;
-    return clock_gettime(clock, &time) ? 0.0 : (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 int hs__take_load_sample(const char *root, double time, hs__load_sample *sample)
 {
     line_reader lines;
     sample->time = time;
-    sample->own = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+    sample->own = hs__process_cpu_clock();
     sample->cpus = 0;
     if (!open_lines(root, "proc/stat", &lines)) return 0;
     for (char *line = next_line(&lines); line && strncmp(line, "cpu", 3) == 0;
@@ -296,17 +291,17 @@ static double time_of_next(double time, double least, double cost)
 
 static void take_sample(hs__load *load, double time)
 {
-    const double start = cpu_time(CLOCK_THREAD_CPUTIME_ID);
+    const double start = hs__cpu_clock();
     hs__load_sample *sample = &load->samples[load->count % HS__LOAD_SAMPLES];
     if (hs__take_load_sample(load->root, time, sample)) load->count++;
-    load->next_sample = time_of_next(time, sample_every, cpu_time(CLOCK_THREAD_CPUTIME_ID) - start);
+    load->next_sample = time_of_next(time, sample_every, hs__cpu_clock() - start);
 }
 
 static void read_quota(hs__load *load, double time)
 {
-    const double start = cpu_time(CLOCK_THREAD_CPUTIME_ID);
+    const double start = hs__cpu_clock();
     load->quota = hs__cpu_quota(load->root);
-    load->next_quota = time_of_next(time, quota_every, cpu_time(CLOCK_THREAD_CPUTIME_ID) - start);
+    load->next_quota = time_of_next(time, quota_every, hs__cpu_clock() - start);
 }
 
 /* Returns the free cpus of the mask between the newest sample and the newest one that is old
@@ -345,12 +340,6 @@ double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double u
 }
 
 #else
-
-static double cpu_time(clockid_t clock)
-{
-    struct timespec time;
-    return clock_gettime(clock, &time) ? 0.0 : (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 int hs__take_load_sample(const char *root, double time, hs__load_sample *sample)
 {
