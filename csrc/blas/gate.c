@@ -221,7 +221,6 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     atomic_fetch_add(&found->users, 1);
     call->kept = found;
     call->pool = found->pool;
-    call->workers = found->workers;
     call->speeds = found->speeds;
     return HS__TAKEN;
 }
@@ -254,7 +253,7 @@ static double lost_core_seconds(const hs__call *call, double seconds)
     double available[HS__MOST_WORKERS];
     double missing = 0.0;
     hs_pool_availability(call->pool, call->speeds, available);
-    for (int32_t p = 0; p < call->workers; p++) missing += 1.0 - available[p];
+    for (int32_t p = 0; p < call->kept->workers; p++) missing += 1.0 - available[p];
     return missing * seconds;
 }
 

@@ -48,8 +48,7 @@ typedef struct hs__call {
     struct hs__kept_pool *kept;
     int counted; /* among the callers (govern.h) */
     hs_pool *pool;
-    int32_t workers;      /* of the pool */
-    const double *speeds; /* [workers] of the workers, or NULL */
+    const double *speeds; /* of the pool's workers, or NULL */
     double volume, start;
 } hs__call;
 

@@ -51,20 +51,9 @@ static void close_operands(operands *x)
 
 static hs_product product_of(const operands *x)
 {
-    return (hs_product){.dtype = HS_FLOAT64,
-                        .m = x->n,
-                        .n = x->n,
-                        .k = x->n,
-                        .alpha = {1.0},
-                        .a = x->a,
-                        .a_row_stride = x->n,
-                        .a_col_stride = 1,
-                        .b = x->b,
-                        .b_row_stride = x->n,
-                        .b_col_stride = 1,
-                        .c = x->c,
-                        .c_row_stride = x->n,
-                        .c_col_stride = 1};
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, x->n, x->n, x->n, x->a, x->b, x->c);
+    return product;
 }
 
 static hs_status multiply(hs_pool *pool, operands *x)
@@ -94,18 +83,14 @@ static hs_status multiply_vector(hs_pool *pool, operands *x)
 
 static hs_factor factor_of(operands *x, int32_t kind)
 {
-    return (hs_factor){.kind = kind,
-                       .dtype = HS_FLOAT64,
-                       .m = x->n,
-                       .n = x->n,
-                       .matrix = x->c,
-                       .row_stride = x->n,
-                       .col_stride = 1,
-                       .a = x->a,
-                       .a_row_stride = x->n,
-                       .a_col_stride = 1,
-                       .pivots = x->pivots,
-                       .cooperative = 1};
+    hs_factor factor;
+    hs_factor_default(&factor, kind, HS_FLOAT64, x->n, x->n, x->c);
+    factor.a = x->a;
+    factor.a_row_stride = 1;
+    factor.a_col_stride = x->n;
+    factor.pivots = x->pivots;
+    factor.cooperative = 1;
+    return factor;
 }
 
 static hs_status solve(hs_pool *pool, operands *x)

@@ -86,8 +86,8 @@ static void poll_outside(void *context)
 {
     entry_wait *wait = context;
     if (!wait->poll || hs_clock() - wait->last < 0.05) return;
-    atomic_fetch_sub(wait->waiting,
-                     1); /* the poll may call the pool and must not wait for itself */
+    /* The poll may call the pool, and must not wait for the thread that it is in. */
+    atomic_fetch_sub(wait->waiting, 1);
     hs__signal_send(&wait->pool->left);
     if (wait->poll(wait->context, 0.0)) hs__cancel(&wait->cancel);
     atomic_fetch_add(wait->waiting, 1);
@@ -200,7 +200,7 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
         lease->own = -1;
         atomic_fetch_add(&pool->busy, 1);
         lease->entry = atomic_fetch_add(&pool->entries, 1) + 1;
-        /* after the entry: who comes later has a later entry */
+        /* after the entry, since a caller that comes later has a later one */
         lease->is_first = exclusive || atomic_load(&pool->turns) == 1;
         lease->outer = innermost;
         innermost = *taken = lease;
