@@ -1,6 +1,6 @@
-/* The functions of drivers.h, under four families of names (names.h). All arguments are pointers. As
- * in fortran_template.h, the functions have no parameters for the lengths of characters, and pass
- * the length 1. */
+/* The functions of drivers.h, under four families of names (names.h). All arguments are pointers.
+ * As in fortran_template.h, the functions have no parameters for the lengths of characters, and
+ * pass the length 1. */
 #include "blas/drivers.h"
 
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* Functions of LAPACK that the engine does not compute. They are here so that the library behind is
- * governed while it computes them: it calls its own BLAS inside, where no other library can govern it. */
+ * governed while it computes them: it calls its own BLAS inside, where no other library can govern
+ * it. */
 #ifndef HS_BLAS_DRIVERS_H
 #define HS_BLAS_DRIVERS_H
 

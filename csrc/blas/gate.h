@@ -52,8 +52,8 @@ typedef struct hs__call {
     double volume, start;
 } hs__call;
 
-/* Second check: finds the pool for a call, which other threads may use at the same time, and keeps it
- * until hs__end_call. hs__begin_call returns 0 if the call must go to the library behind.
+/* Second check: finds the pool for a call, which other threads may use at the same time, and keeps
+ * it until hs__end_call. hs__begin_call returns 0 if the call must go to the library behind.
  * hs__end_call returns whether the call is done. */
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
 int hs__end_call(hs__call *call, hs_status status);

@@ -18,9 +18,9 @@
  * counts for the calling thread alone is told back after its call. Libraries that cannot be told
  * are left alone (library.h).
  *
- * A call of the library behind need not return: the xerbla of R and Octave leaves it by longjmp. Its
- * guard is released when the same thread makes a call that cannot be inside that one: from an outer
- * frame, or from the same object. */
+ * A call of the library behind need not return: the xerbla of R and Octave leaves it by longjmp.
+ * Its guard is released when the same thread makes a call that cannot be inside that one: from an
+ * outer frame, or from the same object. */
 #ifndef HS_BLAS_GOVERN_H
 #define HS_BLAS_GOVERN_H
 

@@ -1,5 +1,5 @@
 /* Runs a harness without libFuzzer: on N pseudo-random inputs ("fuzz_x N SEED"), or on a file that
- * a campaign has found ("fuzz_x FILE"). With HS_TEST_FEW in the environment it is an eighth of N. */
+ * a campaign has found ("fuzz_x FILE"). HS_TEST_FEW in the environment makes N an eighth. */
 #include "bytes.h"
 
 int main(int argc, char **argv)

@@ -8,8 +8,8 @@
  *   1. check   The arguments are checked before anything is locked, allocated or written. After
  *              this step only a lack of memory, a cancel or the pool itself (busy, forked, claimed
  *              by another thread) can make the run fail.
- *   2. lock    The caller takes a lease of the pool. Runs that keep no pace, and in which any worker
- *              may do any part (run->sharing is HS__TOGETHER), run beside the runs of other
+ *   2. lock    The caller takes a lease of the pool. Runs that keep no pace, and in which any
+ *              worker may do any part (run->sharing is HS__TOGETHER), run beside the runs of other
  *              callers. A run that needs each worker has the pool for itself: callers wait, and
  *              their poll functions are called meanwhile.
  *   3. open    The kind cuts the matrix into tiles, boxes, blocks or slices, and takes its memory:

@@ -161,8 +161,8 @@ static hs_status check_arguments(const void *context)
 }
 
 /* Returns the bytes of a product if products are written past the caches, else 0. They are if each
- * is small, they are contiguous, and all together have at least HS__STREAM_BYTES_FROM bytes. This is faster even if
- * the caller reads them at once (8 x 8 float64: 82 ns each instead of 118). */
+ * is small, they are contiguous, and all together have at least HS__STREAM_BYTES_FROM bytes. This
+ * is faster even if the caller reads them at once (8 x 8 float64: 82 ns each instead of 118). */
 static int64_t streamed_bytes(const hs_stack *stack, const hs__items *items, int64_t count)
 {
     const hs_product *p = &stack->item;

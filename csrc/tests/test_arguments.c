@@ -1,7 +1,7 @@
 /* Rules that hold for every public function: a pointer that must not be NULL gives HS_ERROR_VALUE
  * if it is NULL; an optional pointer gives HS_OK; a planner that takes cancel ends with
- * HS_ERROR_CANCELLED. There is one line for each function; tests/_engine/test_c_library.py checks that none
- * is missing. */
+ * HS_ERROR_CANCELLED. There is one line for each function; tests/_engine/test_c_library.py checks
+ * that none is missing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

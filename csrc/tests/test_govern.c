@@ -277,8 +277,8 @@ static void test_left(void)
 
 static pthread_barrier_t barrier;
 
-/* Calls that the engine computes use cpus, too; a call of the engine inside a governed one is in the
- * same thread. */
+/* Calls that the engine computes use cpus, too; a call of the engine inside a governed one is in
+ * the same thread. */
 static void test_beside_the_engine(void)
 {
     begin(8, 8.0);

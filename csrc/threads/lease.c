@@ -1,9 +1,9 @@
 /* Leases: which threads may run a job on a pool now, and what each of them has of it.
  *
  * `turns` is the lock. It counts the leases in use, or is EXCLUSIVE. A thread that wants the whole
- * pool waits until no lease is in use, and keeps later callers out meanwhile; when it leaves, one of
- * these is let in before the next that wants the whole pool. So no caller waits for ever. Leases are
- * kept for later callers, since their scratch memory is expensive to get. */
+ * pool waits until no lease is in use, and keeps later callers out meanwhile; when it leaves, one
+ * of these is let in before the next that wants the whole pool. So no caller waits for ever. Leases
+ * are kept for later callers, since their scratch memory is expensive to get. */
 #include "threads/pool_state.h"
 
 #include <stdlib.h>

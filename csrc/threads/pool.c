@@ -42,7 +42,7 @@ void hs__pool_step_in(hs__lease *lease)
     if (lease->own >= 0) hs__placement_begin(&lease->placement);
 }
 
-/* Returns the placement of the thread that does a worker's part of the job, or NULL if none does. */
+/* Returns the placement of the thread that does a worker's part; NULL if none does. */
 static hs__placement *placement_of(hs__lease *lease, int32_t worker)
 {
     if (worker < 0) return NULL;
@@ -242,9 +242,9 @@ uint64_t hs_cpus_stamp(void)
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* Returns the worker that the caller stands in for: the worker of the core where it runs, so that
- * the other cores remain for the pinned helpers. -1: a core of no worker, so that the helpers can do
- * everything. Beside other callers the helpers may have no time for the job, so the caller works in
- * any case. */
+ * the other cores remain for the pinned helpers. -1: a core of no worker, so that the helpers can
+ * do everything. Beside other callers the helpers may have no time for the job, so the caller works
+ * in any case. */
 static int32_t place_of_caller(const hs__lease *lease)
 {
     const hs_pool *pool = lease->pool;

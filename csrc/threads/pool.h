@@ -1,5 +1,5 @@
-/* Persistent worker threads: the interface for the runners. A runner takes a lease of the pool, asks
- * for scratch memory, runs one job and returns the lease. */
+/* Persistent worker threads: the interface for the runners. A runner takes a lease of the pool,
+ * asks for scratch memory, runs one job and returns the lease. */
 #ifndef HS_THREADS_POOL_H
 #define HS_THREADS_POOL_H
 
@@ -89,8 +89,8 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  *               workers would take as long */
 typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__LED, HS__ALONE } hs__manner;
 
-/* Runs a job and returns when all parts have ended. HS__EACH and HS__LED need HS__EXCLUSIVE. While the caller only waits, idle(job) is
- * called at least every 20 ms. */
+/* Runs a job and returns when all parts have ended. HS__EACH and HS__LED need HS__EXCLUSIVE. While
+ * the caller only waits, idle(job) is called at least every 20 ms. */
 void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*lead)(void *job),
                   void *job, void (*idle)(void *job));
 

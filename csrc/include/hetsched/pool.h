@@ -109,9 +109,9 @@ HS_API hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t
                                         const hs_domain *domains, const int32_t *domain_of,
                                         hs_pool **pool);
 
-/* Waits for the runs in progress, joins the threads and frees the pool. Calls from other threads that
- * wait for their turn end with HS_ERROR_THREAD; no new call may begin. NULL is allowed. In a forked
- * child the threads do not exist, and only the memory is freed. */
+/* Waits for the runs in progress, joins the threads and frees the pool. Calls from other threads
+ * that wait for their turn end with HS_ERROR_THREAD; no new call may begin. NULL is allowed. In a
+ * forked child the threads do not exist, and only the memory is freed. */
 HS_API void hs_pool_destroy(hs_pool *pool);
 
 /* Makes the pool the calling thread's own, for a program that is about to end while other threads
