@@ -132,9 +132,9 @@ static void follow_mask(void)
     if (!have_same_cores(&before, &now.places)) leave_pools();
 }
 
-/* Creates a pool on the first places, with their domains. If this processor lacks the kernel of a
+/* Creates a pool with a worker pinned to each place. If this processor lacks the kernel of a
  * domain, the pool has no domains. */
-static hs_status create_pool(int32_t workers, hs_pool **pool)
+static hs_status create_pinned(int32_t workers, hs_pool **pool, double *speeds)
 {
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t of[HS__MOST_WORKERS];
@@ -143,6 +143,50 @@ static hs_status create_pool(int32_t workers, hs_pool **pool)
     hs_status status = HS_ERROR_UNSUPPORTED;
     if (count) status = hs_pool_create_domains(workers, places->cores, count, domain, of, pool);
     if (status == HS_ERROR_UNSUPPORTED) status = hs_pool_create(workers, places->cores, pool);
+    if (speeds) memcpy(speeds, places->speeds, (size_t)workers * sizeof *speeds);
+    return status;
+}
+
+/* Creates a pool with fewer workers than places, on sites that are free. */
+static hs_status create_bound(int32_t workers, const hs__place_sites *sites, hs_pool **pool,
+                              double *speeds)
+{
+    hs_domain domain[HS__MOST_DOMAINS];
+    int32_t on[HS__MOST_DOMAINS], site_of[HS__MOST_DOMAINS], of[HS__MOST_WORKERS];
+    int32_t used = 0, w = 0;
+    hs_status status = hs_spread_workers(workers, sites->count, sites->site, on);
+    if (status) return status;
+    for (int32_t i = 0; i < sites->count; i++) {
+        if (!on[i]) continue;
+        domain[used] = hs__blas_settings.domain[sites->domain[i]];
+        site_of[used] = i;
+        for (int32_t k = 0; k < on[i]; k++, w++) {
+            of[w] = used;
+            if (speeds) speeds[w] = hs__mean_speed(&now.places, sites->domain[i]);
+        }
+        used++;
+    }
+    if (!now.places.domains) status = hs_pool_create(workers, NULL, pool);
+    else status = hs_pool_create_domains(workers, NULL, used, domain, of, pool);
+    if (status == HS_ERROR_UNSUPPORTED) return hs_pool_create(workers, NULL, pool);
+    if (!status) status = hs_pool_bind(*pool, sites->count, sites->site, site_of);
+    return status;
+}
+
+/* speeds: [workers] out, or NULL if the places have none */
+static hs_status create_pool(int32_t workers, hs_pool **pool, double *speeds)
+{
+    static hs__place_sites sites; /* large */
+    hs_status status;
+    if (workers == now.places.count) {
+        status = create_pinned(workers, pool, speeds);
+    } else {
+        hs__unbind(&now.openmp, &hs__blas_settings.start,
+                   &now.seen); /* as when places were found */
+        status = hs__find_sites(&now.places, &now.seen, &sites);
+        if (!status) status = create_bound(workers, &sites, pool, speeds);
+        hs__free_sites(&sites);
+    }
     return status ? status : hs_pool_set_deterministic(*pool, hs__blas_settings.deterministic);
 }
 
@@ -150,18 +194,17 @@ static hs_status open_pool(int32_t workers, kept_pool **out)
 {
     kept_pool *made = calloc(1, sizeof *made);
     if (!made) return HS_ERROR_MEMORY;
-    const size_t bytes = (size_t)workers * sizeof *made->speeds;
-    const int has_speeds = now.places.has_speeds;
     made->workers = workers;
-    made->speeds = has_speeds ? malloc(bytes) : NULL;
+    const int has_speeds = now.places.has_speeds;
+    made->speeds = has_speeds ? malloc((size_t)workers * sizeof *made->speeds) : NULL;
     hs_status status = has_speeds && !made->speeds ? HS_ERROR_MEMORY : HS_OK;
-    if (!status) status = create_pool(workers, &made->pool);
+    if (!status) status = create_pool(workers, &made->pool, made->speeds);
     if (status) {
+        hs_pool_destroy(made->pool);
         free(made->speeds);
         free(made);
         return status;
     }
-    if (has_speeds) memcpy(made->speeds, now.places.speeds, bytes);
     atomic_store(&made->users, 1);
     *out = made;
     return HS_OK;
@@ -215,6 +258,8 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     if (hs__is_in_parallel(&now.openmp)) return HS__PARALLEL;
     follow_mask();
     if (workers > now.places.count) workers = now.places.count;
+    const int32_t worth = hs_workers_for_quota(hs_cpu_quota());
+    if (workers > worth) workers = worth;
     if (workers < 2) return HS__ONE_THREAD;
     kept_pool *found = find_pool(workers);
     if (!found) return HS__REFUSED;

@@ -10,8 +10,6 @@
 #include "blas/settings.h"
 #include "threads/load.h"
 
-static hs__load load = {.root = ""};
-
 /* Threads of this process that are in governed calls or in calls that the engine computes. */
 static atomic_int callers;
 
@@ -67,12 +65,14 @@ int hs__best_threads(double cpus)
 /* Returns the number of cpus that are free for this thread, which it looks for every 10 ms. */
 static double find_free_cpus(void)
 {
+    hs__load *load = hs__machine_load();
     const double now = hs_clock();
     if (now < free_cpus.until) return free_cpus.count;
     hs__cpus mask;
     if (hs__cpus_of(pthread_self(), &mask)) {
         const double unknown = free_cpus.until > 0.0 ? free_cpus.count : hs__cpus_count(&mask);
-        free_cpus.count = hs__load_free(&load, now, &mask, unknown);
+        const double found = hs__load_free(load, now, &mask, HS__OTHER_USERS, unknown);
+        free_cpus.count = fmin(found, hs__load_quota(load, now));
         free(mask.set);
     } else {
         free_cpus.count = HS__MOST_WORKERS;
@@ -99,8 +99,6 @@ void hs__leave_callers(int counted)
 {
     if (counted) atomic_fetch_sub(&callers, 1);
 }
-
-void hs__watch_load(void) { hs__load_start(&load, hs_clock()); }
 
 /* ---- a number for all calls of the process --------------------------------------------------- */
 

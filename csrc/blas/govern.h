@@ -66,7 +66,4 @@ int hs__best_threads(double cpus);
 int hs__join_callers(void);
 void hs__leave_callers(int counted);
 
-/* Begins to watch the load, so that it is known at the first call. */
-void hs__watch_load(void);
-
 #endif

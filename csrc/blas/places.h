@@ -30,11 +30,26 @@ typedef struct hs__places {
     int32_t domain_of[HS__MOST_WORKERS]; /* [count], if there are domains: number in the settings */
 } hs__places;
 
-/* Finds the places within a mask, at most as many as the settings allow. The result is the named
- * places that are in the mask. If there are none, it is one cpu of each core of the mask, with
+/* Finds the places within a mask. The result is the named places that are in the mask. If there are none, it is one cpu of each core of the mask, with
  * unknown speeds and domains. An empty mask (one that cannot be read) gives one place, so that no
  * worker is started. */
 void hs__places_within(const hs__cpus *mask, hs__places *found);
+
+/* The places by domain: the sites of a pool with fewer workers than places. */
+typedef struct hs__place_sites {
+    int32_t count;
+    hs_site site[HS__MOST_DOMAINS];   /* [count] */
+    int32_t domain[HS__MOST_DOMAINS]; /* [count] number in the settings */
+    int32_t *cpus;                    /* of all sites: the cpus of the cores of the places */
+} hs__place_sites;
+
+/* Finds the sites of places within a mask. HS_ERROR_MEMORY; HS_ERROR_VALUE if there are none.
+ * hs__free_sites frees what hs__find_sites has allocated. */
+hs_status hs__find_sites(const hs__places *places, const hs__cpus *mask, hs__place_sites *found);
+void hs__free_sites(hs__place_sites *sites);
+
+/* Returns the mean speed of the places of a domain; they must have speeds. */
+double hs__mean_speed(const hs__places *places, int32_t domain);
 
 /* Finds the domains of the first workers. Returns how many; 0 if all workers are in one.
  *   domain  [HS__MOST_DOMAINS] out

@@ -92,10 +92,11 @@ static void find_places(hs__places *found)
     free(mask.set);
 }
 
+static int32_t least(int32_t one, int32_t other) { return one < other ? one : other; }
+
 static int32_t limit_workers(int32_t workers)
 {
-    const int32_t limit = atomic_load(&hs__blas_settings.limit);
-    return limit < workers ? limit : workers;
+    return least(atomic_load(&hs__blas_settings.limit), workers);
 }
 
 int hetsched_blas_get_num_threads(void)
@@ -110,9 +111,9 @@ void hetsched_blas_set_num_threads(int threads)
 {
     hs__places places;
     find_places(&places);
-    atomic_store(&hs__blas_settings.limit, threads < 1              ? 1
-                                           : threads < places.count ? threads
-                                                                    : hs__blas_settings.most);
+    const int32_t all = least(places.count, hs__blas_settings.most);
+    if (threads < 1) threads = 1;
+    atomic_store(&hs__blas_settings.limit, threads < all ? threads : hs__blas_settings.most);
 }
 
 int hetsched_blas_get_num_domains(void)
@@ -192,7 +193,6 @@ static void read_behind(const char *text)
     hs__blas_settings.behind = HS__BEHIND_AUTO;
     if (text && strcmp(text, "own") == 0) hs__blas_settings.behind = HS__BEHIND_OWN;
     if (most > 0 && !*end) hs__blas_settings.behind = most < INT32_MAX ? (int32_t)most : INT32_MAX;
-    if (hs__blas_settings.behind == HS__BEHIND_AUTO) hs__watch_load();
 }
 
 __attribute__((constructor)) static void read_all(void)
@@ -211,12 +211,14 @@ __attribute__((constructor)) static void read_all(void)
                                      HS__MOST_WORKERS) >= named->count;
     read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
     hs__blas_settings.most = named->count ? named->count : HS__MOST_WORKERS;
+    read_limit("HETSCHED_BLAS_WORKERS");
     read_limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
     atomic_store(&hs__blas_settings.limit, hs__blas_settings.most);
     hs__blas_settings.deterministic =
         deterministic && *deterministic && strcmp(deterministic, "0") != 0;
     hs__blas_settings.report = hs__counting = report && *report && strcmp(report, "0") != 0;
     read_behind(getenv("HETSCHED_BLAS_BEHIND"));
+    hs_watch_load();
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
     if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
 }

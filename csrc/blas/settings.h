@@ -3,13 +3,15 @@
  *   HETSCHED_BLAS_LEAST=...      multiply-adds from which the engine computes a call: a number for
  *                                all routines, or "gemm=1e6,dgetrf=3e5", where a name with the
  *                                letter of a type is for this type alone
- *   HETSCHED_BLAS_CORES=0,2      cpus of the workers; those that the program may use count
- *                                (places.h). Default: one cpu of each core that it may use
- *   HETSCHED_BLAS_SPEEDS=1,0.5   relative speeds of the workers
- *   HETSCHED_BLAS_DOMAINS=0,1    the domain of each worker; needs
+ *   HETSCHED_BLAS_CORES=0,2      a cpu of each core that may get a worker; those that the program
+ *                                may use count (places.h). Default: all that it may use
+ *   HETSCHED_BLAS_WORKERS=2      the largest number of workers. If it is smaller than the number of
+ *                                cores, the workers run where cores are free (threads/sites.h)
+ *   HETSCHED_BLAS_SPEEDS=1,0.5   relative speeds of the cores
+ *   HETSCHED_BLAS_DOMAINS=0,1    the domain of each core; needs
  *   HETSCHED_BLAS_BLOCKS=0,0,0,0,0,0;avx2:256,192,...   for each domain depth, rows and cols as in
  *                                                       hs_domain, after the kernel and a colon
- *   HETSCHED_NUM_THREADS=2, or OMP_NUM_THREADS   the largest number of workers
+ *   HETSCHED_NUM_THREADS=2, or OMP_NUM_THREADS   the largest number of workers, too
  *   HETSCHED_BLAS_BEHIND=auto    how many threads the library behind uses for a call: as many as
  *                                are good (govern.h); own: as it was told; 2: at most so many
  *   HETSCHED_DETERMINISTIC=1     the same bits for any number of workers

@@ -26,11 +26,19 @@ void hs__count_governed(const hs__entry *entry, int threads)
 }
 
 static _Atomic double free_now;
-void hs__load_start(hs__load *load, double time) { load->next_sample = time; }
-double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double unknown)
+hs__load *hs__machine_load(void) { return NULL; }
+double hs__load_quota(hs__load *load, double time)
 {
     (void)load;
     (void)time;
+    return HUGE_VAL;
+}
+double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__users users,
+                     double unknown)
+{
+    (void)load;
+    (void)time;
+    CHECK(users == HS__OTHER_USERS);
     return hs__cpus_count(mask) > 0 && unknown > 0.0 ? (double)free_now : 0.0;
 }
 

@@ -66,7 +66,7 @@ static double free_of(int32_t cpus, const uint32_t *busy, double own, int32_t fr
         after.busy[cpu] = before.busy[cpu] + busy[cpu];
         after.total[cpu] = before.total[cpu] + 100;
     }
-    const double found = hs__free_cpus(&before, &after, &mask);
+    const double found = hs__free_cpus(&before, &after, &mask, HS__OTHER_USERS);
     free(mask.set);
     return found;
 }
@@ -86,7 +86,7 @@ static void test_two_samples(void)
     CHECK(is_near(free_of(2, full, 0.0, 0, 6), 4.0)); /* cpus of which nothing is known are free */
     after.total[0] = before.total[0];                 /* a cpu without ticks, too */
     hs__cpus mask = mask_of(0, 2);
-    CHECK(is_near(hs__free_cpus(&before, &after, &mask), 1.0));
+    CHECK(is_near(hs__free_cpus(&before, &after, &mask, HS__OTHER_USERS), 1.0));
     free(mask.set);
 }
 
@@ -120,11 +120,11 @@ static void test_fork(hs__load *load, const hs__cpus *mask, double time)
 {
     for (int in_use = 0; in_use < 2; in_use++) {
         if (in_use) atomic_store(&load->owner, (int)getpid());
-        CHECK(hs__load_free(load, time, mask, 7.0) == (in_use ? 7.0 : 1.5));
+        CHECK(hs__load_free(load, time, mask, HS__OTHER_USERS, 7.0) == (in_use ? 7.0 : 1.5));
         const pid_t child = fork();
         if (!child) {
-            const int count = hs__load_free(load, time, mask, 7.0) == 2.0 && load->count == 1;
-            _exit(count ? 3 : 4);
+            const double found = hs__load_free(load, time, mask, HS__OTHER_USERS, 7.0);
+            _exit(found == 7.0 && load->count == 1 ? 3 : 4);
         }
         int status = 0;
         CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
@@ -140,17 +140,17 @@ static void test_load(void)
     write_ticks(1000, 1000);
     hs__load_start(&load, 100.0);
     CHECK(load.count == 1);
-    CHECK(hs__load_free(&load, 100.0, &mask, 7.0) == 2.0); /* nothing is known yet */
+    CHECK(hs__load_free(&load, 100.0, &mask, HS__OTHER_USERS, 7.0) == 7.0); /* nothing is known */
     write_ticks(1010, 1000);
-    CHECK(hs__load_free(&load, 100.01, &mask, 7.0) == 2.0); /* the last sample is too new */
+    CHECK(hs__load_free(&load, 100.01, &mask, HS__OTHER_USERS, 7.0) == 7.0); /* it is too new */
     CHECK(load.count == 1);
-    load.next_sample = load.next_quota = 100.05;            /* whatever the cost */
-    CHECK(hs__load_free(&load, 100.06, &mask, 7.0) == 2.0); /* it still is */
+    load.next_sample = 100.05;                                               /* whatever the cost */
+    CHECK(hs__load_free(&load, 100.06, &mask, HS__OTHER_USERS, 7.0) == 7.0); /* it still is */
     CHECK(load.count == 2);
     for (int i = 1; i < 10; i++) { /* long times, of which this process's own work is little */
         write_ticks(1000 + 50 * i, 1000 + 50 * i);
         load.next_sample = 0.0;
-        const double found = hs__load_free(&load, 1e6 * i, &mask, 7.0);
+        const double found = hs__load_free(&load, 1e6 * i, &mask, HS__OTHER_USERS, 7.0);
         CHECK(i == 1 || fabs(found - 1.5) < 1e-3);
     }
     for (int i = 0; i < HS__LOAD_SAMPLES; i++) load.samples[i].own = 0.0;
@@ -164,7 +164,10 @@ static void test_cost(void)
     static hs__load load;
     hs__cpus mask = mask_of(0, 1);
     load.root = "";
-    for (double time = 1.0; time < 4.0; time += 0.001) hs__load_free(&load, time, &mask, 7.0);
+    for (double time = 1.0; time < 4.0; time += 0.001) {
+        hs__load_free(&load, time, &mask, HS__OTHER_USERS, 7.0);
+        CHECK(hs__load_quota(&load, time) > 0.0);
+    }
     CHECK(load.count >= 2 && load.count <= 61);
     CHECK(load.next_quota >= 4.0 - 1e-6);
     free(mask.set);
@@ -205,16 +208,12 @@ static void test_quota(void)
     write_file("cg/cpu/1/cpu.cfs_quota_us", "25000\n");
     CHECK(hs__cpu_quota(root) == 0.25);
 
-    /* the quota is the most that is free */
     static hs__load load;
-    hs__cpus mask = mask_of(0, 8);
     load.root = root;
-    CHECK(hs__load_free(&load, 1.0, &mask, 7.0) == 0.25);
+    CHECK(hs__load_quota(&load, 1.0) == 0.25);
     write_file("cg/cpu/1/cpu.cfs_quota_us", "1000000\n");
-    CHECK(hs__load_free(&load, 1.9, &mask, 7.0) == 0.25);
-    CHECK(hs__load_free(&load, 1e3, &mask, 7.0) <= 3.0);
-    CHECK(hs__load_free(&load, 1e3, &mask, 7.0) > 1.0);
-    free(mask.set);
+    CHECK(hs__load_quota(&load, 1.9) == 0.25); /* as it was a moment ago */
+    CHECK(hs__load_quota(&load, 1e3) == 3.0);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "blas/places.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,13 +106,11 @@ static void those_that_are_allowed(void)
     expect_places(CPUS(1030, 65000), 2, CPUS(3, 4)); /* moved */
     expect_places(CPUS(4), 1, CPUS(0));              /* one */
     expect_places(CPUS(7, 6, 5), 1, CPUS(5));
-    hs__blas_settings.most = 2; /* a limit of threads: the first allowed places */
-    expect_places(CPUS(0, 1, 2, 3, 4, 5, 6, 7), 2, CPUS(0, 1));
-    expect_places(CPUS(2, 6, 1030), 2, CPUS(2, 4));
+    hs__blas_settings.most = 2; /* a limit of workers: they may be anywhere */
+    expect_places(CPUS(2, 6, 1030), 3, CPUS(2, 4, 5));
 }
 
-/* No named cpu is allowed. Then there is one cpu of each core, as many as were named. Nothing is
- * known of cpus that do not exist, so each of them counts as a core. */
+/* No named cpu is allowed. Then there is one cpu of each core. Nothing is known of cpus that do not exist, so each of them counts as a core. */
 static void none_that_is_allowed(void)
 {
     static hs__places found;
@@ -120,7 +119,7 @@ static void none_that_is_allowed(void)
         name_places(named ? 3 : 0, cores);
         hs__cpus mask = mask_of(70000, CPUS(6003, 6001, 6002, 6000, 65001));
         hs__places_within(&mask, &found);
-        CHECK(found.count == (named ? 3 : 5) && !found.has_speeds && !found.domains);
+        CHECK(found.count == 5 && !found.has_speeds && !found.domains);
         for (int32_t i = 0; i < 4 && i < found.count; i++) CHECK(found.cores[i] == 6000 + i);
         free(mask.set);
     }
@@ -160,6 +159,41 @@ static void domains_of_places(void)
     mask = mask_of(8192, CPUS(7000, 7001));
     hs__places_within(&mask, &found);
     CHECK(hs__domains_of(&found, 2, domain, of) == 0);
+    free(mask.set);
+}
+
+/* The sites of places: the cpus of each domain that are in the mask. Domains with the same blocks
+ * are of one kind. Nothing is known of cpus that do not exist, so they have no siblings. */
+static void sites_of_places(void)
+{
+    static hs__places found;
+    static hs__place_sites sites;
+    const int32_t cores[] = {7000, 7001, 7002, 7003, 7004, 7005, 7006};
+    name_places(7, cores);
+    hs__blas_settings.domain[2] = hs__blas_settings.domain[1];
+    hs__cpus mask = mask_of(8192, CPUS(0, 7000, 7001, 7002, 7003, 7005, 7006));
+    hs__places_within(&mask, &found);
+    CHECK(!hs__find_sites(&found, &mask, &sites) && sites.count == 3);
+    CHECK(sites.site[0].count == 3 && sites.site[0].cores == 3 && sites.site[0].kind == 0);
+    CHECK(sites.site[0].cpus[0] == 7000 && sites.site[0].cpus[1] == 7003 &&
+          sites.site[0].cpus[2] == 7006);
+    CHECK(sites.site[1].cores == 1 && sites.site[1].cpus[0] == 7001 && sites.site[1].kind == 1);
+    CHECK(sites.site[2].cores == 2 && sites.site[2].cpus[1] == 7005 && sites.site[2].kind == 1);
+    CHECK(fabs(hs__mean_speed(&found, 2) - 4.5) < 1e-12);
+    hs__free_sites(&sites);
+    free(mask.set);
+    mask = mask_of(8192, CPUS(7001, 7005)); /* no cpu of domain 0 */
+    hs__places_within(&mask, &found);
+    CHECK(!hs__find_sites(&found, &mask, &sites) && sites.count == 2);
+    CHECK(sites.domain[0] == 1 && sites.domain[1] == 2);
+    hs__free_sites(&sites);
+    free(mask.set);
+    mask = mask_of(8192, CPUS(8000, 8001, 8002)); /* none is named: one site of all */
+    hs__places_within(&mask, &found);
+    CHECK(!hs__find_sites(&found, &mask, &sites) && sites.count == 1 && sites.site[0].cores == 3);
+    hs__free_sites(&sites);
+    hs__places_within(&(hs__cpus){0}, &found);
+    CHECK(hs__find_sites(&found, &(hs__cpus){0}, &sites) == HS_ERROR_VALUE);
     free(mask.set);
 }
 
@@ -253,6 +287,7 @@ int main(void)
     none_that_is_allowed();
     no_mask();
     domains_of_places();
+    sites_of_places();
     bound_threads();
     a_runtime_that_binds_who_asks();
     parallel_regions();

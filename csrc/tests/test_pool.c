@@ -126,10 +126,11 @@ static int never_cancel(void *context, double fraction)
 
 static void *wait_for_turn(void *context)
 {
-    waiter *x = context;
+    waiter *own = context;
     hs__lease *lease;
-    x->status = hs__pool_lock(x->pool, HS__EXCLUSIVE, x->polls ? never_cancel : NULL, NULL, &lease);
-    if (!x->status) hs__pool_unlock(lease);
+    own->status =
+        hs__pool_lock(own->pool, HS__EXCLUSIVE, own->polls ? never_cancel : NULL, NULL, &lease);
+    if (!own->status) hs__pool_unlock(lease);
     return NULL;
 }
 

@@ -8,6 +8,13 @@
 
 #if defined(__linux__)
 
+int hs__cpus_open(hs__cpus *cpus, int32_t end)
+{
+    const size_t bytes = CPU_ALLOC_SIZE(end);
+    *cpus = (hs__cpus){calloc(1, bytes), bytes};
+    return cpus->set != NULL;
+}
+
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
 {
     enum { MOST = 1 << 20 };
@@ -60,9 +67,9 @@ int hs__confine(pthread_t thread, const hs__cpus *cpus)
 
 int hs__pin(pthread_t thread, int32_t core)
 {
-    const hs__cpus one = {calloc(1, CPU_ALLOC_SIZE(core + 1)), CPU_ALLOC_SIZE(core + 1)};
-    if (!one.set) return 0;
-    CPU_SET_S(core, one.bytes, one.set);
+    hs__cpus one;
+    if (!hs__cpus_open(&one, core + 1)) return 0;
+    hs__cpus_add(&one, core);
     const int pinned = hs__confine(thread, &one);
     free(one.set);
     return pinned;
@@ -70,6 +77,12 @@ int hs__pin(pthread_t thread, int32_t core)
 
 #else
 
+int hs__cpus_open(hs__cpus *cpus, int32_t end)
+{
+    (void)end;
+    *cpus = (hs__cpus){0};
+    return 1;
+}
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus)
 {
     (void)thread;

@@ -17,6 +17,13 @@ typedef struct hs__cpus {
     size_t bytes;
 } hs__cpus;
 
+/* The highest number of a cpu in the arguments of public functions. */
+enum { HS__LAST_CPU = 65535 };
+
+/* Makes an empty set with room for cpus below `end`. Returns 0, and no set, if there is no
+ * memory, or the system has no masks. */
+int hs__cpus_open(hs__cpus *cpus, int32_t end);
+
 /* Reads the mask of a thread. Returns 0, and no set, if there is no memory or the system does not
  * tell. */
 int hs__cpus_of(pthread_t thread, hs__cpus *cpus);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "hetsched.h"
+
 #if defined(__linux__)
 
 #include <errno.h>
@@ -300,43 +302,68 @@ static void take_sample(hs__load *load, double time)
 static void read_quota(hs__load *load, double time)
 {
     const double start = hs__cpu_clock();
-    load->quota = hs__cpu_quota(load->root);
-    load->next_quota = time_of_next(time, quota_every, hs__cpu_clock() - start);
+    atomic_store(&load->quota, hs__cpu_quota(load->root));
+    atomic_store(&load->next_quota, time_of_next(time, quota_every, hs__cpu_clock() - start));
 }
 
 /* Returns the free cpus of the mask between the newest sample and the newest one that is old
  * enough. */
-static double free_of_samples(const hs__load *load, const hs__cpus *mask)
+static double free_of_samples(const hs__load *load, const hs__cpus *mask, hs__users users,
+                              double unknown)
 {
     const int32_t last = load->count - 1;
     for (int32_t i = last - 1; i >= 0 && i > last - HS__LOAD_SAMPLES; i--) {
         const hs__load_sample *before = &load->samples[i % HS__LOAD_SAMPLES];
         const hs__load_sample *after = &load->samples[last % HS__LOAD_SAMPLES];
-        if (after->time - before->time >= least_window) return hs__free_cpus(before, after, mask);
+        if (after->time - before->time >= least_window)
+            return hs__free_cpus(before, after, mask, users);
     }
-    return hs__cpus_count(mask);
+    return unknown;
+}
+
+/* CPU time begins again in a forked process. The thread must have taken the load. */
+static void follow_process(hs__load *load, int process)
+{
+    if (load->process == process) return;
+    load->process = process;
+    load->count = 0;
+    load->next_sample = 0.0;
+    atomic_store(&load->next_quota, 0.0);
 }
 
 void hs__load_start(hs__load *load, double time)
 {
-    load->process = (int)getpid();
-    take_sample(load, time);
+    const int process = (int)getpid();
+    if (!take(load, process)) return;
+    follow_process(load, process);
+    if (!load->count) take_sample(load, time);
+    atomic_store(&load->owner, 0);
 }
 
-double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double unknown)
+double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__users users,
+                     double unknown)
 {
     const int process = (int)getpid();
     if (!take(load, process)) return unknown;
-    if (load->process != process) { /* CPU time begins again in a forked process */
-        load->process = process;
-        load->count = 0;
-        load->next_sample = load->next_quota = 0.0;
-    }
+    follow_process(load, process);
     if (time >= load->next_sample) take_sample(load, time);
-    if (time >= load->next_quota) read_quota(load, time);
-    const double found = fmin(free_of_samples(load, mask), load->quota);
+    const double found = free_of_samples(load, mask, users, unknown);
     atomic_store(&load->owner, 0);
     return found;
+}
+
+double hs__load_quota(hs__load *load, double time)
+{
+    if (time >= atomic_load_explicit(&load->next_quota, memory_order_relaxed)) {
+        const int process = (int)getpid();
+        if (take(load, process)) {
+            follow_process(load, process);
+            read_quota(load, time);
+            atomic_store(&load->owner, 0);
+        }
+    }
+    const double quota = atomic_load(&load->quota);
+    return quota > 0.0 ? quota : INFINITY;
 }
 
 #else
@@ -358,18 +385,44 @@ void hs__load_start(hs__load *load, double time)
     (void)load;
     (void)time;
 }
-double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double unknown)
+double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__users users,
+                     double unknown)
 {
     (void)load;
     (void)time;
     (void)mask;
+    (void)users;
     return unknown;
+}
+double hs__load_quota(hs__load *load, double time)
+{
+    (void)load;
+    (void)time;
+    return INFINITY;
 }
 
 #endif
 
+hs__load *hs__machine_load(void)
+{
+    static hs__load load = {.root = ""};
+    return &load;
+}
+
+double hs_cpu_quota(void) { return hs__load_quota(hs__machine_load(), hs_clock()); }
+
+/* A burst of more threads than the quota has cpus ends in a wait until the period is over, so
+ * another worker for a small fraction of a cpu gains little and costs evenness. */
+int32_t hs_workers_for_quota(double quota)
+{
+    if (!(quota > 1.0)) return 1;
+    if (quota >= INT32_MAX) return INT32_MAX;
+    const double whole = floor(quota + 1e-9);
+    return (int32_t)whole + (quota - whole >= 0.1 * whole - 1e-9);
+}
+
 double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after,
-                     const hs__cpus *mask)
+                     const hs__cpus *mask, hs__users users)
 {
     const int32_t cpus = before->cpus < after->cpus ? before->cpus : after->cpus;
     double busy = 0.0;
@@ -380,8 +433,10 @@ double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after
         const int32_t work = (int32_t)(after->busy[cpu] - before->busy[cpu]);
         if (total > 0 && work > 0) busy += work < total ? (double)work / total : 1.0;
     }
-    const double own = (after->own - before->own) / (after->time - before->time);
-    const double others = busy > own ? busy - own : 0.0;
+    if (users == HS__OTHER_USERS) {
+        const double own = (after->own - before->own) / (after->time - before->time);
+        busy = busy > own ? busy - own : 0.0;
+    }
     const double count = hs__cpus_count(mask);
-    return others < count ? count - others : 0.0;
+    return busy < count ? count - busy : 0.0;
 }

@@ -27,10 +27,13 @@ typedef struct hs__load_sample {
  *   root  the folder with proc, and sys: "" for this machine, others for tests */
 int hs__take_load_sample(const char *root, double time, hs__load_sample *sample);
 
-/* Returns how many cpus of the mask other programs left free between two samples, from 0 to the
- * number of cpus: what this process used counts as free. */
+/* Who used the cpus: all programs, or all but this process. */
+typedef enum hs__users { HS__ALL_USERS = 0, HS__OTHER_USERS } hs__users;
+
+/* Returns how many cpus of the mask these users left free between two samples, from 0 to the number
+ * of cpus. */
 double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after,
-                     const hs__cpus *mask);
+                     const hs__cpus *mask, hs__users users);
 
 /* Returns the number of cpus that the quotas of the process's control groups and all their
  * ancestors allow, in versions 1 and 2; infinite without a quota. root: see above. */
@@ -43,18 +46,26 @@ typedef struct hs__load {
     int process;      /* that took the samples */
     int32_t count;    /* of samples taken so far; sample i is in place i % HS__LOAD_SAMPLES */
     hs__load_sample samples[HS__LOAD_SAMPLES];
-    double next_sample, next_quota; /* not before these times */
-    double quota;
+    double next_sample;        /* not before this time */
+    _Atomic double next_quota; /* the same */
+    _Atomic double quota;      /* as it was read last; 0: not yet */
 } hs__load;
+
+/* Returns the load of this machine, which all pools and calls of the process look at. */
+hs__load *hs__machine_load(void);
 
 /* Takes the first sample, so that the load is known 0.1 s later. time: of hs_clock */
 void hs__load_start(hs__load *load, double time);
 
-/* Returns the number of free cpus in the mask, at most the quota: all are free until there are
- * samples 0.1 s apart. Takes a sample if the last one is 50 ms old, and reads the quotas if they
- * are a second old; both less often if they would cost more than 0.5 % of the time.
+/* Returns the number of cpus in the mask that these users leave free. Takes a sample if the last
+ * one is 50 ms old; less often if that would cost more than 0.5 % of the time.
  *   time     of hs_clock
- *   unknown  the result while another thread takes a sample */
-double hs__load_free(hs__load *load, double time, const hs__cpus *mask, double unknown);
+ *   unknown  the result until there are samples 0.1 s apart, and while another thread takes one */
+double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__users users,
+                     double unknown);
+
+/* Returns the quota in cpus, infinite without one. Reads it if it is a second old; less often if
+ * that would cost more than 0.5 % of the time. Costs nanoseconds otherwise. time: of hs_clock */
+double hs__load_quota(hs__load *load, double time);
 
 #endif

@@ -233,7 +233,7 @@ uint64_t hs_cpus_stamp(void)
         stamp ^= stamp >> 32;
     }
     free(cpus.set);
-    return stamp;
+    return (stamp ^ (uint64_t)hs_workers_for_quota(hs_cpu_quota())) * fnv_prime;
 #else
     return 0;
 #endif
@@ -241,18 +241,24 @@ uint64_t hs_cpus_stamp(void)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Returns the worker that the caller stands in for: the worker of the core where it runs, so that
- * the other cores remain for the pinned helpers. -1: a core of no worker, so that the helpers can
+static int is_place_of(const hs_pool *pool, int32_t worker, int cpu)
+{
+    if (pool->cores) return pool->cores[worker] == cpu;
+    return hs__cpus_have(hs__cpus_of_domain(&pool->sites, hs__pool_domain(pool, worker)), cpu);
+}
+
+/* Returns the worker that the caller stands in for: the worker of the core or site where it runs,
+ * so that the other cores remain for the helpers. -1: a core of no worker, so that the helpers can
  * do everything. Beside other callers the helpers may have no time for the job, so the caller works
  * in any case. */
 static int32_t place_of_caller(const hs__lease *lease)
 {
     const hs_pool *pool = lease->pool;
-    if (!pool->cores || pool->p == 1) return 0;
+    if ((!pool->cores && !pool->sites.count) || pool->p == 1) return 0;
 #if defined(__linux__)
-    int core = sched_getcpu();
+    const int cpu = sched_getcpu();
     for (int32_t i = 0; i < pool->p; i++)
-        if (pool->cores[i] == core) return i;
+        if (is_place_of(pool, i, cpu)) return i;
     return hs__lease_was_alone(lease) ? -1 : (int32_t)(lease->entry % (unsigned)pool->p);
 #else
     return 0;
@@ -344,6 +350,63 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
     if (own < 0) atomic_fetch_add(&lease->pool->busy, 1);
 }
 
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+static void bind_domain(hs_pool *pool, int32_t domain)
+{
+    const hs__cpus *cpus = hs__cpus_of_domain(&pool->sites, domain);
+    for (int32_t w = 0; w < pool->p; w++)
+        if (pool->helpers[w].started && hs__pool_domain(pool, w) == domain)
+            hs__confine(pool->helpers[w].thread, cpus);
+}
+
+static int32_t count_workers(const hs_pool *pool, int32_t domain)
+{
+    int32_t count = 0;
+    for (int32_t w = 0; w < pool->p; w++) count += hs__pool_domain(pool, w) == domain;
+    return count;
+}
+
+hs_status hs_pool_bind(hs_pool *pool, int32_t count, const hs_site *sites, const int32_t *site_of)
+{
+    if (!pool || pool->cores || pool->sites.count) return HS_ERROR_VALUE;
+    const int32_t domains = pool->domains.count;
+    const hs_status status = hs__sites_open(&pool->sites, count, sites, domains, site_of);
+    if (status) return status;
+    int32_t *on = calloc((size_t)count, sizeof *on); /* workers on each site */
+    if (!on) {
+        hs__sites_close(&pool->sites);
+        return HS_ERROR_MEMORY;
+    }
+    int have_cores = 1;
+    for (int32_t d = 0; d < domains; d++) {
+        on[site_of[d]] += count_workers(pool, d);
+        if (on[site_of[d]] > sites[site_of[d]].cores) have_cores = 0;
+        bind_domain(pool, d);
+    }
+    atomic_store(&pool->spin, have_cores);
+    free(on);
+    return HS_OK;
+}
+
+void hs__review_sites(hs_pool *pool)
+{
+    static const double interval = 0.25;
+    hs__sites *sites = &pool->sites;
+    if (sites->count < 2) return;
+    const double now = hs_clock();
+    if (now < atomic_load_explicit(&sites->next, memory_order_relaxed)) return;
+    if (atomic_exchange(&sites->is_changing, 1)) return;
+    for (int32_t d = 0; d < sites->domains; d++) {
+        const int32_t better = hs__better_site(sites, d, count_workers(pool, d), now);
+        if (better < 0) continue;
+        atomic_store(&sites->site_of[d], better);
+        bind_domain(pool, d);
+    }
+    atomic_store_explicit(&sites->next, hs_clock() + interval, memory_order_relaxed);
+    atomic_store(&sites->is_changing, 0);
+}
+
 /* ---- the life of a pool ---------------------------------------------------------------------- */
 
 /* Starts a thread for each worker. A pool of one worker may do without, because the caller takes
@@ -376,7 +439,7 @@ static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
 {
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
-        if (cores[i] < 0 || cores[i] > 65535) return HS_ERROR_VALUE;
+        if (cores[i] < 0 || cores[i] > HS__LAST_CPU) return HS_ERROR_VALUE;
     void *memory = NULL;
     const size_t bytes = sizeof(hs_pool) + (size_t)p * sizeof(hs__helper);
     if (posix_memalign(&memory, 64, bytes)) return HS_ERROR_MEMORY;
@@ -429,6 +492,7 @@ void hs_pool_destroy(hs_pool *pool)
     }
     hs__leases_close(pool);
     hs__domains_close(&pool->domains);
+    hs__sites_close(&pool->sites);
     free(pool->drift.rate);
     free(pool->cores);
     free(pool);

@@ -9,6 +9,7 @@
 #include "threads/arena.h"
 #include "threads/migrate.h"
 #include "threads/pool.h"
+#include "threads/sites.h"
 
 /* A persistent thread. */
 typedef struct hs__helper {
@@ -49,8 +50,9 @@ struct hs__lease {
 
 struct hs_pool {
     int32_t p;
-    int32_t *cores; /* NULL: not pinned */
-    int spin;       /* each worker has its own core */
+    int32_t *cores;  /* NULL: not pinned */
+    hs__sites sites; /* of a pool that is bound; count 0: none */
+    atomic_int spin; /* each worker has its own core */
     atomic_int deterministic;
     pid_t pid;
     hs__domains domains;
@@ -81,6 +83,9 @@ static inline void hs__wake_helper(hs__helper *helper)
     atomic_fetch_add(&helper->ticket, 1);
     hs__signal_send(&helper->wake);
 }
+
+/* Moves the workers of a domain to a better site, if it is time to look for one. */
+void hs__review_sites(hs_pool *pool);
 
 /* Makes the first lease, so that a single caller needs no memory for one; 0 if there is no memory.
  * hs__leases_close frees all leases, when no thread uses the pool. */

@@ -16,6 +16,7 @@ from . import kernels as kernels  # importing it chooses a kernel
 from .allocate import ORDERS
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .sites import Site, sites_of
 from .star import STAR_MESSAGE, Star, star_chunks, star_messages
 
 if TYPE_CHECKING:
@@ -106,14 +107,18 @@ class Threads:
         domains: Sequence[kernels.Blocking] = (),
         domain_of: Sequence[int] = (),
         *,
+        sites: Sequence[Site] = (),
+        site_of: Sequence[int] = (),
         deterministic: bool = False,
     ) -> None:
         """Create the pool.
 
         domains and domain_of give the blocking of each domain and the domain of each worker.
-        Without domains all workers are alike and share a cache. deterministic: see
-        hs_pool_set_deterministic.
+        Without domains all workers are alike and share a cache. sites and site_of: see
+        hs_pool_bind. deterministic: see hs_pool_set_deterministic.
         """
+        if sites and len(site_of) != max(1, len(domains)):
+            raise ValueError(f"site_of must have an entry for each domain, got {len(site_of)}")
         for name, each in (("cores", cores), ("domain_of", domain_of if domains else None)):
             if each is not None and len(each) != workers:
                 raise ValueError(
@@ -143,6 +148,9 @@ class Threads:
             )
         check_status(status)
         self._owner, self.handle, self.size = owner, owner[0], workers
+        if sites:
+            given, _cpus = sites_of(sites)
+            check_status(lib.hs_pool_bind(self.handle, len(sites), given, list(site_of)))
         check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
         _living[id(self)] = self
         if is_refused():  # _end_runs may not have seen this pool

@@ -82,15 +82,15 @@ def kept(host: Topology) -> MeasuredBlocks | None:
 
 
 def gangs(
-    host: Topology, workers: int, given: Platform | None = None
+    host: Topology, members: Sequence[int], given: Platform | None = None
 ) -> tuple[tuple[Blocking, ...], tuple[int, ...]] | tuple[None, None]:
     """The blocks of each domain with workers, and the number of each worker's domain among these.
 
     Parameters
     ----------
     host : Topology
-    workers : int
-        See `Topology.members`.
+    members : sequence of int
+        The domain of each worker; see `Topology.members`.
     given : Platform, optional
         Platform of these workers. If all workers of a domain have the same blocks in it, these
         blocks come before measured ones.
@@ -106,7 +106,6 @@ def gangs(
     ValueError
         If this processor does not have a kernel.
     """
-    members = host.members(workers)
     used = sorted(set(members))
     found = kept(host)
     measured = [_given(given, members, i) or (found and found.of.get(i)) or None for i in used]
@@ -123,7 +122,7 @@ def everywhere(host: Topology) -> Blocking | None:
 
     Otherwise None, for the kernel's own blocks.
     """
-    found = set(gangs(host, len(host.places))[0] or ())
+    found = set(gangs(host, host.members(len(host.places)))[0] or ())
     return found.pop() if len(found) == 1 else None
 
 
@@ -146,7 +145,7 @@ def describe(host: Topology) -> str:
     """Kernel and blocks of each domain with workers, and their source, for `hetsched info`."""
     found = kept(host)
     members = host.members(host.worth)
-    blocks, of = gangs(host, host.worth)
+    blocks, of = gangs(host, members)
     if blocks is None or of is None:
         blocks, of = (Blocking(),), (0,) * len(members)
     texts = []

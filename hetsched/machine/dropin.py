@@ -31,7 +31,8 @@ def environment(
     Parameters
     ----------
     threads : int, optional
-        The largest number of workers. Default: as many as `topology` and `measure` find worthwhile.
+        The largest number of workers. Default: one for each core, at most the thread limit. There
+        are never more than the CPU quota makes worthwhile at the time of a call.
     least : str, optional
         Multiply-adds from which the engine computes a call, such as "1e6" or "gemm=1e6,dgetrf=3e5".
         Default: the measured values, or else the library's own.
@@ -53,24 +54,27 @@ def environment(
     """
     made = dict(os.environ if given is None else given)
     host = topology()
-    count = (
-        host.worth
-        if threads is None
-        else min(check.integer("threads", threads, low=1), len(host.places))
-    )
+    if threads is None:
+        count = host.most_workers
+    else:
+        count = min(check.integer("threads", threads, low=1), len(host.candidates))
     made["LD_PRELOAD"] = ":".join(
         [preloaded(library(), made), *filter(None, [made.get("LD_PRELOAD")])]
     )
-    there = [i for i, cpu in enumerate(host.places[:count]) if cpu not in host.absent]
-    made["HETSCHED_BLAS_CORES"] = ",".join(str(host.places[i]) for i in there)
-    for name in ("HETSCHED_BLAS_DOMAINS", "HETSCHED_BLAS_BLOCKS", "HETSCHED_BLAS_SPEEDS"):
-        made.pop(name, None)  # of other cpus, if this process itself was started by `hetsched exec`
-    blocks, of = gangs(host, count)
+    cores = host.candidates[: max(count, len(host.groups()))]
+    there = [cpu for cpu in cores if cpu not in host.absent]
+    made["HETSCHED_BLAS_CORES"] = ",".join(map(str, there))
+    for name in ("WORKERS", "DOMAINS", "BLOCKS", "SPEEDS"):
+        # of other cpus, if this process itself was started by `hetsched exec`
+        made.pop(f"HETSCHED_BLAS_{name}", None)
+    if count < len(there):
+        made["HETSCHED_BLAS_WORKERS"] = str(count)
+    blocks, of = gangs(host, [host.domain_of(cpu) for cpu in there])
     if blocks and of:
-        made["HETSCHED_BLAS_DOMAINS"] = ",".join(str(of[i]) for i in there)
+        made["HETSCHED_BLAS_DOMAINS"] = ",".join(map(str, of))
         made["HETSCHED_BLAS_BLOCKS"] = ";".join(map(_text, blocks))
     found = recent(host)
-    if found is not None and len(found) == count and found.cpus == host.places[:count]:
+    if found is not None and found.cpus == tuple(there):
         speeds = found.relative(np.float64)
         if speeds is not None:
             made["HETSCHED_BLAS_SPEEDS"] = ",".join(f"{speed:.6g}" for speed in speeds)

@@ -677,7 +677,7 @@ def _measure(
     begin = time.time()
     p = host.worth
     places = host.places[:p]
-    domains, members = block_sizes.gangs(host, p)
+    domains, members = block_sizes.gangs(host, host.members(p))
     threads = run.Threads(p, host.pins(p), domains or (), members or ())
     held = run.pinned(threads, p)
     cpus = [cpu if ok else None for cpu, ok in zip(places, held, strict=True)]

@@ -5,7 +5,6 @@ Cpus, cores and their types, caches, NUMA nodes, quota, and the number of worker
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from .._base import check
 from .._base.table import table
+from .._engine.sites import workers_for_quota
 from ..plan import plain
 from . import described, domains, hwloc, linux, macos
 from .cpus import Cache, Cpu
@@ -123,13 +123,19 @@ class Topology:
         return self._limited(len(self.groups()))
 
     @property
+    def most_workers(self) -> int:
+        """`worth` without the quota, which may change while a program runs."""
+        count = len(self.groups())
+        return max(1, count if self.thread_limit is None else min(count, self.thread_limit))
+
+    @property
     def why(self) -> str:
         """Text that explains `worth`."""
         cores = self.cores
         text = f"{self.cpus} cpus (cores unknown)" if cores is None else count_of(cores, "core")
         if self.worth == len(self.groups()):
             return f"one for each of {text}" if self.worth > 1 else text
-        if self.quota is not None and _of_quota(self.quota) <= self.worth:
+        if self.quota is not None and workers_for_quota(self.quota) <= self.worth:
             return f"{text}, but a quota of {self.quota:g} cpus ({self.quota_source})"
         return f"{text}, but {self.thread_limit_source} says {self.thread_limit}"
 
@@ -140,11 +146,16 @@ class Topology:
         The order is: one cpu of each core, with efficiency cores last; then the second siblings;
         and so on. There are as many as mask, quota and thread limit allow.
         """
+        return self.candidates[: self._limited(self.cpus)]
+
+    @cached_property
+    def candidates(self) -> tuple[int, ...]:
+        """All cpus in the order of `places`, whatever quota and thread limit allow."""
         turn = {cpu.number: i for group in self.groups() for i, cpu in enumerate(group)}
         order = sorted(
             self.logical, key=lambda cpu: (turn[cpu.number], cpu.type == "efficiency", cpu.number)
         )
-        return tuple(cpu.number for cpu in order)[: self._limited(self.cpus)]
+        return tuple(cpu.number for cpu in order)
 
     def pins(self, workers: int) -> tuple[int, ...] | None:
         """The first `places`, if all workers can be pinned to them.
@@ -251,7 +262,7 @@ class Topology:
 
     def _limited(self, count: int) -> int:
         if self.quota is not None:
-            count = min(count, _of_quota(self.quota))
+            count = min(count, workers_for_quota(self.quota))
         if self.thread_limit is not None:
             count = min(count, self.thread_limit)
         return max(1, count)
@@ -396,12 +407,6 @@ def _topology(sample: float, *, unknown: list[str], **fields: Any) -> Topology:
     )
 
 
-def _of_quota(quota: float) -> int:
-    """Number of workers worth starting under a quota."""
-    whole = max(1, math.floor(quota + 1e-9))
-    return whole + (quota - whole >= 0.1 * whole - 1e-9)
-
-
 def _thread_limit() -> tuple[int | None, str]:
     for name in ("HETSCHED_NUM_THREADS", "OMP_NUM_THREADS"):
         text = os.environ.get(name, "")
@@ -430,7 +435,11 @@ def describe(t: Topology) -> list[tuple[str, str]]:
     places = [("package", t.packages), ("NUMA node", t.nodes)]
     where = [count_of(count, name) if count else f"{name}s unknown" for name, count in places]
     size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
-    on = "" if "cpu numbers" in t.unknown else f"; on {_cpus_text(t.places[: t.worth])}"
+    on = f"; on {_cpus_text(t.places[: t.worth])}"
+    if t.worth < len(t.groups()):
+        on = "; where cores are free"
+    if "cpu numbers" in t.unknown:
+        on = ""
     lines = [
         (
             "processor",

@@ -14,6 +14,7 @@ from .._base.progress import reporting
 from .._engine import fast
 from .._engine import run as engine
 from .._engine.dtypes import DTYPES
+from .._engine.sites import quota_workers
 from ..machine import mask
 from ..machine.blocks import everywhere
 from ..machine.topology import topology
@@ -60,9 +61,10 @@ class Pool:
         The number of workers, of equal speed, or a platform with one worker for each of its
         workers. Default: as many workers as are worth starting on this machine (`topology`:
         physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer if `measure` has
-        found that more do not help). If there are no more workers than cpus, each worker is pinned
-        to a cpu. If `measure` has found that the speeds of these cpus differ by more than 5 %, the
-        measured speeds are used, for each dtype.
+        found that more do not help). If each core has a worker, each worker is pinned to a cpu. If
+        there are fewer workers than cores, they run where other programs leave cores free: on the
+        cpus of one domain, or of as few as possible. If `measure` has found that the speeds of
+        these cpus differ by more than 5 %, the measured speeds are used, for each dtype.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per
         gigabyte), whatever the host is: there may be more workers than cores. The results are
@@ -154,6 +156,8 @@ class Pool:
             own.cores,
             own.domains or (),
             own.domain_of or (),
+            sites=own.sites,
+            site_of=own.site_of,
             deterministic=own.deterministic,
         )
 
@@ -162,7 +166,8 @@ class Pool:
 
         shrinks: use fewer workers if the system refuses to start threads.
         """
-        stamp, cpus, asked = engine.cpus_stamp(), mask.cpus(), len(self)
+        stamp, cpus, quota = engine.cpus_stamp(), mask.cpus(), quota_workers()
+        asked = len(self)
         while True:
             try:
                 with mask.whole():
@@ -179,7 +184,7 @@ class Pool:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return _Own(os.getpid(), stamp, cpus, Resources(threads, self._workers))
+        return _Own(os.getpid(), stamp, cpus, quota, Resources(threads, self._workers))
 
     def _live(self) -> Resources:
         """Implement `resources_of`.
@@ -1006,9 +1011,9 @@ def resources_of(pool: Pool, *, seen: bool = False) -> Resources:
 
 
 def is_here(pool: Pool) -> bool:
-    """Whether the mask of the calling thread is the one that the pool has last seen.
+    """Whether the mask of the calling thread and the quota are those that the pool has last seen.
 
-    It is a quick look. If it says no, `is_elsewhere` knows whether the cpus have changed.
+    It is a quick look. If it says no, `is_elsewhere` and `has_other_quota` know what has changed.
     """
     own = pool._own
     return own is not None and engine.cpus_stamp() in (0, own.stamp)
@@ -1021,6 +1026,12 @@ def is_elsewhere(pool: Pool) -> bool:
     """
     own, stamp = pool._own, engine.cpus_stamp()
     return own is not None and stamp not in (0, own.stamp) and mask.cpus() != own.cpus
+
+
+def has_other_quota(pool: Pool) -> bool:
+    """Whether another number of workers has become worth starting, by the quota of the process."""
+    own = pool._own
+    return own is not None and own.quota != quota_workers()
 
 
 def is_inside(pool: Pool) -> bool:
@@ -1044,8 +1055,9 @@ class _Own(NamedTuple):
     """What runs need of a pool, with their process and the cpus of the thread that started them."""
 
     pid: int
-    stamp: int  # identifies these cpus, and is read quickly
+    stamp: int  # identifies these cpus and the quota, and is read quickly
     cpus: frozenset[int]
+    quota: int  # workers worth starting
     resources: Resources
 
 

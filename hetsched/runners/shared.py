@@ -15,7 +15,15 @@ from ..machine import limits
 from ..machine.measure import when_measured
 from . import product as product_run
 from .operands import Array
-from .pool import Pool, UnpinnedPool, is_elsewhere, is_here, is_inside, resources_of
+from .pool import (
+    Pool,
+    UnpinnedPool,
+    has_other_quota,
+    is_elsewhere,
+    is_here,
+    is_inside,
+    resources_of,
+)
 from .workers import Resources, here
 
 _shared: Pool | None = None
@@ -54,7 +62,7 @@ def shared_pool() -> Pool:
     pool = _shared
     if pool is None or not is_here(pool):
         with _lock:
-            if _shared is None or is_elsewhere(_shared):
+            if _shared is None or is_elsewhere(_shared) or has_other_quota(_shared):
                 _shared = Pool()
                 here.cache_clear()
             pool = _shared

@@ -18,6 +18,7 @@ from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
 from ..machine.blocks import everywhere, gangs
 from ..machine.measure import MeasuredPlatform, rate, recent
+from ..machine.spread import sites, spread
 from ..machine.topology import topology
 from ..planners.worth import worth_here
 from ..platform import UNIT, Platform, Unit, names_of, relative_speeds
@@ -48,7 +49,11 @@ class Workers:
     measured : MeasuredPlatform or None
         What `measure` has found about these cpus, if no platform is given.
     cores : tuple of int or None
-        The cpus that the workers are pinned to, if there are enough.
+        The cpus that the workers are pinned to, if each core has one of them.
+    sites : tuple of Site
+        The cpus of each domain, if there are fewer workers than cores; otherwise ().
+    site_of : tuple of int
+        The sites where the workers of each domain start.
     domains : tuple of Blocking or None
         How the workers of each domain of this machine multiply. None if all workers form one gang.
     domain_of : tuple of int or None
@@ -102,13 +107,19 @@ class Workers:
                 raise ValueError("emulate=True needs a Platform: it says how fast each worker is")
             if self._runs_products(self.given):  # else it is checked when a plan is run
                 self.require_products(np.dtype(np.float32))
-        self.cores = None if self.emulated else host.pins(self._size)
         placed = not self.emulated and self._size <= len(host.places)
-        self._members = host.members(self._size) if placed and len(host.domains) > 1 else ()
+        spreads = placed and self._size < len(host.groups())
+        self.cores = None if self.emulated or spreads else host.pins(self._size)
+        self.sites = sites(host) if spreads else ()
+        members: tuple[int, ...] = ()
+        if placed:
+            members = spread(host, self._size) if spreads else host.members(self._size)
+        self._members = members if len(host.domains) > 1 else ()
+        self.site_of = tuple(sorted(set(members))) if spreads else ()
         self.domains: tuple[Blocking, ...] | None = None
         self.domain_of: tuple[int, ...] | None = None
         if placed:
-            self.domains, self.domain_of = gangs(host, self._size, self.given)
+            self.domains, self.domain_of = gangs(host, members, self.given)
         elif (blocks := everywhere(host)) is not None:
             self.domains, self.domain_of = (blocks,), (0,) * self._size
         self.shares: dict[Any, NDArray[np.float64] | None] = {}

@@ -87,6 +87,7 @@ def test_nothing_is_said_of_the_cpus_of_another_exec():
     it."""
     names = [
         "HETSCHED_BLAS_CORES",
+        "HETSCHED_BLAS_WORKERS",
         "HETSCHED_BLAS_SPEEDS",
         "HETSCHED_BLAS_DOMAINS",
         "HETSCHED_BLAS_BLOCKS",
@@ -109,20 +110,24 @@ def test_the_programs_environment():
         KEPT="a=b",
     )
     assert found["LD_PRELOAD"] == f"{dropin.library()}:/nowhere/other.so"
-    assert found["HETSCHED_BLAS_CORES"] == str(host.places[0])
+    cores = host.candidates[: len(host.groups())]  # a worker may run on any of them
+    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, cores))
+    assert found.get("HETSCHED_BLAS_WORKERS", "1") == "1"
+    assert ("HETSCHED_BLAS_WORKERS" in found) == (len(cores) > 1)
     assert found["HETSCHED_BLAS_LEAST"] == "gemm=5"
     assert found["HETSCHED_BLAS_REPORT"] == "1"
     assert found["HETSCHED_BLAS_BEHIND"] == "own"
     assert found["KEPT"] == "a=b"
     found = environment_of()
-    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places[: host.worth]))
+    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, cores))
+    assert ("HETSCHED_BLAS_WORKERS" in found) == (host.most_workers < len(cores))
     assert "HETSCHED_BLAS_REPORT" not in found
     assert "HETSCHED_BLAS_BEHIND" not in found
     assert "HETSCHED_BLAS_LEAST" not in found  # nothing has been measured
     assert "HETSCHED_BLAS_SPEEDS" not in found
     assert environment_of("--behind", "3")["HETSCHED_BLAS_BEHIND"] == "3"
     found = environment_of("--threads", "100000")
-    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.places))
+    assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.candidates))
 
 
 def test_input_and_output_are_the_programs():

@@ -164,8 +164,8 @@ def test_workers_that_move():
     """Two places for each cpu: two workers wherever the program is."""
     code = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    {LOOK}"
     for mask, workers, count in results(code, HETSCHED_BLAS_CORES=f"{ONE},{ONE},{OTHER},{OTHER}"):
-        # OpenBLAS is to use two threads: so many of the first places
-        assert workers == [[mask[0]]] * 2
+        # OpenBLAS is to use two threads. Of four places they may have any, of two each has one
+        assert workers == [mask] * 2
         assert count == 2 * len(mask)
 
 

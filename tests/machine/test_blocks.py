@@ -111,8 +111,8 @@ def test_kept_for_each_domain(two_kinds, planted):
     assert found.of == {0: FOUND, 1: FOUND, 2: FOUND}
     assert kept(two_kinds) == found
     assert MeasuredBlocks.of_record(json.loads(json.dumps(found.record()))) == found
-    assert gangs(two_kinds, 4) == ((FOUND,) * 3, (0, 0, 1, 2))
-    assert gangs(two_kinds, 2) == ((FOUND,), (0, 0))
+    assert gangs(two_kinds, two_kinds.members(4)) == ((FOUND,) * 3, (0, 0, 1, 2))
+    assert gangs(two_kinds, two_kinds.members(2)) == ((FOUND,), (0, 0))
     assert Workers(4, False, 1.0).domains == (FOUND,) * 3
     other = replace(two_kinds, model="another")
     assert kept(other) is None
@@ -126,7 +126,7 @@ def test_the_kernels_own_are_zeros(monkeypatch):
     found = blocks.measured(host, 1.0)
     assert set(found.of.values()) == {Blocking()}
     if len(host.domains) == 1:
-        assert gangs(host, host.worth) == (None, None)
+        assert gangs(host, host.members(host.worth)) == (None, None)
         assert "measured on" in blocks.describe(host)
 
 
@@ -273,7 +273,7 @@ def test_the_whole_search_in_no_time():
     assert not found.whole
     assert "there was not time" in blocks.table_of(found)
     if len(host.domains) == 1:
-        assert gangs(host, host.worth) == (None, None)
+        assert gangs(host, host.members(host.worth)) == (None, None)
 
 
 def test_info_and_measure(planted, capsys):
@@ -377,4 +377,4 @@ def test_given_blocks_come_first(two_kinds, planted):
     mine = Blocking(rows=(96, 96))
     workers = hs.Platform.star([1] * 4, domains=["x", "y", "y", "x"]).workers
     platform = hs.Platform(workers, blocks={"y": mine})
-    assert gangs(two_kinds, 4, platform) == ((FOUND, mine, FOUND), (0, 0, 1, 2))
+    assert gangs(two_kinds, two_kinds.members(4), platform) == ((FOUND, mine, FOUND), (0, 0, 1, 2))

@@ -140,7 +140,8 @@ def case_interrupt(comm):
         if comm.rank == root:
             assert caught.type is KeyboardInterrupt
         else:
-            assert f"rank {root} stopped: KeyboardInterrupt" in str(caught.value), repr(caught.value)
+            said = str(caught.value)
+            assert f"rank {root} stopped: KeyboardInterrupt" in said, said
 
 
 if __name__ == "__main__":

@@ -109,6 +109,61 @@ HS_API hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t
                                         const hs_domain *domains, const int32_t *domain_of,
                                         hs_pool **pool);
 
+/* Cpus between which the system may move a worker: they share a cache and have the same kind of
+ * core.
+ *   cpus   [count] numbers, 0 .. 65535; no cpu is in two sites
+ *   cores  number of physical cores with these cpus, >= 1: so many workers have room
+ *   kind   the same number, >= 0, for sites that the same kernel and block sizes suit. Lower
+ *          numbers have faster cores */
+typedef struct hs_site {
+    int32_t count;
+    const int32_t *cpus;
+    int32_t cores, kind;
+} hs_site;
+
+/* Chooses the sites of a pool that needs fewer cores than it may use. The workers come together on
+ * one site if that has enough free cores, else on as few as possible, of the fastest kind that has
+ * free cores. Of equally good sites one is chosen at random, in proportion to its free cores, so
+ * that processes that start at the same moment spread.
+ *   p           number of workers, >= 1
+ *   free_cores  [count] >= 0, or NULL: all cores are free
+ *   preferred   the site to take if it is as good as any other, or -1
+ *   seed        of the random choice; 0: another one for each call
+ *   workers     [count] out: number of workers on each site; their sum is p
+ * O(p count). HS_ERROR_VALUE for wrong arguments. */
+HS_API hs_status hs_choose_sites(int32_t p, int32_t count, const hs_site *sites,
+                                 const double *free_cores, int32_t preferred, uint64_t seed,
+                                 int32_t *workers);
+
+/* Chooses the sites of p workers as hs_choose_sites does, by the cores that are free now: by the load
+ * of the last moments (Linux), once hs_watch_load or an earlier call is 0.1 s ago; otherwise all
+ * cores count as free. If the load is known, the site where the calling thread runs is preferred.
+ * Arguments and errors as above; HS_ERROR_MEMORY. */
+HS_API hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *sites,
+                                   int32_t *workers);
+
+/* Begins to watch the load of the cpus. */
+HS_API void hs_watch_load(void);
+
+/* Returns the CPU quota of this process in cpus, the least of its control groups and their ancestors
+ * (Linux), as it was during the last second; infinite without one. */
+HS_API double hs_cpu_quota(void);
+
+/* Returns the number of workers worth starting under a CPU quota: the quota rounded up if the
+ * fraction adds a tenth to the speed, else rounded down; at least 1.
+ *   quota  in cpus; infinite: none */
+HS_API int32_t hs_workers_for_quota(double quota);
+
+/* Binds the workers of each domain of a pool to a site, instead of pinning each to a core. Before a
+ * run, but not more often than every 0.25 s, the pool looks whether other programs have taken the
+ * cores of a site. If so, it may move the workers of the domain to another site of the same kind.
+ *   pool     made without cores. Call this at most once, before the first run
+ *   site_of  [domains of the pool, 1 for hs_pool_create] 0 .. count - 1
+ * A site whose cpus the system refuses leaves the workers where they are. HS_ERROR_VALUE for wrong
+ * arguments, HS_ERROR_MEMORY. */
+HS_API hs_status hs_pool_bind(hs_pool *pool, int32_t count, const hs_site *sites,
+                              const int32_t *site_of);
+
 /* Waits for the runs in progress, joins the threads and frees the pool. Calls from other threads
  * that wait for their turn end with HS_ERROR_THREAD; no new call may begin. NULL is allowed. In a
  * forked child the threads do not exist, and only the memory is freed. */
@@ -155,9 +210,9 @@ HS_API void hs_pool_pinned(const hs_pool *pool, int32_t *pinned);
  * child that was forked there is not inside: it has none of the pool's jobs. */
 HS_API int32_t hs_pool_is_inside(const hs_pool *pool);
 
-/* Returns a number that identifies the set of cpus on which the calling thread may run. It changes
- * when the set changes, by `taskset -p`, a cgroup or the program itself; pinned workers may then be
- * outside the set. 0 if the system does not tell, or the thread is a worker of a pool, because a
+/* Returns a number that identifies the set of cpus on which the calling thread may run, and the
+ * number of workers for the quota. It changes when one of them does: the set by `taskset -p`, a
+ * cgroup or the program itself; pinned workers may then be outside the set. 0 if the system does not tell, or the thread is a worker of a pool, because a
  * worker's own cpu tells nothing about the cpus of the program. Takes less than a microsecond. */
 HS_API uint64_t hs_cpus_stamp(void);
 
