@@ -321,12 +321,14 @@ static double free_of_samples(const hs__load *load, const hs__cpus *mask, hs__us
     return unknown;
 }
 
-/* CPU time begins again in a forked process. The thread must have taken the load. */
+/* A forked process keeps its parent's samples, since it may end before it has enough of its own. To
+ * the child, the parent is another program; its own CPU time begins at 0. The thread must have
+ * taken the load. */
 static void follow_process(hs__load *load, int process)
 {
     if (load->process == process) return;
     load->process = process;
-    load->count = 0;
+    for (int i = 0; i < HS__LOAD_SAMPLES; i++) load->samples[i].own = 0.0;
     load->next_sample = 0.0;
     atomic_store(&load->next_quota, 0.0);
 }
