@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from common import core_type, neighbour, parser, print_machine, threads_text, turns
+from common import busy_programs, core_type, parser, print_machine, threads_text, turns
 
 DEFAULT = [
     "lu:100,250,500,1000,2000",
@@ -105,7 +105,7 @@ def measure(given: argparse.Namespace) -> None:
     busy = ", a busy program on core 0" if given.busy else ""
     print(f"{threads_text(given.one)}, {given.dtype}{busy}")
     print("                         ours ms   GFLOP/s    peer ms   ratio   of our matmul")
-    with neighbour(given.busy):
+    with busy_programs(int(given.busy), pinned=given.busy):
         for what in given.operations:
             name, sizes = what.split(":")
             for size in sizes.split(","):

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from common import core_type, neighbour, parser, print_machine
+from common import busy_programs, core_type, parser, print_machine
 
 HERE = Path(__file__).parent / "programs"
 PYTHON = ["kernel_ridge", "ridge", "pca", "gaussian_process", "ols", "als", "solve", "matmul"]
@@ -103,7 +103,7 @@ def main() -> None:
 def compare(
     given: argparse.Namespace, limited: list[str], plain: dict[str, str], preloaded: dict[str, str]
 ) -> None:
-    with neighbour(given.busy):
+    with busy_programs(int(given.busy), pinned=given.busy):
         for name in given.programs:
             program = command(name, given.repeats)
             if program is None:

@@ -45,8 +45,8 @@ def parser(doc: str | None, *, quick: bool = False) -> argparse.ArgumentParser:
 # ---- what is compared ----------------------------------------------------------------------------
 
 
-def print_machine(*peers: str) -> None:
-    """Print the machine, and the versions of hetsched, of NumPy with its BLAS, and of the peers.
+def machine_lines(*peers: str) -> list[str]:
+    """The machine, and the versions of hetsched, of NumPy with its BLAS, and of the peers.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def print_machine(*peers: str) -> None:
     host, kernel = hs.topology(), kernels.kernel()
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(
+    machine = (
         f"{host.model or platform.machine()}, {host.worth} workers on {host.cpus} of {host.online}"
         f" cpus{load}; {platform.system()} {platform.release()}, Python"
         f" {platform.python_version()}"
@@ -72,7 +72,12 @@ def print_machine(*peers: str) -> None:
     found += [f"{name} {version(name)}" for name in peers]
     if core_type := os.environ.get("OPENBLAS_CORETYPE"):
         found.append(f"OPENBLAS_CORETYPE={core_type}")
-    print("; ".join(found), flush=True)
+    return [machine, "; ".join(found)]
+
+
+def print_machine(*peers: str) -> None:
+    """Print `machine_lines`."""
+    print(*machine_lines(*peers), sep="\n", flush=True)
 
 
 def threads_text(threads: int) -> str:
@@ -92,18 +97,18 @@ def core_type() -> str:
 
 
 @contextlib.contextmanager
-def neighbour(busy: bool) -> Iterator[None]:
-    """With a program that computes on the first core all the time, if `busy`."""
-    code = "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"
-    process = subprocess.Popen([sys.executable, "-c", code]) if busy else None
-    try:
-        if busy:
-            time.sleep(0.3)  # until it has started
+def busy_programs(count: int, *, pinned: bool = False) -> Iterator[None]:
+    """With so many programs that compute all the time; pinned: on the first core that this process
+    may use."""
+    pin = f"os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n" if pinned else ""
+    code = f"import os\n{pin}while os.getppid() == {os.getpid()}:\n for _ in range(10000): pass"
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", code]))
+            stack.callback(process.kill)
+        if count:
+            time.sleep(0.3)  # until they have started
         yield
-    finally:
-        if process is not None:
-            process.kill()
-            process.wait()
 
 
 # ---- timing --------------------------------------------------------------------------------------
