@@ -1,15 +1,17 @@
-"""Programs that know nothing of hetsched.
+"""Programs in Python that know nothing of hetsched.
 
-python programs.py NAME REPEATS prints the seconds of each repetition, without imports and data.
+Each function makes the data of one program and returns its work: a function without arguments that
+can be called again and again.
 """
 
-import multiprocessing
-import sys
-import time
+import functools
 
 import numpy as np
 
 rng = np.random.default_rng(0)
+
+
+# ---- scikit-learn --------------------------------------------------------------------------------
 
 
 def kernel_ridge():
@@ -26,11 +28,25 @@ def ridge():
     return lambda: Ridge(alpha=1.0).fit(x, y)
 
 
+def linear_regression():
+    from sklearn.linear_model import LinearRegression
+
+    x, y = rng.standard_normal((5000, 200)), rng.standard_normal(5000)
+    return lambda: LinearRegression().fit(x, y)
+
+
 def pca():
     from sklearn.decomposition import PCA
 
     x = rng.standard_normal((5000, 1000))
     return lambda: PCA(n_components=50, svd_solver="randomized", random_state=0).fit_transform(x)
+
+
+def pca_full():
+    from sklearn.decomposition import PCA
+
+    x = rng.standard_normal((2000, 300))
+    return lambda: PCA(svd_solver="full").fit_transform(x)
 
 
 def gaussian_process():
@@ -43,6 +59,9 @@ def gaussian_process():
         .fit(x, y)
         .predict(x, return_std=True)
     )
+
+
+# ---- NumPy ---------------------------------------------------------------------------------------
 
 
 def ols():
@@ -75,7 +94,7 @@ def als():
 
 def solve():
     a, b = rng.standard_normal((2000, 2000)), rng.standard_normal((2000, 10))
-    return lambda: (np.linalg.solve(a, b), np.linalg.det(a), np.linalg.inv(a))
+    return lambda: (np.linalg.solve(a, b), np.linalg.slogdet(a), np.linalg.inv(a))
 
 
 def matmul():
@@ -83,55 +102,79 @@ def matmul():
     return lambda: a @ b @ a.T
 
 
-def task(seed):
-    a = np.random.default_rng(seed).standard_normal((1000, 1000))
-    return float(np.linalg.solve(a, a @ a.T).sum())
+def solve_product():
+    """Calls of middle size, one after another: a simulation with many steps."""
+    a, b = rng.standard_normal((400, 400)), rng.standard_normal((400, 400))
+
+    def steps():
+        for _ in range(60):
+            x = np.linalg.solve(a, b)
+            x @ a
+
+    return steps
 
 
-def joblib():
-    """Two processes of joblib's default backend, loky, each with products and systems of its own,
-    and one BLAS thread."""
-    from joblib import Parallel, delayed
-
-    return lambda: Parallel(n_jobs=2)(delayed(task)(i) for i in range(8))
+def eigh():
+    a = symmetric(600)
+    return lambda: np.linalg.eigh(a)
 
 
-def joblib_multiprocessing():
-    """The same by joblib's backend "multiprocessing", whose processes keep all BLAS threads."""
-    from joblib import Parallel, delayed
-
-    return lambda: Parallel(n_jobs=2, backend="multiprocessing")(delayed(task)(i) for i in range(8))
+def svd():
+    a = rng.standard_normal((500, 500))
+    return lambda: np.linalg.svd(a)
 
 
-def fork():
-    def run():
-        with multiprocessing.get_context("fork").Pool(2) as pool:
-            return pool.map(task, range(8))
+def eig():
+    a = rng.standard_normal((300, 300))
+    return lambda: np.linalg.eig(a)
 
-    return run
 
+def tiny_eigh():
+    """One call for each matrix, as in a loop over points in space."""
+    matrices = [symmetric(2 + i % 3) for i in range(10_000)]
+
+    def loop():
+        for matrix in matrices:
+            np.linalg.eigh(matrix)
+
+    return loop
+
+
+def symmetric(n):
+    a = rng.standard_normal((n, n))
+    return a + a.T
+
+
+# ---- by name -------------------------------------------------------------------------------------
 
 PROGRAMS = {
     program.__name__: program
     for program in (
         kernel_ridge,
         ridge,
+        linear_regression,
         pca,
+        pca_full,
         gaussian_process,
         ols,
         als,
         solve,
         matmul,
-        joblib,
-        joblib_multiprocessing,
-        fork,
+        solve_product,
+        eigh,
+        svd,
+        eig,
+        tiny_eigh,
     )
 }
 
-if __name__ == "__main__":
-    run = PROGRAMS[sys.argv[1]]()
-    run()
-    for _ in range(int(sys.argv[2])):
-        start = time.perf_counter()
-        run()
-        print(time.perf_counter() - start, flush=True)
+
+@functools.cache
+def work_of(name):
+    """The work of a program. Its data are made once in each process."""
+    return PROGRAMS[name]()
+
+
+def run_once(name):
+    """The work of a program without its result, which another process would have to send."""
+    work_of(name)()
