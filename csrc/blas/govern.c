@@ -37,6 +37,11 @@ static _Thread_local struct {
 static const double least_gemm = 262144.0, least_gemv = 9216.0, least_other = 262144.0;
 static const double least_driver = 1e6;
 
+/* Calls of OpenBLAS with fewer multiply-adds have one thread in any case: a thread gets at least 4
+ * columns, and these are of order 4, with 72 in dormqr. To govern such a call could take a third of
+ * its time. */
+static const double least_divided = 75.0;
+
 static double least_shared(int32_t routine)
 {
     if (routine >= HS__ROUTINES) return least_driver;
@@ -48,8 +53,10 @@ double hs__least_governed(const hs__library *library, int32_t routine)
 {
     if (!library || library->reach == HS__UNTOLD || hs__blas_settings.behind == HS__BEHIND_OWN)
         return INFINITY;
-    const int is_single = library->is_openblas && (routine == HS__GEMM || routine == HS__GEMV);
-    return is_single ? least_shared(routine) : -INFINITY;
+    if (!library->is_openblas) return -INFINITY;
+    const int is_single = routine == HS__GEMM || routine == HS__GEMV;
+    if (is_single) return least_shared(routine);
+    return library->number ? least_divided : -INFINITY;
 }
 
 /* An idle system takes up to a tenth of a cpu itself, now on this one, now on that one. This is no
