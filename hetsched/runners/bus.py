@@ -46,7 +46,7 @@ class Share(NamedTuple):
     receive: float
 
 
-class _Slave(threading.Thread):
+class _BusThread(threading.Thread):
     """The thread of a worker, with its share of the items."""
 
     def __init__(self, run: _Run, worker: int, share: Share) -> None:
@@ -95,33 +95,33 @@ class _Run:
 
     def carry_out(
         self, shares: dict[int, Share], back: Sequence[int], progress: Progress | None
-    ) -> tuple[dict[int, _Slave], float]:
+    ) -> tuple[dict[int, _BusThread], float]:
         """Send the shares in their order and receive the results of the workers in `back`.
 
         Returns the workers, and the end of the run on the emulated clock.
         """
-        slaves = {i: _Slave(self, i, share) for i, share in shares.items()}
+        threads = {i: _BusThread(self, i, share) for i, share in shares.items()}
         bus, silent = 0.0, [i for i in shares if i not in set(back)]
         self.start = time.perf_counter()
         try:
-            for i, slave in slaves.items():
-                bus = slave.due = self._message(i, "out", bus, shares[i].send)
-                slave.start()
+            for i, thread in threads.items():
+                bus = thread.due = self._message(i, "out", bus, shares[i].send)
+                thread.start()
             for n, i in enumerate([*back, *silent]):
-                while not slaves[i].done.wait(PIECE):
+                while not threads[i].done.wait(PIECE):
                     pass
-                self._require_done(slaves[i])
+                self._require_done(threads[i])
                 if n < len(back):
-                    bus = self._message(i, "back", max(bus, slaves[i].due), shares[i].receive)
+                    bus = self._message(i, "back", max(bus, threads[i].due), shares[i].receive)
                 if progress is not None:
-                    progress((n + 1) / len(slaves))
+                    progress((n + 1) / len(threads))
         except BaseException:
             self.stopped.set()
-            for slave in slaves.values():
-                if slave.is_alive():
-                    slave.join(_SEEN / len(slaves))
+            for thread in threads.values():
+                if thread.is_alive():
+                    thread.join(_SEEN / len(threads))
             raise
-        return slaves, max([bus, *(slave.due for slave in slaves.values())])
+        return threads, max([bus, *(thread.due for thread in threads.values())])
 
     def _message(self, worker: int, what: str, ready: float, takes: float) -> float:
         """Pass a message over the bus and return its end on the emulated clock.
@@ -135,10 +135,10 @@ class _Run:
         self.steps.append((worker, "transfer", begin, self.now(), what))
         return ready + takes
 
-    def _require_done(self, slave: _Slave) -> None:
-        if slave.failed is not None:
-            index = slave.share.first + len(slave.values)
-            error = slave.failed
+    def _require_done(self, thread: _BusThread) -> None:
+        if thread.failed is not None:
+            index = thread.share.first + len(thread.values)
+            error = thread.failed
             raise TaskError(
                 f"task {index} failed: {type(error).__name__}: {error}", index
             ) from error
@@ -170,15 +170,15 @@ def run(
     )
     back = [i for i in plan.receive_order.tolist() if i in shares]
     own = _Run(function, workers.emulated)
-    slaves, end = own.carry_out(shares, back, progress)
-    in_order = sorted(slaves.values(), key=lambda slave: slave.share.first)
-    values: Any = [value for slave in in_order for value in slave.values]
+    threads, end = own.carry_out(shares, back, progress)
+    in_order = sorted(threads.values(), key=lambda thread: thread.share.first)
+    values: Any = [value for thread in in_order for value in thread.values]
     if isinstance(plan, DivisibleLoad):
         values = _together(values, shares)
-    late = [max(slave.ended - slave.due, 0.0) for slave in slaves.values()]
+    late = [max(thread.ended - thread.due, 0.0) for thread in threads.values()]
     if late:
-        workers.warn_if_late(late, [plan.names[i] for i in slaves], end)
-    return values, _trace(workers, plan, own, slaves, end) if trace else None
+        workers.warn_if_late(late, [plan.names[i] for i in threads], end)
+    return values, _trace(workers, plan, own, threads, end) if trace else None
 
 
 def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, Share]:
@@ -253,16 +253,16 @@ def _together(values: list[Any], shares: dict[int, Share]) -> NDArray[Any]:
 
 
 def _trace(
-    workers: Workers, plan: BusPlan, own: _Run, slaves: dict[int, _Slave], end: float
+    workers: Workers, plan: BusPlan, own: _Run, threads: dict[int, _BusThread], end: float
 ) -> Trace:
     steps = list(own.steps)
     steps += [
-        (i, "compute", slave.began, slave.ended, f"{len(slave.values)} tasks")
-        for i, slave in slaves.items()
+        (i, "compute", thread.began, thread.ended, f"{len(thread.values)} tasks")
+        for i, thread in threads.items()
     ]
     finish, busy = np.zeros(len(plan.names)), np.zeros(len(plan.names))
-    for i, slave in slaves.items():
-        finish[i], busy[i] = slave.due, slave.busy
+    for i, thread in threads.items():
+        finish[i], busy[i] = thread.due, thread.busy
     predicted = workers.emulated
     return Trace.from_steps(
         steps,
