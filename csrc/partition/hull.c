@@ -15,7 +15,7 @@ hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
     hs__point *grown = realloc(hull->points, 2 * (size_t)count * sizeof *grown);
     if (!grown) return HS_ERROR_MEMORY;
     hull->points = grown;
-    hull->capacity = 2 * count;
+    hull->capacity = 2 * (int64_t)count;
     return HS_OK;
 }
 

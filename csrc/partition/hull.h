@@ -19,7 +19,8 @@ enum { HS__HULL_MOST = 1 << 14 };
 /* A chain of points: across increases, down decreases, the slopes increase. */
 typedef struct {
     hs__point *points;
-    int32_t count, capacity;
+    int32_t count;
+    int64_t capacity;
 } hs__hull;
 
 /* Makes room for count points and keeps the content. */
